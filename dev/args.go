@@ -1,0 +1,96 @@
+package dev
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Sockets of etcd, relative to the data folder. etcd wants the form host:port and makes a file of that name.
+const (
+	etcdClients = "unix://etcd:1"
+	etcdPeers   = "unix://etcd:2"
+)
+
+const (
+	managerKubeconfig = "kube-controller-manager.kubeconfig"
+	auditPolicyFile   = "audit-policy.yaml"
+	auditLogFile      = "audit.log"
+
+	// tokenIssuer does not name the port, so that tokens stay good when it changes.
+	tokenIssuer = "https://kubernetes.default.svc"
+)
+
+func (c *ControlPlane) etcdArgs(o Options) []string {
+	args := []string{
+		"--name=cairn",
+		"--data-dir=etcd",
+		"--listen-client-urls=" + etcdClients,
+		"--advertise-client-urls=" + etcdClients,
+		"--listen-peer-urls=" + etcdPeers,
+		"--log-level=warn",
+	}
+	if !o.Fsync {
+		args = append(args, "--unsafe-no-fsync")
+	}
+	return args
+}
+
+func (c *ControlPlane) apiServerArgs(o Options) []string {
+	port := c.endpoint[strings.LastIndexByte(c.endpoint, ':')+1:]
+	args := []string{
+		"--etcd-servers=" + etcdClients,
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + port,
+		"--external-hostname=127.0.0.1",
+		"--cert-dir=pki",
+		"--client-ca-file=" + c.pki.path(caCert),
+		"--tls-cert-file=" + c.pki.path(serverCert),
+		"--tls-private-key-file=" + c.pki.path(serverKey),
+		"--kubelet-client-certificate=" + c.pki.path(kubeletClientCert),
+		"--kubelet-client-key=" + c.pki.path(kubeletClientKey),
+		"--kubelet-preferred-address-types=InternalIP",
+		"--service-account-issuer=" + tokenIssuer,
+		"--service-account-key-file=" + c.pki.path(tokenKey),
+		"--service-account-signing-key-file=" + c.pki.path(tokenKey),
+		"--service-cluster-ip-range=10.96.0.0/16",
+		"--authorization-mode=RBAC",
+		"--allow-privileged",
+		// Nobody would take the taint away again: that is the node lifecycle controller's work.
+		"--disable-admission-plugins=TaintNodesByCondition",
+		// An API server that is alone tells nobody that it lives: no leases, no endpoints.
+		"--endpoint-reconciler-type=none",
+		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
+		"--enable-priority-and-fairness=false",
+		// Do not wait for those who watch when told to stop.
+		"--shutdown-delay-duration=0",
+		"--shutdown-watch-termination-grace-period=0",
+	}
+	if o.Audit {
+		args = append(args,
+			"--audit-policy-file="+auditPolicyFile,
+			"--audit-log-path="+auditLogFile,
+			"--audit-log-maxbackup=1",
+		)
+	}
+	return args
+}
+
+// controllers are what an API server alone would lack: owners that take what they own with them, namespaces that end and
+// have a service account and the CA, and roles like edit and admin that gather their rules.
+var controllers = []string{
+	"garbage-collector-controller",
+	"namespace-controller",
+	"serviceaccount-controller",
+	"root-ca-certificate-publisher-controller",
+	"clusterrole-aggregation-controller",
+}
+
+func (c *ControlPlane) controllerManagerArgs() []string {
+	return []string{
+		"--kubeconfig=" + filepath.Join(c.dir, managerKubeconfig),
+		"--controllers=" + strings.Join(controllers, ","),
+		"--root-ca-file=" + c.pki.path(caCert),
+		"--leader-elect=false",
+		"--secure-port=0",
+	}
+}

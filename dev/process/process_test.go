@@ -1,0 +1,181 @@
+package process_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/dev/process"
+)
+
+// The test binary is its own helper: with this variable set it starts a child through a Group and waits to be killed.
+const helperScript = "PROCESS_TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	if script := os.Getenv(helperScript); script != "" {
+		helper(script)
+	}
+	os.Exit(m.Run())
+}
+
+func helper(script string) {
+	group, err := process.NewGroup()
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Stdout = os.Stdout
+	if _, err := group.Start(cmd); err != nil {
+		panic(err)
+	}
+	select {}
+}
+
+func TestExit(t *testing.T) {
+	group := newGroup(t)
+	for _, tt := range []struct {
+		name   string
+		script string
+		want   process.Exit
+	}{
+		{"a child that ends well", "exit 0", process.Exit{}},
+		{"a child that fails", "exit 7", process.Exit{Code: 7}},
+		{"a child that a signal ends counts 128 more", "kill -TERM $$", process.Exit{Code: 143, Signal: syscall.SIGTERM}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := group.Start(exec.Command("/bin/sh", "-c", tt.script))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := p.Exit()
+			if got.At.Before(p.Started) {
+				t.Errorf("ended at %s, before it started at %s", got.At, p.Started)
+			}
+			got.At = time.Time{}
+			if got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStartOfAMissingProgram(t *testing.T) {
+	if _, err := newGroup(t).Start(exec.Command("/does/not/exist")); err == nil {
+		t.Error("want an error")
+	}
+}
+
+// everyone prints a line once the shell, a child in the background and one in a process group of its own are there.
+// Whoever lives holds stdout open.
+const everyone = `sleep 600 & set -m; sleep 600 & echo ready; wait`
+
+func TestTheRestOfTheSessionEndsWithTheChild(t *testing.T) {
+	group := newGroup(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", everyone)
+	cmd.Stdout = w
+	p, err := group.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	lines := bufio.NewReader(r)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	p.Kill()
+	if got := p.Exit().Code; got != 137 {
+		t.Errorf("exit code %d, want 137", got)
+	}
+	// Done was closed, so nobody may hold the pipe any more: the end is there without waiting for it.
+	if err := r.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, lines); err != nil {
+		t.Errorf("somebody outlived the child: %v", err)
+	}
+}
+
+func TestStopKillsWhoDoesNotListen(t *testing.T) {
+	group := newGroup(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", `trap '' TERM; echo ready; while :; do sleep 600; done`)
+	cmd.Stdout = w
+	p, err := group.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := bufio.NewReader(r).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if !p.Stop(ctx) {
+		t.Error("it ended by itself, though it ignores SIGTERM")
+	}
+}
+
+func TestNothingOutlivesAKilledParent(t *testing.T) {
+	for _, tt := range []struct{ name, script string }{
+		{"children and their children", everyone},
+		{"one that ignores every polite signal", `trap '' HUP INT TERM; ` + everyone},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			parent := exec.Command(os.Args[0])
+			parent.Env = append(os.Environ(), fmt.Sprintf("%s=%s", helperScript, tt.script))
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			parent.Stdout = w
+			if err := parent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			lines := bufio.NewReader(r)
+			if _, err := lines.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			if err := parent.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = parent.Wait()
+			if err := r.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, lines); err != nil {
+				t.Errorf("somebody outlived the parent: %v", err)
+			}
+		})
+	}
+}
+
+func newGroup(t *testing.T) *process.Group {
+	t.Helper()
+	group, err := process.NewGroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := group.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return group
+}
