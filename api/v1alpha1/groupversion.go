@@ -1,0 +1,21 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of every kind in this package.
+var GroupVersion = schema.GroupVersion{Group: "cairn.dev", Version: "v1alpha1"}
+
+// AddToScheme makes a scheme know Cairn's kinds.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion,
+		&Stack{}, &StackList{},
+		&Run{}, &RunList{},
+		&State{}, &StateList{},
+	)
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}

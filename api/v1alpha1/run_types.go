@@ -1,0 +1,317 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Run is one plan of a Stack and, if it is approved, the apply of exactly that plan. Cairn makes Runs; people read
+// them and approve them.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=cairn
+// +kubebuilder:printcolumn:name="Stack",type=string,JSONPath=`.spec.stack.name`
+// +kubebuilder:printcolumn:name="Operation",type=string,JSONPath=`.spec.operation`
+// +kubebuilder:printcolumn:name="Cause",type=string,JSONPath=`.spec.cause.type`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Add",type=integer,JSONPath=`.status.plan.add`
+// +kubebuilder:printcolumn:name="Change",type=integer,JSONPath=`.status.plan.change`
+// +kubebuilder:printcolumn:name="Destroy",type=integer,JSONPath=`.status.plan.destroy`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].message`
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.approval) || (has(oldSelf.spec.approval) && self.spec.approval == oldSelf.spec.approval) || (has(self.status) && has(self.status.plan) && self.spec.approval.planDigest == self.status.plan.digest)",message="spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one"
+type Run struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec says what to do. It never changes, but for the approval.
+	Spec RunSpec `json:"spec"`
+	// Status says how far it is.
+	// +optional
+	Status RunStatus `json:"status,omitempty"`
+}
+
+// RunList is a list of Runs.
+//
+// +kubebuilder:object:root=true
+type RunList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Run `json:"items"`
+}
+
+// RunSpec says what a Run does.
+type RunSpec struct {
+	// Stack that the Run is of, in the same namespace.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run cannot move to another Stack"
+	Stack ObjectRef `json:"stack"`
+
+	// Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's operation cannot change"
+	Operation Operation `json:"operation"`
+
+	// Cause says why there is this Run.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's cause cannot change"
+	Cause Cause `json:"cause"`
+
+	// Inputs is the digest over all that decides the result.
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's inputs cannot change"
+	Inputs string `json:"inputs"`
+
+	// Revision names the source among the inputs, for people.
+	// +kubebuilder:validation:MaxLength=300
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// Approval is written by the person who read the plan. It fits exactly one plan.
+	// +optional
+	Approval *Approval `json:"approval,omitempty"`
+}
+
+// Operation is what a Run does.
+//
+// +kubebuilder:validation:Enum=Apply;Plan;Destroy
+type Operation string
+
+// What a Run does.
+const (
+	OperationApply   Operation = "Apply"
+	OperationPlan    Operation = "Plan"
+	OperationDestroy Operation = "Destroy"
+)
+
+// CauseType is the kind of reason for a Run.
+//
+// +kubebuilder:validation:Enum=Spec;Variables;Deletion
+type CauseType string
+
+// Why there is a Run.
+const (
+	// CauseSpec: the Stack is new, or its spec or its code changed.
+	CauseSpec CauseType = "Spec"
+	// CauseVariables: a Secret or ConfigMap that holds values changed.
+	CauseVariables CauseType = "Variables"
+	// CauseDeletion: the Stack is being deleted.
+	CauseDeletion CauseType = "Deletion"
+)
+
+// Cause says why there is a Run.
+type Cause struct {
+	// Type of the cause.
+	Type CauseType `json:"type"`
+	// Message for a person. Example: "Secret fleet-tfvars changed".
+	// +kubebuilder:validation:MaxLength=1000
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Approval lets the apply of one plan begin.
+type Approval struct {
+	// PlanDigest is status.plan.digest of the plan that was read.
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	PlanDigest string `json:"planDigest"`
+	// By is who approves.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	By string `json:"by"`
+}
+
+// RunPhase is how far a Run is.
+//
+//	Queued ─► Planning ─► AwaitingApproval ─► Applying ─► Succeeded
+//	   │         │ ▲  └────────────┼──────────────┤
+//	   │         │ └── new attempt ┼──────────────┤
+//	   └─────────┴─────────────────┴──► Superseded└─► Failed
+//
+// +kubebuilder:validation:Enum=Queued;Planning;AwaitingApproval;Applying;Succeeded;Failed;Superseded
+type RunPhase string
+
+// How far a Run is. The last three are final.
+const (
+	// PhaseQueued: no pod was made yet.
+	PhaseQueued RunPhase = "Queued"
+	// PhasePlanning: a pod makes the plan, or the next try at one is waited for.
+	PhasePlanning RunPhase = "Planning"
+	// PhaseAwaitingApproval: the plan has changes and a person has to approve it.
+	PhaseAwaitingApproval RunPhase = "AwaitingApproval"
+	// PhaseApplying: a pod applies the plan.
+	PhaseApplying RunPhase = "Applying"
+	// PhaseSucceeded: what was to be done is done.
+	PhaseSucceeded RunPhase = "Succeeded"
+	// PhaseFailed: it was not done, and this Run will not try again.
+	PhaseFailed RunPhase = "Failed"
+	// PhaseSuperseded: a newer Run takes its place; nothing was applied.
+	PhaseSuperseded RunPhase = "Superseded"
+)
+
+// Finished says that the phase is final.
+func (p RunPhase) Finished() bool {
+	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseSuperseded
+}
+
+// RunStatus says how far a Run is.
+type RunStatus struct {
+	// Phase; empty means Queued.
+	// +optional
+	Phase RunPhase `json:"phase,omitempty"`
+
+	// Conditions: Succeeded, Unknown until the Run is finished.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Plan is the newest plan.
+	// +optional
+	Plan *Plan `json:"plan,omitempty"`
+
+	// Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped.
+	// +listType=map
+	// +listMapKey=number
+	// +optional
+	Attempts []Attempt `json:"attempts,omitempty"`
+
+	// NextAttempt is when the next try begins, after one that failed for a passing reason.
+	// +optional
+	NextAttempt *metav1.Time `json:"nextAttempt,omitempty"`
+
+	// Retries is how many tries followed a failed one.
+	// +optional
+	Retries int32 `json:"retries,omitempty"`
+
+	// Outputs after the apply that are not sensitive; long ones, and any past 64, are left out.
+	// +optional
+	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
+
+	// FinishedAt is when the phase became final.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+}
+
+// Plan is what a plan would do.
+type Plan struct {
+	// Digest is the sha256 of the saved plan. Exactly these bytes are applied.
+	Digest string `json:"digest"`
+	// Changes is whether applying the plan would do anything, outputs included.
+	Changes bool `json:"changes"`
+	// Add is how many resources would be created.
+	Add int32 `json:"add"`
+	// Change is how many would be changed in place.
+	Change int32 `json:"change"`
+	// Destroy is how many would be destroyed.
+	Destroy int32 `json:"destroy"`
+	// Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
+	Replace int32 `json:"replace"`
+	// Import is how many would be taken into the state.
+	Import int32 `json:"import"`
+	// Forget is how many would leave the state and live on.
+	Forget int32 `json:"forget"`
+	// Resources are the changes, destroys and replaces first; at most 100, the counts count all.
+	// +listType=atomic
+	// +optional
+	Resources []ResourceChange `json:"resources,omitempty"`
+}
+
+// ResourceChange is what a plan would do to one resource.
+type ResourceChange struct {
+	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	Address string `json:"address"`
+	// Action: create, update, delete, replace, import, forget, move.
+	Action string `json:"action"`
+}
+
+// AttemptPhase is what an attempt is at.
+//
+// +kubebuilder:validation:Enum=Plan;Apply
+type AttemptPhase string
+
+// What an attempt is at.
+const (
+	AttemptPlan  AttemptPhase = "Plan"
+	AttemptApply AttemptPhase = "Apply"
+)
+
+// Attempt is one try at a phase of a Run, in one pod. A plan and the apply that follows it in the same pod are two
+// attempts.
+type Attempt struct {
+	// Number counts from 1.
+	Number int32 `json:"number"`
+	// Phase it tries.
+	Phase AttemptPhase `json:"phase"`
+	// Pod it runs in.
+	Pod string `json:"pod"`
+	// PodUID is the one pod whose reports and state writes are accepted for this attempt.
+	PodUID types.UID `json:"podUID"`
+	// StartedAt is when the pod was made or, for a pod that lives already, when it was given the work.
+	StartedAt metav1.MicroTime `json:"startedAt"`
+	// FinishedAt is when it ended.
+	// +optional
+	FinishedAt *metav1.MicroTime `json:"finishedAt,omitempty"`
+	// Steps, in order.
+	// +listType=atomic
+	// +optional
+	Steps []Step `json:"steps,omitempty"`
+	// Failure says why it did not succeed.
+	// +optional
+	Failure *Failure `json:"failure,omitempty"`
+}
+
+// StepState is how a step stands.
+//
+// +kubebuilder:validation:Enum=Running;Succeeded;Failed
+type StepState string
+
+// How a step stands.
+const (
+	StepRunning   StepState = "Running"
+	StepSucceeded StepState = "Succeeded"
+	StepFailed    StepState = "Failed"
+)
+
+// Step is a thing an attempt does: fetch, engine, init, plan, apply, outputs.
+type Step struct {
+	// Name of the step.
+	Name string `json:"name"`
+	// State of the step.
+	State StepState `json:"state"`
+	// StartedAt is when it began.
+	StartedAt metav1.MicroTime `json:"startedAt"`
+	// FinishedAt is when it ended.
+	// +optional
+	FinishedAt *metav1.MicroTime `json:"finishedAt,omitempty"`
+	// ExitCode of the program it ran, if it ran one.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// Message is one line on what happened.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// FailureClass says what to do about a failure.
+//
+// +kubebuilder:validation:Enum=Transient;Config;Lost;Stranded
+type FailureClass string
+
+// What to do about a failure.
+const (
+	// FailureTransient: it may pass; tried again with a new plan.
+	FailureTransient FailureClass = "Transient"
+	// FailureConfig: the code or its values are wrong; not tried again on the same inputs.
+	FailureConfig FailureClass = "Config"
+	// FailureLost: the pod went away before it reported; tried again with a new plan.
+	FailureLost FailureClass = "Lost"
+	// FailureStranded: the state after an apply could be neither written nor rescued; it is in the pod's log. Nothing is
+	// planned before a person has seen to it, since a plan without it would make everything twice.
+	FailureStranded FailureClass = "Stranded"
+)
+
+// Failure says why an attempt did not succeed.
+type Failure struct {
+	// Class says what to do about it.
+	Class FailureClass `json:"class"`
+	// Message is the engine's first error, or what became of the pod.
+	Message string `json:"message"`
+}

@@ -1,0 +1,411 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Stack is one root module with its variables and its one state: the unit people own. Cairn plans every change of
+// it, waits for approval where asked, applies exactly what was approved, and destroys on deletion.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=cairn
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Resources",type=integer,JSONPath=`.status.resources`
+// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.status.lastRun`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Apply",type=string,priority=1,JSONPath=`.spec.apply`
+// +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.revision`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 200",message="a Stack's name may have 200 characters at most: the names of its Runs and pods are made from it"
+type Stack struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec says what the Stack is made of and the rules it is changed by.
+	Spec StackSpec `json:"spec"`
+	// Status says what is known of it.
+	// +optional
+	Status StackStatus `json:"status,omitempty"`
+}
+
+// StackList is a list of Stacks.
+//
+// +kubebuilder:object:root=true
+type StackList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Stack `json:"items"`
+}
+
+// StackSpec is what a person declares.
+type StackSpec struct {
+	// Source is where the code comes from. Exactly one of its fields is set.
+	Source Source `json:"source"`
+
+	// Variables are values for the code's input variables. A later one wins over an earlier one of the same name, and
+	// all of them win over variableFiles.
+	// +kubebuilder:validation:MaxItems=500
+	// +listType=atomic
+	// +optional
+	Variables []Variable `json:"variables,omitempty"`
+
+	// VariableFiles are Secrets and ConfigMaps whose *.tfvars and *.tfvars.json keys are given to the engine as
+	// variable files, in the order of this list and, within one object, in key order. Later ones win. Other keys are
+	// left alone.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	VariableFiles []VariableFile `json:"variableFiles,omitempty"`
+
+	// Env are environment variables for the engine and its providers. Values from Secrets never appear in logs.
+	// Names that start with CAIRN_ are refused: they are Cairn's own.
+	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are Cairn's own"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef))",message="resourceFieldRef cannot be used here"
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// EnvFrom adds every key of a Secret or ConfigMap as an environment variable; Env wins over it.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// Engine is what plans and applies the code.
+	// +kubebuilder:default={}
+	// +optional
+	Engine Engine `json:"engine,omitempty"`
+
+	// Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
+	// Automatic: it is applied at once. Never: it is only shown. Manual covers destroys too.
+	// +kubebuilder:default=Manual
+	// +optional
+	Apply ApplyPolicy `json:"apply,omitempty"`
+
+	// Outputs names the objects that receive the code's outputs. Nothing is written when absent.
+	// +optional
+	Outputs *Outputs `json:"outputs,omitempty"`
+
+	// Retry says how often a Run that failed for a passing reason is tried again, each time with a new plan.
+	// +kubebuilder:default={}
+	// +optional
+	Retry Retry `json:"retry,omitempty"`
+
+	// Timeout is how long one attempt at a plan or an apply may take. When it is over the engine is interrupted, so
+	// that it saves its state, and the attempt counts as failed for a passing reason.
+	// +kubebuilder:default="1h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s')",message="more than 0s"
+	// +optional
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
+	// last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused.
+	// +kubebuilder:default=Destroy
+	// +optional
+	Deletion DeletionPolicy `json:"deletion,omitempty"`
+
+	// Suspend stops Cairn from starting anything new for this Stack, deletion too. What runs already goes on.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// History is how many finished Runs are kept; 0 keeps only the last one, which the Stack's status speaks of.
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	History *int32 `json:"history,omitempty"`
+
+	// Runner shapes the pods that run the engine.
+	// +kubebuilder:default={}
+	// +optional
+	Runner Runner `json:"runner,omitempty"`
+}
+
+// Source says where the code comes from.
+//
+// +kubebuilder:validation:ExactlyOneOf=configMap;inline
+type Source struct {
+	// ConfigMap in the Stack's namespace; each key of its data and binaryData is a file of the root module.
+	// +optional
+	ConfigMap *ObjectRef `json:"configMap,omitempty"`
+
+	// Inline maps the path of a file, relative to the root module, to its text. Example: {"main.tf": "..."}.
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=200
+	// +optional
+	Inline map[string]string `json:"inline,omitempty"`
+}
+
+// ObjectRef names an object in the Stack's namespace.
+type ObjectRef struct {
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// KeyRef names one key of an object in the Stack's namespace.
+type KeyRef struct {
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Key within the object's data.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	Key string `json:"key"`
+}
+
+// Variable gives one input variable of the code a value. Exactly one of value and valueFrom is set.
+//
+// +kubebuilder:validation:MinProperties=2
+// +kubebuilder:validation:MaxProperties=2
+type Variable struct {
+	// Name of the variable as the code declares it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[\pL_][\pL\pN_-]*$`
+	Name string `json:"name"`
+
+	// Value is any JSON value. It is stored in the Stack in clear: use valueFrom for secrets.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	// +optional
+	Value *apiextensionsv1.JSON `json:"value,omitempty"`
+
+	// ValueFrom takes the value from another object, as a string.
+	// +optional
+	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
+}
+
+// ValueFrom says where a variable's value comes from.
+//
+// +kubebuilder:validation:ExactlyOneOf=secret;configMap
+type ValueFrom struct {
+	// Secret key in the Stack's namespace. The value never appears in logs and status.
+	// +optional
+	Secret *KeyRef `json:"secret,omitempty"`
+	// ConfigMap key in the Stack's namespace.
+	// +optional
+	ConfigMap *KeyRef `json:"configMap,omitempty"`
+}
+
+// VariableFile names an object whose *.tfvars and *.tfvars.json keys are variable files.
+//
+// +kubebuilder:validation:ExactlyOneOf=secret;configMap
+type VariableFile struct {
+	// Secret in the Stack's namespace. Its values never appear in logs and status.
+	// +optional
+	Secret *ObjectRef `json:"secret,omitempty"`
+	// ConfigMap in the Stack's namespace.
+	// +optional
+	ConfigMap *ObjectRef `json:"configMap,omitempty"`
+}
+
+// EngineName is a program that plans and applies code.
+//
+// +kubebuilder:validation:Enum=OpenTofu
+type EngineName string
+
+// EngineOpenTofu is OpenTofu, https://opentofu.org.
+const EngineOpenTofu EngineName = "OpenTofu"
+
+// Engine says what plans and applies the code.
+type Engine struct {
+	// Name of the engine.
+	// +kubebuilder:default=OpenTofu
+	// +optional
+	Name EngineName `json:"name,omitempty"`
+
+	// Version is a constraint on the engine's version, as in required_version; the runner's own engine must meet it.
+	// Empty takes what the runner has. Example: "~> 1.12".
+	// +kubebuilder:validation:MaxLength=100
+	// +optional
+	Version string `json:"version,omitempty"`
+}
+
+// ApplyPolicy says what follows a plan that has changes.
+//
+// +kubebuilder:validation:Enum=Manual;Automatic;Never
+type ApplyPolicy string
+
+// What follows a plan that has changes.
+const (
+	ApplyManual    ApplyPolicy = "Manual"
+	ApplyAutomatic ApplyPolicy = "Automatic"
+	ApplyNever     ApplyPolicy = "Never"
+)
+
+// DeletionPolicy says what deleting a Stack does.
+//
+// +kubebuilder:validation:Enum=Destroy;Orphan;Protect
+type DeletionPolicy string
+
+// What deleting a Stack does.
+const (
+	DeletionDestroy DeletionPolicy = "Destroy"
+	DeletionOrphan  DeletionPolicy = "Orphan"
+	DeletionProtect DeletionPolicy = "Protect"
+)
+
+// Outputs names the objects that receive the code's outputs. A string output is written as it is, any other as JSON.
+// Cairn makes the objects; one that it did not make is left alone and the Stack says so.
+//
+// +kubebuilder:validation:MinProperties=1
+type Outputs struct {
+	// Secret receives every output.
+	// +optional
+	Secret *ObjectRef `json:"secret,omitempty"`
+	// ConfigMap receives the outputs that are not sensitive.
+	// +optional
+	ConfigMap *ObjectRef `json:"configMap,omitempty"`
+}
+
+// Retry says how often, and after which wait, a Run that failed for a passing reason is tried again.
+type Retry struct {
+	// Limit is how many tries may follow the first one; 0 never retries.
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	Limit *int32 `json:"limit,omitempty"`
+
+	// Backoff is the wait before the second try; it doubles with each further one.
+	// +kubebuilder:default="15s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
+	// +optional
+	Backoff *metav1.Duration `json:"backoff,omitempty"`
+
+	// MaxBackoff is the longest wait between two tries. A destroy that failed as often as Limit allows is started
+	// again after this time, for as long as the Stack is being deleted.
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
+	// +optional
+	MaxBackoff *metav1.Duration `json:"maxBackoff,omitempty"`
+}
+
+// Runner shapes the pods that run the engine.
+type Runner struct {
+	// ServiceAccountName is the account the pod runs as, in the Stack's namespace; it is how a cloud knows the runner
+	// (workload identity). It needs no Kubernetes permission. Default: the namespace's default account.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
+	// Default: the image the operator was started with.
+	// +kubebuilder:validation:MaxLength=500
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// Linger is how long a pod waits after its plan for an approval before it exits, so that a quick one needs no new
+	// pod.
+	// +kubebuilder:default="30s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
+	// +optional
+	Linger *metav1.Duration `json:"linger,omitempty"`
+
+	// Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory.
+	// +optional
+	Resources Resources `json:"resources,omitempty"`
+}
+
+// Resources of a container, as in a pod.
+type Resources struct {
+	// Requests are what the container is promised. Example: {cpu: 500m, memory: 1Gi}.
+	// +kubebuilder:validation:MaxProperties=10
+	// +optional
+	Requests map[corev1.ResourceName]Amount `json:"requests,omitempty"`
+	// Limits are what it may use at most.
+	// +kubebuilder:validation:MaxProperties=10
+	// +optional
+	Limits map[corev1.ResourceName]Amount `json:"limits,omitempty"`
+}
+
+// Amount of a resource: a Kubernetes quantity. It is kept as it was written, since an object that holds a quantity which
+// cannot be read would keep every other one from being read too.
+//
+// +kubebuilder:validation:Type=""
+// +kubebuilder:validation:XIntOrString
+// +kubebuilder:validation:MaxLength=20
+// +kubebuilder:validation:Pattern=`^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`
+type Amount struct {
+	intstr.IntOrString `json:",inline"`
+}
+
+// StackStatus is what is known of a Stack.
+type StackStatus struct {
+	// Conditions: Ready always; Stalled only while a person has to act.
+	// Ready=True says that the last applied inputs are the current ones and that nothing failed.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Revision names the source as it is now: for a ConfigMap and inline code the digest of its files.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// Inputs is the digest over all that decides a result, as the spec and its sources say now.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+
+	// AppliedInputs is the digest of the inputs that were last applied, or found to need no change.
+	// +optional
+	AppliedInputs string `json:"appliedInputs,omitempty"`
+
+	// Run is the Run under way, if any.
+	// +optional
+	Run string `json:"run,omitempty"`
+
+	// LastRun is the newest Run, under way or finished.
+	// +optional
+	LastRun string `json:"lastRun,omitempty"`
+
+	// Resources is how many resources the state holds.
+	// +optional
+	Resources int32 `json:"resources,omitempty"`
+
+	// Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
+	// spec.outputs gets them all.
+	// +optional
+	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
+}
+
+// Condition types.
+const (
+	// ConditionReady of a Stack: what was last applied is what is declared.
+	ConditionReady = "Ready"
+	// ConditionStalled of a Stack: nothing will change until a person acts. It is there only while true.
+	ConditionStalled = "Stalled"
+	// ConditionSucceeded of a Run.
+	ConditionSucceeded = "Succeeded"
+)
+
+// Finalizer is on every Stack, so that it is destroyed before it goes, and on every State, so that only Cairn ends it.
+const Finalizer = "cairn.dev/finalizer"

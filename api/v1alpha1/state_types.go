@@ -1,0 +1,151 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// State is what Cairn knows of a Stack's state: its versions and its lock. It has the Stack's name. The bytes are in
+// Secrets of type cairn.dev/state, or in the bucket; this object says which of them count. Only Cairn writes it.
+//
+// It has no status subresource, so that a lock on a new State is one write.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=cairn
+// +kubebuilder:printcolumn:name="Version",type=integer,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Serial",type=integer,JSONPath=`.status.serial`
+// +kubebuilder:printcolumn:name="Resources",type=integer,JSONPath=`.status.resources`
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.size`
+// +kubebuilder:printcolumn:name="Locked by",type=string,JSONPath=`.status.lock.run`
+// +kubebuilder:printcolumn:name="Updated by",type=string,JSONPath=`.status.updatedBy`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Lineage",type=string,priority=1,JSONPath=`.status.lineage`
+type State struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Status says which bytes count and who may write.
+	// +optional
+	Status StateStatus `json:"status,omitempty"`
+}
+
+// StateList is a list of States.
+//
+// +kubebuilder:object:root=true
+type StateList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []State `json:"items"`
+}
+
+// StateStatus says which bytes count and who may write.
+type StateStatus struct {
+	// Version counts the accepted writes; 0 before the first.
+	// +optional
+	Version int64 `json:"version,omitempty"`
+	// Serial as the engine counts it.
+	// +optional
+	Serial int64 `json:"serial,omitempty"`
+	// Lineage as the engine made it; another one is refused.
+	// +optional
+	Lineage string `json:"lineage,omitempty"`
+	// SHA256 of the current version, in clear and uncompressed. Example: sha256:ab12...
+	// +optional
+	SHA256 string `json:"sha256,omitempty"`
+	// Size of the current version in bytes, uncompressed.
+	// +optional
+	Size int64 `json:"size,omitempty"`
+	// Resources is how many resource instances the current version holds, data sources not counted.
+	// +optional
+	Resources int32 `json:"resources,omitempty"`
+	// UpdatedBy is the Run that wrote the current version.
+	// +optional
+	UpdatedBy string `json:"updatedBy,omitempty"`
+	// Inputs is the digest of the inputs of the last apply that was begun, or of those that were found to need none since:
+	// what a destroy has to use.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+	// Lock is held while an apply is under way.
+	// +optional
+	Lock *Lock `json:"lock,omitempty"`
+	// Rescued is a newer state that could not be written when it was made. It becomes a version before the next plan.
+	// +optional
+	Rescued *RescuedState `json:"rescued,omitempty"`
+	// Versions that are kept, oldest first; the last one is the current one.
+	// +listType=map
+	// +listMapKey=version
+	// +optional
+	Versions []StateVersion `json:"versions,omitempty"`
+}
+
+// Lock says who may write a state.
+type Lock struct {
+	// ID that the engine made; every write has to carry it.
+	ID string `json:"id"`
+	// Run that holds it.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// Attempt of the Run.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// PodUID of the attempt's pod. Writes of any other pod are refused.
+	// +optional
+	PodUID types.UID `json:"podUID,omitempty"`
+	// Who as the engine tells it. Example: runner@net-7-plan-1.
+	// +optional
+	Who string `json:"who,omitempty"`
+	// Since is when it was taken.
+	Since metav1.Time `json:"since"`
+}
+
+// StateHome is where the bytes of a version are.
+//
+// +kubebuilder:validation:Enum=Secret;Bucket
+type StateHome string
+
+// Where the bytes of a version are.
+const (
+	StateHomeSecret StateHome = "Secret"
+	StateHomeBucket StateHome = "Bucket"
+)
+
+// StateVersion is one version of a state.
+type StateVersion struct {
+	// Version counts from 1.
+	Version int64 `json:"version"`
+	// Serial as the engine counts it.
+	Serial int64 `json:"serial"`
+	// SHA256 in clear and uncompressed.
+	SHA256 string `json:"sha256"`
+	// Size in bytes, uncompressed.
+	Size int64 `json:"size"`
+	// Home is where the bytes are.
+	Home StateHome `json:"home"`
+	// Chunks is how many Secrets hold them, named <state>-state-v<version>-<digest>-<chunk>.
+	// +optional
+	Chunks int32 `json:"chunks,omitempty"`
+	// Run that wrote it.
+	// +optional
+	Run string `json:"run,omitempty"`
+	// Attempt of the Run.
+	// +optional
+	Attempt int32 `json:"attempt,omitempty"`
+	// At is when it was written.
+	At metav1.Time `json:"at"`
+}
+
+// RescuedState is a state that an attempt could not write. Its bytes are in the bucket.
+type RescuedState struct {
+	// SHA256 in clear.
+	SHA256 string `json:"sha256"`
+	// Serial as the engine counts it.
+	Serial int64 `json:"serial"`
+	// Lineage as the engine made it.
+	Lineage string `json:"lineage"`
+	// Run whose attempt it is from.
+	Run string `json:"run"`
+	// Attempt of the Run.
+	Attempt int32 `json:"attempt"`
+	// At is when it was kept.
+	At metav1.Time `json:"at"`
+}

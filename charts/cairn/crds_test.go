@@ -1,0 +1,144 @@
+//go:build envtest
+
+package cairn
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// What the API server says to Stacks: the schema is the first thing a user meets.
+func TestStackSchema(t *testing.T) {
+	c := connect(t)
+	for name, tt := range map[string]struct {
+		name string
+		spec string
+		want string // part of the refusal; empty when it is accepted
+	}{
+		"the least":                  {spec: `{source: {inline: {main.tf: ""}}}`},
+		"everything":                 {spec: everything},
+		"a name of 200 characters":   {name: strings.Repeat("n", 200), spec: `{source: {inline: {main.tf: ""}}}`},
+		"a name of 201 characters":   {name: strings.Repeat("n", 201), spec: `{source: {inline: {main.tf: ""}}}`, want: "may have 200 characters at most"},
+		"no source":                  {spec: `{apply: Manual}`, want: "spec.source: Required value"},
+		"an empty source":            {spec: `{source: {}}`, want: "exactly one of the fields in [configMap inline] must be set"},
+		"two sources":                {spec: `{source: {inline: {main.tf: ""}, configMap: {name: x}}}`, want: "exactly one of the fields in [configMap inline] must be set"},
+		"a source that comes later":  {spec: `{source: {git: {repository: {name: x}}}}`, want: `unknown field "spec.source.git"`},
+		"a field nobody knows":       {spec: `{source: {inline: {main.tf: ""}}, later: 1}`, want: `unknown field "spec.later"`},
+		"a variable without a value": {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a}]}`, want: "spec.variables[0]"},
+		"a variable with two":        {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, value: 1, valueFrom: {secret: {name: s, key: k}}}]}`, want: "spec.variables[0]"},
+		"a value from nowhere":       {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {}}]}`, want: "exactly one of the fields in [secret configMap]"},
+		"a variable with a bad name": {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: "a b", value: 1}]}`, want: "spec.variables[0].name"},
+		"Cairn's own env":            {spec: `{source: {inline: {main.tf: ""}}, env: [{name: CAIRN_STORE_CA, value: x}]}`, want: "names that start with CAIRN_ are Cairn's own"},
+		"an engine nobody has":       {spec: `{source: {inline: {main.tf: ""}}, engine: {name: Pulumi}}`, want: "supported values"},
+		"a wrong policy":             {spec: `{source: {inline: {main.tf: ""}}, apply: Yes please}`, want: "supported values"},
+		"a duration that is none":    {spec: `{source: {inline: {main.tf: ""}}, timeout: soon}`, want: "spec.timeout"},
+		"a duration past counting":   {spec: `{source: {inline: {main.tf: ""}}, timeout: 9999999h}`, want: "at most 8760h"},
+		"a duration of many digits":  {spec: `{source: {inline: {main.tf: ""}}, retry: {backoff: 99999999999999999999999h}}`, want: "Too long"},
+		"a timeout of nothing":       {spec: `{source: {inline: {main.tf: ""}}, timeout: 0s}`, want: "more than 0s"},
+		"a quantity that is none":    {spec: `{source: {inline: {main.tf: ""}}, runner: {resources: {requests: {cpu: "1e1.5"}}}}`, want: "spec.runner.resources.requests.cpu"},
+		"a resource as env":          {spec: `{source: {inline: {main.tf: ""}}, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e1.5"}}}]}`, want: "resourceFieldRef"},
+		"a retry limit below zero":   {spec: `{source: {inline: {main.tf: ""}}, retry: {limit: -1}}`, want: "greater than or equal to 0"},
+		"outputs to nowhere":         {spec: `{source: {inline: {main.tf: ""}}, outputs: {}}`, want: "spec.outputs"},
+		"a history below zero":       {spec: `{source: {inline: {main.tf: ""}}, history: -1}`, want: "greater than or equal to 0"},
+		"zeros that mean zero":       {spec: `{source: {inline: {main.tf: ""}}, history: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := object(t, tt.spec)
+			stack.SetName("a")
+			if tt.name != "" {
+				stack.SetName(tt.name)
+			}
+			err := c.Create(t.Context(), stack, client.DryRunAll)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Zero is kept, and what is left out gets its default.
+func TestStackDefaults(t *testing.T) {
+	c := connect(t)
+	stack := object(t, `{source: {inline: {main.tf: ""}}, retry: {limit: 0}}`)
+	stack.SetName("a")
+	if err := c.Create(t.Context(), stack, client.DryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	got, err := yaml.Marshal(stack.Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `apply: Manual
+deletion: Destroy
+engine:
+  name: OpenTofu
+history: 10
+retry:
+  backoff: 15s
+  limit: 0
+  maxBackoff: 10m
+runner:
+  linger: 30s
+source:
+  inline:
+    main.tf: ""
+timeout: 1h
+`
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+const everything = `
+source: {configMap: {name: code}}
+variables:
+- {name: number, value: 3}
+- {name: flag, value: false}
+- {name: object, value: {a: [1, {b: c}]}}
+- {name: secret, valueFrom: {secret: {name: s, key: k}}}
+- {name: config, valueFrom: {configMap: {name: s, key: k}}}
+variableFiles: [{secret: {name: s}}, {configMap: {name: c}}]
+env: [{name: A, value: b}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}]
+envFrom: [{prefix: X_, configMapRef: {name: c}}]
+engine: {name: OpenTofu, version: "~> 1.12"}
+apply: Automatic
+outputs: {secret: {name: o}, configMap: {name: o}}
+retry: {limit: 5, backoff: 1s, maxBackoff: 1h30m}
+timeout: 90m
+deletion: Protect
+suspend: true
+history: 3
+runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}
+`
+
+func object(t *testing.T, spec string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack"}}
+	o.SetNamespace("default")
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(spec), &fields); err != nil {
+		t.Fatal(err)
+	}
+	o.Object["spec"] = fields
+	return o
+}
+
+func TestMain(m *testing.M) { apiserver.Main(m, "crds") }
+
+func connect(t *testing.T) client.Client {
+	t.Helper()
+	c, err := client.New(apiserver.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.WithFieldValidation(c, "Strict")
+}

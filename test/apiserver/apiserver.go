@@ -1,0 +1,136 @@
+// Package apiserver gives tests a real API server with Cairn's kinds, and a cache on it that can be waited for.
+package apiserver
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
+)
+
+// Config reaches the API server that Main started.
+var Config *rest.Config
+
+// Kube reads and writes it without a cache.
+var Kube client.WithWatch
+
+// Main is a TestMain: it starts the API server, installs the kinds from the folder crds, and runs the tests.
+func Main(m *testing.M, crds string) {
+	tools, err := dev.BinDir()
+	if err != nil {
+		panic(err)
+	}
+	env := &envtest.Environment{BinaryAssetsDirectory: tools, CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true}
+	if Config, err = env.Start(); err != nil {
+		panic("start the API server (run make tools first): " + err.Error())
+	}
+	Config.QPS = -1
+	if Kube, err = client.NewWithWatch(Config, client.Options{Scheme: scheme()}); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = env.Stop() // it ends with this process
+	os.Exit(code)
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}
+
+// A Room is a new namespace, seen through a cache and past it.
+type Room struct {
+	*testing.T
+	Client    client.Client
+	Live      client.Reader
+	Namespace string
+}
+
+// An Index is a field that the cache is asked by.
+type Index struct {
+	Of     client.Object
+	Field  string
+	Values client.IndexerFunc
+}
+
+// Enter makes a namespace and a cache that lives as long as the test.
+func Enter(t *testing.T, indexes ...Index) Room {
+	t.Helper()
+	c, err := cluster.New(Config, func(o *cluster.Options) { o.Scheme = scheme() })
+	Must(t, err)
+	for _, i := range indexes {
+		Must(t, c.GetFieldIndexer().IndexField(t.Context(), i.Of, i.Field, i.Values))
+	}
+	go func() { _ = c.Start(t.Context()) }() // ends with the test
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	Must(t, c.GetClient().Create(t.Context(), namespace))
+	return Room{T: t, Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: namespace.Name}
+}
+
+// Must ends a test that cannot go on.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Make creates objects and waits until the cache has them.
+func (r Room) Make(objects ...client.Object) {
+	r.Helper()
+	for _, o := range objects {
+		o.SetNamespace(r.Namespace)
+		Must(r.T, r.Client.Create(r.Context(), o))
+		r.Seen(o)
+	}
+}
+
+// Seen reads an object from the API server and waits until the cache has it as it is there.
+func (r Room) Seen(o client.Object) {
+	r.Helper()
+	Must(r.T, r.Live.Get(r.Context(), client.ObjectKeyFromObject(o), o))
+	r.eventually(o, func(cached client.Object, err error) bool {
+		return err == nil && cached.GetResourceVersion() == o.GetResourceVersion()
+	})
+}
+
+// Gone waits until the cache has heard that an object is gone.
+func (r Room) Gone(o client.Object) {
+	r.Helper()
+	r.eventually(o, func(_ client.Object, err error) bool { return apierrors.IsNotFound(err) })
+}
+
+func (r Room) eventually(o client.Object, ok func(client.Object, error) bool) {
+	r.Helper()
+	cached := o.DeepCopyObject().(client.Object)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if ok(cached, r.Client.Get(r.Context(), client.ObjectKeyFromObject(o), cached)) {
+			return
+		}
+	}
+	r.Fatalf("the cache never heard of %T %s", o, o.GetName())
+}
+
+// Metadata stands for an object of which only the metadata is cached.
+func Metadata(kind, namespace, name string) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return m
+}
