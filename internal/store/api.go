@@ -1,0 +1,182 @@
+// Package store is the language between runner and store: what is asked, ordered and reported over HTTP. It knows
+// nothing of Kubernetes, so that the runner stays small.
+//
+//	GET    /v1/order?after=N&wait=D   the next Order for the pod that asks; held for up to 30 s while there is none
+//	GET    /v1/sources/{digest}       the Stack's code, tar.gz
+//	GET    /v1/state                  the state; 404 when there is none       (the engine's http backend protocol)
+//	POST   /v1/state?ID=lock          a new version of it; 409 stale, 423 not the holder
+//	LOCK   /v1/state                  take the lock, for an apply; 423 with the holder's info when it is held
+//	UNLOCK /v1/state                  give it back
+//	PUT    /v1/plan                   keep a saved plan; answers PlanKept
+//	GET    /v1/plan/{digest}          the saved plan
+//	PUT    /v1/inputs                 keep the variable files that an apply is about to use, or that a plan found to change
+//	                                  nothing: InputsKept
+//	GET    /v1/inputs                 those that were kept for the inputs of this Run, for a destroy
+//	PUT    /v1/rescue                 keep a state that could not be written
+//	POST   /v1/outputs                write the outputs: Outputs; 409 when an object of that name is not Cairn's
+//	POST   /v1/steps                  a Report
+//	POST   /v1/logs?offset=N          append to the attempt's log; 409 with the wanted offset when N is not it, also
+//	                                  in the header Cairn-Log-Offset
+//
+// Every request carries the pod's token (audience "cairn") and, in the header Cairn-Attempt, the number of the attempt
+// it is made for. The store answers 403 when the Run does not name that pod as that attempt's. Errors are plain text.
+// A request answered with 429 or 5xx may be sent again.
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Audience of the runner's token.
+const Audience = "cairn"
+
+// AttemptHeader carries the number of the attempt that a request is made for.
+const AttemptHeader = "Cairn-Attempt"
+
+// ExitStranded is the exit code of a runner whose engine could not write its state, which the store did not take as a
+// rescued one either, and who could not even report that. The state is in the pod's log.
+const ExitStranded = 73
+
+// OrderKind is what a runner is told to do next.
+type OrderKind string
+
+// What a runner is told to do next.
+const (
+	// OrderWait: nothing yet; ask again.
+	OrderWait OrderKind = "Wait"
+	// OrderPlan: fetch, init, plan, keep the plan, report.
+	OrderPlan OrderKind = "Plan"
+	// OrderApply: apply the kept plan whose digest is PlanDigest, write the outputs, report.
+	OrderApply OrderKind = "Apply"
+	// OrderExit: the pod is no longer needed.
+	OrderExit OrderKind = "Exit"
+)
+
+// Order tells a runner what to do.
+type Order struct {
+	Kind OrderKind `json:"kind"`
+	// Attempt this order is for; every later request carries it.
+	Attempt int32 `json:"attempt,omitempty"`
+	// Namespace, Stack and Run are for messages and the environment of the engine.
+	Namespace string `json:"namespace,omitempty"`
+	Stack     string `json:"stack,omitempty"`
+	Run       string `json:"run,omitempty"`
+	// Destroy plans the end of everything. Its variable files are those that were kept: GET /v1/inputs.
+	Destroy bool `json:"destroy,omitempty"`
+	// Source is the digest of the code's archive.
+	Source string `json:"source,omitempty"`
+	// EngineVersion is a constraint that the runner's engine must meet; empty takes any.
+	EngineVersion string `json:"engineVersion,omitempty"`
+	// VariableFiles are given to the engine in this order, before Variables.
+	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
+	// Variables win over VariableFiles; a later one wins over an earlier one.
+	Variables []Variable `json:"variables,omitempty"`
+	// SecretEnv names the environment variables of the runner whose values are secret.
+	SecretEnv []string `json:"secretEnv,omitempty"`
+	// SecretDirs are folders below the runner's inputs folder; every file in them holds a secret value.
+	SecretDirs []string `json:"secretDirs,omitempty"`
+	// PlanDigest of the plan to apply.
+	PlanDigest string `json:"planDigest,omitempty"`
+	// Outputs asks for the outputs to be sent after the apply, or after a plan without changes.
+	Outputs bool `json:"outputs,omitempty"`
+	// Timeout of the attempt.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Patience is how long the runner keeps trying a store that does not answer or answers 429 or 5xx.
+	Patience time.Duration `json:"patience,omitempty"`
+	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
+	Recipient string `json:"recipient,omitempty"`
+}
+
+// VariableFiles is a folder whose *.tfvars and *.tfvars.json files are given to the engine in name order.
+type VariableFiles struct {
+	// Dir below the runner's inputs folder.
+	Dir string `json:"dir"`
+	// Secret values are kept out of logs and reports.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Variable is one value: Value, or the content of File as a string.
+type Variable struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value,omitempty"`
+	// File below the runner's inputs folder, and what a person calls it. Example: key password of Secret db.
+	File string `json:"file,omitempty"`
+	From string `json:"from,omitempty"`
+	// Secret values are kept out of logs and reports.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Report is what an attempt has done so far: the whole of it each time, so that one may be lost or sent twice.
+type Report struct {
+	Steps []Step `json:"steps"`
+	// Done is set once, in the last report of the attempt.
+	Done *Done `json:"done,omitempty"`
+}
+
+// Step is a thing an attempt does.
+type Step struct {
+	Name       string     `json:"name"`
+	State      string     `json:"state"` // Running, Succeeded, Failed
+	StartedAt  time.Time  `json:"startedAt"`
+	FinishedAt *time.Time `json:"finishedAt,omitempty"`
+	ExitCode   *int32     `json:"exitCode,omitempty"`
+	// Message is one line, without secrets.
+	Message string `json:"message,omitempty"`
+}
+
+// Done is the end of an attempt: a Failure or, after a plan, the Plan, or nothing more after an apply.
+type Done struct {
+	Failure *Failure `json:"failure,omitempty"`
+	Plan    *Plan    `json:"plan,omitempty"`
+	// Outputs that are not sensitive, when they were asked for.
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
+}
+
+// Failure says why an attempt did not succeed.
+type Failure struct {
+	// Class: Transient, Config or Stranded (see ExitStranded).
+	Class string `json:"class"`
+	// Message is the engine's first error, without secrets.
+	Message string `json:"message"`
+}
+
+// Plan is what a plan would do. Add, Change, Destroy and Replace do not overlap.
+type Plan struct {
+	Digest    string           `json:"digest"`
+	Changes   bool             `json:"changes"`
+	Add       int32            `json:"add"`
+	Change    int32            `json:"change"`
+	Destroy   int32            `json:"destroy"`
+	Replace   int32            `json:"replace"`
+	Import    int32            `json:"import"`
+	Forget    int32            `json:"forget"`
+	Resources []ResourceChange `json:"resources,omitempty"`
+}
+
+// ResourceChange is what a plan would do to one resource.
+type ResourceChange struct {
+	Address string `json:"address"`
+	// Action: create, update, delete, replace, import, forget, move.
+	Action string `json:"action"`
+}
+
+// PlanKept answers a PUT of a plan.
+type PlanKept struct {
+	Digest string `json:"digest"`
+}
+
+// InputsKept are the variable files, by name, as they were given to the engine. A destroy gets them back, in the order of
+// their names.
+type InputsKept struct {
+	Files map[string][]byte `json:"files"`
+}
+
+// Outputs are all outputs of the code.
+type Outputs map[string]Output
+
+// Output is one output of the code.
+type Output struct {
+	Value     json.RawMessage `json:"value"`
+	Sensitive bool            `json:"sensitive,omitempty"`
+}

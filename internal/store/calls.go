@@ -1,0 +1,158 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+)
+
+// LargestState is how large a state may be, and a rescued one.
+const LargestState = 256 << 20
+
+// largestAnswer is how large any answer may be that is not a state or a file.
+const largestAnswer = 16 << 20
+
+// ErrTooLarge is an answer that is larger than it may be.
+var ErrTooLarge = errors.New("the store's answer is too large")
+
+// Order asks what to do next, after an attempt that is done.
+func (c *Client) Order(ctx context.Context, after int32) (Order, error) {
+	var order Order
+	err := c.do(ctx, call{
+		method: http.MethodGet, path: "/v1/order", query: url.Values{"after": {strconv.FormatInt(int64(after), 10)}},
+		take: into(&order),
+	})
+	return order, err
+}
+
+// Source writes the archive of the code into file, which then holds nothing else.
+func (c *Client) Source(ctx context.Context, digest string, file *os.File, limit int64) error {
+	return c.download(ctx, "/v1/sources/"+url.PathEscape(digest), file, limit)
+}
+
+// Plan writes a saved plan into file, which then holds nothing else.
+func (c *Client) Plan(ctx context.Context, digest string, file *os.File, limit int64) error {
+	return c.download(ctx, "/v1/plan/"+url.PathEscape(digest), file, limit)
+}
+
+func (c *Client) download(ctx context.Context, path string, file *os.File, limit int64) error {
+	return c.do(ctx, call{method: http.MethodGet, path: path, take: func(body io.Reader) error {
+		if err := file.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		n, err := io.Copy(file, io.LimitReader(body, limit+1))
+		if err == nil && n > limit {
+			err = fmt.Errorf("%s: %w", path, ErrTooLarge)
+		}
+		return err
+	}})
+}
+
+// State passes a request of the engine's http backend on: GET, POST, DELETE, LOCK or UNLOCK, with the lock's ID if it
+// has one. An *Error is the store's answer to the engine.
+func (c *Client) State(ctx context.Context, method, lockID string, body []byte) ([]byte, error) {
+	r := call{method: method, path: "/v1/state", body: bytes.NewReader(body), size: int64(len(body))}
+	if lockID != "" {
+		r.query = url.Values{"ID": {lockID}}
+	}
+	var answer []byte
+	r.take = func(body io.Reader) (err error) {
+		answer, err = readAll(body, LargestState)
+		return err
+	}
+	err := c.do(ctx, r)
+	return answer, err
+}
+
+// PutPlan keeps a saved plan.
+func (c *Client) PutPlan(ctx context.Context, plan io.ReaderAt, size int64) (PlanKept, error) {
+	var kept PlanKept
+	err := c.do(ctx, call{method: http.MethodPut, path: "/v1/plan", body: plan, size: size, take: into(&kept)})
+	return kept, err
+}
+
+// PutInputs keeps the variable files that an apply is about to use.
+func (c *Client) PutInputs(ctx context.Context, inputs InputsKept) error {
+	return c.sendJSON(ctx, http.MethodPut, "/v1/inputs", inputs)
+}
+
+// Inputs gives the variable files that were kept for the inputs of the Run.
+func (c *Client) Inputs(ctx context.Context) (InputsKept, error) {
+	var kept InputsKept
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/inputs", take: into(&kept)})
+	return kept, err
+}
+
+// Rescue keeps a state that could not be written.
+func (c *Client) Rescue(ctx context.Context, state []byte) error {
+	return c.do(ctx, call{method: http.MethodPut, path: "/v1/rescue", body: bytes.NewReader(state), size: int64(len(state))})
+}
+
+// WriteOutputs writes all outputs of the code to where the Stack wants them.
+func (c *Client) WriteOutputs(ctx context.Context, outputs Outputs) error {
+	if outputs == nil {
+		outputs = Outputs{}
+	}
+	return c.sendJSON(ctx, http.MethodPost, "/v1/outputs", outputs)
+}
+
+// Report tells what the attempt has done so far.
+func (c *Client) Report(ctx context.Context, report Report) error {
+	return c.sendJSON(ctx, http.MethodPost, "/v1/steps", report)
+}
+
+// AppendLog appends to the attempt's log and gives the offset at which it goes on. That is not the end of data when the
+// store has more of the log already, or less, than offset says.
+func (c *Client) AppendLog(ctx context.Context, offset int64, data []byte) (next int64, err error) {
+	err = c.do(ctx, call{
+		method: http.MethodPost, path: "/v1/logs", query: url.Values{"offset": {strconv.FormatInt(offset, 10)}},
+		body: bytes.NewReader(data), size: int64(len(data)),
+	})
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == http.StatusConflict {
+		if wanted, bad := strconv.ParseInt(refused.Message, 10, 64); bad == nil && wanted >= 0 {
+			return wanted, nil
+		}
+	}
+	return offset + int64(len(data)), err
+}
+
+func (c *Client) sendJSON(ctx context.Context, method, path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, call{method: method, path: path, body: bytes.NewReader(data), size: int64(len(data))})
+}
+
+// into reads an answer as JSON.
+func into(v any) func(io.Reader) error {
+	return func(body io.Reader) error {
+		data, err := readAll(body, largestAnswer)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(data, v); err != nil {
+			return fmt.Errorf("read the store's answer: %w", err)
+		}
+		return nil
+	}
+}
+
+func readAll(body io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = ErrTooLarge
+	}
+	return data, err
+}
