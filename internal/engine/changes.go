@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Action is what a plan would do to a resource.
+type Action string
+
+// What a plan would do to a resource.
+const (
+	Create  Action = "create"
+	Update  Action = "update"
+	Delete  Action = "delete"
+	Replace Action = "replace"
+	Import  Action = "import"
+	Forget  Action = "forget"
+	Move    Action = "move"
+)
+
+// gravest lists actions as a reader wants them: what ends something first.
+var gravest = []Action{Delete, Replace, Forget, Update, Create, Import, Move}
+
+// ResourceChange is what a plan would do to one resource.
+type ResourceChange struct {
+	Address string
+	Action  Action
+}
+
+// Changes are what a plan would do, gravest first. Each is one of the actions: a resource that is imported and changed
+// at once counts as changed, and one that is replaced as neither created nor deleted. A resource that is replaced while
+// its old object lives on (lifecycle destroy = false) is two changes, a forget and a create.
+type Changes []ResourceChange
+
+// change is a planned change as an engine tells it.
+type change struct {
+	Resource struct {
+		Address  string `json:"addr"`
+		Resource string `json:"resource"`
+	} `json:"resource"`
+	Action    string `json:"action"`
+	Previous  any    `json:"previous_resource"`
+	Importing any    `json:"importing"`
+}
+
+func (all *Changes) add(c change) {
+	put := func(actions ...Action) {
+		for _, action := range actions {
+			*all = append(*all, ResourceChange{Address: c.Resource.Address, Action: action})
+		}
+	}
+	switch c.Action {
+	case "create", "update", "delete", "replace", "import", "move":
+		put(Action(c.Action))
+	case "remove":
+		put(Forget)
+	case "noop":
+		// OpenTofu 1.12 has no word of its own for "forget, then create", nor for the opening of an ephemeral
+		// resource, which is no change.
+		if c.Previous == nil && c.Importing == nil && !strings.HasPrefix(c.Resource.Resource, "ephemeral.") {
+			put(Forget, Create)
+		}
+	}
+}
+
+func (all Changes) sort() {
+	slices.SortStableFunc(all, func(a, b ResourceChange) int {
+		if d := slices.Index(gravest, a.Action) - slices.Index(gravest, b.Action); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Address, b.Address)
+	})
+}
+
+// Count gives how many changes there are of an action.
+func (all Changes) Count(action Action) int32 {
+	var n int32
+	for _, c := range all {
+		if c.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// String tells the changes in a few words. Example: "3 to add, 1 to change".
+func (all Changes) String() string {
+	var words []string
+	for _, w := range []struct {
+		action Action
+		word   string
+	}{
+		{Create, "add"}, {Update, "change"}, {Replace, "replace"}, {Delete, "destroy"},
+		{Import, "import"}, {Forget, "forget"}, {Move, "move"},
+	} {
+		if n := all.Count(w.action); n > 0 {
+			words = append(words, fmt.Sprintf("%d to %s", n, w.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// String tells what was done in a few words. Example: "3 added, 1 changed".
+func (s Summary) String() string {
+	var words []string
+	for _, w := range []struct {
+		n    int32
+		word string
+	}{{s.Add, "added"}, {s.Change, "changed"}, {s.Remove, "destroyed"}, {s.Import, "imported"}, {s.Forget, "forgotten"}} {
+		if w.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.word))
+		}
+	}
+	if len(words) == 0 {
+		return "no resource changed"
+	}
+	return strings.Join(words, ", ")
+}

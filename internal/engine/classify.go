@@ -1,0 +1,65 @@
+package engine
+
+import "strings"
+
+// Class says what to do about a failure.
+type Class string
+
+// What to do about a failure.
+const (
+	// Transient: it may pass; try again with a new plan.
+	Transient Class = "Transient"
+	// Config: the code or its values are wrong; the same again would fail the same way.
+	Config Class = "Config"
+)
+
+// Classify gives the class of a failed step from its exit code and its errors. It asks one question: would a person
+// have to change something? When in doubt the answer is no, because a retry costs little and is limited.
+//
+//   - An apply fails on the world, not on the code: a retry begins with a new plan, which knows the code's mistakes.
+//   - An engine that was killed, or said nothing, was not the one at fault.
+//   - Otherwise the first error decides, by the first rule that fits it.
+func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
+	first := FirstError(diagnostics)
+	if step == StepApply || exitCode != 1 || first == nil {
+		return Transient
+	}
+	for _, rule := range rules {
+		if strings.HasPrefix(first.Summary, rule.summary) && strings.Contains(first.Detail, rule.detail) {
+			return rule.class
+		}
+	}
+	// With a place in the code and no resource it is about the code itself. With a resource it is what a provider
+	// says, and that may be "try later".
+	if first.Range != nil && first.Address == "" {
+		return Config
+	}
+	return Transient
+}
+
+// rules are the errors whose place in the code, or the lack of one, says the wrong thing about them. A summary matches
+// as a prefix, a detail anywhere.
+var rules = []struct {
+	summary, detail string
+	class           Class
+}{
+	// They have a place in the code, but are about the network or the world.
+	{"Failed to download module", "", Transient},
+	{"Error accessing remote module registry", "", Transient},
+	{"Invalid response from remote module registry", "", Transient},
+	{"Module installation was interrupted", "", Transient},
+	{"Module download was interrupted", "", Transient},
+	{"Resource postcondition failed", "", Transient},
+
+	// They have no place in the code, but are about it.
+	{"Cycle: ", "", Config},
+	{"No configuration files", "", Config},
+	{"Unreadable module directory", "", Config},
+	{"Value for undeclared variable", "", Config},
+	{"Invalid dependency on built-in provider", "", Config},
+	{"Inconsistent dependency lock file", "", Config},
+	{"Provider dependency changes detected", "", Config},
+	{"Failed to query available provider packages", "no available releases match", Config},
+	{"Failed to query available provider packages", "does not match configured version constraint", Config},
+	{"Failed to resolve provider packages", "does not match configured version constraint", Config},
+}

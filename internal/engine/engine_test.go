@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"archive/zip"
+	"bytes"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestArguments(t *testing.T) {
+	tofu := OpenTofu{}
+	files := []string{"/v/000-a.tfvars", "/v/zz.tfvars.json"}
+	for name, test := range map[string]struct{ got, want []string }{
+		"init": {tofu.Init(Init{Events: "/e", VariableFiles: files}),
+			[]string{"init", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json"}},
+		"init of a plan's pod": {tofu.Init(Init{Events: "/e", Locked: true}),
+			[]string{"init", "-input=false", "-no-color", "-json-into=/e", "-lockfile=readonly"}},
+		"plan": {tofu.Plan(Plan{Events: "/e", VariableFiles: files, Out: "/p", Destroy: true}),
+			[]string{"plan", "-input=false", "-no-color", "-json-into=/e", "-lock=false", "-detailed-exitcode", "-out=/p", "-destroy",
+				"-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json"}},
+		"apply": {tofu.Apply(Apply{Events: "/e", VariableFiles: files, Plan: "/p"}),
+			[]string{"apply", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json", "/p"}},
+		"output":  {tofu.Output(nil), []string{"output", "-no-color", "-json"}},
+		"version": {tofu.Version(), []string{"version", "-json"}},
+	} {
+		if diff := cmp.Diff(test.want, test.got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestMeets(t *testing.T) {
+	for _, test := range []struct {
+		version, constraint string
+		want, fails         bool
+	}{
+		{"1.12.6", "~> 1.12", true, false},
+		{"1.12.6", ">= 1.12.1, < 2", true, false},
+		{"1.12.6", "~> 1.11.0", false, false},
+		{"1.12.6", "1.12.5", false, false},
+		{"1.13.0-beta1", ">= 1.13", true, false},
+		{"1.12.6", "newest", false, true},
+		{"dev", "~> 1.12", false, true},
+	} {
+		got, err := Meets(test.version, test.constraint)
+		if got != test.want || (err != nil) != test.fails {
+			t.Errorf("%s meets %q: %v, %v", test.version, test.constraint, got, err)
+		}
+	}
+}
+
+func TestParseVersion(t *testing.T) {
+	got, err := ParseVersion([]byte(`{"terraform_version": "1.12.6", "platform": "linux_amd64"}`))
+	if err != nil || got != "1.12.6" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"", "{}", "OpenTofu v1.12.6"} {
+		if got, err := ParseVersion([]byte(bad)); err == nil {
+			t.Errorf("%q gave %q", bad, got)
+		}
+	}
+}
+
+func TestCheckCode(t *testing.T) {
+	const fine = `resource "terraform_data" "x" {}`
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"plain code":                    {map[string]string{"main.tf": fine}, ""},
+		"a backend in the code":         {map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, ""},
+		"a backend in an override":      {map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, ""},
+		"code that cannot be read":      {map[string]string{"main.tf": "terraform {"}, ""},
+		"JSON that cannot be read":      {map[string]string{"main.tf.json": "{"}, ""},
+		"a cloud block not in the root": {map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, ""},
+		"a cloud block nobody reads":    {map[string]string{"a.tf": "terraform {\n cloud {}\n}", "a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, ""},
+		"no code":                       {map[string]string{"README.md": "x", "m/main.tf": fine}, "there is no code: no file named *.tf or *.tofu in the root module"},
+		"a cloud block": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}"},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+		"a cloud block in broken code": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}\nresource {"},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+		"a cloud block in JSON": {map[string]string{"main.tofu.json": "{\"terraform\": {\n\"cloud\": {}}}"},
+			"main.tofu.json:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+		"a later override": {map[string]string{"main.tf": fine, "zzz_override.tf": "terraform {\n  backend \"s3\" {}\n}"},
+			"zzz_override.tf:2: an override file whose name sorts after zz_cairn_override.tf must not have a backend block"},
+		"a later override of something else": {map[string]string{"main.tf": fine, "zzz_override.tf": fine}, ""},
+		"our own name":                       {map[string]string{"main.tf": fine, "zz_cairn_override.tf": ""}, "the code has a file zz_cairn_override.tf; this name is Cairn's own"},
+		"our own name in its place":          {map[string]string{"main.tf": fine, "zz_cairn_override.tofu": ""}, "the code has a file zz_cairn_override.tofu; this name is Cairn's own"},
+		"a state": {map[string]string{"main.tf": fine, "terraform.tfstate": "{}"},
+			"the code comes with a state (terraform.tfstate), which Cairn would ignore: move it into Cairn or take the file away"},
+	} {
+		files := fstest.MapFS{}
+		for file, text := range test.files {
+			files[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		got := ""
+		if err := CheckCode(files); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func FuzzCheckCode(f *testing.F) {
+	f.Add("main.tf", []byte("terraform {\n  cloud {}\n}"))
+	f.Add("main.tf.json", []byte(`{"terraform": [{"cloud": {}}]}`))
+	f.Fuzz(func(t *testing.T, name string, text []byte) {
+		CheckCode(fstest.MapFS{name: &fstest.MapFile{Data: text}})
+	})
+}
+
+func TestPlannedLockFile(t *testing.T) {
+	var plan bytes.Buffer
+	w := zip.NewWriter(&plan)
+	for _, name := range []string{"tfplan", LockFile} {
+		f, err := w.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Write([]byte("of " + name))
+	}
+	w.Close()
+	for name, test := range map[string]struct{ plan, want string }{
+		"a plan":           {plan.String(), "of " + LockFile},
+		"an encrypted one": {`{"meta":{},"encrypted_data":"x"}`, ""},
+		"nothing":          {"", ""},
+	} {
+		got, err := PlannedLockFile(bytes.NewReader([]byte(test.plan)), int64(len(test.plan)))
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}

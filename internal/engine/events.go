@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// longestEvent is how long a line of events may be; longer ones are left out.
+const longestEvent = 4 << 20
+
+// mostErrors is how many errors are kept. The first one is what people need.
+const mostErrors = 20
+
+// Events is what an engine told while it ran.
+type Events struct {
+	// Errors, in order; when there are very many only the first ones.
+	Errors []Diagnostic
+	// Changes that a plan would make.
+	Changes Changes
+	// Done is what an apply did, when it got to its end.
+	Done *Summary
+}
+
+// Summary is how an engine counts what it did: a replacement both adds and removes.
+type Summary struct {
+	Add    int32 `json:"add"`
+	Change int32 `json:"change"`
+	Import int32 `json:"import"`
+	Remove int32 `json:"remove"`
+	Forget int32 `json:"forget"`
+	// Operation is plan, apply or destroy.
+	Operation string `json:"operation"`
+}
+
+// event is a line of events, as far as we read it.
+type event struct {
+	Type       string      `json:"type"`
+	Diagnostic *Diagnostic `json:"diagnostic"`
+	Change     *change     `json:"change"`
+	Changes    *Summary    `json:"changes"`
+}
+
+// ReadEvents reads the file of events that an engine wrote. Lines that are none are left out, as is a last one that is
+// cut off: an engine may have been killed while it wrote.
+func ReadEvents(r io.Reader) (Events, error) {
+	var all Events
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(lines)
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) == nil {
+				all.add(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			all.Changes.sort()
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+}
+
+func (all *Events) add(e event) {
+	switch {
+	case e.Type == "diagnostic" && e.Diagnostic != nil:
+		if e.Diagnostic.Severity == "error" && len(all.Errors) < mostErrors {
+			all.Errors = append(all.Errors, *e.Diagnostic)
+		}
+	case e.Type == "planned_change" && e.Change != nil:
+		all.Changes.add(*e.Change)
+	case e.Type == "change_summary" && e.Changes != nil && e.Changes.Operation != "plan":
+		all.Done = e.Changes
+	}
+}
+
+// readLine gives the next line, or nothing for one that is too long.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for long := false; ; {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > longestEvent; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPlansOfTheRealEngine(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		exit    int
+		words   string
+		changes Changes
+	}{
+		{"plan-nothing", 0, "", nil},
+		{"plan-outputs", 2, "", nil},
+		{"plan-moves", 2, "1 to move", Changes{{"terraform_data.b", Move}}},
+		{"plan-create", 2, "2 to add", Changes{{"terraform_data.a", Create}, {"terraform_data.b", Create}}},
+		{"plan-destroy", 2, "2 to destroy", Changes{{"terraform_data.a", Delete}, {"terraform_data.b", Delete}}},
+		{"plan-all", 2, "1 to add, 3 to change, 2 to replace, 1 to destroy, 1 to import, 2 to forget, 1 to move", Changes{
+			{"terraform_data.delete", Delete},
+			{"terraform_data.replace", Replace},
+			{"terraform_data.replace_first", Replace},
+			{"terraform_data.forget", Forget},
+			{"terraform_data.replace_kept", Forget},
+			{"terraform_data.import_changed", Update},
+			{"terraform_data.new_name_changed", Update},
+			{"terraform_data.update", Update},
+			{"terraform_data.replace_kept", Create},
+			{"terraform_data.import", Import},
+			{"terraform_data.new_name", Move},
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, events := load(t, test.name)
+			if r.ExitCode != test.exit {
+				t.Errorf("exit code %d", r.ExitCode)
+			}
+			if diff := cmp.Diff(test.changes, events.Changes); diff != "" {
+				t.Error(diff)
+			}
+			if got := events.Changes.String(); got != test.words {
+				t.Errorf("got %q, want %q", got, test.words)
+			}
+		})
+	}
+}
+
+func TestAnApplyTellsWhatItDid(t *testing.T) {
+	_, events := load(t, "apply-replace")
+	if events.Done == nil || events.Done.String() != "2 added, 1 destroyed" {
+		t.Errorf("%+v", events.Done)
+	}
+	if _, events := load(t, "local-exec"); events.Done != nil {
+		t.Errorf("an apply that failed did %+v", events.Done)
+	}
+}
+
+func TestEventsThatAreNoneAreLeftOut(t *testing.T) {
+	text := "not JSON\n" + strings.Repeat("x", longestEvent+1) + "\n\x00\xff\n" +
+		`{"type":"diagnostic","diagnostic":{"severity":"error","summary":"one"}}` + "\n" +
+		`{"type":"diagnostic"}` + "\n" + `{"type":"planned_change"}` + "\n" + `{"type":"diagnostic","diagno`
+	events, err := ReadEvents(strings.NewReader(text))
+	if err != nil || len(events.Errors) != 1 {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
+func FuzzReadEvents(f *testing.F) {
+	f.Add([]byte(`{"type":"planned_change","change":{"resource":{"addr":"a"},"action":"noop"}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := ReadEvents(strings.NewReader(string(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range events.Errors {
+			_ = d.String()
+		}
+		Classify(StepPlan, 1, events.Errors)
+	})
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// State is what Cairn reads of a state.
+type State struct {
+	Serial  int64             `json:"serial"`
+	Lineage string            `json:"lineage"`
+	Outputs map[string]Output `json:"outputs"`
+	// Encrypted is there when the engine encrypted the state: then there is nothing else to read.
+	Encrypted json.RawMessage `json:"encrypted_data"`
+	// Secrets are the values of outputs and attributes that are marked as sensitive.
+	Secrets []any `json:"-"`
+}
+
+// ParseState reads a state.
+func ParseState(data []byte) (State, error) {
+	var s struct {
+		State
+		Resources []struct {
+			Instances []struct {
+				Attributes json.RawMessage `json:"attributes"`
+				Sensitive  [][]traversal   `json:"sensitive_attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return State{}, fmt.Errorf("read the state: %w", err)
+	}
+	for _, output := range s.Outputs {
+		if output.Sensitive {
+			s.Secrets = append(s.Secrets, decode(output.Value))
+		}
+	}
+	for _, resource := range s.Resources {
+		for _, instance := range resource.Instances {
+			if len(instance.Sensitive) == 0 {
+				continue
+			}
+			attributes := decode(instance.Attributes)
+			for _, way := range instance.Sensitive {
+				s.Secrets = append(s.Secrets, follow(attributes, way))
+			}
+		}
+	}
+	return s.State, nil
+}
+
+// decode reads a JSON value, numbers as they are written. What cannot be read is taken as one string.
+func decode(data []byte) any {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return string(data)
+	}
+	return v
+}
+
+// traversal is a step on the way from a resource's attributes to a value in them.
+type traversal struct {
+	// Type is get_attr, with a name as its value, or index.
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// follow gives the value at the end of a way or, where the way cannot be followed to its end, as with a set, all that
+// the value is part of: rather too much is hidden than too little.
+func follow(value any, way []traversal) any {
+	for _, step := range way {
+		next, ok := enter(value, step)
+		if !ok {
+			return value
+		}
+		value = next
+	}
+	return value
+}
+
+func enter(value any, step traversal) (any, bool) {
+	key := decode(step.Value)
+	if typed, ok := key.(map[string]any); ok && step.Type == "index" {
+		key = typed["value"]
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		name, _ := key.(string)
+		if next, ok := v[name]; ok {
+			return next, true
+		}
+		// A value of any type is written as {"value": ..., "type": ...}.
+		if inner, ok := v["value"]; ok && len(v) == 2 && v["type"] != nil {
+			return enter(inner, step)
+		}
+	case []any:
+		number, _ := key.(json.Number)
+		if i, err := number.Int64(); err == nil && 0 <= i && i < int64(len(v)) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}

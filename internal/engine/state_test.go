@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseState(t *testing.T) {
+	state, err := ParseState([]byte(`{
+  "version": 4, "serial": 7, "lineage": "l",
+  "outputs": {"o": {"value": "open", "type": "string"}, "s": {"value": {"a": 12345678901234567890}, "type": "dynamic", "sensitive": true}},
+  "resources": [{"mode": "managed", "instances": [
+    {"attributes": {"open": "open", "password": "one", "list": ["x", "two"], "set": ["three", "four"], "any": {"value": {"deep": "five"}, "type": "x"}},
+     "sensitive_attributes": [
+       [{"type": "get_attr", "value": "password"}],
+       [{"type": "get_attr", "value": "list"}, {"type": "index", "value": {"value": 1, "type": "number"}}],
+       [{"type": "get_attr", "value": "set"}, {"type": "index", "value": {"value": "three", "type": "string"}}],
+       [{"type": "get_attr", "value": "any"}, {"type": "get_attr", "value": "deep"}]
+     ]},
+    {"attributes": {"open": "open"}, "sensitive_attributes": []},
+    {"attributes_flat": {"open": "open"}}
+  ]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Serial != 7 || state.Lineage != "l" || !state.Outputs["s"].Sensitive || state.Outputs["o"].Sensitive || state.Encrypted != nil {
+		t.Errorf("%+v", state)
+	}
+	want := []any{
+		map[string]any{"a": json.Number("12345678901234567890")},
+		"one", "two", []any{"three", "four"}, "five",
+	}
+	if diff := cmp.Diff(want, state.Secrets); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParseState(f *testing.F) {
+	f.Add([]byte(`{"resources":[{"instances":[{"attributes":{"a":["x"]},"sensitive_attributes":[[{"type":"get_attr","value":"a"},{"type":"index","value":0}]]}]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) { ParseState(data) })
+}

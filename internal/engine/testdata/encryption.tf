@@ -1,0 +1,5 @@
+terraform {
+  encryption {
+    state { method = method.aes_gcm.x }
+  }
+}

@@ -1,0 +1,5 @@
+language {
+  compatible_with {
+    opentofu = ">= 99"
+  }
+}

@@ -1,0 +1,2 @@
+# before: output "o" { value = 1 }
+output "o" { value = 2 }

@@ -1,0 +1,3 @@
+module "m" {
+  source = "registry.invalid/foo/bar/aws"
+}

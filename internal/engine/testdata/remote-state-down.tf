@@ -1,0 +1,4 @@
+data "terraform_remote_state" "x" {
+  backend = "http"
+  config  = { address = "http://127.0.0.1:1/x", retry_max = 0 }
+}

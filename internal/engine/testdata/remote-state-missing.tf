@@ -1,0 +1,4 @@
+data "terraform_remote_state" "x" {
+  backend = "local"
+  config  = { path = "missing.tfstate" }
+}

@@ -1,0 +1,5 @@
+variable "s" {
+  sensitive = true
+  default   = "x"
+}
+output "o" { value = var.s }

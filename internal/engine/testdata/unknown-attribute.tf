@@ -1,0 +1,4 @@
+locals { a = { b = 1 } }
+resource "terraform_data" "x" {
+  input = local.a.c
+}

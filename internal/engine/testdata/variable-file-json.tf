@@ -1,0 +1,2 @@
+# file: v.tfvars.json={"n": }
+variable "n" {}

@@ -1,0 +1,2 @@
+# file: v.tfvars=n = "abc"
+variable "n" { type = number }
