@@ -1,0 +1,88 @@
+// Command cairn-runner runs an engine in a pod. It is copied into whatever image a Stack chooses, so it is one static
+// file that needs nothing of that image.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"cairn.dev/cairn/internal/runner"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/version"
+)
+
+var errUsage = errors.New(strings.TrimSpace(`
+usage:
+  cairn-runner run --store URL --token FILE --work DIR --inputs DIR
+      do the orders of the store; CAIRN_STORE_CA holds the PEM of the store's authority
+  cairn-runner copy DEST
+      copy this program
+  cairn-runner version
+`))
+
+func main() {
+	if err := command(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "cairn-runner:", err)
+		os.Exit(exitCode(err))
+	}
+}
+
+// exitCode tells the operator the one thing that it has to know of a runner that could not report.
+func exitCode(err error) int {
+	if errors.Is(err, runner.ErrStranded) {
+		return store.ExitStranded
+	}
+	return 1
+}
+
+func command(args []string, out io.Writer) error {
+	name := ""
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	switch {
+	case name == "run":
+		return run(args)
+	case name == "copy" && len(args) == 1:
+		return copySelf(args[0])
+	case name == "version" && len(args) == 0:
+		_, err := fmt.Fprintln(out, version.Version)
+		return err
+	}
+	return errUsage
+}
+
+func run(args []string) error {
+	o := runner.Options{
+		CA: []byte(os.Getenv("CAIRN_STORE_CA")), Environ: os.Environ(),
+		Output: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	flags.StringVar(&o.Store, "store", "", "`URL` of the store")
+	flags.StringVar(&o.TokenFile, "token", "", "`file` with the token for the store")
+	flags.StringVar(&o.Work, "work", "", "`folder` to work in")
+	flags.StringVar(&o.Inputs, "inputs", "", "`folder` with the files that orders name")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 || o.Store == "" || o.TokenFile == "" || o.Work == "" || o.Inputs == "" {
+		return errUsage
+	}
+	ctx, interrupt := runner.Interrupted(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	go func() { // for as long as the process lives: any further signal is taken and means the same
+		for range signals {
+			interrupt()
+		}
+	}()
+	return runner.Run(ctx, o)
+}

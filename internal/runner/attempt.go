@@ -1,0 +1,181 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// attempt is the doing of one order.
+type attempt struct {
+	*runner
+	order store.Order
+	// client speaks for this attempt.
+	client *store.Client
+	// text is the attempt's log, in the pod and in the store. What may hold a secret goes through the redactor first.
+	text io.Writer
+	// report tells the store of each step.
+	report *reporter
+	// proxy is the state's way to the store.
+	proxy *proxy
+	// files are the variable files that the engine gets.
+	files variableFiles
+	// outputs that may be shown.
+	outputs map[string]json.RawMessage
+	// planned is what the plan is, once it is kept.
+	planned *store.Plan
+}
+
+// lastPatience is how long each request to the store may still take once the runner is told to stop: the grace period
+// of a pod ends at some time, and what was not sent by then is lost.
+const lastPatience = time.Minute
+
+// logPatience is how long the end of an attempt waits for the rest of its log: first before the report, because the
+// store takes no more of it once the next attempt has begun, and then after it.
+const (
+	logPatience     = 2 * time.Second
+	logLastPatience = 10 * time.Second
+)
+
+// attempt does an order and reports how it went.
+func (r *runner) attempt(ctx context.Context, order store.Order) error {
+	client := r.client.For(order.Attempt, order.Patience)
+	log := startLog(client.AppendLog, r.Log)
+	defer log.abandon()
+	a := &attempt{
+		runner: r, order: order, client: client,
+		text:   tee{r.Output, log},
+		report: startReporter(client, r.Log),
+	}
+	failure := a.do(ctx)
+	done := store.Done{Failure: failure, Outputs: a.outputs}
+	if failure == nil {
+		done.Plan = a.planned
+	}
+	log.end(logPatience)
+	err := a.finish(ctx, done)
+	log.end(logLastPatience)
+	if err != nil && failure != nil && failure.Class == stranded {
+		return errors.Join(ErrStranded, err)
+	}
+	return err
+}
+
+// do does the order's steps until one fails.
+func (a *attempt) do(process context.Context) *store.Failure {
+	ctx := process
+	if a.order.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(process, a.order.Timeout, fmt.Errorf("timed out after %s", short(a.order.Timeout)))
+		defer cancel()
+	}
+	a.learn()
+	proxy, err := startProxy(process, a.client, a.secrets, a.Log)
+	if err != nil {
+		return a.failure(ctx, err)
+	}
+	defer proxy.close()
+	a.proxy = proxy
+	steps := a.plan
+	if a.order.Kind == store.OrderApply {
+		steps = a.apply
+	}
+	var failed *failedStep
+	switch err := steps(ctx, process); {
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+		return &failed.why
+	default:
+		return a.failure(ctx, err)
+	}
+}
+
+// finish sends the last report. It outlives an interrupt.
+func (a *attempt) finish(ctx context.Context, done store.Done) error {
+	ctx, cancel := outlive(ctx)
+	defer cancel()
+	return a.report.finish(ctx, done)
+}
+
+// plan does the steps of an order to plan.
+func (a *attempt) plan(ctx, process context.Context) error {
+	a.ready = nil
+	if err := a.prepare(ctx, false); err != nil {
+		return err
+	}
+	if err := a.step(ctx, "plan", a.makePlan); err != nil {
+		return err
+	}
+	if !a.order.Outputs || a.planned.Changes {
+		return nil
+	}
+	// What is there is what these inputs make: from now on they are what a destroy takes.
+	if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
+		return fmt.Errorf("keep the variable files: %w", err)
+	}
+	return a.stepOutputs(process)
+}
+
+// apply does the steps of an order to apply. What follows the engine has to be done even when the attempt's time is
+// over: it runs on the process's context, and outlives that too.
+func (a *attempt) apply(ctx, process context.Context) error {
+	if a.ready != nil && a.ready.digest == a.order.PlanDigest {
+		a.files = a.ready.files
+	} else if err := a.prepare(ctx, true); err != nil {
+		return err
+	}
+	a.ready = nil
+	err := a.step(ctx, "apply", a.applyPlan)
+	if lost := a.rescue(process); lost != nil {
+		return lost
+	}
+	if err != nil || !a.order.Outputs {
+		return err
+	}
+	return a.stepOutputs(process)
+}
+
+// prepare makes the workspace ready for the engine, with a saved plan in it or without.
+func (a *attempt) prepare(ctx context.Context, withPlan bool) error {
+	a.ready = nil
+	fetch := func(ctx context.Context) (result, error) { return a.fetch(ctx, withPlan) }
+	if err := a.step(ctx, "fetch", fetch); err != nil {
+		return err
+	}
+	if a.order.EngineVersion != "" {
+		if err := a.step(ctx, "engine", a.checkEngine); err != nil {
+			return err
+		}
+	}
+	init := func(ctx context.Context) (result, error) { return a.initialize(ctx, withPlan) }
+	return a.step(ctx, "init", init)
+}
+
+// short writes a duration as people do: 1h, not 1h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// outlive gives a context that is over lastPatience after ctx is, or that long after now if ctx is over already.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(lastPatience, cancel)
+		context.AfterFunc(after, func() { timer.Stop() })
+	})
+	return after, func() { stop(); cancel() }
+}

@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+// engineError is how the engine failed.
+type engineError struct {
+	class    engine.Class
+	message  string
+	exitCode int32
+}
+
+func (e *engineError) Error() string { return e.message }
+
+// stranded is the class of an attempt whose state is nowhere but in the pod's log, or not even there. It must not be
+// tried again: what it made would be made twice.
+const stranded = "Stranded"
+
+// strandedError is why a state could be neither written nor rescued.
+type strandedError struct{ error }
+
+// ErrStranded is that, when it could not even be reported: the program's exit code has to tell it.
+var ErrStranded = errors.New("the state could be neither written nor rescued")
+
+// exitCode gives the engine's exit code, if it was the engine that failed.
+func exitCode(err error) *int32 {
+	var failed *engineError
+	if errors.As(err, &failed) {
+		return &failed.exitCode
+	}
+	return nil
+}
+
+// failure says what is to be told of an error. When the time was over or the runner was told to stop, that is the
+// reason, whatever it broke, unless a state is at stake.
+func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
+	class, message := engine.Transient, err.Error()
+	var failed *engineError
+	var refused *engine.Refused
+	var lost *strandedError
+	switch {
+	case errors.As(err, &lost):
+		class = stranded
+	case ctx.Err() != nil:
+		message = context.Cause(ctx).Error()
+	case errors.As(err, &failed):
+		class = failed.class
+	case errors.As(err, &refused):
+		class = engine.Config
+	}
+	return &store.Failure{Class: string(class), Message: a.clean(message)}
+}
+
+// longestMessage is how long a message in a report may be.
+const longestMessage = 1024
+
+// clean makes text fit to be shown to people: no secrets, one line, valid, short.
+func (r *runner) clean(text string) string {
+	text = strings.ToValidUTF8(r.secrets.String(text), "�")
+	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	if len(text) <= longestMessage {
+		return text
+	}
+	end := longestMessage - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn.dev/cairn/internal/engine"
+)
+
+// Limits of what is fetched.
+const (
+	largestArchive = 100 << 20
+	largestPlan    = 1 << 30
+)
+
+// fetch fills the workspace: the code, the variable files and, in a pod that did not make it, the plan.
+func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
+	if err := a.work.clear(); err != nil {
+		return result{}, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.fetchCode(ctx) })
+	if withPlan {
+		group.Go(func() error { return a.fetchPlan(ctx) })
+	}
+	files, err := a.assemble(ctx)
+	a.files = files
+	return result{}, errors.Join(err, group.Wait())
+}
+
+// fetchCode downloads the code, makes sure that it is what the order names, unpacks it and looks it over.
+func (a *attempt) fetchCode(ctx context.Context) error {
+	file, err := os.Create(a.work.source())
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
+	if err := a.client.Source(ctx, a.order.Source, file, largestArchive); err != nil {
+		return fmt.Errorf("fetch the code: %w", err)
+	}
+	if err := verify(file, a.order.Source); err != nil {
+		return fmt.Errorf("fetch the code: %w", err)
+	}
+	root, err := os.OpenRoot(a.work.code())
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // holds no data
+	if err := unpack(root, file); err != nil {
+		return fmt.Errorf("unpack the code: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return err
+	}
+	// What an engine left for itself in the folder that the code was taken from is not the code's.
+	for _, left := range []string{engine.DataDir, engine.ErroredState} {
+		if err := root.RemoveAll(left); err != nil {
+			return err
+		}
+	}
+	if err := engine.CheckCode(root.FS()); err != nil {
+		return err
+	}
+	return root.WriteFile(engine.OverrideFile, []byte(engine.Override), 0o600)
+}
+
+// fetchPlan downloads the plan to apply and makes sure that it is the one that was approved.
+func (a *attempt) fetchPlan(ctx context.Context) error {
+	file, err := os.Create(a.work.plan())
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
+	if err := a.client.Plan(ctx, a.order.PlanDigest, file, largestPlan); err != nil {
+		return fmt.Errorf("fetch the plan: %w", err)
+	}
+	if err := verify(file, a.order.PlanDigest); err != nil {
+		return fmt.Errorf("fetch the plan: %w", err)
+	}
+	return nil
+}
+
+// pinProviders writes the lock file that the plan was made with into the code and says whether there is one. It must not
+// be before the code is there, which may hold a lock file too.
+func (a *attempt) pinProviders() (bool, error) {
+	file, err := os.Open(a.work.plan())
+	if err != nil {
+		return false, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	lock, err := engine.PlannedLockFile(file, info.Size())
+	if err != nil || lock == nil {
+		return false, err
+	}
+	return true, os.WriteFile(filepath.Join(a.work.code(), engine.LockFile), lock, 0o600)
+}
+
+// verify reads a file from its beginning and compares its digest. Afterwards it stands at its beginning again.
+func verify(file *os.File, want string) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	got, err := digest(file)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("its digest is %s, not %s", got, want)
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return err
+}
+
+func digest(r io.Reader) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, r); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// slow creates a, and then is busy with b until it is interrupted.
+const slow = `
+resource "terraform_data" "a" { input = 1 }
+resource "terraform_data" "b" {
+  depends_on = [terraform_data.a]
+  provisioner "local-exec" { command = "echo busy; sleep 20" }
+}
+`
+
+// TestInterruptWhileApplying: the state is saved, the lock given back and the attempt reported within a second.
+func TestInterruptWhileApplying(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", slow))), nil)
+	p := startPod(t, s, nil)
+	s.orders <- apply
+	wait(t, func() bool { return strings.Contains(p.output.String(), "busy") })
+	begin := time.Now()
+	p.interrupt()
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("took %s", took)
+	}
+	report := s.done(2)
+	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "interrupted"}) {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+	if got := s.resources(); len(got) != 2 || s.lock != nil || s.rescued != nil {
+		t.Errorf("%v, lock %s", got, s.lock)
+	}
+	if log := string(s.logs[2]); !strings.Contains(log, "Interrupt received") || strings.Contains(log, "Two interrupts") {
+		t.Errorf("%s", log)
+	}
+}
+
+func TestAnAttemptHasOnlySoMuchTime(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", slow))), nil)
+	apply.Timeout = 500 * time.Millisecond
+	run(t, s, nil, apply)
+	report := s.done(2)
+	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "timed out after 500ms"}) {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+	if got := s.resources(); len(got) != 2 || s.lock != nil {
+		t.Errorf("%v, lock %s", got, s.lock)
+	}
+}
+
+func TestInterruptWhileNothingIsDone(t *testing.T) {
+	s := newTestStore(t)
+	p := startPod(t, s, nil)
+	wait(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.requests) > 0 })
+	p.interrupt()
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+}

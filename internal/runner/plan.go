@@ -1,0 +1,75 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+// mostResources is how many changes of a plan are told; the counts count all.
+const mostResources = 100
+
+// makePlan plans and keeps the plan.
+func (a *attempt) makePlan(ctx context.Context) (result, error) {
+	args := a.engine.Plan(engine.Plan{
+		Events: a.work.events(), VariableFiles: a.files.paths(), Out: a.work.plan(), Destroy: a.order.Destroy,
+	})
+	code, events, err := a.run(ctx, engine.StepPlan, args, engine.PlanChanges)
+	if err != nil {
+		return result{}, err
+	}
+	plan := a.describe(events.Changes)
+	plan.Changes = code == engine.PlanChanges
+	if plan.Digest, err = a.keepPlan(ctx); err != nil {
+		return result{}, err
+	}
+	a.planned = plan
+	a.ready = &ready{digest: plan.Digest, files: a.files}
+	message := events.Changes.String()
+	switch {
+	case !plan.Changes:
+		message = "no changes"
+	case message == "":
+		message = "only outputs change"
+	}
+	return result{message: message, exitCode: &code}, nil
+}
+
+func (a *attempt) describe(changes engine.Changes) *store.Plan {
+	plan := &store.Plan{
+		Add: changes.Count(engine.Create), Change: changes.Count(engine.Update), Destroy: changes.Count(engine.Delete),
+		Replace: changes.Count(engine.Replace), Import: changes.Count(engine.Import), Forget: changes.Count(engine.Forget),
+	}
+	for _, c := range changes[:min(len(changes), mostResources)] {
+		plan.Resources = append(plan.Resources, store.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
+	}
+	return plan
+}
+
+// keepPlan sends the plan to the store and gives its digest, on which both have to agree.
+func (a *attempt) keepPlan(ctx context.Context) (string, error) {
+	file, err := os.Open(a.work.plan())
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	ours, err := digest(file)
+	if err != nil {
+		return "", err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	kept, err := a.client.PutPlan(ctx, file, info.Size())
+	if err != nil {
+		return "", fmt.Errorf("keep the plan: %w", err)
+	}
+	if kept.Digest != ours {
+		return "", fmt.Errorf("keep the plan: the store has %s, the plan is %s", kept.Digest, ours)
+	}
+	return ours, nil
+}

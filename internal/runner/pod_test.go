@@ -1,0 +1,180 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+const testToken = "token-of-the-pod"
+
+// pod is a runner in this process, with the real engine.
+type pod struct {
+	t         testing.TB
+	work      string
+	inputs    string
+	output    *lockedBuffer
+	interrupt func()
+	ended     chan error
+}
+
+// bin is where make tools puts the engine.
+func bin(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("CAIRN_BIN")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir = filepath.Join(cache, "cairn", "bin")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "tofu")); err != nil {
+		t.Fatalf("%v: run make tools first", err)
+	}
+	return dir
+}
+
+// startPod starts a runner with files in its inputs folder.
+func startPod(t testing.TB, s *testStore, inputs map[string]string, env ...string) *pod {
+	t.Helper()
+	p := &pod{t: t, work: t.TempDir(), inputs: t.TempDir(), output: &lockedBuffer{}, ended: make(chan error, 1)}
+	for name, text := range inputs {
+		path := filepath.Join(p.inputs, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(testToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := Interrupted(context.Background())
+	p.interrupt = interrupt
+	go func() {
+		p.ended <- Run(ctx, Options{
+			Store: s.server.URL, CA: s.ca(), TokenFile: token, Work: p.work, Inputs: p.inputs,
+			Environ: append([]string{"PATH=" + bin(t) + ":/usr/bin:/bin", "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
+			Output:  p.output, Log: quiet,
+		})
+	}()
+	t.Cleanup(interrupt)
+	return p
+}
+
+// wait waits for the pod to end.
+func (p *pod) wait() error {
+	p.t.Helper()
+	select {
+	case err := <-p.ended:
+		return err
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("the pod does not end\n%s", p.output)
+		return nil
+	}
+}
+
+// run gives orders to one pod and waits for its end.
+func run(t testing.TB, s *testStore, inputs map[string]string, orders ...store.Order) *pod {
+	t.Helper()
+	p := startPod(t, s, inputs)
+	for _, order := range orders {
+		s.orders <- order
+	}
+	s.orders <- store.Order{Kind: store.OrderExit}
+	if err := p.wait(); err != nil {
+		t.Fatalf("%v\n%s", err, p.output)
+	}
+	return p
+}
+
+// plan makes an order to plan.
+func (s *testStore) plan(attempt int32, source string) store.Order {
+	return store.Order{
+		Kind: store.OrderPlan, Attempt: attempt, Namespace: "prod", Stack: "net", Run: "net-1", Source: source,
+		Patience: 5 * time.Second, Timeout: time.Minute,
+	}
+}
+
+// planned runs a plan in a pod of its own and gives the order to apply it.
+func (s *testStore) planned(order store.Order, inputs map[string]string) store.Order {
+	s.t.Helper()
+	p := run(s.t, s, inputs, order)
+	done := s.done(order.Attempt).Done
+	if done.Failure != nil || done.Plan == nil {
+		s.t.Fatalf("%+v\n%s", done.Failure, p.output)
+	}
+	order.Kind, order.PlanDigest = store.OrderApply, done.Plan.Digest
+	order.Attempt++
+	return order
+}
+
+// steps tells a report's steps in short: name, then = or ! for succeeded or failed.
+func steps(report store.Report) string {
+	var words []string
+	for _, step := range report.Steps {
+		words = append(words, step.Name+map[string]string{"Succeeded": "=", "Failed": "!", "Running": "?"}[step.State])
+	}
+	return strings.Join(words, " ")
+}
+
+func (s *testStore) resources() []string {
+	var state struct{ Resources []struct{ Name string } }
+	json.Unmarshal(s.state, &state)
+	var names []string
+	for _, r := range state.Resources {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// lockedBuffer is a buffer for many goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+// wait waits until something is so.
+func wait(t testing.TB, so func() bool) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); !so(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// waitDone waits for the last report of an attempt.
+func waitDone(t testing.TB, s *testStore, attempt int32) store.Report {
+	t.Helper()
+	wait(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all := s.reports[attempt]
+		return len(all) > 0 && all[len(all)-1].Done != nil
+	})
+	return s.done(attempt)
+}

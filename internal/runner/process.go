@@ -1,0 +1,174 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"cairn.dev/cairn/internal/engine"
+)
+
+// lastOutput is how much of what the engine printed last is kept, for a failure that its events say nothing about.
+const lastOutput = 4 << 10
+
+// openPipes is how long a program that the engine left behind may keep the engine's output open.
+const openPipes = 2 * time.Second
+
+// exit is how the engine ended.
+type exit struct {
+	code int32
+	// killed is the signal that ended it, if one did.
+	killed syscall.Signal
+	// last is the end of what it printed.
+	last string
+}
+
+// launch runs the engine in the root module until it ends. What it prints goes to the log, without secrets, but for its
+// answer when that is asked for.
+//
+// When ctx is over the engine is interrupted, once, and waited for, however long it takes: it finishes what it has in
+// flight and saves the state. A second interrupt would make it drop everything, and a kill even more. Only the engine
+// itself gets the signal: what it started, provider plugins above all, are needed to finish; they are its children in a
+// process group that nobody signals.
+func (a *attempt) launch(ctx context.Context, args []string, answer io.Writer) (exit, error) {
+	program, err := a.lookup(a.engine.Program())
+	if err != nil {
+		return exit{}, err
+	}
+	last := &tail{limit: lastOutput}
+	text := a.secrets.Writer(io.MultiWriter(a.text, last))
+	cmd := exec.Command(program, args...) //nolint:noctx // it is interrupted below, not killed
+	cmd.Dir = a.work.code()
+	cmd.Env = a.environment()
+	cmd.Stdout, cmd.Stderr = text, text
+	if answer != nil {
+		cmd.Stdout = answer
+	}
+	cmd.WaitDelay = openPipes
+	cmd.SysProcAttr = attributes()
+
+	// The kernel ends the engine when the thread that started it ends, see attributes.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return exit{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	defer stop()
+	var failed *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
+		return exit{}, err
+	}
+	if err := text.Close(); err != nil {
+		return exit{}, err
+	}
+	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.String()}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		ended.killed = status.Signal()
+		ended.code = 128 + int32(status.Signal())
+	}
+	return ended, nil
+}
+
+// lookup finds a program on the engine's PATH, which may be another than the runner's.
+func (a *attempt) lookup(program string) (string, error) {
+	for _, dir := range filepath.SplitList(variable(a.Environ, "PATH")) {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); err == nil && filepath.IsAbs(path) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no program %s in this image", program)
+}
+
+// run runs a step of the engine and gives its exit code and its events. Exit codes other than those that are fine are
+// an *engineError.
+func (a *attempt) run(ctx context.Context, step engine.Step, args []string, fine ...int32) (int32, engine.Events, error) {
+	if err := os.Remove(a.work.events()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, engine.Events{}, err
+	}
+	ended, err := a.launch(ctx, args, nil)
+	if err != nil {
+		return 0, engine.Events{}, err
+	}
+	events, err := a.readEvents()
+	if err != nil {
+		return ended.code, events, err
+	}
+	for _, code := range append(fine, 0) {
+		if ended.code == code {
+			return ended.code, events, nil
+		}
+	}
+	failed := &engineError{
+		class:    engine.Classify(step, int(ended.code), events.Errors),
+		message:  explain(a.engine.Name(), ended, events),
+		exitCode: ended.code,
+	}
+	if why := a.proxy.refused(); why != "" {
+		failed.message += "; " + why
+	}
+	return ended.code, events, failed
+}
+
+func (a *attempt) readEvents() (engine.Events, error) {
+	file, err := os.Open(a.work.events())
+	if errors.Is(err, os.ErrNotExist) { // it did not come that far
+		return engine.Events{}, nil
+	}
+	if err != nil {
+		return engine.Events{}, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return engine.ReadEvents(file)
+}
+
+// explain says why the engine failed: its first error or, when it told none, what can be known without it.
+func explain(name string, ended exit, events engine.Events) string {
+	if first := engine.FirstError(events.Errors); first != nil {
+		return first.String()
+	}
+	switch {
+	case ended.killed == syscall.SIGKILL:
+		return name + " was killed; the memory limit of its container may be too low"
+	case ended.killed != 0:
+		return fmt.Sprintf("%s was ended by a signal: %s", name, ended.killed)
+	case strings.Contains(ended.last, "-json-into"):
+		return "this image's " + name + " is too old for Cairn, which needs 1.12 or later"
+	}
+	lines := strings.Split(strings.TrimSpace(ended.last), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "Error: ") {
+			return strings.Join(lines[i:], " ")
+		}
+	}
+	if said := lines[len(lines)-1]; said != "" {
+		return fmt.Sprintf("%s ended with exit code %d: %s", name, ended.code, said)
+	}
+	return fmt.Sprintf("%s ended with exit code %d and said nothing", name, ended.code)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	bytes.Buffer
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	p = p[max(0, n-t.limit):]
+	if over := t.Len() + len(p) - t.limit; over > 0 {
+		t.Next(over)
+	}
+	t.Buffer.Write(p)
+	return n, nil
+}

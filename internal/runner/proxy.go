@@ -1,0 +1,211 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/store"
+)
+
+// proxy is the state's way from the engine, which speaks its http backend's protocol on the loopback, to the store. It
+// adds token and attempt, is patient in the engine's stead, learns secrets from each state that passes, and remembers
+// the newest one and one that could not be delivered.
+type proxy struct {
+	client  *store.Client
+	secrets *redact.Redactor
+	log     *slog.Logger
+	server  *http.Server
+	served  chan struct{}
+	address string
+	// password keeps others on the same node out, should the pod be on the host's network.
+	password string
+	// flights are the requests that are being served.
+	flights sync.WaitGroup
+
+	mu sync.Mutex
+	// newest is the state as the store has it: the last one read or written. nil when there is none.
+	newest []byte
+	// failed is the last one that could not be written. nil once a later one could.
+	failed []byte
+	// refusal is why a state was not written or a lock not given back. The engine tells only the number of it.
+	refusal string
+}
+
+const proxyUser = "cairn"
+
+// startProxy begins to serve. Requests outlive an interrupt of the process, because that is when the engine saves the
+// state.
+func startProxy(process context.Context, client *store.Client, secrets *redact.Redactor, log *slog.Logger) (*proxy, error) {
+	listener, err := (&net.ListenConfig{}).Listen(process, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{
+		client: client, secrets: secrets, log: log,
+		served: make(chan struct{}), address: "http://" + listener.Addr().String() + "/state", password: rand.Text(),
+	}
+	secrets.Add(p.password)
+	p.server = &http.Server{ //nolint:gosec // no timeout fits: a state may be large, and the store away for long
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.flights.Add(1)
+			defer p.flights.Done()
+			ctx, cancel := outlive(process)
+			defer cancel()
+			p.serve(ctx, w, r)
+		}),
+	}
+	go func() {
+		defer close(p.served)
+		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the state's proxy ended", "error", err)
+		}
+	}()
+	return p, nil
+}
+
+// settle waits, once the engine has ended, for the requests that it made: a state that it sent just before it was
+// killed is delivered all the same, or is known to be undelivered.
+func (p *proxy) settle() { p.flights.Wait() }
+
+func (p *proxy) close() {
+	_ = p.server.Shutdown(context.Background())
+	<-p.served
+}
+
+// environment leads the engine here. It is by the environment and not by the code, because a saved plan remembers what
+// the code says, and the next pod's proxy has another address.
+func (p *proxy) environment() []string {
+	return []string{
+		"TF_HTTP_ADDRESS=" + p.address,
+		"TF_HTTP_LOCK_ADDRESS=" + p.address,
+		"TF_HTTP_UNLOCK_ADDRESS=" + p.address,
+		"TF_HTTP_USERNAME=" + proxyUser,
+		"TF_HTTP_PASSWORD=" + p.password,
+		"TF_HTTP_RETRY_MAX=0",
+	}
+}
+
+func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	user, password, _ := r.BasicAuth()
+	if user != proxyUser || subtle.ConstantTimeCompare([]byte(password), []byte(p.password)) != 1 {
+		http.Error(w, "not for you", http.StatusUnauthorized)
+		return
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodDelete, "LOCK", "UNLOCK":
+	default:
+		http.Error(w, "not a request for a state", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := readBody(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	if r.Method == http.MethodPost {
+		p.learn(body)
+	}
+	answer, err := p.client.State(ctx, r.Method, r.URL.Query().Get("ID"), body)
+	p.remember(r.Method, body, answer, err)
+	var refused *store.Error
+	switch {
+	case err == nil:
+		_, _ = w.Write(answer) //nolint:gosec // the engine takes it for a state, nobody for a page
+	case errors.As(err, &refused):
+		// As the store says it: the engine reads from it who holds the lock.
+		w.WriteHeader(refused.Code)
+		_, _ = io.WriteString(w, refused.Message)
+	default:
+		p.log.Error("state not passed on", "method", r.Method, "error", err)
+		http.Error(w, err.Error(), http.StatusBadGateway)
+	}
+}
+
+// remember keeps what a request tells about the state.
+func (p *proxy) remember(method string, sent, got []byte, err error) {
+	if method == http.MethodGet && err == nil && !p.knows(got) {
+		p.learn(got)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case method == http.MethodPost && err != nil:
+		p.failed, p.refusal = sent, "state not written: "+err.Error()
+	case method == http.MethodPost:
+		p.newest, p.failed, p.refusal = sent, nil, ""
+	case method == "UNLOCK" && err != nil:
+		p.refusal = "lock not given back: " + err.Error()
+	case method == http.MethodGet && err == nil:
+		p.newest = got
+	case method == http.MethodGet && store.Code(err) == http.StatusNotFound, method == http.MethodDelete && err == nil:
+		p.newest = nil
+	}
+}
+
+// learn makes what a state marks as sensitive secret.
+func (p *proxy) learn(data []byte) {
+	state, err := engine.ParseState(data)
+	if err != nil {
+		return
+	}
+	p.secrets.Add(redact.Leaves(state.Secrets)...)
+}
+
+// knows says whether a state is the newest one, which was learned from already.
+func (p *proxy) knows(data []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return bytes.Equal(data, p.newest)
+}
+
+// state gives the newest state; an empty one when there is none.
+func (p *proxy) state() (engine.State, error) {
+	p.mu.Lock()
+	data := p.newest
+	p.mu.Unlock()
+	if len(data) == 0 {
+		return engine.State{}, nil
+	}
+	return engine.ParseState(data)
+}
+
+// undelivered gives a state that could not be written and that no later one replaced.
+func (p *proxy) undelivered() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+// refused gives why the store refused what the engine sent last, if it did.
+func (p *proxy) refused() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refusal
+}
+
+// readBody reads a request's body in one piece of memory if its length is known: states may be large.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > store.LargestState {
+		return nil, errors.New("the state is too large")
+	}
+	var body bytes.Buffer
+	if r.ContentLength > 0 {
+		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if n, err := body.ReadFrom(io.LimitReader(r.Body, store.LargestState+1)); err != nil {
+		return nil, err
+	} else if n > store.LargestState {
+		return nil, errors.New("the state is too large")
+	}
+	return body.Bytes(), nil
+}

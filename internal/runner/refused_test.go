@@ -1,0 +1,140 @@
+package runner
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestMistakesOfPeople(t *testing.T) {
+	for name, test := range map[string]struct {
+		code, engine string
+		files        map[string]string
+		steps        string
+		message      string
+	}{
+		"a syntax error":     {code: "resource {\n", steps: "fetch= init!", message: "(main.tf:1)"},
+		"a missing variable": {code: `variable "need" {}`, steps: "fetch= init= plan!", message: `No value for required variable: The root module input variable "need" is not set`},
+		"a cloud block":      {code: "terraform {\n cloud {}\n}", steps: "fetch!", message: "main.tf:2: the code keeps its state in a cloud block"},
+		"another engine":     {code: two, engine: "~> 1.11.0", steps: "fetch= engine!", message: "this image has OpenTofu 1.12.6, and the Stack asks for ~> 1.11.0"},
+		"no constraint":      {code: two, engine: "newest", steps: "fetch= engine!", message: `version constraint "newest"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			order := s.plan(1, s.put(file("main.tf", test.code)))
+			order.EngineVersion = test.engine
+			run(t, s, nil, order)
+			report := s.done(1)
+			failure := report.Done.Failure
+			if steps(report) != test.steps || failure == nil || failure.Class != "Config" || !strings.Contains(failure.Message, test.message) {
+				t.Errorf("%s %+v", steps(report), failure)
+			}
+			if last := report.Steps[len(report.Steps)-1]; last.Message != failure.Message {
+				t.Errorf("%q", last.Message)
+			}
+			if said := strings.Fields(test.message)[0]; name != "a syntax error" && !strings.Contains(string(s.logs[1]), said) {
+				t.Errorf("the log does not say it:\n%s", s.logs[1])
+			}
+		})
+	}
+}
+
+func TestTheBytesMustBeThoseOfTheOrder(t *testing.T) {
+	s := newTestStore(t)
+	source := s.put(file("main.tf", two))
+	apply := s.planned(s.plan(1, source), nil)
+	s.plans[apply.PlanDigest] = append([]byte{}, s.plans[apply.PlanDigest]...)
+	s.plans[apply.PlanDigest][10] ^= 1
+	run(t, s, nil, apply)
+	if report := s.done(2); steps(report) != "fetch!" || report.Done.Failure.Class != "Transient" || !strings.Contains(report.Done.Failure.Message, "its digest is sha256:") {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+	s.sources[source] = s.put2(file("main.tf", two+"\n"))
+	run(t, s, nil, s.plan(3, source))
+	if report := s.done(3); steps(report) != "fetch!" || !strings.Contains(report.Done.Failure.Message, "fetch the code: its digest is") {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+}
+
+// TestThePlanInTheWorkspaceMustBeTheApprovedOne too, in the pod that made it.
+func TestThePlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", two)))
+	p := startPod(t, s, nil)
+	s.orders <- order
+	first := waitDone(t, s, 1)
+	path := filepath.Join(p.work, "plan")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(data, 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	s.orders <- order
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	report := s.done(2)
+	if steps(report) != "apply!" || !strings.HasPrefix(report.Done.Failure.Message, "the plan is not the one that was approved") || s.lock != nil || s.inputs.Files != nil {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+}
+
+func (s *testStore) put2(files ...entry) []byte { return s.sources[s.put(files...)] }
+
+func TestAPlanIsAppliedOnlyOnce(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	again := apply
+	again.Attempt++
+	s.refuse = func(r *http.Request) int {
+		if r.Method == http.MethodPost && r.URL.Path == "/v1/state" {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	run(t, s, nil, apply, again)
+	if report := s.done(3); !strings.Contains(report.Done.Failure.Message, "the apply of this plan was begun before") {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+}
+
+func TestOutputsInTheWayAreNoFailure(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", two)))
+	order.Outputs = true
+	apply := s.planned(order, nil)
+	s.refuse = func(r *http.Request) int {
+		if r.URL.Path == "/v1/outputs" {
+			return http.StatusConflict
+		}
+		return 0
+	}
+	run(t, s, nil, apply)
+	report := s.done(2)
+	if steps(report) != "fetch= init= apply= outputs!" || report.Done.Failure != nil || len(report.Done.Outputs) != 1 {
+		t.Errorf("%s %+v", steps(report), report.Done)
+	}
+	if got := report.Steps[3].Message; got != "write the outputs: the store answered 409: refused by the test" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAHeldLockIsTold(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	s.lock = []byte(`{"ID":"other","Operation":"OperationTypeApply","Who":"somebody@else","Created":"2026-01-02T03:04:05Z"}`)
+	run(t, s, nil, apply)
+	failure := s.done(2).Done.Failure
+	if failure.Class != "Transient" || !strings.Contains(failure.Message, "Error acquiring the state lock") || !strings.Contains(failure.Message, "somebody@else") {
+		t.Errorf("%+v", failure)
+	}
+}

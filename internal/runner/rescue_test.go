@@ -1,0 +1,107 @@
+package runner
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+func refuseStates(code int) func(*http.Request) int {
+	return func(r *http.Request) int {
+		if r.Method == http.MethodPost && r.URL.Path == "/v1/state" {
+			return code
+		}
+		return 0
+	}
+}
+
+func TestAStateThatCannotBeWrittenIsRescued(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two), file("errored.tfstate", "old"))), nil)
+	s.refuse = refuseStates(http.StatusConflict)
+	run(t, s, nil, apply)
+	report := s.done(2)
+	if steps(report) != "fetch= init= apply! rescue=" || report.Done.Failure.Class != "Transient" {
+		t.Errorf("%s %+v", steps(report), report.Done.Failure)
+	}
+	if got := report.Done.Failure.Message; !strings.Contains(got, "Failed to save state") || !strings.HasSuffix(got, "; state not written: the store answered 409: refused by the test") {
+		t.Errorf("%q", got)
+	}
+	if got := report.Steps[3].Message; got != "the state with serial 2 could not be written and was rescued; it is written before the next plan" {
+		t.Errorf("%q", got)
+	}
+	s.state = s.rescued
+	if got := s.resources(); len(got) != 2 || s.lock != nil {
+		t.Errorf("%v, lock %s", got, s.lock)
+	}
+}
+
+func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" { input = "canary-in-state" }`)))
+	order.Recipient, order.Patience = identity.Recipient().String(), 200*time.Millisecond
+	apply := s.planned(order, nil)
+	s.refuse = func(r *http.Request) int {
+		if r.URL.Path == "/v1/rescue" {
+			return http.StatusServiceUnavailable
+		}
+		return refuseStates(http.StatusServiceUnavailable)(r)
+	}
+	p := run(t, s, nil, apply)
+	report := s.done(2)
+	if steps(report) != "fetch= init= apply! rescue!" || !strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn state rescue") {
+		t.Errorf("%s %+v", steps(report), report.Steps)
+	}
+	if failure := report.Done.Failure; failure.Class != stranded || failure.Message != report.Steps[3].Message {
+		t.Errorf("%+v", failure)
+	}
+	_, text, _ := strings.Cut(p.output.String(), armor.Header)
+	text, _, found := strings.Cut(text, armor.Footer)
+	if !found {
+		t.Fatalf("no armor in\n%s", p.output)
+	}
+	plain, err := age.Decrypt(armor.NewReader(strings.NewReader(armor.Header+text+armor.Footer)), identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := gzip.NewReader(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacked)
+	if state, bad := engine.ParseState(data); err != nil || bad != nil || state.Serial != 2 || !strings.Contains(string(data), "canary-in-state") {
+		t.Errorf("%s, %v, %v", data, err, bad)
+	}
+}
+
+// TestAStrandedStateThatCannotBeReported is told by the program's exit code.
+func TestAStrandedStateThatCannotBeReported(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	apply.Patience = 100 * time.Millisecond // and no recipient: it cannot even be printed
+	s.refuse = func(r *http.Request) int {
+		if r.URL.Path == "/v1/rescue" || r.URL.Path == "/v1/steps" {
+			return http.StatusServiceUnavailable
+		}
+		return refuseStates(http.StatusServiceUnavailable)(r)
+	}
+	p := startPod(t, s, nil)
+	s.orders <- apply
+	if err := p.wait(); !errors.Is(err, ErrStranded) || store.Code(err) != http.StatusServiceUnavailable {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,175 @@
+package runner
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+const two = `
+variable "size" { default = 1 }
+resource "terraform_data" "a" { input = var.size }
+resource "terraform_data" "b" { input = terraform_data.a.id }
+output "size" { value = terraform_data.a.output }
+`
+
+func TestPlanAndApplyInOnePod(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", two)))
+	order.Outputs, order.EngineVersion = true, "~> 1.12"
+	order.Variables = []store.Variable{{Name: "size", Value: json.RawMessage("7")}}
+	p := startPod(t, s, nil)
+	s.orders <- order
+	first := waitDone(t, s, 1)
+	if got := steps(first); got != "fetch= engine= init= plan=" {
+		t.Errorf("%s", got)
+	}
+	plan := first.Done.Plan
+	want := &store.Plan{Digest: plan.Digest, Changes: true, Add: 2, Resources: []store.ResourceChange{
+		{Address: "terraform_data.a", Action: "create"}, {Address: "terraform_data.b", Action: "create"},
+	}}
+	if diff := cmp.Diff(want, plan); diff != "" {
+		t.Error(diff)
+	}
+	if got := first.Steps[1].Message + ", " + first.Steps[3].Message; got != "OpenTofu 1.12.6, 2 to add" || *first.Steps[3].ExitCode != 2 {
+		t.Errorf("%s", got)
+	}
+	if s.lock != nil || s.state != nil || s.inputs.Files != nil {
+		t.Error("a plan left something behind")
+	}
+
+	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, plan.Digest
+	s.orders <- order
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	second := s.done(2)
+	if got := steps(second); got != "apply= outputs=" || second.Steps[0].Message != "2 added" {
+		t.Errorf("%s %+v", got, second.Steps)
+	}
+	if second.Done.Failure != nil || second.Done.Plan != nil || string(second.Done.Outputs["size"]) != "7" {
+		t.Errorf("%+v", second.Done)
+	}
+	if diff := cmp.Diff(store.Outputs{"size": {Value: json.RawMessage("7")}}, s.outputs); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, s.resources()); diff != "" || s.lock != nil {
+		t.Errorf("lock %s %s", s.lock, diff)
+	}
+	if diff := cmp.Diff(map[string][]byte{"zz-variables.tfvars.json": []byte(`{"size":7}`)}, s.inputs.Files); diff != "" {
+		t.Error(diff)
+	}
+	if kept, locked := slices.Index(s.requests, "PUT /v1/inputs"), slices.Index(s.requests, "LOCK /v1/state"); kept < 0 || kept > locked {
+		t.Errorf("the inputs were kept after the engine began: %v", s.requests)
+	}
+	for attempt, want := range map[int32][]string{1: {"── init ──", "── plan ──\n", "Plan: 2 to add"}, 2: {"── apply ──\n", "Apply complete! Resources: 2 added"}} {
+		for _, text := range want {
+			if !strings.Contains(string(s.logs[attempt]), text) || !strings.Contains(p.output.String(), text) {
+				t.Errorf("the log of attempt %d has no %q:\n%s", attempt, text, s.logs[attempt])
+			}
+		}
+	}
+	if strings.Contains(p.output.String(), "\x1b") {
+		t.Error("there are escape codes in the log")
+	}
+}
+
+func TestApplyInANewPod(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", two), file("terraform.tfvars", "size = 3"),
+		// what somebody's engine left in the folder that the code is from
+		file("errored.tfstate", "{}"), file(".terraform/terraform.tfstate", `{"version":3,"backend":{"type":"local","config":{},"hash":1}}`)))
+	order.Outputs = true
+	apply := s.planned(order, nil)
+	p := run(t, s, nil, apply) // in another folder, with another proxy
+	report := s.done(2)
+	if got := steps(report); got != "fetch= init= apply= outputs=" || report.Done.Failure != nil {
+		t.Errorf("%s %+v\n%s", got, report.Done.Failure, p.output)
+	}
+	if got := string(s.outputs["size"].Value); got != "3" || len(s.resources()) != 2 {
+		t.Errorf("%s, %v", got, s.resources())
+	}
+	if !slices.Contains(s.requests, "GET /v1/plan/"+apply.PlanDigest) {
+		t.Error("the plan was not fetched")
+	}
+}
+
+func TestAPlanWithoutChangesWritesTheOutputs(t *testing.T) {
+	s := newTestStore(t)
+	source := s.put(file("main.tf", two))
+	run(t, s, nil, s.planned(s.plan(1, source), nil))
+	versions := s.versions
+	order := s.plan(3, source)
+	order.Outputs = true
+	run(t, s, nil, order)
+	report := s.done(3)
+	if got := steps(report); got != "fetch= init= plan= outputs=" || report.Done.Plan.Changes || report.Steps[2].Message != "no changes" {
+		t.Errorf("%s %+v", got, report)
+	}
+	if string(report.Done.Outputs["size"]) != "1" || string(s.outputs["size"].Value) != "1" || s.versions != versions {
+		t.Errorf("%+v, %d versions", s.outputs, s.versions)
+	}
+}
+
+func TestAPlanThatOnlyChangesOutputs(t *testing.T) {
+	s := newTestStore(t)
+	run(t, s, nil, s.planned(s.plan(1, s.put(file("main.tf", two))), nil))
+	run(t, s, nil, s.plan(3, s.put(file("main.tf", two+`output "more" { value = 1 }`))))
+	report := s.done(3)
+	if plan := report.Done.Plan; !plan.Changes || plan.Add+plan.Change+plan.Destroy != 0 || report.Steps[2].Message != "only outputs change" {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestDestroyWithTheKeptInputs(t *testing.T) {
+	s := newTestStore(t)
+	code := s.put(file("main.tf", `variable "a" {}
+variable "b" {}
+variable "c" {}
+resource "terraform_data" "x" { input = "${var.a}${var.b}${var.c}" }
+output "x" { value = terraform_data.x.output }`))
+	order := s.plan(1, code)
+	order.VariableFiles = []store.VariableFiles{{Dir: "site"}, {Dir: "own"}}
+	order.Variables = []store.Variable{{Name: "c", Value: json.RawMessage(`"first"`)}, {Name: "c", Value: json.RawMessage(`"C"`)}}
+	apply := s.planned(order, map[string]string{
+		"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`, "site/..data/a.tfvars": `a = "kubelet"`, "site/README": "no",
+		"own/a.tfvars.json": `{"a": "A", "c": "own"}`, "own/b.tfvars": `b = "B"`,
+	})
+	run(t, s, map[string]string{"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`, "own/a.tfvars.json": `{"a": "A", "c": "own"}`, "own/b.tfvars": `b = "B"`}, apply)
+	if done := s.done(2).Done; done.Failure != nil {
+		t.Fatalf("%+v", done.Failure)
+	}
+	kept := map[string]string{}
+	var names []string
+	for name, data := range s.inputs.Files {
+		kept["kept/"+name] = string(data)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"000-z.tfvars", "001-a.tfvars.json", "002-b.tfvars", "zz-variables.tfvars.json"}, names); diff != "" {
+		t.Error(diff)
+	}
+
+	again := s.plan(3, code) // the same values, read back by name: nothing to do
+	again.VariableFiles = []store.VariableFiles{{Dir: "kept"}}
+	run(t, s, kept, again)
+	if plan := s.done(3).Done.Plan; plan == nil || plan.Changes {
+		t.Errorf("the kept inputs give other values: %+v", plan)
+	}
+	again.VariableFiles = nil
+	again.Attempt, again.Destroy = 4, true
+	destroy := s.planned(again, nil)
+	if plan := s.done(4).Done.Plan; plan.Destroy != 1 {
+		t.Errorf("%+v", plan)
+	}
+	run(t, s, nil, destroy)
+	if done := s.done(5).Done; done.Failure != nil || len(s.resources()) != 0 || len(s.inputs.Files) != len(names) {
+		t.Errorf("%+v, %v, %v", done.Failure, s.resources(), s.inputs)
+	}
+}

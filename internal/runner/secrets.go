@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/internal/redact"
+)
+
+// largestInput is how large a file below the inputs folder may be. Kubernetes allows 1 MiB.
+const largestInput = 8 << 20
+
+// learn makes the redactor know what the order says is secret. What it cannot read is no reason to fail here: the engine
+// cannot have read it either, or the step that needs it says so.
+func (a *attempt) learn() {
+	a.secrets.Add(a.token())
+	for _, pair := range a.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if slices.Contains(a.order.SecretEnv, name) {
+			a.secrets.Add(value)
+		}
+	}
+	inputs, err := os.OpenRoot(a.Inputs)
+	if err != nil {
+		return
+	}
+	defer inputs.Close() //nolint:errcheck // only read
+	for _, dir := range a.order.SecretDirs {
+		names, err := listInputs(inputs, dir)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			if data, err := readInput(inputs, path.Join(dir, name)); err == nil {
+				a.secrets.Add(string(data))
+			}
+		}
+	}
+}
+
+// learnFile makes the values of a variable file secret.
+func (a *attempt) learnFile(name string, data []byte) {
+	a.secrets.Add(redact.Values(name, data)...)
+}
+
+// listInputs gives the names of the files in a folder below the inputs folder, sorted. What begins with ".." is the
+// kubelet's: the folders that it swaps when an object changes.
+func listInputs(inputs *os.Root, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(inputs.FS(), path.Clean(dir))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "..") {
+			continue
+		}
+		info, err := inputs.Stat(path.Join(dir, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// readInput reads a file below the inputs folder. Its links may not lead out of it.
+func readInput(inputs *os.Root, name string) ([]byte, error) {
+	file, err := inputs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(file, largestInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > largestInput {
+		return nil, fmt.Errorf("read %s: %w", name, errors.New("it is too large"))
+	}
+	return data, nil
+}

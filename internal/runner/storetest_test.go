@@ -1,0 +1,217 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// testStore is a store that speaks what internal/store says, with real checks of lock, serial and digest, for one Stack.
+type testStore struct {
+	t      testing.TB
+	server *httptest.Server
+	orders chan store.Order // closed: exit
+
+	mu       sync.Mutex
+	attempt  int32 // the attempt that requests are accepted for
+	sources  map[string][]byte
+	plans    map[string][]byte
+	state    []byte
+	versions int
+	lock     []byte
+	inputs   store.InputsKept
+	rescued  []byte
+	outputs  store.Outputs
+	reports  map[int32][]store.Report
+	logs     map[int32][]byte
+	requests []string
+	// refuse may answer a request with a status of its own.
+	refuse func(r *http.Request) int
+}
+
+func newTestStore(t testing.TB) *testStore {
+	t.Helper()
+	s := &testStore{
+		t: t, orders: make(chan store.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
+		reports: map[int32][]store.Report{}, logs: map[int32][]byte{},
+	}
+	s.server = httptest.NewUnstartedServer(s)
+	s.server.EnableHTTP2 = true
+	s.server.StartTLS()
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *testStore) ca() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
+}
+
+// put keeps code and gives its digest.
+func (s *testStore) put(files ...entry) string {
+	data := archive(s.t, files...)
+	sum, err := digest(bytes.NewReader(data))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.sources[sum] = data
+	return sum
+}
+
+// done gives the last report of an attempt.
+func (s *testStore) done(attempt int32) store.Report {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.reports[attempt]
+	if len(all) == 0 || all[len(all)-1].Done == nil {
+		s.t.Fatalf("attempt %d was not reported to its end: %+v\n%s", attempt, all, s.logs[attempt])
+	}
+	for _, report := range all[:len(all)-1] {
+		if report.Done != nil {
+			s.t.Errorf("attempt %d was done before its last report", attempt)
+		}
+	}
+	return all[len(all)-1]
+}
+
+func (s *testStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
+	refuse := s.refuse
+	s.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer "+testToken {
+		http.Error(w, "who are you", http.StatusUnauthorized)
+		return
+	}
+	if refuse != nil {
+		if code := refuse(r); code != 0 {
+			http.Error(w, "refused by the test", code)
+			return
+		}
+	}
+	if r.URL.Path == "/v1/order" {
+		s.order(w, r)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Header.Get(store.AttemptHeader) != strconv.Itoa(int(s.attempt)) {
+		http.Error(w, "the Run names another attempt", http.StatusForbidden)
+		return
+	}
+	s.serve(w, r, body)
+}
+
+func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
+	order := store.Order{Kind: store.OrderExit}
+	select {
+	case next, ok := <-s.orders:
+		if ok {
+			order = next
+		}
+	case <-r.Context().Done():
+		return
+	}
+	s.mu.Lock()
+	s.attempt = order.Attempt
+	s.mu.Unlock()
+	json.NewEncoder(w).Encode(order)
+}
+
+func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
+	path, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
+	read := func(v any) {
+		if err := json.Unmarshal(body, v); err != nil {
+			s.t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
+		}
+	}
+	give := func(data []byte) {
+		if data == nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write(data)
+	}
+	switch r.Method + " " + path {
+	case "GET sources":
+		give(s.sources[name])
+	case "GET plan":
+		give(s.plans[name])
+	case "PUT plan":
+		sum, _ := digest(bytes.NewReader(body))
+		s.plans[sum] = body
+		json.NewEncoder(w).Encode(store.PlanKept{Digest: sum})
+	case "PUT inputs":
+		s.inputs = store.InputsKept{}
+		read(&s.inputs)
+	case "GET inputs":
+		json.NewEncoder(w).Encode(s.inputs)
+	case "PUT rescue":
+		s.rescued = body
+	case "POST outputs":
+		s.outputs = store.Outputs{}
+		read(&s.outputs)
+	case "POST steps":
+		var report store.Report
+		read(&report)
+		s.reports[s.attempt] = append(s.reports[s.attempt], report)
+	case "POST logs":
+		if have := len(s.logs[s.attempt]); r.URL.Query().Get("offset") != strconv.Itoa(have) {
+			http.Error(w, strconv.Itoa(have), http.StatusConflict)
+			return
+		}
+		s.logs[s.attempt] = append(s.logs[s.attempt], body...)
+	case "GET state":
+		give(s.state)
+	case "POST state", "LOCK state", "UNLOCK state":
+		s.writeState(w, r, body)
+	default:
+		http.Error(w, "no such thing", http.StatusNotFound)
+	}
+}
+
+func (s *testStore) writeState(w http.ResponseWriter, r *http.Request, body []byte) {
+	id := func(lock []byte) string {
+		var info struct{ ID string }
+		json.Unmarshal(lock, &info)
+		return info.ID
+	}
+	version := func(state []byte) (v struct {
+		Serial  int64
+		Lineage string
+	}) {
+		json.Unmarshal(state, &v)
+		return v
+	}
+	switch {
+	case r.Method == "LOCK" && s.lock == nil:
+		s.lock = body
+	case r.Method == "UNLOCK" && s.lock != nil && id(s.lock) == id(body):
+		s.lock = nil
+	case r.Method == "POST" && s.lock != nil && id(s.lock) == r.URL.Query().Get("ID"):
+		was, is := version(s.state), version(body)
+		if s.state != nil && (is.Lineage != was.Lineage || is.Serial <= was.Serial) {
+			http.Error(w, fmt.Sprintf("serial %d of %s is there", was.Serial, was.Lineage), http.StatusConflict)
+			return
+		}
+		s.state = body
+		s.versions++
+	default:
+		w.WriteHeader(http.StatusLocked)
+		w.Write(s.lock)
+	}
+}

@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/store"
+)
+
+// variableFiles are what the engine gets, in the order in which later ones win.
+//
+// Their names sort in that order: 000-first.tfvars, 001-second.tfvars, ..., zz-variables.tfvars.json. So when they are
+// kept, and a destroy gets them back by name, reading them in the order of their names gives the same values.
+type variableFiles []variableFile
+
+type variableFile struct {
+	name, path string
+	data       []byte
+}
+
+// ownVariables is the file with the order's Variables. It sorts after all others.
+const ownVariables = "zz-variables.tfvars.json"
+
+// mostVariableFiles is how many files three digits can number.
+const mostVariableFiles = 1000
+
+// longestName keeps a name below what file systems and the keys of a Secret allow. It is the end that matters.
+const longestName = 200
+
+// assemble writes what the engine gets: the order's variable files and variables or, for a destroy, what the last apply
+// got.
+func (a *attempt) assemble(ctx context.Context) (variableFiles, error) {
+	gather := a.gatherKept
+	if !a.order.Destroy {
+		gather = a.gatherInputs
+	}
+	files, err := gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range files {
+		files[i].path = filepath.Join(a.work.values(), file.name)
+		if err := os.WriteFile(files[i].path, file.data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// gatherKept gets the variable files that were kept. Nothing says any more which of them were secret: all are.
+func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
+	kept, err := a.client.Inputs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the variables of the last apply: %w", err)
+	}
+	var files variableFiles
+	for _, name := range slices.Sorted(maps.Keys(kept.Files)) {
+		if name != filepath.Base(name) {
+			return nil, fmt.Errorf("the variables of the last apply have a file %q", name)
+		}
+		a.learnFile(name, kept.Files[name])
+		files = append(files, variableFile{name: name, data: kept.Files[name]})
+	}
+	return files, nil
+}
+
+// gatherInputs reads the order's variable files and variables, and makes the secret ones known.
+func (a *attempt) gatherInputs(context.Context) (variableFiles, error) {
+	inputs, err := os.OpenRoot(a.Inputs)
+	if errors.Is(err, fs.ErrNotExist) { // a pod that reads nothing has nothing mounted there
+		inputs, err = os.OpenRoot(a.work.values())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer inputs.Close() //nolint:errcheck // only read
+	var files variableFiles
+	for _, from := range a.order.VariableFiles {
+		names, err := listInputs(inputs, from.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("variable files in %s: %w", from.Dir, err)
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name, ".tfvars") && !strings.HasSuffix(name, ".tfvars.json") {
+				continue
+			}
+			data, err := readInput(inputs, path.Join(from.Dir, name))
+			if err != nil {
+				return nil, err
+			}
+			if from.Secret {
+				a.learnFile(name, data)
+			}
+			files = append(files, variableFile{name: fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):]), data: data})
+		}
+	}
+	if len(files) > mostVariableFiles {
+		return nil, fmt.Errorf("%d variable files are too many", len(files))
+	}
+	own, err := a.ownVariables(inputs)
+	if own != nil {
+		files = append(files, variableFile{name: ownVariables, data: own})
+	}
+	return files, err
+}
+
+// ownVariables gives the order's Variables as a variable file, or nil when there are none.
+func (a *attempt) ownVariables(inputs *os.Root) ([]byte, error) {
+	if len(a.order.Variables) == 0 {
+		return nil, nil
+	}
+	values := map[string]json.RawMessage{}
+	for _, variable := range a.order.Variables {
+		value := variable.Value
+		if variable.File != "" {
+			data, err := readInput(inputs, variable.File)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, &engine.Refused{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name, variable.From)}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
+			}
+			if variable.Secret {
+				a.secrets.Add(string(data))
+			}
+			if value, err = json.Marshal(string(data)); err != nil {
+				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
+			}
+		} else if variable.Secret {
+			a.secrets.Add(redact.JSONValues(value)...)
+		}
+		values[variable.Name] = value
+	}
+	return json.Marshal(values)
+}
+
+func (files variableFiles) paths() []string {
+	var paths []string
+	for _, file := range files {
+		paths = append(paths, file.path)
+	}
+	return paths
+}
+
+func (files variableFiles) kept() store.InputsKept {
+	kept := store.InputsKept{Files: map[string][]byte{}}
+	for _, file := range files {
+		kept.Files[file.name] = file.data
+	}
+	return kept
+}

@@ -1,0 +1,48 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// workspace is where an attempt keeps its files. Nothing but the code is in the root module's folder, so that nothing
+// of ours is taken for code.
+type workspace struct{ dir string }
+
+func openWorkspace(dir string) (workspace, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return workspace{}, err
+	}
+	w := workspace{dir}
+	for _, path := range []string{w.home(), w.tmp()} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+func (w workspace) code() string   { return filepath.Join(w.dir, "code") }
+func (w workspace) values() string { return filepath.Join(w.dir, "values") }
+func (w workspace) source() string { return filepath.Join(w.dir, "source.tar.gz") }
+func (w workspace) plan() string   { return filepath.Join(w.dir, "plan") }
+func (w workspace) events() string { return filepath.Join(w.dir, "events") }
+func (w workspace) home() string   { return filepath.Join(w.dir, "home") }
+func (w workspace) tmp() string    { return filepath.Join(w.dir, "tmp") }
+
+// clear makes room for other code: nothing of the last is left.
+func (w workspace) clear() error {
+	for _, path := range []string{w.code(), w.values(), w.source(), w.plan(), w.events()} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("clear the workspace: %w", err)
+		}
+	}
+	for _, path := range []string{w.code(), w.values()} {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			return fmt.Errorf("clear the workspace: %w", err)
+		}
+	}
+	return nil
+}
