@@ -1,0 +1,297 @@
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"filippo.io/age"
+	"github.com/google/go-cmp/cmp"
+)
+
+func newKeys(t *testing.T) Keys {
+	t.Helper()
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}}
+}
+
+func open(t *testing.T, url string, keys Keys) *Bucket {
+	t.Helper()
+	b, err := Open(t.Context(), url, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// files are the names of all files below dir.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			names = append(names, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestWhatWasPutIsRead(t *testing.T) {
+	for name, url := range map[string]string{"folder": "file://" + t.TempDir(), "memory": "mem://"} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, url, newKeys(t))
+			for _, data := range [][]byte{{}, []byte("x"), bytes.Repeat([]byte("0123456789"), 300_000)} {
+				if err := b.Put(t.Context(), "states/ns/net/1", data); err != nil {
+					t.Fatal(err)
+				}
+				got, err := b.Get(t.Context(), "states/ns/net/1", int64(len(data)))
+				if err != nil || !bytes.Equal(got, data) {
+					t.Fatalf("%d bytes came back as %d: %v", len(data), len(got), err)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingOnTheDiskIsInClear(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "when", "missing")
+	b := open(t, "file://"+dir, newKeys(t))
+	canary := "canary-7f3a"
+	for _, put := range []func(context.Context, string, []byte) error{b.Put, b.PutOnce, b.PutLoose} {
+		if err := put(t.Context(), "plans/ns/uid/one", []byte(strings.Repeat(canary, 100))); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Delete(t.Context(), "plans/ns/uid/one"); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(t.Context(), "plans/ns/uid/two", []byte(strings.Repeat(canary, 100))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.PutHashed(t.Context(), "plans/ns/uid", strings.NewReader(strings.Repeat(canary, 300_000)), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files(t, dir) {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(canary)) {
+			t.Errorf("%s holds the text in clear", name)
+		}
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is open to others: %v %v", info.Mode(), err)
+	}
+}
+
+func TestABucketIsNeverOpenedWithoutKeys(t *testing.T) {
+	if _, err := Open(t.Context(), "mem://", Keys{}); err == nil {
+		t.Fatal("opened")
+	}
+}
+
+func TestAnotherKeyCannotReadAndIsToldSo(t *testing.T) {
+	dir := t.TempDir()
+	if err := open(t, "file://"+dir, newKeys(t)).Put(t.Context(), "a/b", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t, "file://"+dir, newKeys(t)).Get(t.Context(), "a/b", 10)
+	if !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), "a/b") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAnOlderKeyStillReads(t *testing.T) {
+	dir, older, newer := t.TempDir(), newKeys(t), newKeys(t)
+	if err := open(t, "file://"+dir, older).Put(t.Context(), "a/b", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	both := Keys{Recipient: newer.Recipient, Identities: append(newer.Identities, older.Identities...)}
+	if got, err := open(t, "file://"+dir, both).Get(t.Context(), "a/b", 10); err != nil || string(got) != "x" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestBytesThatWereTamperedWithAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, "file://"+dir, newKeys(t))
+	if err := b.Put(t.Context(), "a/b", []byte("the text")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "a", "b")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1] ^= 1
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(t.Context(), "a/b", 100); err == nil {
+		t.Fatal("read")
+	}
+}
+
+func TestAnInterruptedWriteLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, "file://"+dir, newKeys(t))
+	cut := errors.New("cable pulled")
+	long := bytes.NewReader(make([]byte, 3<<20))
+
+	err := b.PutFrom(t.Context(), "a/b", io.MultiReader(long, iotest.ErrReader(cut)))
+	if !errors.Is(err, cut) {
+		t.Errorf("got %v", err)
+	}
+	_, err = b.PutHashed(t.Context(), "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(cut)), 1<<30)
+	if !errors.Is(err, cut) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Put(ctx, "a/c", []byte("x")); err == nil {
+		t.Error("a canceled write was kept")
+	}
+	if left := files(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAnInterruptedWriteKeepsWhatWasThere(t *testing.T) {
+	b := open(t, "file://"+t.TempDir(), newKeys(t))
+	if err := b.Put(t.Context(), "a/b", []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.PutFrom(t.Context(), "a/b", iotest.ErrReader(io.ErrUnexpectedEOF)); err == nil {
+		t.Fatal("no error")
+	}
+	if got, err := b.Get(t.Context(), "a/b", 10); err != nil || string(got) != "old" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestKeysThatCouldMeanAnotherPlaceAreRefused(t *testing.T) {
+	b := open(t, "file://"+t.TempDir(), newKeys(t))
+	for _, key := range []string{
+		"", "/", "/etc/passwd", "a/../b", "../a", "..", ".", "a/./b", "a//b", "a/", "a\\b", "a b", "a\x00b", "a/%2e%2e/b",
+		"ä", "a.tmp", "a/b.attrs", strings.Repeat("a", 1001),
+	} {
+		if err := b.Put(t.Context(), key, nil); err == nil {
+			t.Errorf("Put(%q) was taken", key)
+		}
+		if _, err := b.Get(t.Context(), key, 1); err == nil || errors.Is(err, ErrNotFound) {
+			t.Errorf("Get(%q): %v", key, err)
+		}
+		if err := b.Delete(t.Context(), key); err == nil {
+			t.Errorf("Delete(%q) was taken", key)
+		}
+	}
+	for _, dir := range []string{"", "/", "..", "a/.."} {
+		if err := b.DeletePrefix(t.Context(), dir); err == nil {
+			t.Errorf("DeletePrefix(%q) was taken", dir)
+		}
+	}
+}
+
+func TestReadsAreBounded(t *testing.T) {
+	b := open(t, "mem://", newKeys(t))
+	if err := b.Put(t.Context(), "a", []byte("12345")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(t.Context(), "a", 4); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := b.PutHashed(t.Context(), "h", strings.NewReader("12345"), 4); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNothingIsNotFound(t *testing.T) {
+	b := open(t, "file://"+t.TempDir(), newKeys(t))
+	if _, err := b.Get(t.Context(), "a/b", 1); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get: %v", err)
+	}
+	if err := b.Delete(t.Context(), "a/b"); err != nil {
+		t.Errorf("Delete: %v", err)
+	}
+	if keys, err := b.List(t.Context(), "a"); err != nil || len(keys) > 0 {
+		t.Errorf("List: %v %v", keys, err)
+	}
+}
+
+func TestPutOnceLeavesAloneWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, "file://"+dir, newKeys(t))
+	var stored [2][]byte
+	for i := range stored {
+		if err := b.PutOnce(t.Context(), "sources/sha256:1", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		stored[i], _ = os.ReadFile(filepath.Join(dir, "sources", "sha256:1"))
+	}
+	if !bytes.Equal(stored[0], stored[1]) {
+		t.Fatal("written again")
+	}
+}
+
+func TestPutHashedNamesBytesByTheirDigest(t *testing.T) {
+	b := open(t, "file://"+t.TempDir(), newKeys(t))
+	for size, want := range map[int]string{
+		0:       "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		5 << 20: "sha256:c036cbb7553a909f8b8877d4461924307f27ecb66cff928eeeafd569c3887e29",
+	} {
+		digest, err := b.PutHashed(t.Context(), "plans", bytes.NewReader(make([]byte, size)), 1<<30)
+		if err != nil || digest != want {
+			t.Fatalf("%d bytes: %s, %v", size, digest, err)
+		}
+		got, err := b.Get(t.Context(), "plans/"+digest, 1<<30)
+		if err != nil || len(got) != size {
+			t.Fatalf("%d bytes came back as %d: %v", size, len(got), err)
+		}
+	}
+	keys, err := b.List(t.Context(), "plans")
+	if err != nil || len(keys) != 2 {
+		t.Fatalf("%v %v", keys, err)
+	}
+}
+
+func TestAFolderIsNotItsSiblingWithALongerName(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, "file://"+dir, newKeys(t))
+	for _, key := range []string{"logs/ns/a/1/000", "logs/ns/a/1/100", "logs/ns/ab/1/000"} {
+		if err := b.Put(t.Context(), key, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stranded := filepath.Join(dir, "logs", "ns", "a", "1", "200.18f.tmp")
+	if err := os.WriteFile(stranded, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := b.List(t.Context(), "logs/ns/a")
+	if diff := cmp.Diff([]string{"logs/ns/a/1/000", "logs/ns/a/1/100"}, keys); diff != "" || err != nil {
+		t.Fatal(diff, err)
+	}
+	if err := b.DeletePrefix(t.Context(), "logs/ns/a"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"logs/ns/ab/1/000"}, files(t, dir)); diff != "" {
+		t.Fatal(diff)
+	}
+}
