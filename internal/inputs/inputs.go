@@ -1,0 +1,59 @@
+// Package inputs is the document of all that decides a Run's result. Its digest names it: two Runs with one digest
+// would do the same. The document is kept in the bucket under its digest, so that a Run does what it was made for even
+// when the Stack has changed since, and a destroy knows what was applied.
+package inputs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Document is all that decides a Run's result.
+type Document struct {
+	// Source is the digest of the code's archive.
+	Source string `json:"source"`
+	// Engine that plans and applies.
+	Engine v1alpha1.Engine `json:"engine"`
+	// Variables, VariableFiles, Env and EnvFrom as the Stack has them. The values in Secrets are not here: Versions are.
+	Variables     []v1alpha1.Variable     `json:"variables,omitempty"`
+	VariableFiles []v1alpha1.VariableFile `json:"variableFiles,omitempty"`
+	Env           []corev1.EnvVar         `json:"env,omitempty"`
+	EnvFrom       []corev1.EnvFromSource  `json:"envFrom,omitempty"`
+	// Image, ServiceAccountName and Resources are what the engine runs in and as: of spec.runner what may make another result,
+	// or a failure pass.
+	Image              string             `json:"image,omitempty"`
+	ServiceAccountName string             `json:"serviceAccountName,omitempty"`
+	Resources          v1alpha1.Resources `json:"resources,omitzero"`
+	// Outputs says where outputs go, so that a new place is filled by a new Run.
+	Outputs *v1alpha1.Outputs `json:"outputs,omitempty"`
+	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for a
+	// Secret, whose value the operator never reads.
+	Versions map[string]string `json:"versions,omitempty"`
+}
+
+// Encode gives the document's bytes and their digest. Equal documents have equal bytes.
+func (d Document) Encode() (data []byte, digest string, err error) {
+	data, err = json.Marshal(d)
+	if err != nil {
+		return nil, "", err
+	}
+	return data, Digest(data), nil
+}
+
+// Digest names bytes as everywhere in Cairn: "sha256:" and 64 hex digits.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (Document, error) {
+	var d Document
+	err := json.Unmarshal(data, &d)
+	return d, err
+}

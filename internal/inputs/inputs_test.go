@@ -1,0 +1,94 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func document() Document {
+	return Document{
+		Source:    "sha256:code",
+		Engine:    v1alpha1.Engine{Name: v1alpha1.EngineOpenTofu, Version: "~> 1.12"},
+		Variables: []v1alpha1.Variable{{Name: "a", Value: &apiextensionsv1.JSON{Raw: []byte("1")}}},
+		Env:       []corev1.EnvVar{{Name: "A", Value: "b"}},
+		Versions:  map[string]string{"Secret/a": "1", "Secret/b": "2", "ConfigMap/c": "3"},
+	}
+}
+
+func TestDigest(t *testing.T) {
+	data, digest, err := document().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if _, again, _ := document().Encode(); again != digest {
+			t.Fatal("the same inputs have two digests")
+		}
+	}
+	back, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(document(), back); diff != "" {
+		t.Error(diff)
+	}
+	for name, change := range map[string]func(*Document){
+		"the code":         func(d *Document) { d.Source = "sha256:other" },
+		"the engine":       func(d *Document) { d.Engine.Version = "1.11" },
+		"a variable":       func(d *Document) { d.Variables[0].Value.Raw = []byte("2") },
+		"a variable file":  func(d *Document) { d.VariableFiles = []v1alpha1.VariableFile{{}} },
+		"the environment":  func(d *Document) { d.Env[0].Value = "c" },
+		"an environment":   func(d *Document) { d.EnvFrom = []corev1.EnvFromSource{{Prefix: "x"}} },
+		"the outputs":      func(d *Document) { d.Outputs = &v1alpha1.Outputs{} },
+		"a Secret's value": func(d *Document) { d.Versions["Secret/a"] = "9" },
+	} {
+		d := document()
+		change(&d)
+		if _, other, _ := d.Encode(); other == digest {
+			t.Errorf("%s changed and the digest did not", name)
+		}
+	}
+}
+
+// memory is a bucket that can be tampered with.
+type memory map[string][]byte
+
+var errMissing = errors.New("missing")
+
+func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
+func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+	if data, ok := m[key]; ok {
+		return data, nil
+	}
+	return nil, errMissing
+}
+
+func TestStore(t *testing.T) {
+	bucket := memory{}
+	digest, err := NewStore(bucket).Put(t.Context(), document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := NewStore(bucket).Get(t.Context(), digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(document(), got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := NewStore(bucket).Get(t.Context(), "sha256:none"); !errors.Is(err, errMissing) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	bucket["inputs/"+digest] = []byte(`{"source":"sha256:evil"}`)
+	if _, err := NewStore(bucket).Get(t.Context(), digest); err == nil || !strings.Contains(err.Error(), "other bytes") {
+		t.Errorf("one that was tampered with: %v", err)
+	}
+}
