@@ -1,0 +1,138 @@
+package state
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// World is what a decision is made from. All of it is read past every cache.
+type World struct {
+	// Status of the State; the zero one when there is no State.
+	Status v1alpha1.StateStatus
+	// Run of the caller; nil when it is gone.
+	Run *v1alpha1.Run
+	// Over: the holder of the lock is known to be over.
+	Over bool
+	// Now, for what is written down.
+	Now metav1.Time
+}
+
+// Verdict is what becomes of a request: a Refusal, or a Status to write, or neither when all is as it should be.
+type Verdict struct {
+	Refusal *Refusal
+	Status  *v1alpha1.StateStatus
+}
+
+// LockRequest is what an engine says when it asks for the lock.
+type LockRequest struct {
+	ID  string
+	Who string
+}
+
+// AdmitLock says who gets the lock. A request that is sent again, because its answer was lost, gets the lock it has.
+//
+//	free ──► held ──► free
+//	          │ ▲
+//	          └─┘ taken over, once the holder is known to be over
+func AdmitLock(w World, by Holder, want LockRequest) Verdict {
+	if w.Run == nil {
+		return Verdict{Refusal: refuse(NotCurrent, "Run %s is gone", by.Run)}
+	}
+	attempt, refusal := CurrentAttempt(w.Run, by)
+	if refusal == nil {
+		refusal = applies(attempt, w.Run)
+	}
+	if refusal != nil {
+		return Verdict{Refusal: refusal}
+	}
+	lock := w.Status.Lock
+	switch {
+	case want.ID == "":
+		return Verdict{Refusal: refuse(Invalid, "a lock needs an ID")}
+	case holds(lock, by) && lock.ID == want.ID:
+		return Verdict{}
+	case lock != nil && !w.Over:
+		return Verdict{Refusal: lockedBy(lock)}
+	case w.Status.Rescued != nil:
+		return Verdict{Refusal: rescueWaits(w.Status.Rescued)}
+	}
+	next := w.Status.DeepCopy()
+	next.Lock = &v1alpha1.Lock{
+		ID: want.ID, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Who: want.Who, Since: w.Now,
+	}
+	next.Inputs = w.Run.Spec.Inputs
+	return Verdict{Status: next}
+}
+
+// AdmitWrite says whether a state may follow the one that is there. The Status of its Verdict is for the caller to
+// finish, once the bytes are kept.
+//
+// A Run that is gone does not matter as long as the lock is there: it says that nobody else can have begun since, and
+// to lose what the engine just did would be worse.
+func AdmitWrite(w World, by Holder, id string, next Summary) Verdict {
+	if w.Run != nil {
+		attempt, refusal := CurrentAttempt(w.Run, by)
+		if refusal == nil {
+			refusal = applies(attempt, w.Run)
+		}
+		if refusal != nil {
+			return Verdict{Refusal: refusal}
+		}
+	}
+	if refusal := holdsLock(w.Status.Lock, by, id); refusal != nil {
+		return Verdict{Refusal: refusal}
+	}
+	switch now := w.Status; {
+	case now.Version == 0:
+	case next.Lineage != now.Lineage:
+		return Verdict{Refusal: refuse(Stale, "the state has lineage %s, this one %s: it is another Stack's, or one made anew",
+			now.Lineage, next.Lineage)}
+	case next.Serial == now.Serial && next.SHA256 == now.SHA256:
+		return Verdict{}
+	case next.Serial <= now.Serial:
+		return Verdict{Refusal: refuse(Stale, "the state is at serial %d, this one has %d: it does not follow", now.Serial, next.Serial)}
+	}
+	return Verdict{Status: w.Status.DeepCopy()}
+}
+
+// AdmitUnlock says whether the lock is given back. The holder may do so even when its attempt is over: whoever says that
+// it is done cannot harm.
+func AdmitUnlock(w World, by Holder, id string) Verdict {
+	if w.Status.Lock == nil {
+		return Verdict{}
+	}
+	if refusal := holdsLock(w.Status.Lock, by, id); refusal != nil {
+		return Verdict{Refusal: refusal}
+	}
+	next := w.Status.DeepCopy()
+	next.Lock = nil
+	return Verdict{Status: next}
+}
+
+// holdsLock is the fence: the ID that the engine was given and the pod it was given to.
+func holdsLock(lock *v1alpha1.Lock, by Holder, id string) *Refusal {
+	switch {
+	case lock == nil:
+		return refuse(NotHolder, "nobody holds the state's lock: take it first")
+	case lock.ID != id:
+		return refuse(NotHolder, "the state is locked under ID %s, not %q", lock.ID, id)
+	case !holds(lock, by):
+		return refuse(NotHolder, "the lock %s is held by attempt %d of Run %s in another pod", lock.ID, lock.Attempt, lock.Run)
+	}
+	return nil
+}
+
+func lockedBy(lock *v1alpha1.Lock) *Refusal {
+	r := refuse(Locked, "the state is locked by %s since %s", holderName(lock), lock.Since.UTC().Format("2006-01-02 15:04:05 MST"))
+	r.Lock = lock.DeepCopy()
+	return r
+}
+
+// rescueWaits stops an apply whose plan was made without a state that is newer: it would make everything twice.
+func rescueWaits(rescued *v1alpha1.RescuedState) *Refusal {
+	r := refuse(Locked, "attempt %d of Run %s left a newer state (serial %d) that this plan does not know: plan again",
+		rescued.Attempt, rescued.Run, rescued.Serial)
+	r.Lock = &v1alpha1.Lock{ID: "rescued", Run: rescued.Run, Attempt: rescued.Attempt, Since: rescued.At}
+	return r
+}

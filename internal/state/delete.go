@@ -1,0 +1,81 @@
+package state
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Delete removes a state for good, once all that it knew of is destroyed. One that still holds something is refused.
+// What was cut off is finished by calling it again.
+func (s *Store) Delete(ctx context.Context, key types.NamespacedName) error {
+	return s.end(ctx, key, false)
+}
+
+// Purge removes a state whatever it still holds, for a person who says that this is meant. An apply under way is not
+// disturbed.
+func (s *Store) Purge(ctx context.Context, key types.NamespacedName) error {
+	return s.end(ctx, key, true)
+}
+
+// end first takes the lock, so that nobody begins, then removes the bytes, then the State.
+func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) error {
+	there := true
+	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if there = st.ResourceVersion != ""; !there {
+			return nil, nil
+		}
+		w := World{Status: st.Status}
+		if lock := st.Status.Lock; lock != nil {
+			var err error
+			if w.Over, err = s.over(ctx, key.Namespace, lock); err != nil {
+				return nil, err
+			}
+			if lock.ID == deletion {
+				return nil, nil
+			}
+		}
+		if refusal := AdmitDelete(w, force); refusal != nil {
+			return nil, refusal
+		}
+		next := st.Status.DeepCopy()
+		next.Lock = &v1alpha1.Lock{ID: deletion, Who: "cairn", Since: metav1.NewTime(s.Now())}
+		return next, nil
+	})
+	if err != nil || !there {
+		return err
+	}
+	names, err := s.listSecrets(ctx, key, false)
+	if err != nil {
+		return err
+	}
+	if err := s.dropSecrets(ctx, key.Namespace, names); err != nil {
+		return err
+	}
+	for _, folder := range []string{bucketFolder(key), rescueFolder(key), inputsFolder(key)} {
+		if err := s.bucket.DeletePrefix(ctx, folder); err != nil {
+			return err
+		}
+	}
+	return s.remove(ctx, key)
+}
+
+// remove takes the State itself away.
+func (s *Store) remove(ctx context.Context, key types.NamespacedName) error {
+	st, err := s.get(ctx, key)
+	if err != nil || st.ResourceVersion == "" {
+		return err
+	}
+	if controllerutil.RemoveFinalizer(st, v1alpha1.Finalizer) {
+		if err := s.client.Update(ctx, st); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return client.IgnoreNotFound(s.client.Delete(ctx, st,
+		client.Preconditions{UID: &st.UID, ResourceVersion: &st.ResourceVersion}))
+}

@@ -1,0 +1,82 @@
+package state
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const example = `{"version":4,"terraform_version":"1.12.6","serial":7,"lineage":"3f2a",
+"outputs":{"id":{"value":"vpc-1","type":"string"},"password":{"value":"x","type":"string","sensitive":true}},
+"resources":[
+ {"mode":"managed","type":"terraform_data","name":"a","instances":[{"index_key":0,"attributes":{}},{"index_key":1}]},
+ {"mode":"data","type":"aws_ami","name":"b","instances":[{}]},
+ {"module":"module.m","mode":"managed","type":"terraform_data","name":"c","instances":[{"deposed":"1"}]}],
+"check_results":null}`
+
+func TestParseReadsAState(t *testing.T) {
+	got, err := Parse([]byte(example))
+	want := Document{Serial: 7, Lineage: "3f2a", Resources: 3, Outputs: map[string]Output{
+		"id":       {Value: []byte(`"vpc-1"`)},
+		"password": {Value: []byte(`"x"`), Sensitive: true},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Fatal(diff, err)
+	}
+}
+
+func TestParseTakesWhatItCannotCount(t *testing.T) {
+	for name, text := range map[string]string{
+		"a state that the engine encrypted": `{"serial":7,"lineage":"3f2a","meta":{},"encrypted_data":"eA==","encryption_version":"v0"}`,
+		"a state of a format to come":       `{"version":5,"serial":7,"lineage":"3f2a","resources":[]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse([]byte(text))
+			if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown}, got); diff != "" || err != nil {
+				t.Fatal(diff, err)
+			}
+		})
+	}
+}
+
+func TestParseRefusesWhatIsNoState(t *testing.T) {
+	for name, text := range map[string]string{
+		"nothing":             ``,
+		"no JSON":             `version: 4`,
+		"half a state":        example[:200],
+		"no lineage":          `{"version":4,"serial":7}`,
+		"no serial":           `{"version":4,"lineage":"3f2a"}`,
+		"a negative serial":   `{"version":4,"lineage":"3f2a","serial":-1}`,
+		"a serial past int64": `{"version":4,"lineage":"3f2a","serial":9223372036854775808}`,
+		"two states":          example + example,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d, err := Parse([]byte(text)); !errors.Is(err, ErrNotState) {
+				t.Fatalf("got %+v, %v", d, err)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(example))
+	f.Add([]byte(`{"serial":7,"lineage":"3f2a","encryption_version":"v0"}`))
+	f.Add([]byte(`{"version":4,"serial":1e3,"lineage":"x","resources":[{"mode":"managed","instances":null}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := Parse(data)
+		if err != nil {
+			if !errors.Is(err, ErrNotState) {
+				t.Fatalf("an error of another kind: %v", err)
+			}
+			return
+		}
+		if d.Lineage == "" || d.Serial < 0 || d.Resources < Unknown {
+			t.Fatalf("got %+v", d)
+		}
+		s, err := Summarize(data)
+		if err != nil || s.Size != int64(len(data)) || s.Serial != d.Serial {
+			t.Fatalf("summary %+v, %v", s, err)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+//go:build envtest
+
+package state_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+
+// world is a namespace with a Stack's Run and pods in it, and a Store.
+type world struct {
+	*testing.T
+	namespace string
+	key       types.NamespacedName
+	bucket    *bucket.Bucket
+	store     *state.Store
+	run       *v1alpha1.Run
+}
+
+func newWorld(t *testing.T, o state.Options) *world {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "state-"}}
+	must(t, apiserver.Kube.Create(t.Context(), ns))
+	id, err := age.GenerateX25519Identity()
+	must(t, err)
+	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
+	must(t, err)
+	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	w := &world{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
+	w.store = state.New(apiserver.Kube, apiserver.Kube, b, o)
+	w.run = &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1"},
+		Spec: v1alpha1.RunSpec{
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
+			Cause:  v1alpha1.Cause{Type: v1alpha1.CauseSpec},
+			Inputs: "sha256:0000000000000000000000000000000000000000000000000000000000000001",
+		},
+	}
+	must(t, apiserver.Kube.Create(t.Context(), w.run))
+	return w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// attempt finishes the last attempt and begins another in a new pod.
+func (w *world) attempt() state.Holder {
+	w.Helper()
+	n := int32(len(w.run.Status.Attempts) + 1)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", n)},
+		Spec: corev1.PodSpec{
+			Containers:                   []corev1.Container{{Name: "runner", Image: "runner"}},
+			AutomountServiceAccountToken: new(bool),
+		},
+	}
+	// There is no controller that would make the account.
+	_ = apiserver.Kube.Create(w.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}})
+	must(w.T, apiserver.Kube.Create(w.Context(), pod))
+	now := metav1.NewMicroTime(time.Now())
+	if n > 1 {
+		w.run.Status.Attempts[n-2].FinishedAt = &now
+	}
+	w.run.Status.Attempts = append(w.run.Status.Attempts, v1alpha1.Attempt{
+		Number: n, Phase: v1alpha1.AttemptApply, Pod: pod.Name, PodUID: pod.UID, StartedAt: now,
+	})
+	must(w.T, apiserver.Kube.Status().Update(w.Context(), w.run))
+	return state.Holder{Run: w.run.Name, Attempt: n, PodUID: pod.UID}
+}
+
+// killPod makes the pod of an attempt gone.
+func (w *world) killPod(by state.Holder) {
+	w.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
+	must(w.T, apiserver.Kube.Delete(w.Context(), pod, client.GracePeriodSeconds(0)))
+}
+
+func (w *world) status() v1alpha1.StateStatus {
+	w.Helper()
+	st := &v1alpha1.State{}
+	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
+	return st.Status
+}
+
+// secrets are the Secrets that hold versions.
+func (w *world) secrets() []corev1.Secret {
+	w.Helper()
+	list := &corev1.SecretList{}
+	must(w.T, apiserver.Kube.List(w.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{state.Label: w.key.Name}))
+	return list.Items
+}
+
+// stateFile is a state of a serial and a lineage with some text in an output.
+func stateFile(serial int, lineage, text string, resources int) []byte {
+	instances := ""
+	for i := range resources {
+		if i > 0 {
+			instances += ","
+		}
+		instances += fmt.Sprintf(`{"index_key":%d,"schema_version":0}`, i)
+	}
+	return fmt.Appendf(nil, `{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":%q,"outputs":{"x":{"value":%q,"type":"string"}},`+
+		`"resources":[{"mode":"managed","type":"terraform_data","name":"a","instances":[%s]}]}`, serial, lineage, text, instances)
+}

@@ -1,0 +1,203 @@
+//go:build envtest
+
+package state_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestACrashBetweenBytesAndSwapLosesNothing(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+
+	crashing := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			if _, ok := obj.(*v1alpha1.State); ok {
+				return errors.New("killed")
+			}
+			return c.Update(ctx, obj, opts...)
+		},
+	}), apiserver.Kube, w.bucket, state.Options{})
+	two, other := stateFile(2, "L", "two", 1), stateFile(2, "L", "other", 1)
+	for _, data := range [][]byte{two, other} {
+		if err := crashing.Write(t.Context(), w.key, me, "a", data); err == nil {
+			t.Fatal("no crash")
+		}
+	}
+	w.reads(stateFile(1, "L", "", 1))
+	if n := len(w.secrets()); n != 3 {
+		t.Fatalf("%d Secrets, want one that counts and two left over", n)
+	}
+	must(t, w.store.Write(t.Context(), w.key, me, "a", two))
+	w.reads(two)
+	if n := len(w.secrets()); n != 3 {
+		t.Fatalf("%d Secrets: the one left over was not used", n)
+	}
+}
+
+func TestASecretInTheWayDoesNotStopAWrite(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	refuseSecrets := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if _, ok := obj.(*corev1.Secret); ok {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(), errors.New("exceeded quota"))
+			}
+			return c.Create(ctx, obj, opts...)
+		},
+	}), apiserver.Kube, w.bucket, state.Options{})
+	must(t, refuseSecrets.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	w.reads(stateFile(1, "L", "", 1))
+	if v := w.status().Versions[0]; v.Home != v1alpha1.StateHomeBucket {
+		t.Fatalf("home %s", v.Home)
+	}
+}
+
+func TestDamagedBytesAreNeverGivenOut(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	secret := w.secrets()[0]
+	secret.Finalizers = nil
+	must(t, apiserver.Kube.Update(t.Context(), &secret))
+	must(t, apiserver.Kube.Delete(t.Context(), &secret))
+	_, err := w.store.Read(t.Context(), w.key)
+	refused(t, err, state.Damaged)
+	if !strings.Contains(err.Error(), secret.Name) {
+		t.Errorf("the Secret is not named: %v", err)
+	}
+	forged := secret.DeepCopy()
+	forged.ResourceVersion, forged.UID = "", ""
+	forged.Data = map[string][]byte{"chunk": []byte("x")}
+	must(t, apiserver.Kube.Create(t.Context(), forged))
+	_, err = w.store.Read(t.Context(), w.key)
+	refused(t, err, state.Damaged)
+}
+
+func TestADeletedSecretStaysAsLongAsItCounts(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	must(t, apiserver.Kube.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(w.namespace)))
+	w.reads(stateFile(1, "L", "", 1))
+}
+
+func TestOfManyWritersAtOnceEveryAnswerIsTrue(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	const writers = 8
+	errs := make([]error, writers)
+	var g sync.WaitGroup
+	for i := range writers {
+		g.Go(func() {
+			// Two of each serial, with other bytes.
+			text := string(rune('a' + i%2))
+			errs[i] = w.store.Write(t.Context(), w.key, me, "a", stateFile(1+i/2, "L", text, 1))
+		})
+	}
+	g.Wait()
+	st := w.status()
+	counted := map[int64]int{}
+	for _, v := range st.Versions {
+		counted[v.Serial]++
+		if _, err := w.store.ReadVersion(t.Context(), w.key, v.Version); err != nil {
+			t.Errorf("version %d: %v", v.Version, err)
+		}
+	}
+	var said int
+	for i, err := range errs {
+		if err == nil {
+			said++
+			continue
+		}
+		var r *state.Refusal
+		if errors.As(err, &r) && r.Reason == state.Stale {
+			continue
+		}
+		t.Logf("writer %d: %v", i, err)
+	}
+	if said != len(st.Versions) || st.Serial != writers/2 {
+		t.Fatalf("%d were told that they wrote, %d versions, serial %d", said, len(st.Versions), st.Serial)
+	}
+	for serial, n := range counted {
+		if n > 1 {
+			t.Errorf("serial %d was written %d times", serial, n)
+		}
+	}
+}
+
+func TestAWriteThatLosesARaceIsKeptUnderItsNewNumber(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	raced := false
+	slow := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			if !raced {
+				raced = true
+				must(t, w.store.Write(ctx, w.key, me, "a", stateFile(1, "L", "fast", 1)))
+			}
+			return c.Update(ctx, obj, opts...)
+		},
+	}), apiserver.Kube, w.bucket, state.Options{})
+	must(t, slow.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "slow", 1)))
+	w.reads(stateFile(2, "L", "slow", 1))
+	if st := w.status(); st.Version != 2 || len(st.Versions) != 2 || st.Versions[0].Serial != 1 {
+		t.Fatalf("status %+v", st)
+	}
+	if got, err := w.store.ReadVersion(t.Context(), w.key, 1); err != nil || !bytes.Equal(got, stateFile(1, "L", "fast", 1)) {
+		t.Fatalf("version 1: %s, %v", got, err)
+	}
+}
+
+func TestNothingIsDecidedFromACache(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	cached := interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			t.Errorf("%T %s is read from the cache", obj, key)
+			return errors.New("old")
+		},
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			t.Errorf("%T is read from the cache", list)
+			return errors.New("old")
+		},
+	})
+	w.store = state.New(cached, apiserver.Kube, w.bucket, state.Options{Keep: 1})
+	first := w.attempt()
+	w.lock(first, "a")
+	for serial := 1; serial <= 7; serial++ {
+		must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(serial, "L", "", 1)))
+	}
+	second := w.attempt()
+	w.killPod(first)
+	w.lock(second, "b")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(8, "L", "", 1)))
+	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(8, "L", "", 1))
+	if _, err := w.store.HeldBy(t.Context(), w.namespace, second.PodUID); err != nil {
+		t.Fatal(err)
+	}
+	must(t, w.store.Purge(t.Context(), w.key))
+}

@@ -1,0 +1,101 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// page is how many objects are listed at once.
+const page = 500
+
+// over finds out whether the holder of a lock is over. An error means that it is not known, and so does not count as
+// over.
+func (s *Store) over(ctx context.Context, namespace string, lock *v1alpha1.Lock) (bool, error) {
+	if lock.PodUID == "" {
+		return false, nil
+	}
+	run, err := s.run(ctx, namespace, lock.Run)
+	if err != nil || !finished(lock, run) {
+		return false, err
+	}
+	pod, err := s.podOf(ctx, namespace, lock, run)
+	if err != nil {
+		return false, err
+	}
+	gone, err := s.podGone(ctx, namespace, pod, lock.PodUID)
+	return err == nil && over(lock, run, gone), err
+}
+
+// podOf is the name of the pod that holds a lock; empty when no pod has its UID any more.
+func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock, run *v1alpha1.Run) (string, error) {
+	if run != nil {
+		if a, refusal := NamedAttempt(run, Holder{lock.Run, lock.Attempt, lock.PodUID}); refusal == nil {
+			return a.Pod, nil
+		}
+	}
+	// Nothing names the pod any more: look at all of them. That is slow, and only for a Run that was deleted by hand.
+	pods := &metav1.PartialObjectMetadataList{}
+	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	for {
+		err := s.live.List(ctx, pods, client.InNamespace(namespace), client.Limit(page), client.Continue(pods.Continue))
+		if err != nil {
+			return "", fmt.Errorf("list pods in %s: %w", namespace, err)
+		}
+		for _, pod := range pods.Items {
+			if pod.UID == lock.PodUID {
+				return pod.Name, nil
+			}
+		}
+		if pods.Continue == "" {
+			return "", nil
+		}
+	}
+}
+
+// podGone says whether nothing of a pod can run any more: there is none of that UID, or all its containers have ended.
+func (s *Store) podGone(ctx context.Context, namespace, name string, uid types.UID) (bool, error) {
+	if name == "" {
+		return true, nil
+	}
+	pod := &corev1.Pod{}
+	err := s.live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, pod)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
+	}
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return pod.UID != uid || ended, nil
+}
+
+// HeldBy is the State whose lock a pod holds; nil when there is none. It is how a pod whose Run was deleted under it is
+// still known.
+func (s *Store) HeldBy(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.State, error) {
+	if pod == "" {
+		return nil, nil
+	}
+	states := &v1alpha1.StateList{}
+	for {
+		err := s.live.List(ctx, states, client.InNamespace(namespace), client.Limit(page), client.Continue(states.Continue))
+		if err != nil {
+			return nil, fmt.Errorf("list States in %s: %w", namespace, err)
+		}
+		for i := range states.Items {
+			if lock := states.Items[i].Status.Lock; lock != nil && lock.PodUID == pod {
+				return &states.Items[i], nil
+			}
+		}
+		if states.Continue == "" {
+			return nil, nil
+		}
+	}
+}

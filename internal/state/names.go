@@ -1,0 +1,104 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+const (
+	// SecretType of the Secrets that hold states.
+	SecretType = "cairn.dev/state"
+	// Label of these Secrets: the State they belong to, shortened to fit a label.
+	Label = "cairn.dev/state"
+
+	// OrphanedLabel is on a State whose Stack is gone and left it: it may be deleted by hand.
+	OrphanedLabel = "cairn.dev/orphaned"
+
+	managedByLabel = "app.kubernetes.io/managed-by"
+	managedBy      = "cairn"
+)
+
+// labelValue fits a name into the 63 characters of a label. A name that is cut keeps a hash of the whole, so that two
+// names never meet.
+func labelValue(name string) string {
+	if len(name) <= 63 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:50] + "-" + hex.EncodeToString(sum[:6])
+}
+
+func labels(name string) map[string]string {
+	return map[string]string{managedByLabel: managedBy, Label: labelValue(name)}
+}
+
+// secretName names a chunk of a version. It contains the start of the version's digest, so that what a crash or a
+// slower writer left behind under the same version is another Secret, which nothing counts and nothing waits for. With a
+// Stack's name of 200 characters it stays below the 253 that a Secret's may have.
+func secretName(state string, v v1alpha1.StateVersion, chunk int) string {
+	return fmt.Sprintf("%s%d-%s-%d", secretPrefix(state), v.Version, shortDigest(v.SHA256), chunk)
+}
+
+func secretPrefix(state string) string { return state + "-state-v" }
+
+// versionOf reads the version out of a name that secretName made for that state.
+func versionOf(state, secret string) (int64, bool) {
+	rest, ok := strings.CutPrefix(secret, secretPrefix(state))
+	if !ok {
+		return 0, false
+	}
+	version, _, ok := strings.Cut(rest, "-")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(version, 10, 64)
+	return n, err == nil && n > 0
+}
+
+// secretNames are the Secrets of a version, first chunk first.
+func secretNames(state string, v v1alpha1.StateVersion) []string {
+	names := make([]string, v.Chunks)
+	for i := range names {
+		names[i] = secretName(state, v, i)
+	}
+	return names
+}
+
+func shortDigest(digest string) string {
+	hex := strings.TrimPrefix(digest, "sha256:")
+	return hex[:min(12, len(hex))]
+}
+
+// bucketFolder holds the versions of a state whose home is the bucket.
+func bucketFolder(key types.NamespacedName) string {
+	return "states/" + key.Namespace + "/" + key.Name
+}
+
+func bucketKey(key types.NamespacedName, v v1alpha1.StateVersion) string {
+	return fmt.Sprintf("%s/%d-%s", bucketFolder(key), v.Version, strings.TrimPrefix(v.SHA256, "sha256:"))
+}
+
+// rescueFolder holds the states that could not be written when they were made.
+func rescueFolder(key types.NamespacedName) string {
+	return "rescue/" + key.Namespace + "/" + key.Name
+}
+
+func rescueKey(key types.NamespacedName, digest string) string {
+	return rescueFolder(key) + "/" + digest
+}
+
+// inputsFolder holds the variable files of a Stack's applies.
+func inputsFolder(key types.NamespacedName) string {
+	return "variables/" + key.Namespace + "/" + key.Name
+}
+
+func inputsKey(key types.NamespacedName, digest string) string {
+	return inputsFolder(key) + "/" + digest
+}

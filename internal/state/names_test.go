@@ -1,0 +1,85 @@
+package state
+
+import (
+	"bytes"
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func TestNamesFitTheLongestStack(t *testing.T) {
+	stack := strings.Repeat("a", 199) + "b"
+	v := v1alpha1.StateVersion{Version: 1<<62 - 1, SHA256: digest([]byte("x")), Chunks: 1000}
+	for _, name := range secretNames(stack, v) {
+		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+			t.Fatalf("%s: %v", name, errs)
+		}
+		if got, ok := versionOf(stack, name); !ok || got != v.Version {
+			t.Fatalf("%s reads as version %d, %v", name, got, ok)
+		}
+	}
+	for _, name := range []string{stack, "net", strings.Repeat("a", 63), strings.Repeat("a", 64)} {
+		if errs := validation.IsValidLabelValue(labelValue(name)); len(errs) > 0 {
+			t.Errorf("label of %s: %v", name, errs)
+		}
+	}
+	if labelValue(stack) == labelValue(stack[:199]+"c") {
+		t.Error("two Stacks share a label")
+	}
+}
+
+func TestVersionOfLeavesAloneWhatIsNotAVersion(t *testing.T) {
+	for _, name := range []string{"net-state-v", "net-state-vx-1-0", "net-state-v1", "net2-state-v1-ab-0", "net-state-v-1-ab-0", "net"} {
+		if v, ok := versionOf("net", name); ok {
+			t.Errorf("%s reads as version %d", name, v)
+		}
+	}
+}
+
+func TestPackedStatesComeBack(t *testing.T) {
+	random := make([]byte, 3<<20)
+	if _, err := rand.Read(random); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"empty": {}, "small": []byte(example), "incompressible": random} {
+		t.Run(name, func(t *testing.T) {
+			packed, err := pack(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _ := pack(data)
+			if !bytes.Equal(packed, again) {
+				t.Error("the same state packs to other bytes")
+			}
+			chunks := split(packed, 900<<10)
+			for _, c := range chunks {
+				if len(c) > 900<<10 || len(c) == 0 {
+					t.Fatalf("a chunk of %d bytes", len(c))
+				}
+			}
+			v := v1alpha1.StateVersion{SHA256: digest(data), Size: int64(len(data))}
+			got, err := unpack(bytes.Join(chunks, nil), v)
+			if err != nil || !bytes.Equal(got, data) {
+				t.Fatalf("%d bytes came back as %d: %v", len(data), len(got), err)
+			}
+			v.SHA256 = digest([]byte("other"))
+			if _, err := unpack(packed, v); err == nil {
+				t.Error("other bytes than the version's are taken")
+			}
+		})
+	}
+}
+
+func TestABombIsNotUnpacked(t *testing.T) {
+	packed, err := pack(make([]byte, 10<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unpack(packed, v1alpha1.StateVersion{SHA256: digest(nil), Size: 100}); err == nil {
+		t.Fatal("taken")
+	}
+}

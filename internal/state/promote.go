@@ -1,0 +1,93 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// Promote makes a rescued state the current version, if there is one and it is newer. It has to be called before
+// anybody plans: a plan that does not know what was made would make it again. When it returns an error, nobody may plan.
+func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
+	st, err := s.get(ctx, key)
+	if err != nil || st.Status.Rescued == nil {
+		return err
+	}
+	r := *st.Status.Rescued
+	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
+	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+		return refuse(Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, remove "+
+			"status.rescued from State %s", r.Attempt, r.Run, err, key)
+	}
+	if err != nil {
+		return fmt.Errorf("promote rescued state %s: %w", key, err)
+	}
+	summary, err := Summarize(data)
+	if err != nil {
+		return refuse(Damaged, "the state that attempt %d of Run %s rescued: %v", r.Attempt, r.Run, err)
+	}
+	by := Holder{Run: r.Run, Attempt: r.Attempt}
+	older := false
+	err = s.commit(ctx, key, summary, data, by, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		older = false
+		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
+			return nil, nil
+		}
+		switch standing(st.Status, r) {
+		case Forked:
+			return nil, forked(key, r)
+		case Same, Older:
+			older = true
+			return nil, nil
+		}
+		return s.unlocked(ctx, st)
+	})
+	if err != nil || !older {
+		return err
+	}
+	return s.dropRescued(ctx, key, r)
+}
+
+// unlocked is the status without the lock of a holder that is over. While anybody else holds it nothing is promoted.
+func (s *Store) unlocked(ctx context.Context, st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	next := st.Status.DeepCopy()
+	if next.Lock == nil {
+		return next, nil
+	}
+	gone, err := s.over(ctx, st.Namespace, next.Lock)
+	if err != nil {
+		return nil, err
+	}
+	if !gone {
+		return nil, lockedBy(next.Lock)
+	}
+	next.Lock = nil
+	return next, nil
+}
+
+func (s *Store) dropRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) error {
+	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
+			return nil, nil
+		}
+		next := st.Status.DeepCopy()
+		next.Rescued = nil
+		return next, nil
+	})
+	if err == nil {
+		s.Log.Warn("a rescued state is not newer than the current one; it stays in the bucket",
+			"state", key.String(), "run", r.Run, "attempt", r.Attempt, "serial", r.Serial, "object", rescueKey(key, r.SHA256))
+	}
+	return err
+}
+
+func forked(key types.NamespacedName, r v1alpha1.RescuedState) *Refusal {
+	return refuse(Stale, "attempt %d of Run %s rescued a state (serial %d, lineage %s) that does not follow the current one. "+
+		"It is in the bucket as %s. Merge it by hand, then remove status.rescued from State %s",
+		r.Attempt, r.Run, r.Serial, r.Lineage, rescueKey(key, r.SHA256), key)
+}

@@ -1,0 +1,45 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Reconciler ends the States that a person deleted, with all their bytes, once no Stack has them: what a Stack with
+// deletion Orphan left. While there is a Stack its State stays, whoever deletes it.
+type Reconciler struct {
+	// Client reads from a cache.
+	Client client.Reader
+	States *Store
+}
+
+// Reconcile looks whether a State is to end.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	st := &v1alpha1.State{}
+	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil || st.DeletionTimestamp == nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	err := r.States.live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
+	if err == nil {
+		return ctrl.Result{RequeueAfter: time.Minute}, nil // the end of the Stack ends it; this is for one that is orphaned
+	}
+	if !apierrors.IsNotFound(err) {
+		return ctrl.Result{}, fmt.Errorf("read Stack %s: %w", req.NamespacedName, err)
+	}
+	var refused *Refusal
+	if err := r.States.Purge(ctx, req.NamespacedName); errors.As(err, &refused) {
+		r.States.Log.Warn("a deleted State stays", "state", req.String(), "reason", refused.Message)
+		return ctrl.Result{RequeueAfter: time.Minute}, nil
+	} else if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, nil
+}

@@ -1,0 +1,145 @@
+//go:build envtest
+
+package state_test
+
+import (
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestARescuedStateBecomesAVersionAtOnceWhenNothingSpeaksAgainstIt(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	for range 2 {
+		must(t, w.store.Rescue(t.Context(), w.key, me, stateFile(2, "L", "", 3)))
+	}
+	w.reads(stateFile(2, "L", "", 3))
+	if st := w.status(); st.Version != 2 || st.Resources != 3 || st.Rescued != nil {
+		t.Fatalf("status %+v", st)
+	}
+}
+
+func TestTheFirstStateOfAllMayBeARescuedOne(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	must(t, w.store.Rescue(t.Context(), w.key, me, stateFile(1, "L", "", 1)))
+	w.reads(stateFile(1, "L", "", 1))
+}
+
+func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	w.lock(first, "a")
+	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
+	must(t, w.store.Unlock(t.Context(), w.key, first, "a"))
+	second := w.attempt()
+	w.lock(second, "b")
+
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "", 2)))
+	if r := w.status().Rescued; r == nil || r.Serial != 2 || r.Attempt != first.Attempt {
+		t.Fatalf("rescued %+v", r)
+	}
+	refused(t, w.store.Promote(t.Context(), w.key), state.Locked)
+	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
+	refused(t, w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "c"}), state.Locked)
+	must(t, w.store.Promote(t.Context(), w.key))
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(2, "L", "", 2))
+	if st := w.status(); st.Rescued != nil || st.Version != 2 || st.Versions[1].Attempt != first.Attempt {
+		t.Fatalf("status %+v", st)
+	}
+	w.lock(second, "c")
+}
+
+func TestPromotionTakesTheLockFromAHolderThatIsOver(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	second := w.attempt()
+	w.lock(second, "b")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "", 2)))
+	w.attempt()
+	w.killPod(second)
+	must(t, w.store.Promote(t.Context(), w.key))
+	if st := w.status(); st.Lock != nil || st.Version != 1 {
+		t.Fatalf("status %+v", st)
+	}
+}
+
+func TestARescuedStateThatIsNoLongerNewerIsPutAside(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	second := w.attempt()
+	w.lock(second, "b")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "old", 2)))
+	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(3, "L", "new", 1)))
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(3, "L", "new", 1))
+	if st := w.status(); st.Rescued != nil {
+		t.Fatalf("status %+v", st)
+	}
+	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) != 1 {
+		t.Fatalf("the bytes are gone: %v %v", keys, err)
+	}
+}
+
+func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	second := w.attempt()
+	w.lock(second, "b")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "", 2)))
+	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(1, "M", "", 1)))
+	refused(t, w.store.Promote(t.Context(), w.key), state.Stale)
+	if w.status().Rescued == nil {
+		t.Fatal("forgotten")
+	}
+	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
+	refused(t, w.store.Delete(t.Context(), w.key), state.NotEmpty)
+}
+
+func TestWhatIsRescuedIsKeptEvenIfItIsNoState(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	err := w.store.Rescue(t.Context(), w.key, me, []byte("half a sta"))
+	refused(t, err, state.Invalid)
+	keys, listErr := w.bucket.List(t.Context(), "rescue")
+	if listErr != nil || len(keys) != 1 || !strings.Contains(err.Error(), keys[0]) {
+		t.Fatalf("kept %v, told %v", keys, err)
+	}
+}
+
+func TestAStrangerRescuesNothing(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	stranger := state.Holder{Run: me.Run, Attempt: me.Attempt, PodUID: "other"}
+	refused(t, w.store.Rescue(t.Context(), w.key, stranger, stateFile(1, "L", "", 1)), state.NotCurrent)
+	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) > 0 {
+		t.Fatalf("kept %v, %v", keys, err)
+	}
+	elsewhere := w.key
+	elsewhere.Name = "other"
+	refused(t, w.store.Rescue(t.Context(), elsewhere, me, stateFile(1, "L", "", 1)), state.NotCurrent)
+	refused(t, w.store.Lock(t.Context(), elsewhere, me, state.LockRequest{ID: "a"}), state.NotCurrent)
+}
+
+func TestPromoteWithoutAnythingToPromoteWritesNothing(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	must(t, w.store.Promote(t.Context(), w.key))
+	me := w.attempt()
+	w.lock(me, "a")
+	before := &v1alpha1.State{}
+	must(t, apiserver.Kube.Get(t.Context(), w.key, before))
+	must(t, w.store.Promote(t.Context(), w.key))
+	after := &v1alpha1.State{}
+	must(t, apiserver.Kube.Get(t.Context(), w.key, after))
+	if before.ResourceVersion != after.ResourceVersion {
+		t.Fatal("written")
+	}
+}

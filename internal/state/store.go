@@ -1,0 +1,159 @@
+// Package state keeps the Stacks' states: their versions, their lock, and what could not be written. It is the fence:
+// whatever a late, frozen or duplicated runner believes, only the pod that the Run names, with the lock it was given and
+// the serial that follows, changes a state.
+//
+// The bytes are kept first, in Secrets or in the bucket, under names that contain their digest. Then one
+// compare-and-swap on the State object makes them count. A crash between the two leaves garbage.
+//
+// The rules are pure and in decide.go and standing.go. All they are decided from is read past the caches: a stale answer
+// about who may write would be worse than none.
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// MaxSize of a state in bytes.
+const MaxSize = 256 << 20
+
+// Options of a Store.
+type Options struct {
+	// Keep is how many versions of a state are kept; 0 means 30.
+	Keep int
+	// ChunkSize is how many bytes go into one Secret; 0 means 900 KiB.
+	ChunkSize int
+	// Home of the bytes; empty means Secrets.
+	Home v1alpha1.StateHome
+	// SecretLimit is the compressed size past which the bucket is the home; 0 means 8 MiB.
+	SecretLimit int
+	// Now is the clock; nil means the real one.
+	Now func() time.Time
+	// Log; nil means slog's default.
+	Log *slog.Logger
+}
+
+// Store keeps states. Its methods may be called at the same time, also by other processes.
+type Store struct {
+	client client.Client
+	live   client.Reader
+	bucket *bucket.Bucket
+	Options
+}
+
+// New makes a Store that writes through c and reads through live, which must not be a cache.
+func New(c client.Client, live client.Reader, b *bucket.Bucket, o Options) *Store {
+	o.Keep = cmp.Or(o.Keep, 30)
+	o.ChunkSize = cmp.Or(o.ChunkSize, 900<<10)
+	o.SecretLimit = cmp.Or(o.SecretLimit, 8<<20)
+	o.Home = cmp.Or(o.Home, v1alpha1.StateHomeSecret)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Store{client: c, live: live, bucket: b, Options: o}
+}
+
+// get reads a State; one that is not there comes back without a resourceVersion.
+func (s *Store) get(ctx context.Context, key types.NamespacedName) (*v1alpha1.State, error) {
+	st := &v1alpha1.State{}
+	if err := s.live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read State %s: %w", key, err)
+	}
+	st.Namespace, st.Name = key.Namespace, key.Name
+	return st, nil
+}
+
+// run reads a Run; nil when it is gone.
+func (s *Store) run(ctx context.Context, namespace, name string) (*v1alpha1.Run, error) {
+	run := &v1alpha1.Run{}
+	err := s.live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, run)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Run %s/%s: %w", namespace, name, err)
+	}
+	return run, nil
+}
+
+// look gathers what a decision about a caller is made from.
+func (s *Store) look(ctx context.Context, st *v1alpha1.State, by Holder) (World, error) {
+	run, err := s.run(ctx, st.Namespace, by.Run)
+	if err != nil {
+		return World{}, err
+	}
+	if run != nil && run.Spec.Stack.Name != st.Name {
+		return World{}, refuse(NotCurrent, "Run %s is of Stack %s", run.Name, run.Spec.Stack.Name)
+	}
+	return World{Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
+}
+
+// tries is how often a compare-and-swap that lost to another is decided anew.
+const tries = 8
+
+// update is the one way a State changes: read it, decide, swap. When somebody else was faster it is read and decided
+// anew. A nil status leaves all as it is.
+func (s *Store) update(
+	ctx context.Context, key types.NamespacedName,
+	decide func(*v1alpha1.State) (*v1alpha1.StateStatus, error),
+) error {
+	for try := range tries {
+		st, err := s.get(ctx, key)
+		if err != nil {
+			return err
+		}
+		next, err := decide(st)
+		if err != nil || next == nil {
+			return err
+		}
+		err = s.swap(ctx, st, *next)
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("write State %s: %w", key, err)
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("write State %s: %d others were faster", key, tries)
+}
+
+// swap writes a status if the State is still as it was read.
+func (s *Store) swap(ctx context.Context, st *v1alpha1.State, next v1alpha1.StateStatus) error {
+	st.Status = next
+	delete(st.Labels, OrphanedLabel)
+	if st.DeletionTimestamp == nil {
+		controllerutil.AddFinalizer(st, v1alpha1.Finalizer)
+	}
+	if st.ResourceVersion == "" {
+		return s.client.Create(ctx, st)
+	}
+	return s.client.Update(ctx, st)
+}
+
+func pause(ctx context.Context, try int) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(rand.N(5 * time.Millisecond << try)): //nolint:gosec // jitter
+		return nil
+	}
+}

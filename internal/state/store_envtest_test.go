@@ -1,0 +1,184 @@
+//go:build envtest
+
+package state_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func refused(t *testing.T, err error, want state.Reason) {
+	t.Helper()
+	var r *state.Refusal
+	if !errors.As(err, &r) || r.Reason != want {
+		t.Fatalf("got %v, want to be refused as %s", err, want)
+	}
+}
+
+func (w *world) lock(by state.Holder, id string) {
+	w.Helper()
+	must(w.T, w.store.Lock(w.Context(), w.key, by, state.LockRequest{ID: id}))
+}
+
+func (w *world) reads(want []byte) {
+	w.Helper()
+	got, err := w.store.Read(w.Context(), w.key)
+	if err != nil || !bytes.Equal(got, want) {
+		w.Fatalf("read %d bytes of %d: %v", len(got), len(want), err)
+	}
+}
+
+func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
+		t.Fatalf("before the first version: %v", err)
+	}
+	me := w.attempt()
+	w.lock(me, "a")
+	if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
+		t.Fatalf("with a lock only: %v", err)
+	}
+	one, two := stateFile(1, "L", "one", 2), stateFile(2, "L", "two", 0)
+	must(t, w.store.Write(t.Context(), w.key, me, "a", one))
+	w.reads(one)
+	refused(t, w.store.Delete(t.Context(), w.key), state.Locked)
+	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	refused(t, w.store.Delete(t.Context(), w.key), state.NotEmpty)
+	w.lock(me, "b")
+	must(t, w.store.Write(t.Context(), w.key, me, "b", two))
+	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
+	w.reads(two)
+	if got, err := w.store.ReadVersion(t.Context(), w.key, 1); err != nil || !bytes.Equal(got, one) {
+		t.Fatalf("version 1: %v", err)
+	}
+	if st := w.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" || st.Inputs != w.run.Spec.Inputs || st.Lock != nil {
+		t.Fatalf("status %+v", st)
+	}
+	for _, s := range w.secrets() {
+		if s.Type != state.SecretType || s.Immutable == nil || !*s.Immutable || len(s.OwnerReferences) > 0 || len(s.Finalizers) == 0 {
+			t.Errorf("Secret %s: %+v", s.Name, s.ObjectMeta)
+		}
+	}
+	must(t, w.store.Delete(t.Context(), w.key))
+	must(t, w.store.Delete(t.Context(), w.key))
+	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) || len(w.secrets()) > 0 {
+		t.Fatalf("left: %v, %d Secrets", err, len(w.secrets()))
+	}
+}
+
+func TestAStateOfThreeMebibytesThatDoesNotCompress(t *testing.T) {
+	random := make([]byte, 3<<20)
+	rand.Read(random)
+	for home, secrets := range map[v1alpha1.StateHome]int{v1alpha1.StateHomeSecret: 4, v1alpha1.StateHomeBucket: 0} {
+		t.Run(string(home), func(t *testing.T) {
+			w := newWorld(t, state.Options{Home: home})
+			me := w.attempt()
+			w.lock(me, "a")
+			data := stateFile(1, "L", base64.StdEncoding.EncodeToString(random), 1)
+			must(t, w.store.Write(t.Context(), w.key, me, "a", data))
+			w.reads(data)
+			if got := len(w.secrets()); got < secrets || secrets == 0 && got > 0 {
+				t.Fatalf("%d Secrets", got)
+			}
+			must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+			must(t, w.store.Purge(t.Context(), w.key))
+			if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) > 0 {
+				t.Fatalf("left in the bucket: %v %v", keys, err)
+			}
+		})
+	}
+}
+
+func TestAStateTooBigForSecretsGoesToTheBucket(t *testing.T) {
+	w := newWorld(t, state.Options{SecretLimit: 100})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "text", 1)))
+	w.reads(stateFile(1, "L", "text", 1))
+	if n := len(w.secrets()); n > 0 {
+		t.Fatalf("%d Secrets", n)
+	}
+}
+
+func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
+	for _, home := range []v1alpha1.StateHome{v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket} {
+		t.Run(string(home), func(t *testing.T) {
+			w := newWorld(t, state.Options{Keep: 3, Home: home})
+			me := w.attempt()
+			w.lock(me, "a")
+			for serial := 1; serial <= 13; serial++ {
+				must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(serial, "L", "", 1)))
+			}
+			kept := len(w.status().Versions)
+			keys, err := w.bucket.List(t.Context(), "states")
+			if err != nil || kept != 3 || len(w.secrets())+len(keys) != 3 {
+				t.Fatalf("%d versions, %d Secrets, bucket %v, %v", kept, len(w.secrets()), keys, err)
+			}
+			w.reads(stateFile(13, "L", "", 1))
+		})
+	}
+}
+
+func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	w.lock(first, "a")
+	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
+	second := w.attempt()
+	want := state.LockRequest{ID: "b"}
+	refused(t, w.store.Lock(t.Context(), w.key, second, want), state.Locked)
+	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotCurrent)
+
+	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if _, pod := obj.(*corev1.Pod); pod {
+				return apierrors.NewInternalError(errors.New("no answer"))
+			}
+			return c.Get(ctx, key, obj, opts...)
+		},
+	}), w.bucket, state.Options{})
+	w.killPod(first)
+	if err := blind.Lock(t.Context(), w.key, second, want); err == nil || !apierrors.IsInternalError(err) {
+		t.Fatalf("an unknown pod counts as gone: %v", err)
+	}
+	must(t, w.store.Lock(t.Context(), w.key, second, want))
+	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotCurrent)
+	refused(t, w.store.Unlock(t.Context(), w.key, first, "a"), state.NotHolder)
+	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(2, "L", "", 1)))
+}
+
+func TestTheLockOfADeletedRunIsTakenOverOnceItsPodIsGone(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	w.lock(first, "a")
+	must(t, apiserver.Kube.Delete(t.Context(), w.run))
+	held, err := w.store.HeldBy(t.Context(), w.namespace, first.PodUID)
+	if err != nil || held == nil || held.Name != "net" {
+		t.Fatalf("held %v, %v", held, err)
+	}
+	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
+
+	next := *w.run
+	next.ObjectMeta.Name, next.ResourceVersion, next.UID, next.Status = "net-2", "", "", v1alpha1.RunStatus{}
+	must(t, apiserver.Kube.Create(t.Context(), &next))
+	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: w.run.Status.Attempts[0].StartedAt}}
+	must(t, apiserver.Kube.Status().Update(t.Context(), &next))
+	second := state.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
+	refused(t, w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "b"}), state.Locked)
+	w.killPod(first)
+	w.lock(second, "b")
+	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotHolder)
+}
