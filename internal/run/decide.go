@@ -1,0 +1,213 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Decision is the one next thing for a Run. Its parts are done in this order: end the current attempt, begin one, move
+// to the phase, say why.
+type Decision struct {
+	// End fails the current attempt.
+	End *v1alpha1.Failure
+	// RetryAt is when the next try begins.
+	RetryAt time.Time
+	// Begin an attempt at this phase.
+	Begin v1alpha1.AttemptPhase
+	// InPod gives the attempt that is begun to the pod of the current one; otherwise a new pod is made.
+	InPod bool
+	// DeletePod ends the current attempt's pod.
+	DeletePod bool
+	// Phase to move to; empty stays.
+	Phase v1alpha1.RunPhase
+	// Reason and Message say why, in the condition.
+	Reason, Message string
+	// RequeueAfter looks again after this time; 0 waits for an event.
+	RequeueAfter time.Duration
+}
+
+// Reasons of the condition that tell what a Run waits for.
+const (
+	ReasonAwaitingApproval = "AwaitingApproval"
+	ReasonInputsMissing    = "InputsMissing"
+	ReasonOverdue          = "Overdue"
+	ReasonPodPending       = "PodPending"
+	ReasonPodRefused       = "PodRefused"
+	ReasonRetrying         = "Retrying"
+	ReasonSuspended        = "Suspended"
+)
+
+// NeedsPod says that a pod has to be made before the rest of the decision can be reported.
+func (d Decision) NeedsPod() bool { return d.Begin != "" && !d.InPod }
+
+// settled says that nothing more follows from it before the world changes.
+func (d Decision) settled() bool {
+	return d.End == nil && d.RetryAt.IsZero() && (d.Begin == "" || d.NeedsPod())
+}
+
+// A rule decides, or leaves it to the next one.
+type rule func(World) (Decision, bool)
+
+// Decide says the one next thing. The first rule that has an answer wins.
+func Decide(w World) Decision {
+	for _, r := range []rule{
+		isFinished,
+		podIsLost,
+		podCannotStart,
+		podIsTooLate,
+		attemptIsOverdue,
+		attemptIsUnderWay,
+		inputsAreStale,
+		attemptFailed,
+		isQueued,
+		planIsMade,
+		applyIsDone,
+	} {
+		if d, ok := r(w); ok {
+			return d
+		}
+	}
+	return Decision{}
+}
+
+// Overdue is how long after its timeout an attempt may still report, before its pod is deleted.
+const overdue = 15 * time.Minute
+
+// brokenFor is how long a pod may be unable to start before that is taken for lasting: a kubelet that is behind says the
+// same as one that will never find what it looks for.
+const brokenFor = 20 * time.Second
+
+// margin before a lingering pod leaves in which it gets no more work, so that it cannot leave with it.
+const margin = 2 * time.Second
+
+func isFinished(w World) (Decision, bool) { return Decision{}, w.Run.Status.Phase.Finished() }
+
+// unfinished is the current attempt while it is under way.
+func unfinished(w World) *v1alpha1.Attempt {
+	if a := current(&w.Run.Status); a != nil && a.FinishedAt == nil {
+		return a
+	}
+	return nil
+}
+
+// inputsAreStale: what this Run would do is no longer what is wanted, and nothing of it is under way.
+func inputsAreStale(w World) (Decision, bool) {
+	why := staleness(w)
+	if why == "" || applied(w) {
+		return Decision{}, false
+	}
+	a := current(&w.Run.Status)
+	if a != nil && a.Failure != nil && slices.ContainsFunc(w.Run.Status.Attempts, isApply) { // something may have been applied
+		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
+			Message: fmt.Sprintf("%s: %s; not tried again since %s", failedStep(a), a.Failure.Message, why)}, true
+	}
+	return Decision{Phase: v1alpha1.PhaseSuperseded, Reason: "Superseded", Message: why}, true
+}
+
+// staleness says why what the Run would do is not wanted any more; empty when it is.
+func staleness(w World) string {
+	destroy := w.Run.Spec.Operation == v1alpha1.OperationDestroy
+	switch {
+	case w.Stack == nil:
+		return "the Stack is gone"
+	case !destroy && w.Stack.DeletionTimestamp != nil:
+		return "the Stack is being deleted"
+	case Number(w.Stack.Status.LastRun) < Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
+		return ""
+	case !destroy && w.Stack.Status.Inputs != w.Run.Spec.Inputs:
+		return "the inputs changed"
+	case destroy && w.Stack.Spec.Deletion != v1alpha1.DeletionDestroy:
+		return "spec.deletion is " + string(w.Stack.Spec.Deletion) + " now"
+	}
+	return ""
+}
+
+func isApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
+
+// applied says that the last attempt was an apply that went well.
+func applied(w World) bool {
+	a := current(&w.Run.Status)
+	return a != nil && a.Phase == v1alpha1.AttemptApply && a.FinishedAt != nil && a.Failure == nil
+}
+
+func isQueued(w World) (Decision, bool) {
+	if current(&w.Run.Status) != nil {
+		return Decision{}, false
+	}
+	if w.Older != "" {
+		return Decision{Phase: v1alpha1.PhaseQueued, Reason: "Queued", Message: "waits for Run " + w.Older + " to end"}, true
+	}
+	return start(w, v1alpha1.AttemptPlan), true
+}
+
+// start begins an attempt in a new pod, if one may be started now.
+func start(w World, phase v1alpha1.AttemptPhase) Decision {
+	at := w.Run.Status.Phase
+	if at == "" {
+		at = v1alpha1.PhaseQueued
+	}
+	switch {
+	case w.Stack.Spec.Suspend:
+		return Decision{Phase: at, Reason: ReasonSuspended, Message: "waits for spec.suspend of the Stack to be false"}
+	case w.Missing != "":
+		return Decision{Phase: at, Reason: ReasonInputsMissing, Message: w.Missing}
+	}
+	d := Decision{Begin: phase, Phase: v1alpha1.PhasePlanning, Message: "in pod " + podName(w.Run.Name, phase, nextNumber(&w.Run.Status))}
+	if phase == v1alpha1.AttemptApply {
+		d.Phase = v1alpha1.PhaseApplying
+	}
+	d.Reason = string(d.Phase)
+	return d
+}
+
+// planIsMade: the last attempt was a plan that went well.
+func planIsMade(w World) (Decision, bool) {
+	a, plan := current(&w.Run.Status), w.Run.Status.Plan
+	if a.Phase != v1alpha1.AttemptPlan || plan == nil {
+		return Decision{}, false
+	}
+	switch {
+	case !plan.Changes:
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "NoChanges", Message: "no changes"}, true
+	case w.Run.Spec.Operation == v1alpha1.OperationPlan:
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "Planned", Message: Summary(plan)}, true
+	case !approved(w):
+		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: ReasonAwaitingApproval, Message: Summary(plan) + approvalHint(w)}, true
+	case lingers(w, a):
+		return Decision{Begin: v1alpha1.AttemptApply, InPod: true, Phase: v1alpha1.PhaseApplying,
+			Reason: string(v1alpha1.PhaseApplying), Message: "in pod " + a.Pod}, true
+	}
+	return start(w, v1alpha1.AttemptApply), true
+}
+
+func approved(w World) bool {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic {
+		return true
+	}
+	a := w.Run.Spec.Approval
+	return w.Stack.Spec.Apply == v1alpha1.ApplyManual && a != nil && a.PlanDigest == w.Run.Status.Plan.Digest
+}
+
+// lingers says that the pod which made the plan is there and stays long enough to be given the apply.
+func lingers(w World, a *v1alpha1.Attempt) bool {
+	return w.Pod.State == PodRunning && !w.Stack.Spec.Suspend && w.Now.Before(LingersUntil(w.Stack, a).Add(-margin))
+}
+
+// LingersUntil is when the pod of an attempt that is over exits if nobody gave it more to do.
+func LingersUntil(stack *v1alpha1.Stack, a *v1alpha1.Attempt) time.Time {
+	return a.FinishedAt.Add(stack.Spec.Runner.Linger.Duration)
+}
+
+func applyIsDone(w World) (Decision, bool) {
+	if !applied(w) {
+		return Decision{}, false
+	}
+	reason := "Applied"
+	if w.Run.Spec.Operation == v1alpha1.OperationDestroy {
+		reason = "Destroyed"
+	}
+	return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: reason, Message: Summary(w.Run.Status.Plan)}, true
+}

@@ -1,0 +1,336 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func micro(t time.Time) *metav1.MicroTime { return &metav1.MicroTime{Time: t} }
+
+// a world with a Run that is queued, of a Stack that applies by itself; the options make it another one.
+func world(options ...func(*World)) World {
+	w := World{
+		Now: now,
+		Stack: &v1alpha1.Stack{
+			ObjectMeta: metav1.ObjectMeta{Name: "net"},
+			Spec: v1alpha1.StackSpec{
+				Apply:    v1alpha1.ApplyAutomatic,
+				Deletion: v1alpha1.DeletionDestroy,
+				Timeout:  &metav1.Duration{Duration: time.Hour},
+				Retry:    v1alpha1.Retry{Limit: ptr(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second}, MaxBackoff: &metav1.Duration{Duration: time.Minute}},
+				Runner:   v1alpha1.Runner{Linger: &metav1.Duration{Duration: 30 * time.Second}},
+			},
+			Status: v1alpha1.StackStatus{Inputs: "sha256:now", LastRun: "net-7"},
+		},
+		Run: &v1alpha1.Run{
+			ObjectMeta: metav1.ObjectMeta{Name: "net-7"},
+			Spec:       v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Inputs: "sha256:now"},
+		},
+	}
+	for _, o := range options {
+		o(&w)
+	}
+	return w
+}
+
+func manual(w *World)    { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
+func suspended(w *World) { w.Stack.Spec.Suspend = true }
+func destroy(w *World)   { w.Run.Spec.Operation = v1alpha1.OperationDestroy }
+func planOnly(w *World)  { w.Run.Spec.Operation = v1alpha1.OperationPlan }
+func changed(w *World)   { w.Stack.Status.Inputs = "sha256:other" }
+func deleting(w *World)  { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
+func stackGone(w *World) { w.Stack = nil }
+func later(d time.Duration) func(*World) {
+	return func(w *World) { w.Now = w.Now.Add(d) }
+}
+
+func pod(state PodState) func(*World) {
+	return func(w *World) { w.Pod = Pod{State: state, Message: "so it is"} }
+}
+
+func planning(w *World) {
+	w.Run.Status.Phase = v1alpha1.PhasePlanning
+	w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{
+		Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-7-plan-1", PodUID: "uid-1", StartedAt: *micro(now),
+	})
+	w.Pod.State = PodRunning
+}
+
+func planned(w *World) {
+	planning(w)
+	w.Run.Status.Attempts[0].FinishedAt = micro(now)
+	w.Run.Status.Plan = &v1alpha1.Plan{Digest: "sha256:plan", Changes: true, Add: 3}
+}
+
+func applying(w *World) {
+	planned(w)
+	w.Run.Status.Phase = v1alpha1.PhaseApplying
+	w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{
+		Number: 2, Phase: v1alpha1.AttemptApply, Pod: "net-7-plan-1", PodUID: "uid-1", StartedAt: *micro(now),
+	})
+}
+
+func applyEnded(w *World) {
+	applying(w)
+	w.Run.Status.Attempts[1].FinishedAt = micro(now)
+}
+
+func noChanges(w *World) { w.Run.Status.Plan = &v1alpha1.Plan{Digest: "sha256:plan"} }
+
+func waiting(w *World) {
+	manual(w)
+	planned(w)
+	w.Run.Status.Phase = v1alpha1.PhaseAwaitingApproval
+}
+
+func approvedFor(digest string) func(*World) {
+	return func(w *World) { w.Run.Spec.Approval = &v1alpha1.Approval{PlanDigest: digest, By: "alice"} }
+}
+
+func failed(class v1alpha1.FailureClass) func(*World) {
+	return func(w *World) {
+		a := current(&w.Run.Status)
+		a.FinishedAt = micro(now)
+		a.Failure = &v1alpha1.Failure{Class: class, Message: "boom"}
+	}
+}
+
+func retried(n int32) func(*World) { return func(w *World) { w.Run.Status.Retries = n } }
+
+func TestSettle(t *testing.T) {
+	tests := map[string]struct {
+		world World
+		phase v1alpha1.RunPhase
+		// begin is the attempt that is started, with "in pod" when it is given to the pod that lives.
+		begin   string
+		reason  string
+		message string
+		requeue time.Duration
+		delete  bool
+	}{
+		"a queued Run starts a pod for its plan": {
+			world: world(), phase: "Planning", begin: "Plan 1", reason: "Planning",
+		},
+		"a queued Run waits for an older one": {
+			world: world(func(w *World) { w.Older = "net-6" }), phase: "Queued", reason: "Queued", message: "net-6",
+		},
+		"a suspended Stack starts no pod": {
+			world: world(suspended), phase: "Queued", reason: "Suspended",
+		},
+		"a destroy whose credentials are missing says which": {
+			world: world(destroy, func(w *World) { w.Missing = "Secret aws is missing" }), phase: "Queued", reason: "InputsMissing", message: "Secret aws",
+		},
+		"a queued Run of old inputs is superseded": {
+			world: world(changed), phase: "Superseded", reason: "Superseded",
+		},
+		"a queued Run is not judged by a Stack as it was before": {
+			world: world(changed, func(w *World) { w.Stack.Status.LastRun = "net-6" }), phase: "Planning", begin: "Plan 1", reason: "Planning",
+		},
+		"a queued Run of a deleted Stack is superseded": {
+			world: world(deleting), phase: "Superseded", reason: "Superseded",
+		},
+		"a destroy of a deleted Stack starts, whatever the inputs are now": {
+			world: world(deleting, destroy, changed), phase: "Planning", begin: "Plan 1", reason: "Planning",
+		},
+		"a queued Run whose Stack is gone is superseded": {
+			world: world(stackGone), phase: "Superseded", reason: "Superseded",
+		},
+		"a plan under way goes on although the inputs changed": {
+			world: world(planning, changed), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+		},
+		"a plan whose pod is not known goes on": {
+			world: world(planning, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+		},
+		"a pending pod says why": {
+			world: world(planning, pod(PodPending)), phase: "Planning", reason: "PodPending", message: "so it is", requeue: time.Hour + overdue,
+		},
+		"a pod that cannot start may do so in a moment": {
+			world: world(planning, pod(PodPending), func(w *World) { w.Pod.Broken = true }), phase: "Planning", reason: "PodPending", requeue: brokenFor,
+		},
+		"a pod that never started makes room for newer inputs": {
+			world: world(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"a pod that is leaving is given no work": {
+			world: world(waiting, pod(PodLeaving), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+		},
+		"a pod that can never start ends the Run": {
+			world: world(planning, pod(PodPending), later(brokenFor), func(w *World) { w.Pod.Broken = true }), phase: "Failed", reason: "Config", message: "cannot start", delete: true,
+		},
+		"a plan whose pod is gone is tried again later": {
+			world: world(planning, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
+		},
+		"an apply whose pod ended without a report is tried again later": {
+			world: world(applying, pod(PodEnded)), phase: "Applying", reason: "Retrying", requeue: 15 * time.Second,
+		},
+		"an apply whose state is nowhere but in its pod's log is not tried again": {
+			world: world(applying, pod(PodEnded), func(w *World) { w.Pod.Stranded = true }), phase: "Failed", reason: "Stranded", message: "in the log of pod net-7-plan-1",
+		},
+		"an apply that reports a stranded state is not tried again": {
+			world: world(applying, failed(v1alpha1.FailureStranded)), phase: "Failed", reason: "Stranded",
+		},
+		"a pod long past its timeout is deleted": {
+			world: world(planning, later(2*time.Hour)), phase: "Planning", reason: "Overdue", requeue: time.Minute, delete: true,
+		},
+		"a plan without changes is the end": {
+			world: world(planned, noChanges), phase: "Succeeded", reason: "NoChanges",
+		},
+		"a plan that is only to be shown is the end": {
+			world: world(planned, planOnly), phase: "Succeeded", reason: "Planned", message: "3 to add",
+		},
+		"an automatic apply follows in the pod of the plan": {
+			world: world(planned), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
+		},
+		"an automatic apply needs a new pod when that of the plan is gone": {
+			world: world(planned, pod(PodGone)), phase: "Applying", begin: "Apply 2", reason: "Applying",
+		},
+		"a plan of old inputs is not applied": {
+			world: world(planned, changed), phase: "Superseded", reason: "Superseded",
+		},
+		"a manual apply waits for a person": {
+			world: world(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "sha256:plan",
+		},
+		"a destroy of a manual Stack waits for a person too": {
+			world: world(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",
+		},
+		"an approved plan is applied in the pod that waits": {
+			world: world(waiting, approvedFor("sha256:plan"), later(10*time.Second)), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue - 10*time.Second + 10*time.Second,
+		},
+		"an approved plan is applied in a new pod when the old one is about to leave": {
+			world: world(waiting, approvedFor("sha256:plan"), later(29*time.Second)), phase: "Applying", begin: "Apply 2", reason: "Applying",
+		},
+		"an approval of another plan lets nothing happen, and the Run says so": {
+			world: world(waiting, approvedFor("sha256:other")), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "by alice was for another plan",
+		},
+		"an approval is worth nothing once the inputs changed": {
+			world: world(waiting, approvedFor("sha256:plan"), changed), phase: "Superseded", reason: "Superseded",
+		},
+		"nothing is applied where apply became Never": {
+			world: world(waiting, approvedFor("sha256:plan"), func(w *World) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "Never",
+		},
+		"an approved apply does not start while suspended": {
+			world: world(waiting, approvedFor("sha256:plan"), suspended), phase: "AwaitingApproval", reason: "Suspended",
+		},
+		"an apply under way goes on, whatever changed": {
+			world: world(applying, changed, suspended), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+		},
+		"an apply that is done is the end, although the inputs changed meanwhile": {
+			world: world(applyEnded, changed), phase: "Succeeded", reason: "Applied", message: "3 to add",
+		},
+		"an apply that is done is the end, although the Stack is gone": {
+			world: world(applyEnded, stackGone), phase: "Succeeded", reason: "Applied",
+		},
+		"a mistake in the code is not tried again": {
+			world: world(planning, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config", message: "plan: boom",
+		},
+		"a passing failure is tried again later": {
+			world: world(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
+		},
+		"a failed apply is followed by a new plan, never by the old one": {
+			world: world(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *World) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
+			phase: "Planning", begin: "Plan 3", reason: "Planning",
+		},
+		"the wait doubles": {
+			world: world(planning, failed(v1alpha1.FailureTransient), retried(1)), phase: "Planning", reason: "Retrying", requeue: 30 * time.Second,
+		},
+		"the wait has an end": {
+			world: world(planning, failed(v1alpha1.FailureTransient), retried(5), func(w *World) { w.Stack.Spec.Retry.Limit = ptr(int32(9)) }), phase: "Planning", reason: "Retrying", requeue: time.Minute,
+		},
+		"a limit of tries is kept": {
+			world: world(planning, failed(v1alpha1.FailureTransient), retried(2)), phase: "Failed", reason: "Transient", message: "tried 3 times",
+		},
+		"a limit of zero never tries again": {
+			world: world(planning, failed(v1alpha1.FailureTransient), func(w *World) { w.Stack.Spec.Retry.Limit = ptr(int32(0)) }), phase: "Failed", reason: "Transient",
+		},
+		"a failed plan of old inputs makes room": {
+			world: world(planning, failed(v1alpha1.FailureTransient), changed), phase: "Superseded", reason: "Superseded",
+		},
+		"a failed apply of old inputs is not said to have done nothing": {
+			world: world(applying, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient", message: "the inputs changed",
+		},
+		"a Run that applied something before its last plan failed is not said to have done nothing": {
+			world: world(applying, failed(v1alpha1.FailureTransient), func(w *World) {
+				w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{Number: 3, Phase: v1alpha1.AttemptPlan, PodUID: "uid-3"})
+			}, failed(v1alpha1.FailureTransient), changed), phase: "Failed", reason: "Transient",
+		},
+		"a finished Run stays as it is": {
+			world: world(changed, func(w *World) { w.Run.Status.Phase = v1alpha1.PhaseSucceeded }), phase: "Succeeded",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := tt.world.Run.DeepCopy()
+			attempts := len(before.Status.Attempts)
+			s, d := Settle(tt.world)
+			begin := ""
+			if d.NeedsPod() {
+				s = Begin(s, d, 1, "new", "uid-new", tt.world.Now)
+			}
+			if len(s.Attempts) > attempts {
+				a := current(&s)
+				begin = string(a.Phase) + " " + string(rune('0'+a.Number))
+				if a.PodUID == "uid-1" {
+					begin += " in pod"
+				}
+			}
+			type outcome struct {
+				Phase         v1alpha1.RunPhase
+				Begin, Reason string
+				Requeue       time.Duration
+				Delete        bool
+			}
+			got := outcome{s.Phase, begin, d.Reason, d.RequeueAfter, d.DeletePod}
+			want := outcome{tt.phase, tt.begin, tt.reason, tt.requeue, tt.delete}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if !strings.Contains(d.Message, tt.message) {
+				t.Errorf("message %q does not tell %q", d.Message, tt.message)
+			}
+			if diff := cmp.Diff(before, tt.world.Run); diff != "" {
+				t.Errorf("the world was changed:\n%s", diff)
+			}
+			if s.Phase.Finished() && s.FinishedAt == nil && before.Status.Phase != s.Phase {
+				t.Error("a finished Run has no time of its end")
+			}
+		})
+	}
+}
+
+func TestNextKind(t *testing.T) {
+	const pod = types.UID("uid-1")
+	tests := map[string]struct {
+		world World
+		after int32
+		want  string
+		until time.Time
+	}{
+		"a new pod plans": {world: world(planning), want: "Plan"},
+		"a pod that has planned waits for the decision":    {world: world(planning), after: 1, want: "Wait"},
+		"a pod that has planned lingers":                   {world: world(waiting), after: 1, want: "Wait", until: now.Add(30 * time.Second)},
+		"a pod that lingered long enough leaves":           {world: world(waiting, later(30*time.Second)), after: 1, want: "Exit"},
+		"a pod that lingers is given the apply":            {world: world(applying), after: 1, want: "Apply"},
+		"a pod that has applied leaves when it is said so": {world: world(applyEnded), after: 2, want: "Exit"},
+		"a pod that knows more than this view waits":       {world: world(planning), after: 2, want: "Wait"},
+		"a pod that failed leaves":                         {world: world(planning, failed(v1alpha1.FailureTransient)), after: 1, want: "Exit"},
+		"a pod of another attempt leaves":                  {world: world(planning, func(w *World) { w.Run.Status.Attempts[0].PodUID = "uid-2" }), want: "Exit"},
+		"a pod of a Stack that is gone leaves":             {world: world(planning, stackGone), want: "Exit"},
+		"a pod of a superseded Run leaves":                 {world: world(planned, func(w *World) { w.Run.Status.Phase = v1alpha1.PhaseSuperseded }), after: 1, want: "Exit"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			kind, until := nextKind(tt.world.Run, tt.world.Stack, pod, tt.after, tt.world.Now)
+			if string(kind) != tt.want || !until.Equal(tt.until) {
+				t.Errorf("got %s until %s, want %s until %s", kind, until, tt.want, tt.until)
+			}
+		})
+	}
+}

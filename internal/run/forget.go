@@ -1,0 +1,25 @@
+package run
+
+import (
+	"context"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Bucket deletes all under a prefix.
+type Bucket interface {
+	DeletePrefix(ctx context.Context, prefix string) error
+}
+
+// Kept is what the bucket holds of Runs: plans and logs.
+type Kept struct{ Bucket }
+
+// Forget removes it for one Run that is about to go.
+func (k Kept) Forget(ctx context.Context, run *v1alpha1.Run) error {
+	for _, kind := range []string{"plans", "logs"} {
+		if err := k.DeletePrefix(ctx, kind+"/"+run.Namespace+"/"+string(run.UID)+"/"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"fmt"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+)
+
+// A place is a Secret or ConfigMap that the kubelet puts into a folder below the runner's inputs folder. The pod and
+// the order are both made from the list of places, so that they cannot disagree.
+type place struct {
+	dir       string
+	secret    string
+	configMap string
+	// keys to put there; all when empty. A key that is missing is for the runner to name.
+	keys []string
+	// files says that the folder's *.tfvars are variable files.
+	files bool
+	// env says that the folder is there so that the runner knows the values of envFrom as secret.
+	env bool
+}
+
+// places are all folders of a Run's inputs, and where each variable's value is.
+type places struct {
+	list      []place
+	variables []store.Variable
+	secretEnv []string
+}
+
+// layout says where the kubelet puts what a Run reads. A destroy gets from the store what the last apply was given,
+// whatever became of the objects that it came from; only its environment is not kept.
+func layout(run *v1alpha1.Run, doc inputs.Document) places {
+	var p places
+	if run.Spec.Operation != v1alpha1.OperationDestroy {
+		p.addVariables(doc)
+	}
+	for _, e := range doc.Env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+			p.secretEnv = append(p.secretEnv, e.Name)
+		}
+	}
+	for i, e := range doc.EnvFrom {
+		if e.SecretRef != nil {
+			p.list = append(p.list, place{dir: fmt.Sprintf("env/%d", i), secret: e.SecretRef.Name, env: true})
+		}
+	}
+	return p
+}
+
+func (p *places) addVariables(doc inputs.Document) {
+	for i, f := range doc.VariableFiles {
+		pl := place{dir: fmt.Sprintf("files/%02d", i), files: true}
+		if f.Secret != nil {
+			pl.secret = f.Secret.Name
+		} else {
+			pl.configMap = f.ConfigMap.Name
+		}
+		p.list = append(p.list, pl)
+	}
+	for i, v := range doc.Variables {
+		if v.ValueFrom == nil {
+			p.variables = append(p.variables, store.Variable{Name: v.Name, Value: v.Value.Raw})
+			continue
+		}
+		pl := place{dir: fmt.Sprintf("variables/%02d", i)}
+		ref := v.ValueFrom.Secret
+		if ref != nil {
+			pl.secret = ref.Name
+		} else {
+			ref = v.ValueFrom.ConfigMap
+			pl.configMap = ref.Name
+		}
+		pl.keys = []string{ref.Key}
+		p.list = append(p.list, pl)
+		kind := "Secret"
+		if pl.secret == "" {
+			kind = "ConfigMap"
+		}
+		p.variables = append(p.variables, store.Variable{
+			Name: v.Name, File: path.Join(pl.dir, ref.Key), From: fmt.Sprintf("key %s of %s %s", ref.Key, kind, ref.Name),
+			Secret: pl.secret != "",
+		})
+	}
+}
+
+// tell puts the places into an order.
+func (p places) tell(order *store.Order) {
+	order.Variables = p.variables
+	order.SecretEnv = p.secretEnv
+	for _, pl := range p.list {
+		switch {
+		case pl.files:
+			order.VariableFiles = append(order.VariableFiles, store.VariableFiles{Dir: pl.dir, Secret: pl.secret != ""})
+		case pl.env:
+			order.SecretDirs = append(order.SecretDirs, pl.dir)
+		}
+	}
+}
+
+// mount puts the places into a pod.
+func (p places) mount(root string) (volumes []corev1.Volume, mounts []corev1.VolumeMount) {
+	optional := true // what is missing is for the decision or the runner to name; a pod that hangs names nothing
+	for i, pl := range p.list {
+		var items []corev1.KeyToPath
+		for _, k := range pl.keys {
+			items = append(items, corev1.KeyToPath{Key: k, Path: k})
+		}
+		v := corev1.Volume{Name: fmt.Sprintf("inputs-%d", i)}
+		if pl.secret != "" {
+			v.Secret = &corev1.SecretVolumeSource{SecretName: pl.secret, Items: items, Optional: &optional}
+		} else {
+			v.ConfigMap = &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: pl.configMap}, Items: items, Optional: &optional,
+			}
+		}
+		volumes = append(volumes, v)
+		mounts = append(mounts, corev1.VolumeMount{Name: v.Name, MountPath: path.Join(root, pl.dir), ReadOnly: true})
+	}
+	return volumes, mounts
+}

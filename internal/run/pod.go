@@ -1,0 +1,173 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+)
+
+// PodSettings are the install's part of a runner pod.
+type PodSettings struct {
+	// StoreURL is where runners find the store, https.
+	StoreURL string
+	// CABundle gives the PEM of the authorities that the store's certificate may be from.
+	CABundle func() []byte
+	// RunnerImage has cairn-runner, which is copied from it into the engine's container.
+	RunnerImage string
+	// RunnerCommand is cairn-runner within RunnerImage.
+	RunnerCommand string
+	// EngineImage has the engine, for Stacks that name no image of their own.
+	EngineImage string
+}
+
+// Labels of a runner pod.
+const (
+	LabelStack = "cairn.dev/stack"
+	LabelRun   = "cairn.dev/run"
+)
+
+// gracePeriod is how long an engine that is interrupted may take to finish what is in flight and save its state.
+const gracePeriod int64 = 600
+
+// defaultAccount is there in every namespace.
+const defaultAccount = "default"
+
+// Where things are in a runner pod.
+const (
+	dirBin    = "/cairn/bin"
+	dirWork   = "/cairn/work"
+	dirToken  = "/cairn/token"
+	dirInputs = "/cairn/inputs"
+)
+
+// podName of an attempt: deterministic, so that a second create of the same attempt is refused as AlreadyExists.
+func podName(run string, phase v1alpha1.AttemptPhase, number int32) string {
+	return fmt.Sprintf("%s-%s-%d", run, strings.ToLower(string(phase)), number)
+}
+
+// buildPod makes the pod of an attempt. It holds no Kubernetes permission and fits Pod Security "restricted".
+func buildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set PodSettings) *corev1.Pod {
+	volumes, mounts := layout(run, doc).mount(dirInputs)
+	volumes = append(volumes,
+		corev1.Volume{Name: "bin", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		corev1.Volume{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		tokenVolume(),
+	)
+	bin := corev1.VolumeMount{Name: "bin", MountPath: dirBin}
+	engine := corev1.Container{
+		Name:    "engine",
+		Image:   orElse(doc.Image, set.EngineImage),
+		Command: []string{dirBin + "/cairn-runner", "run", "--store=" + set.StoreURL, "--token=" + dirToken + "/token", "--work=" + dirWork, "--inputs=" + dirInputs},
+		Env: append([]corev1.EnvVar{
+			{Name: "CAIRN_STORE_CA", Value: string(set.CABundle())},
+			{Name: "HOME", Value: dirWork + "/home"},
+		}, doc.Env...),
+		EnvFrom:         doc.EnvFrom,
+		Resources:       resourcesOf(doc),
+		SecurityContext: restricted(),
+		VolumeMounts: append(mounts, bin,
+			corev1.VolumeMount{Name: "work", MountPath: dirWork},
+			corev1.VolumeMount{Name: "token", MountPath: dirToken, ReadOnly: true}),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: run.Namespace,
+			Name:      podName(run.Name, phase, number),
+			Labels: map[string]string{
+				"app.kubernetes.io/managed-by": "cairn",
+				LabelStack:                     LabelValue(stack.Name),
+				LabelRun:                       LabelValue(run.Name),
+			},
+			Annotations: map[string]string{ // an apply is not to be moved
+				"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+				"karpenter.sh/do-not-disrupt":                    "true",
+			},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
+		},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			ServiceAccountName:            orElse(doc.ServiceAccountName, defaultAccount),
+			AutomountServiceAccountToken:  ptr(false),
+			EnableServiceLinks:            ptr(false),
+			TerminationGracePeriodSeconds: ptr(gracePeriod),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr(true), RunAsUser: ptr(int64(65532)), RunAsGroup: ptr(int64(65532)), FSGroup: ptr(int64(65532)),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			InitContainers: []corev1.Container{{
+				Name:            "runner",
+				Image:           set.RunnerImage,
+				Command:         []string{set.RunnerCommand, "copy", dirBin + "/cairn-runner"},
+				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}},
+				SecurityContext: restricted(),
+				VolumeMounts:    []corev1.VolumeMount{bin},
+			}},
+			Containers: []corev1.Container{engine},
+			Volumes:    volumes,
+		},
+	}
+}
+
+func tokenVolume() corev1.Volume {
+	return corev1.Volume{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+			Audience: store.Audience, ExpirationSeconds: ptr(int64(3600)), Path: "token",
+		}}},
+	}}}
+}
+
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr(false),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+func resourcesOf(doc inputs.Document) corev1.ResourceRequirements {
+	if len(doc.Resources.Requests)+len(doc.Resources.Limits) == 0 {
+		return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi"),
+		}}
+	}
+	return corev1.ResourceRequirements{Requests: quantities(doc.Resources.Requests), Limits: quantities(doc.Resources.Limits)}
+}
+
+// quantities reads amounts; the API server let none in that cannot be read.
+func quantities(amounts map[corev1.ResourceName]v1alpha1.Amount) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, amount := range amounts {
+		if q, err := resource.ParseQuantity(amount.String()); err == nil {
+			list[name] = q
+		}
+	}
+	return list
+}
+
+// LabelValue shortens a name to what a label may hold; labels are for people and selectors, nothing is decided by them.
+func LabelValue(name string) string {
+	const limit = 63
+	if len(name) <= limit {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.TrimRight(name[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

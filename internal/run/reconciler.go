@@ -1,0 +1,133 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+)
+
+// Reconciler brings a Run to its end: it makes the pods, the runners do the work, and what they report moves it on.
+type Reconciler struct {
+	Client client.Client
+	// Live reads past the cache, where an old view could start a second pod or lose one.
+	Live   client.Reader
+	Inputs *inputs.Store
+	Pods   PodSettings
+	// Clock; time.Now when nil.
+	Clock func() time.Time
+}
+
+// Reconcile gathers, decides, acts and reports.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	run := &v1alpha1.Run{}
+	if err := r.Client.Get(ctx, req.NamespacedName, run); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if run.Status.Phase.Finished() || run.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	world, err := r.gather(ctx, run)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
+	}
+	status, decision := Settle(world)
+	if decision.NeedsPod() {
+		pod, err := r.pod(ctx, run, world.Stack, decision.Begin, nextNumber(&status))
+		switch {
+		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || errors.Is(err, errForeign):
+			status, decision = refused(status, err, run.Generation, world.Now)
+		case err != nil:
+			return ctrl.Result{}, err
+		default:
+			status = Begin(status, decision, run.Generation, pod.Name, pod.UID, world.Now)
+		}
+	}
+	// The report goes before the end of a pod: a pod that is deleted by intent is not to be taken for a lost one.
+	if err := r.report(ctx, run, status); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
+	}
+	if decision.DeletePod {
+		if err := r.deletePod(ctx, run); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
+}
+
+// errForeign: the name of a pod is taken.
+var errForeign = errors.New("it exists and is not of this Run: it has to go first")
+
+// pod makes the attempt's pod, or takes the one that an earlier pass made and could not report.
+func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase, number int32) (*corev1.Pod, error) {
+	doc, err := r.Inputs.Get(ctx, run.Spec.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	pod := buildPod(run, stack, doc, phase, number, r.Pods)
+	if run.Spec.Operation == v1alpha1.OperationDestroy {
+		if err := r.withoutLostAccount(ctx, pod); err != nil {
+			return nil, err
+		}
+	}
+	err = r.Client.Create(ctx, pod)
+	if !apierrors.IsAlreadyExists(err) {
+		return pod, err
+	}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+		return nil, err
+	}
+	if !metav1.IsControlledBy(pod, run) {
+		return nil, fmt.Errorf("pod %s: %w", pod.Name, errForeign)
+	}
+	return pod, nil
+}
+
+// withoutLostAccount lets a destroy run as the namespace's default account when the Stack's own was deleted before it.
+func (r *Reconciler) withoutLostAccount(ctx context.Context, pod *corev1.Pod) error {
+	if pod.Spec.ServiceAccountName == defaultAccount {
+		return nil
+	}
+	account := &metav1.PartialObjectMetadata{}
+	account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}, account)
+	if apierrors.IsNotFound(err) {
+		pod.Spec.ServiceAccountName = defaultAccount
+		return nil
+	}
+	return err
+}
+
+func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alpha1.RunStatus) error {
+	if equality.Semantic.DeepEqual(run.Status, status) {
+		return nil
+	}
+	before := run.DeepCopy()
+	run.Status = status
+	return r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// deletePod deletes the pod of the last attempt, if it is still the one that the attempt names.
+func (r *Reconciler) deletePod(ctx context.Context, run *v1alpha1.Run) error {
+	a := current(&run.Status)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: a.Pod}}
+	return client.IgnoreNotFound(ignoreConflict(r.Client.Delete(ctx, pod, client.Preconditions{UID: ptr(types.UID(a.PodUID))})))
+}
+
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil // the newer version is on its way as an event
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+//go:build envtest
+
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// memory is a bucket for inputs documents.
+type memory map[string][]byte
+
+func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
+func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+	return m[key], nil
+}
+
+// A room is a Run's reconciler on a real API server; nothing calls it but the test.
+type room struct {
+	apiserver.Room
+	*Reconciler
+	run   *v1alpha1.Run
+	stack *v1alpha1.Stack
+}
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+
+// enter makes a Stack with its first Run.
+func enter(t *testing.T) *room {
+	t.Helper()
+	r := &room{Room: apiserver.Enter(t,
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: StackIndex, Values: IndexStack},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: PodIndex, Values: IndexPods},
+	)}
+	r.Reconciler = &Reconciler{Client: r.Room.Client, Live: r.Room.Live, Inputs: inputs.NewStore(memory{}), Pods: settings}
+	digest, err := r.Inputs.Put(t.Context(), inputs.Document{Source: "sha256:code"})
+	apiserver.Must(t, err)
+	r.stack = &v1alpha1.Stack{
+		ObjectMeta: metav1.ObjectMeta{Name: "net"},
+		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Apply: v1alpha1.ApplyAutomatic, Timeout: &metav1.Duration{Duration: time.Hour}},
+	}
+	r.Make(r.stack)
+	r.stack.Status.Inputs, r.stack.Status.LastRun = digest, "net-1"
+	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.run = &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            "net-1",
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+		},
+		Spec: v1alpha1.RunSpec{
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: digest,
+		},
+	}
+	r.Make(r.run)
+	return r
+}
+
+// reconcile runs one pass and gives the Run after it.
+func (r *room) reconcile() *v1alpha1.Run {
+	r.Helper()
+	_, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.run)})
+	apiserver.Must(r.T, err)
+	r.Seen(r.run)
+	return r.run
+}
+
+func (r *room) pods() []corev1.Pod {
+	r.Helper()
+	var pods corev1.PodList
+	apiserver.Must(r.T, r.Room.Live.List(r.Context(), &pods, client.InNamespace(r.run.Namespace)))
+	return pods.Items
+}
+
+func (r *room) expectAttempts(want ...string) {
+	r.Helper()
+	var got []string
+	for _, a := range r.run.Status.Attempts {
+		text := string(a.Phase)
+		if a.Failure != nil {
+			text += " " + string(a.Failure.Class)
+		}
+		got = append(got, text)
+	}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") {
+		r.Errorf("attempts are %q, want %q", got, want)
+	}
+}
+
+func TestReconcileMakesOnePod(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.reconcile()
+	r.expectAttempts("Plan")
+	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-1-plan-1" || pods[0].UID != r.run.Status.Attempts[0].PodUID {
+		t.Errorf("pods are %v", pods)
+	}
+}
+
+// The pod was made and the operator died before it could write that: the next one takes that pod.
+func TestReconcileAdoptsThePodOfACrash(t *testing.T) {
+	r := enter(t)
+	pod, err := r.pod(t.Context(), r.run, r.stack, v1alpha1.AttemptPlan, 1)
+	apiserver.Must(t, err)
+	r.reconcile()
+	r.expectAttempts("Plan")
+	if got := r.run.Status.Attempts[0].PodUID; got != pod.UID {
+		t.Errorf("the attempt names pod %s, not the one that was there, %s", got, pod.UID)
+	}
+	if n := len(r.pods()); n != 1 {
+		t.Errorf("there are %d pods", n)
+	}
+}
+
+// Two operators act on the same view: one pod, and one of them is refused.
+func TestTwoOperatorsMakeOneAttempt(t *testing.T) {
+	r := enter(t)
+	stale := r.run.DeepCopy()
+	r.reconcile()
+	pod, err := r.pod(t.Context(), stale, r.stack, v1alpha1.AttemptPlan, 1)
+	apiserver.Must(t, err)
+	late := Begin(stale.Status, Decision{Begin: v1alpha1.AttemptPlan, Phase: v1alpha1.PhasePlanning, Reason: "Planning"}, 1, pod.Name, pod.UID, time.Now())
+	if err := r.report(t.Context(), stale, late); err == nil {
+		t.Error("the write of the operator that came late was accepted")
+	}
+	r.reconcile()
+	r.expectAttempts("Plan")
+	if n := len(r.pods()); n != 1 {
+		t.Errorf("there are %d pods", n)
+	}
+}
+
+func TestReconcileRefusesThePodOfAnother(t *testing.T) {
+	r := enter(t)
+	other := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
+	other.OwnerReferences = nil
+	apiserver.Must(t, r.Room.Client.Create(t.Context(), other))
+	r.reconcile()
+	r.expectAttempts()
+	if c := r.run.Status.Conditions; len(c) != 1 || c[0].Reason != ReasonPodRefused || !strings.Contains(c[0].Message, "is not of this Run") {
+		t.Errorf("got %v", c)
+	}
+}
+
+// Only the API server says that a pod is gone; a cache that has not heard of it does not.
+func TestReconcileCountsAPodAsLostOnlyWhenItIsGone(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.reconcile()
+	r.expectAttempts("Plan")
+	pod := r.pods()[0]
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)))
+	r.Gone(&pod)
+	r.reconcile()
+	r.expectAttempts("Plan Lost")
+	if r.run.Status.NextAttempt == nil {
+		t.Error("no next try is planned")
+	}
+}
+
+// A last report moves the Run on in one write; sent again it is accepted and changes nothing; of an attempt that is over
+// it is refused.
+func TestReports(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	uid := r.run.Status.Attempts[0].PodUID
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live}
+	done := store.Report{Done: &store.Done{Plan: &store.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
+
+	if err := reports.Report(t.Context(), r.run.Namespace, uid, 2, done); !errors.Is(err, ErrNotCurrent) {
+		t.Errorf("a report on an attempt that is not: %v", err)
+	}
+	if err := reports.Report(t.Context(), r.run.Namespace, "another", 1, done); !errors.Is(err, ErrNotCurrent) {
+		t.Errorf("a report of another pod: %v", err)
+	}
+	before := r.run.ResourceVersion
+	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 1, done))
+	r.Seen(r.run)
+	if r.run.Status.Phase != v1alpha1.PhaseApplying || r.run.ResourceVersion == before {
+		t.Errorf("the Run is %s", r.run.Status.Phase)
+	}
+	r.expectAttempts("Plan", "Apply")
+	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 1, done))
+	after := r.run.ResourceVersion
+	r.Seen(r.run)
+	if r.run.ResourceVersion != after {
+		t.Error("a report that was sent twice was written twice")
+	}
+
+	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 2, store.Report{Done: &store.Done{}}))
+	r.Seen(r.run)
+	if r.run.Status.Phase != v1alpha1.PhaseSucceeded {
+		t.Errorf("the Run is %s", r.run.Status.Phase)
+	}
+	if err := reports.Report(t.Context(), r.run.Namespace, uid, 2, store.Report{}); !errors.Is(err, ErrNotCurrent) {
+		t.Errorf("a late report: %v", err)
+	}
+}

@@ -1,0 +1,177 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/store"
+)
+
+// ErrNotCurrent answers a report on an attempt that is over or was never this pod's.
+var ErrNotCurrent error = &store.Error{Code: http.StatusForbidden, Message: "the Run does not name this pod and attempt as its current one"}
+
+// Reports writes what runners report into their Runs. A last report is decided on where it arrives, with the same rules
+// as everywhere, so that the report and what follows from it are one write and the runner's next order is there at once.
+type Reports struct {
+	Client client.Client
+	// Live reads past the cache.
+	Live client.Reader
+	// Clock; time.Now when nil.
+	Clock func() time.Time
+}
+
+// Report takes what an attempt has done so far.
+func (r Reports) Report(ctx context.Context, namespace string, podUID types.UID, attempt int32, report store.Report) error {
+	run, err := ByPod(ctx, r.Client, namespace, podUID)
+	if err != nil {
+		return err
+	}
+	if run == nil {
+		return ErrNotCurrent
+	}
+	key, from := client.ObjectKeyFromObject(run), client.Reader(r.Client)
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		run := &v1alpha1.Run{}
+		if err := from.Get(ctx, key, run); err != nil {
+			return err
+		}
+		from = r.Live // after a conflict the cache is known to be old
+		return r.write(ctx, run, podUID, attempt, report)
+	})
+}
+
+func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Report) error {
+	a := Active(run, podUID)
+	if a == nil || a.Number != attempt {
+		if told(run, podUID, attempt, report) {
+			return nil
+		}
+		return ErrNotCurrent
+	}
+	before := run.DeepCopy()
+	fold(&run.Status, report, r.now())
+	if report.Done != nil {
+		stack, err := StackOf(ctx, r.Client, run)
+		if err != nil {
+			return err
+		}
+		// The pod is there: it is asking. A new one is the operator's to make.
+		run.Status, _ = Settle(World{Now: r.now(), Run: run, Stack: stack, Pod: Pod{State: PodRunning}})
+	}
+	if equality.Semantic.DeepEqual(before.Status, run.Status) {
+		return nil
+	}
+	return r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// told says that this last report is there already: its answer was lost on the way.
+func told(run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Report) bool {
+	for _, a := range run.Status.Attempts {
+		if a.Number == attempt && a.PodUID == podUID && a.FinishedAt != nil {
+			return report.Done != nil && (a.Failure == nil || a.Failure.Class != v1alpha1.FailureLost)
+		}
+	}
+	return false
+}
+
+func (r Reports) now() time.Time {
+	if r.Clock != nil {
+		return r.Clock()
+	}
+	return time.Now()
+}
+
+// fold puts a report into the status of the current attempt.
+func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
+	a := current(s)
+	a.Steps = a.Steps[:0:0]
+	for _, st := range report.Steps {
+		a.Steps = append(a.Steps, v1alpha1.Step{
+			Name: st.Name, State: v1alpha1.StepState(st.State), ExitCode: st.ExitCode, Message: st.Message,
+			StartedAt: metav1.MicroTime{Time: st.StartedAt}, FinishedAt: microTime(st.FinishedAt),
+		})
+	}
+	done := report.Done
+	if done == nil {
+		return
+	}
+	a.FinishedAt = &metav1.MicroTime{Time: now}
+	closeSteps(a, now)
+	if done.Outputs != nil {
+		s.Outputs = make(map[string]apiextensionsv1.JSON, len(done.Outputs))
+		for name, value := range done.Outputs {
+			s.Outputs[name] = apiextensionsv1.JSON{Raw: json.RawMessage(value)}
+		}
+	}
+	switch {
+	case done.Failure != nil:
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureClass(done.Failure.Class), Message: done.Failure.Message}
+	case a.Phase == v1alpha1.AttemptPlan && done.Plan == nil:
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the runner reported neither a plan nor a failure"}
+	case a.Phase == v1alpha1.AttemptPlan:
+		s.Plan = planOf(done.Plan)
+	}
+}
+
+func planOf(p *store.Plan) *v1alpha1.Plan {
+	plan := &v1alpha1.Plan{
+		Digest: p.Digest, Changes: p.Changes,
+		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
+	}
+	for _, c := range p.Resources {
+		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))
+	}
+	return plan
+}
+
+func microTime(t *time.Time) *metav1.MicroTime {
+	if t == nil {
+		return nil
+	}
+	return &metav1.MicroTime{Time: *t}
+}
+
+// PodIndex is the field by which the cache finds the Run that a pod works for.
+const PodIndex = "status.attempts.podUID"
+
+// IndexPods gives the values of PodIndex.
+func IndexPods(o client.Object) []string {
+	var uids []string
+	for _, a := range o.(*v1alpha1.Run).Status.Attempts {
+		uids = append(uids, string(a.PodUID))
+	}
+	return uids
+}
+
+// ByPod finds the Run that names the pod in one of its attempts; nil when none does.
+func ByPod(ctx context.Context, c client.Reader, namespace string, uid types.UID) (*v1alpha1.Run, error) {
+	var runs v1alpha1.RunList
+	err := c.List(ctx, &runs, client.InNamespace(namespace), client.MatchingFields{PodIndex: string(uid)})
+	if err != nil || len(runs.Items) == 0 {
+		return nil, err
+	}
+	return &runs.Items[0], nil
+}
+
+// StackOf is the Run's Stack; nil when it is gone or another one has its name.
+func StackOf(ctx context.Context, c client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
+	stack := &v1alpha1.Stack{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}, stack)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if err != nil || !metav1.IsControlledBy(run, stack) {
+		return nil, nil
+	}
+	return stack, nil
+}

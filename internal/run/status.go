@@ -1,0 +1,135 @@
+package run
+
+import (
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// kept is how many attempts a Run's status keeps.
+const kept = 20
+
+// Settle decides until something has to be done or waited for, and gives the status so far and that last decision. A
+// pod that it asks for is not in the status yet: Begin puts it there.
+func Settle(w World) (v1alpha1.RunStatus, Decision) {
+	w.Run = w.Run.DeepCopy()
+	deletePod := false
+	for {
+		d := Decide(w)
+		d.DeletePod = d.DeletePod || deletePod
+		deletePod = d.DeletePod
+		if d.NeedsPod() {
+			return w.Run.Status, d
+		}
+		pod := attemptPod{}
+		if a := current(&w.Run.Status); a != nil {
+			pod = attemptPod{a.Pod, a.PodUID}
+		}
+		w.Run.Status = enact(w.Run.Status, d, w.Run.Generation, pod, w.Now)
+		if d.settled() {
+			return w.Run.Status, d
+		}
+	}
+}
+
+// Begin is the status once the pod that the decision asked for is there.
+func Begin(s v1alpha1.RunStatus, d Decision, generation int64, pod string, uid types.UID, now time.Time) v1alpha1.RunStatus {
+	return enact(s, d, generation, attemptPod{pod, uid}, now)
+}
+
+// refused is the status when the API server does not let the pod be made: by a quota, a policy, for want of an account. It
+// is asked again after a while, since nothing tells when that has changed.
+func refused(s v1alpha1.RunStatus, why error, generation int64, now time.Time) (v1alpha1.RunStatus, Decision) {
+	d := Decision{Phase: s.Phase, Reason: ReasonPodRefused, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: 15 * time.Second}
+	if d.Phase == "" {
+		d.Phase = v1alpha1.PhaseQueued
+	}
+	return enact(s, d, generation, attemptPod{}, now), d
+}
+
+// attemptPod is the pod that an attempt is given to.
+type attemptPod struct {
+	name string
+	uid  types.UID
+}
+
+// enact puts a decision into the status.
+func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, now time.Time) v1alpha1.RunStatus {
+	if a := current(&s); d.End != nil && a != nil {
+		a.Failure = d.End
+		a.FinishedAt = &metav1.MicroTime{Time: now}
+		closeSteps(a, now)
+	}
+	if !d.RetryAt.IsZero() {
+		s.NextAttempt = &metav1.Time{Time: d.RetryAt}
+	}
+	if d.Begin != "" {
+		if s.NextAttempt != nil {
+			s.NextAttempt = nil
+			s.Retries++
+		}
+		s.Attempts = append(s.Attempts, v1alpha1.Attempt{
+			Number: nextNumber(&s), Phase: d.Begin, Pod: pod.name, PodUID: pod.uid, StartedAt: metav1.MicroTime{Time: now},
+		})
+		if n := len(s.Attempts); n > kept {
+			s.Attempts = s.Attempts[n-kept:]
+		}
+	}
+	if d.Phase != "" {
+		s.Phase = d.Phase
+	}
+	if s.Phase.Finished() && s.FinishedAt == nil {
+		s.NextAttempt = nil
+		s.FinishedAt = &metav1.Time{Time: now}
+	}
+	if d.Reason != "" {
+		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionSucceeded, Status: succeeded(s.Phase), Reason: d.Reason, Message: clip(d.Message, 4096),
+			ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
+		})
+	}
+	return s
+}
+
+func nextNumber(s *v1alpha1.RunStatus) int32 {
+	if a := current(s); a != nil {
+		return a.Number + 1
+	}
+	return 1
+}
+
+// closeSteps ends the steps that nobody will report on any more.
+func closeSteps(a *v1alpha1.Attempt, now time.Time) {
+	for i := range a.Steps {
+		if st := &a.Steps[i]; st.State == v1alpha1.StepRunning {
+			st.State = v1alpha1.StepFailed
+			st.FinishedAt = &metav1.MicroTime{Time: now}
+		}
+	}
+}
+
+func succeeded(p v1alpha1.RunPhase) metav1.ConditionStatus {
+	switch p {
+	case v1alpha1.PhaseSucceeded:
+		return metav1.ConditionTrue
+	case v1alpha1.PhaseFailed, v1alpha1.PhaseSuperseded:
+		return metav1.ConditionFalse
+	default:
+		return metav1.ConditionUnknown
+	}
+}
+
+// clip shortens a text to what an object may hold.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && s[limit]&0xC0 == 0x80 { // not within a character
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,83 @@
+package run
+
+import (
+	"fmt"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The rules for an attempt that is under way: what its pod tells.
+
+func podIsLost(w World) (Decision, bool) {
+	a := unfinished(w)
+	if a == nil || (w.Pod.State != PodGone && w.Pod.State != PodEnded) {
+		return Decision{}, false
+	}
+	if w.Pod.Stranded {
+		return Decision{End: &v1alpha1.Failure{
+			Class:   v1alpha1.FailureStranded,
+			Message: fmt.Sprintf("the state could be neither written nor rescued: it is in the log of pod %s, encrypted", a.Pod),
+		}}, true
+	}
+	return Decision{End: &v1alpha1.Failure{
+		Class:   v1alpha1.FailureLost,
+		Message: fmt.Sprintf("pod %s: %s before it reported", a.Pod, w.Pod.Message),
+	}}, true
+}
+
+func podCannotStart(w World) (Decision, bool) {
+	a := unfinished(w)
+	if a == nil || !w.Pod.Broken || w.Now.Before(a.StartedAt.Add(brokenFor)) {
+		return Decision{}, false
+	}
+	return Decision{DeletePod: true, End: &v1alpha1.Failure{
+		Class:   v1alpha1.FailureConfig,
+		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, w.Pod.Message),
+	}}, true
+}
+
+// podIsTooLate: what a pod would plan that has not started is no longer wanted.
+func podIsTooLate(w World) (Decision, bool) {
+	a := unfinished(w)
+	if a == nil || a.Phase != v1alpha1.AttemptPlan || w.Pod.State != PodPending {
+		return Decision{}, false
+	}
+	if why := staleness(w); why != "" {
+		return Decision{DeletePod: true, End: &v1alpha1.Failure{
+			Class: v1alpha1.FailureTransient, Message: fmt.Sprintf("pod %s never started", a.Pod),
+		}}, true
+	}
+	return Decision{}, false
+}
+
+func attemptIsOverdue(w World) (Decision, bool) {
+	a := unfinished(w)
+	if a == nil || w.Stack == nil || w.Now.Before(a.StartedAt.Add(w.Stack.Spec.Timeout.Duration+overdue)) {
+		return Decision{}, false
+	}
+	return Decision{
+		DeletePod:    true,
+		Reason:       ReasonOverdue,
+		Message:      fmt.Sprintf("pod %s is long past the timeout of %s and is deleted", a.Pod, w.Stack.Spec.Timeout.Duration),
+		RequeueAfter: time.Minute,
+	}, true
+}
+
+func attemptIsUnderWay(w World) (Decision, bool) {
+	a := unfinished(w)
+	if a == nil {
+		return Decision{}, false
+	}
+	d := Decision{Reason: string(w.Run.Status.Phase), Message: "in pod " + a.Pod}
+	if w.Pod.State == PodPending && w.Pod.Message != "" {
+		d.Reason, d.Message = ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, w.Pod.Message)
+	}
+	switch {
+	case w.Pod.Broken:
+		d.RequeueAfter = a.StartedAt.Add(brokenFor).Sub(w.Now)
+	case w.Stack != nil:
+		d.RequeueAfter = a.StartedAt.Add(w.Stack.Spec.Timeout.Duration + overdue).Sub(w.Now)
+	}
+	return d, true
+}
