@@ -1,0 +1,267 @@
+package stack
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// Decision is the one next thing for a Stack, and what its Ready condition says meanwhile.
+type Decision struct {
+	// AddFinalizer before anything is made.
+	AddFinalizer bool
+	// Start a Run like this.
+	Start *v1alpha1.RunSpec
+	// Finish lets the Stack go. RemoveState takes its State along.
+	Finish, RemoveState bool
+
+	// Ready, Reason and Message are the condition.
+	Ready           metav1.ConditionStatus
+	Reason, Message string
+	// Stalled says that nothing will change until a person acts.
+	Stalled bool
+	// RequeueAfter looks again after this time; 0 waits for an event.
+	RequeueAfter time.Duration
+}
+
+// A rule decides, or leaves it to the next one.
+type rule func(World) (Decision, bool)
+
+// Decide says the one next thing. The first rule that has an answer wins.
+func Decide(w World) Decision {
+	rules := []rule{
+		isNew,
+		isSuspended,
+		inputsAreMissing,
+		runIsUnderWay,
+		stateIsStranded,
+		runIsDue,
+		outputsAreForeign,
+		outputsAreMissing,
+		outputsFailed,
+		lastRunFailed,
+		changesAreOnlyShown,
+		isReady,
+	}
+	if w.Stack.DeletionTimestamp != nil {
+		rules = []rule{
+			hasNoFinalizer,
+			runEndsFirst,
+			stateIsStranded,
+			isOrphaned,
+			isDestroyed,
+			destroyIsUnderWay,
+			isSuspended,
+			isProtected,
+			isNeverApplied,
+			namespaceEnds,
+			destroyLeftSomething,
+			destroyIsDue,
+		}
+	}
+	for _, r := range rules {
+		if d, ok := r(w); ok {
+			return d
+		}
+	}
+	return Decision{}
+}
+
+func unready(reason, format string, args ...any) (Decision, bool) {
+	return Decision{Ready: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
+}
+
+func stalled(reason, format string, args ...any) (Decision, bool) {
+	d, ok := unready(reason, format, args...)
+	d.Stalled = true
+	return d, ok
+}
+
+func progressing(reason, format string, args ...any) (Decision, bool) {
+	return Decision{Ready: metav1.ConditionUnknown, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
+}
+
+func isNew(w World) (Decision, bool) {
+	if controllerutil.ContainsFinalizer(w.Stack, v1alpha1.Finalizer) {
+		return Decision{}, false
+	}
+	return Decision{AddFinalizer: true}, true
+}
+
+func isSuspended(w World) (Decision, bool) {
+	if !w.Stack.Spec.Suspend || w.active() != nil {
+		return Decision{}, false
+	}
+	return unready("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false")
+}
+
+func inputsAreMissing(w World) (Decision, bool) {
+	if w.Problem == nil || w.active() != nil {
+		return Decision{}, false
+	}
+	return stalled(w.Problem.Reason, "%s", w.Problem.Message)
+}
+
+func runIsUnderWay(w World) (Decision, bool) {
+	r := w.active()
+	if r == nil {
+		return Decision{}, false
+	}
+	return under(r)
+}
+
+// under is what a Stack says while a Run is under way: what is in its way, or just that it is under way. It does not
+// follow each phase: that would be a write for each, and the Run tells it.
+func under(r *v1alpha1.Run) (Decision, bool) {
+	switch c := runCondition(r); c.Reason {
+	case run.ReasonAwaitingApproval, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue:
+		return unready(c.Reason, "Run %s: %s", r.Name, c.Message)
+	}
+	return underWay(r.Name, r.Spec)
+}
+
+func underWay(name string, spec v1alpha1.RunSpec) (Decision, bool) {
+	if spec.Operation == v1alpha1.OperationDestroy {
+		return progressing("Destroying", "Run %s destroys: %s", name, spec.Cause.Message)
+	}
+	return progressing("Running", "Run %s is under way: %s", name, spec.Cause.Message)
+}
+
+// stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
+func stateIsStranded(w World) (Decision, bool) {
+	last := w.last()
+	if last == nil || runCondition(last).Reason != string(v1alpha1.FailureStranded) {
+		return Decision{}, false
+	}
+	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back; then, or to go on without it, delete Run %s", last.Name, runCondition(last).Message, last.Name)
+}
+
+// runIsDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned.
+func runIsDue(w World) (Decision, bool) {
+	operation := v1alpha1.OperationApply
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		operation = v1alpha1.OperationPlan
+	}
+	if appliedInputs(w) == w.Digest {
+		return Decision{}, false
+	}
+	if last := w.last(); last != nil && !w.forgotten() && last.Spec.Inputs == w.Digest && last.Spec.Operation == operation &&
+		last.Status.Phase != v1alpha1.PhaseSuperseded {
+		return Decision{}, false
+	}
+	return starting(w, operation, cause(w))
+}
+
+func starting(w World, operation v1alpha1.Operation, c v1alpha1.Cause) (Decision, bool) {
+	return startRun(w, v1alpha1.RunSpec{Operation: operation, Cause: c, Inputs: w.Digest, Revision: w.Revision})
+}
+
+func startRun(w World, spec v1alpha1.RunSpec) (Decision, bool) {
+	spec.Stack.Name = w.Stack.Name
+	d, ok := underWay(nextRun(w), spec)
+	d.Start = &spec
+	return d, ok
+}
+
+// nextRun is the name of the next Run: the one that the status names already and that was not made, or else the one
+// above every number ever used.
+func nextRun(w World) string {
+	used := w.Taken
+	if last := w.last(); last != nil {
+		used = max(used, run.Number(last.Name))
+	}
+	if w.State != nil { // a State that outlived its Stack knows Runs by name
+		used = max(used, run.Number(w.State.Status.UpdatedBy))
+	}
+	if named := w.Stack.Status.Run; run.Number(named) > used {
+		return named
+	}
+	return run.Name(w.Stack.Name, max(used, run.Number(w.Stack.Status.LastRun))+1)
+}
+
+func outputsAreForeign(w World) (Decision, bool) {
+	if w.Outputs.Foreign == "" {
+		return Decision{}, false
+	}
+	return stalled("OutputsConflict", "%s exists and Cairn did not make it for this Stack, so it is left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
+}
+
+// outputsAreMissing writes outputs again that somebody deleted, or that an object was in the way of until now.
+func outputsAreMissing(w World) (Decision, bool) {
+	step := outputsStep(w.last())
+	if w.Outputs.Missing == "" || step == nil || w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return Decision{}, false
+	}
+	c := v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: w.Outputs.Missing + " is missing"}
+	if step.State == v1alpha1.StepFailed && w.last().Spec.Cause == c { // it was tried, to no avail
+		return Decision{}, false
+	}
+	return starting(w, v1alpha1.OperationApply, c)
+}
+
+func outputsFailed(w World) (Decision, bool) {
+	step := outputsStep(w.last())
+	if step == nil || step.State != v1alpha1.StepFailed {
+		return Decision{}, false
+	}
+	return stalled("OutputsFailed", "Run %s: %s", w.last().Name, step.Message)
+}
+
+// outputsStep is how a Run that succeeded wrote its outputs; nil when it had none to write.
+func outputsStep(r *v1alpha1.Run) *v1alpha1.Step {
+	if r == nil || r.Status.Phase != v1alpha1.PhaseSucceeded || len(r.Status.Attempts) == 0 {
+		return nil
+	}
+	steps := r.Status.Attempts[len(r.Status.Attempts)-1].Steps
+	if i := slices.IndexFunc(steps, func(s v1alpha1.Step) bool { return s.Name == "outputs" }); i >= 0 {
+		return &steps[i]
+	}
+	return nil
+}
+
+func lastRunFailed(w World) (Decision, bool) {
+	last := w.last()
+	if last == nil || last.Status.Phase != v1alpha1.PhaseFailed || last.Spec.Inputs != w.Digest {
+		return Decision{}, false
+	}
+	return stalled("RunFailed", "Run %s failed: %s; to try again change the Stack or what it reads, or delete Run %s", last.Name, runCondition(last).Message, last.Name)
+}
+
+func changesAreOnlyShown(w World) (Decision, bool) {
+	last := w.last()
+	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.Inputs != w.Digest ||
+		last.Status.Plan == nil || !last.Status.Plan.Changes {
+		return Decision{}, false
+	}
+	return unready("ChangesPending", "Run %s: %s; not applied, since spec.apply is Never", last.Name, run.Summary(last.Status.Plan))
+}
+
+func isReady(w World) (Decision, bool) {
+	d := Decision{Ready: metav1.ConditionTrue, Reason: "Applied", Message: "no resources"}
+	if n := resources(w); n > 0 {
+		d.Message = fmt.Sprintf("%d resources are as declared", n)
+	}
+	return d, true
+}
+
+func resources(w World) int32 {
+	if w.State == nil {
+		return 0
+	}
+	return w.State.Status.Resources
+}
+
+func runCondition(r *v1alpha1.Run) metav1.Condition {
+	for _, c := range r.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSucceeded {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}

@@ -1,0 +1,98 @@
+package stack
+
+import (
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The rules for a Stack that is being deleted. A Stack goes only when its state is empty, or Orphan says so.
+
+func hasNoFinalizer(w World) (Decision, bool) {
+	return Decision{}, !controllerutil.ContainsFinalizer(w.Stack, v1alpha1.Finalizer)
+}
+
+func isOrphaned(w World) (Decision, bool) {
+	return Decision{Finish: true}, w.Stack.Spec.Deletion == v1alpha1.DeletionOrphan
+}
+
+// runEndsFirst: a Run that is not the destroy ends, or is superseded, before anything else.
+func runEndsFirst(w World) (Decision, bool) {
+	r := w.active()
+	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.Deletion != v1alpha1.DeletionOrphan) {
+		return Decision{}, false
+	}
+	return progressing("Deleting", "Run %s ends first: %s", r.Name, runCondition(r).Message)
+}
+
+func isDestroyed(w World) (Decision, bool) {
+	return Decision{Finish: true, RemoveState: true}, w.empty() && w.active() == nil
+}
+
+func isProtected(w World) (Decision, bool) {
+	if w.Stack.Spec.Deletion != v1alpha1.DeletionProtect {
+		return Decision{}, false
+	}
+	return stalled("Protected", "the Stack was deleted, but spec.deletion is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
+}
+
+func isNeverApplied(w World) (Decision, bool) {
+	if w.Stack.Spec.Apply != v1alpha1.ApplyNever {
+		return Decision{}, false
+	}
+	return stalled("ApplyNever", "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletion to Orphan")
+}
+
+func destroyIsUnderWay(w World) (Decision, bool) {
+	r := w.active()
+	if r == nil {
+		return Decision{}, false
+	}
+	return under(r)
+}
+
+// namespaceEnds: a destroy needs a pod, and none can be made any more.
+func namespaceEnds(w World) (Decision, bool) {
+	if !w.NamespaceEnds {
+		return Decision{}, false
+	}
+	return stalled("NamespaceEnds", "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletion to Orphan; next time delete the Stacks before the namespace", resources(w))
+}
+
+// destroyLeftSomething: a destroy went well and yet the State is not empty.
+func destroyLeftSomething(w World) (Decision, bool) {
+	if !w.destroyed() {
+		return Decision{}, false
+	}
+	left := fmt.Sprintf("the state holds %d resources still", w.State.Status.Resources)
+	if lock := w.State.Status.Lock; lock != nil && w.State.Status.Resources == 0 {
+		left = fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", lock.Attempt, lock.Run)
+	}
+	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletion to Orphan, or delete Run %s to destroy once more", w.last().Name, left, w.last().Name)
+}
+
+// destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes.
+func destroyIsDue(w World) (Decision, bool) {
+	inputs := w.State.Status.Inputs
+	if inputs == "" {
+		return stalled("InputsUnknown", "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletion to Orphan", w.State.Status.Resources)
+	}
+	last := w.last()
+	if last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseFailed && last.Status.FinishedAt != nil {
+		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
+		if w.Now.Before(again) {
+			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s; to leave what is left as it is, set spec.deletion to Orphan",
+				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339))
+			d.RequeueAfter = again.Sub(w.Now)
+			return d, ok
+		}
+	}
+	return startRun(w, v1alpha1.RunSpec{
+		Operation: v1alpha1.OperationDestroy,
+		Cause:     v1alpha1.Cause{Type: v1alpha1.CauseDeletion, Message: "the Stack was deleted"},
+		Inputs:    inputs,
+	})
+}

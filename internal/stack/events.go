@@ -1,0 +1,34 @@
+package stack
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Recorder tells in events what the Ready condition says, when its reason has become another one that a person would
+// want to know of. Progress is in the Run.
+type Recorder struct{ events.EventRecorder }
+
+// Tell records the decision.
+func (r Recorder) Tell(w World, d Decision) {
+	if d.Ready == metav1.ConditionUnknown {
+		return
+	}
+	kind := corev1.EventTypeWarning
+	switch d.Reason {
+	case "Applied", "AwaitingApproval", "ChangesPending", "Suspended":
+		kind = corev1.EventTypeNormal
+	}
+	r.Eventf(w.Stack, nil, kind, d.Reason, "Reconcile", "%s", d.Message)
+}
+
+func readyReason(s v1alpha1.StackStatus) string {
+	if c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil {
+		return c.Reason
+	}
+	return ""
+}

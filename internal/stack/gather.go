@@ -1,0 +1,190 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run"
+)
+
+func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, error) {
+	w := World{Now: r.now(), Stack: stack}
+	state := &v1alpha1.State{}
+	switch err := r.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
+	case err == nil:
+		w.State = state
+	case !apierrors.IsNotFound(err):
+		return w, err
+	}
+	if err := r.gatherRuns(ctx, &w); err != nil {
+		return w, err
+	}
+	if stack.DeletionTimestamp != nil {
+		// The last look at a state before it is let go is at the state itself, not at a view of it that may be old.
+		if w.active() != nil {
+			return w, nil
+		}
+		if w.empty() || w.destroyed() {
+			if err := r.gatherLiveState(ctx, &w); err != nil {
+				return w, err
+			}
+		}
+		return w, r.gatherNamespace(ctx, &w)
+	}
+	if err := r.gatherInputs(ctx, &w); err != nil {
+		return w, err
+	}
+	if last := w.last(); last != nil {
+		if doc, err := r.Inputs.Get(ctx, last.Spec.Inputs); err == nil { // it only words a cause
+			w.Last = &doc
+		}
+	}
+	return w, r.gatherOutputs(ctx, &w)
+}
+
+func (r *Reconciler) gatherLiveState(ctx context.Context, w *World) error {
+	state := &v1alpha1.State{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(w.Stack), state)
+	if apierrors.IsNotFound(err) {
+		w.State = nil
+		return nil
+	}
+	w.State = state
+	return err
+}
+
+func (r *Reconciler) gatherNamespace(ctx context.Context, w *World) error {
+	meta, err := metadata(ctx, r.Live, "", "Namespace", w.Stack.Namespace)
+	w.NamespaceEnds = meta != nil && meta.DeletionTimestamp != nil
+	return err
+}
+
+func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
+	var runs v1alpha1.RunList
+	err := r.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace), client.MatchingFields{run.StackIndex: w.Stack.Name})
+	if err != nil {
+		return err
+	}
+	if err := r.addNamed(ctx, w.Stack, &runs); err != nil {
+		return err
+	}
+	for _, r := range runs.Items {
+		if metav1.IsControlledBy(&r, w.Stack) {
+			w.Runs = append(w.Runs, r)
+		} else {
+			w.Taken = max(w.Taken, run.Number(r.Name))
+		}
+	}
+	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return run.Number(a.Name) - run.Number(b.Name) })
+	return nil
+}
+
+// addNamed adds the Run that the status names, when the cache has not heard of it: it may have been made a moment ago.
+func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+	named := stack.Status.Run
+	if named == "" || slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == named }) {
+		return nil
+	}
+	var run v1alpha1.Run
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: named}, &run)
+	if err == nil {
+		runs.Items = append(runs.Items, run)
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// gatherInputs makes the document of what decides a result now, or says why it cannot be made.
+func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
+	spec := w.Stack.Spec
+	doc := inputs.Document{
+		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
+		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
+		Image: spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
+	}
+	var codeVersion string
+	if cm := spec.Source.ConfigMap; cm != nil {
+		meta, err := r.metadata(ctx, w.Stack.Namespace, "ConfigMap", cm.Name)
+		if err != nil {
+			return err
+		}
+		if meta != nil {
+			codeVersion = versionOf(meta)
+		}
+	}
+	var err error
+	if doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, codeVersion); err != nil || w.Problem != nil {
+		return err
+	}
+	w.Revision = doc.Source
+	for _, ref := range references(&spec) {
+		meta, err := r.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
+		switch {
+		case err != nil:
+			return err
+		case meta != nil:
+			doc.Versions[ref.key()] = versionOf(meta)
+		case !ref.Optional:
+			w.Problem = ref.problem()
+			return nil
+		}
+	}
+	w.Inputs = doc
+	_, w.Digest, err = doc.Encode()
+	return err
+}
+
+func (r *Reconciler) gatherOutputs(ctx context.Context, w *World) error {
+	for _, ref := range outputObjects(w.Stack.Spec.Outputs) {
+		meta, err := r.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
+		if err == nil && meta == nil { // or made a moment ago
+			meta, err = metadata(ctx, r.Live, w.Stack.Namespace, ref.Kind, ref.Name)
+		}
+		switch name := ref.Kind + " " + ref.Name; {
+		case err != nil:
+			return err
+		case meta == nil:
+			w.Outputs.Missing = name
+		case !isOwnedBy(meta, w.Stack):
+			w.Outputs.Foreign = name
+		}
+	}
+	return nil
+}
+
+func isOwnedBy(meta *metav1.PartialObjectMetadata, stack *v1alpha1.Stack) bool {
+	return slices.ContainsFunc(meta.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == stack.UID })
+}
+
+func (r *Reconciler) metadata(ctx context.Context, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
+	return metadata(ctx, r.Client, namespace, kind, name)
+}
+
+// metadata of a core object, never its values; nil when it is not there.
+func metadata(ctx context.Context, c client.Reader, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("metadata of %s %s: %w", kind, name, err)
+	}
+	return meta, nil
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Clock != nil {
+		return r.Clock()
+	}
+	return time.Now()
+}

@@ -1,0 +1,195 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run"
+)
+
+// States ends the State of a Stack that was destroyed.
+type States interface {
+	// Delete refuses one that holds something.
+	Delete(ctx context.Context, key client.ObjectKey) error
+	// Purge removes one of which nobody can tell what it holds.
+	Purge(ctx context.Context, key client.ObjectKey) error
+	// Orphan marks one that outlives its Stack.
+	Orphan(ctx context.Context, key client.ObjectKey) error
+}
+
+// Runs forgets what the bucket holds of a Run.
+type Runs interface {
+	Forget(ctx context.Context, r *v1alpha1.Run) error
+}
+
+// Reconciler makes Runs when they are due, says how a Stack is, and lets it go when nothing of it is left.
+type Reconciler struct {
+	Client client.Client
+	// Live reads past the cache, where an old view could lose something.
+	Live    client.Reader
+	Sources *Sources
+	Inputs  *inputs.Store
+	States  States
+	Runs    Runs
+	Events  Recorder
+	// Clock; time.Now when nil.
+	Clock func() time.Time
+}
+
+// Reconcile gathers, decides, reports and acts. The report goes first: it names the Run before the Run is made, under
+// an optimistic lock, so that of two operators only one makes it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	stack := &v1alpha1.Stack{}
+	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	w, err := r.gather(ctx, stack)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
+	}
+	d := Decide(w)
+	if d.AddFinalizer {
+		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		d = Decide(w)
+	}
+	if err := r.act(ctx, w, d); err != nil {
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil // a newer version is on its way
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
+}
+
+func (r *Reconciler) act(ctx context.Context, w World, d Decision) error {
+	if d.Finish {
+		return r.finish(ctx, w, d)
+	}
+	changed, err := r.report(ctx, w, d)
+	if err != nil {
+		return err
+	}
+	if d.Start != nil {
+		if err := r.start(ctx, w, d.Start); err != nil {
+			return err
+		}
+	}
+	if changed {
+		r.Events.Tell(w, d)
+	}
+	return r.prune(ctx, w)
+}
+
+// report writes the status if it changed, and says whether the reason did.
+func (r *Reconciler) report(ctx context.Context, w World, d Decision) (changed bool, err error) {
+	next := status(w, d)
+	changed = readyReason(w.Stack.Status) != readyReason(next)
+	if equality.Semantic.DeepEqual(w.Stack.Status, next) {
+		return false, nil
+	}
+	before := w.Stack.DeepCopy()
+	w.Stack.Status = next
+	return changed, r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// start makes the Run that the status names. One that is there already was made by an earlier pass.
+func (r *Reconciler) start(ctx context.Context, w World, spec *v1alpha1.RunSpec) error {
+	if spec.Operation != v1alpha1.OperationDestroy {
+		if _, err := r.Inputs.Put(ctx, w.Inputs); err != nil {
+			return err
+		}
+	}
+	err := r.Client.Create(ctx, &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       w.Stack.Namespace,
+			Name:            w.Stack.Status.LastRun,
+			Labels:          map[string]string{run.LabelStack: run.LabelValue(w.Stack.Name)},
+			OwnerReferences: []metav1.OwnerReference{owner(w.Stack)},
+		},
+		Spec: *spec,
+	})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// owner makes a Run the Stack's. It does not block the Stack's deletion: a foreground deletion would have the garbage
+// collector delete a Run, and its pod, in the middle of an apply.
+func owner(stack *v1alpha1.Stack) metav1.OwnerReference {
+	ref := *metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))
+	ref.BlockOwnerDeletion = nil
+	return ref
+}
+
+// finish lets the Stack go, its State first.
+func (r *Reconciler) finish(ctx context.Context, w World, d Decision) error {
+	key, end := client.ObjectKeyFromObject(w.Stack), r.States.Delete
+	switch {
+	case !d.RemoveState:
+		end = r.States.Orphan
+	case w.State != nil && w.State.Status.Resources < 0: // the destroy went well, and that is all that can be known
+		end = r.States.Purge
+	}
+	if err := end(ctx, key); err != nil {
+		stays, _ := unready("StateStays", "nothing is left to destroy, but the State cannot be seen to yet: %v", err)
+		_, reported := r.report(ctx, w, stays)
+		return errors.Join(err, reported)
+	}
+	for i := range w.Runs {
+		if err := r.Runs.Forget(ctx, &w.Runs[i]); err != nil {
+			return err
+		}
+	}
+	return r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })
+}
+
+func (r *Reconciler) patch(ctx context.Context, stack *v1alpha1.Stack, change func()) error {
+	before := stack.DeepCopy()
+	change()
+	return r.Client.Patch(ctx, stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// prune deletes the oldest finished Runs past spec.history; the newest Run stays, since the status speaks of it.
+func (r *Reconciler) prune(ctx context.Context, w World) error {
+	for _, old := range superfluous(w) {
+		if err := r.Runs.Forget(ctx, &old); err != nil {
+			return err
+		}
+		if err := r.Client.Delete(ctx, &old, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// superfluous are the finished Runs past spec.history, without the newest Run.
+func superfluous(w World) []v1alpha1.Run {
+	if len(w.Runs) == 0 || w.Stack.Spec.History == nil {
+		return nil
+	}
+	var finished []v1alpha1.Run
+	for _, r := range w.Runs[:len(w.Runs)-1] {
+		if r.Status.Phase.Finished() {
+			finished = append(finished, r)
+		}
+	}
+	keep := int(*w.Stack.Spec.History)
+	if w.active() == nil {
+		keep-- // the newest is one of those that are kept
+	}
+	return finished[:max(0, len(finished)-max(0, keep))]
+}

@@ -1,0 +1,222 @@
+//go:build envtest
+
+package stack
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	runs "cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// memory is a bucket.
+type memory map[string][]byte
+
+func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
+func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+	return m[key], nil
+}
+func (m memory) DeletePrefix(context.Context, string) error { return nil }
+
+// ended remembers which States were to be deleted.
+type ended []string
+
+func (e *ended) Delete(_ context.Context, key client.ObjectKey) error {
+	*e = append(*e, key.Name)
+	return nil
+}
+
+func (e *ended) Purge(ctx context.Context, key client.ObjectKey) error { return e.Delete(ctx, key) }
+func (e *ended) Orphan(context.Context, client.ObjectKey) error        { return nil }
+
+// A room is a Stack's reconciler on a real API server; nothing calls it but the test.
+type room struct {
+	apiserver.Room
+	*Reconciler
+	stack *v1alpha1.Stack
+	ended ended
+}
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+
+// enter makes a Stack whose variable file is in a Secret.
+func enter(t *testing.T) *room {
+	t.Helper()
+	r := &room{Room: apiserver.Enter(t, apiserver.Index{Of: &v1alpha1.Run{}, Field: runs.StackIndex, Values: runs.IndexStack})}
+	bucket := memory{}
+	r.Reconciler = &Reconciler{
+		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: bucket},
+		Sources: NewSources(r.Room.Live, bucket), Inputs: inputs.NewStore(bucket), Events: Recorder{events.NewFakeRecorder(100)},
+	}
+	r.stack = &v1alpha1.Stack{
+		ObjectMeta: metav1.ObjectMeta{Name: "net"},
+		Spec: v1alpha1.StackSpec{
+			Source:        v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+			VariableFiles: []v1alpha1.VariableFile{{Secret: &v1alpha1.ObjectRef{Name: "vars"}}},
+			Timeout:       &metav1.Duration{Duration: time.Hour},
+		},
+	}
+	r.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "vars"}}, r.stack)
+	return r
+}
+
+func (r *room) reconcile() {
+	r.Helper()
+	_, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(r.T, err)
+}
+
+// runs are the names of all Runs that the API server has.
+func (r *room) runs() string {
+	r.Helper()
+	var list v1alpha1.RunList
+	apiserver.Must(r.T, r.Room.Live.List(r.Context(), &list, client.InNamespace(r.stack.Namespace)))
+	names := ""
+	for _, run := range list.Items {
+		names += run.Name + " "
+	}
+	return names
+}
+
+// ends moves a Run to a final phase.
+func (r *room) ends(name string, phase v1alpha1.RunPhase) {
+	r.Helper()
+	run := &v1alpha1.Run{}
+	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
+	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: time.Now()}}
+	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), run))
+	r.Seen(run)
+}
+
+func (r *room) expect(ready metav1.ConditionStatus, reason, runs string) {
+	r.Helper()
+	r.Seen(r.stack)
+	var c metav1.Condition
+	for _, c = range r.stack.Status.Conditions {
+		if c.Type == v1alpha1.ConditionReady {
+			break
+		}
+	}
+	if c.Status != ready || c.Reason != reason || r.runs() != runs {
+		r.Errorf("the Stack is %s %s (%s) with Runs %q, want %s %s with %q", c.Status, c.Reason, c.Message, r.runs(), ready, reason, runs)
+	}
+}
+
+func TestAStacksFirstDay(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+	if len(r.stack.Finalizers) != 1 {
+		t.Error("there is no finalizer")
+	}
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+
+	// Nothing new, nothing written.
+	before := r.stack.ResourceVersion
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+	if r.stack.ResourceVersion != before {
+		t.Error("a pass without news wrote the status")
+	}
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "vars"}}
+	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
+	secret.StringData = map[string]string{"a.tfvars": "a = 1"}
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), secret))
+	r.Seen(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), secret))
+	r.ends("net-2", v1alpha1.PhaseSucceeded)
+	r.Gone(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
+	r.reconcile()
+	r.expect("False", "SecretMissing", "net-1 net-2 ")
+}
+
+// The status named a Run and the operator died before it made it: the next one makes that one.
+func TestACrashBetweenNamingAndMaking(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-1"}}
+	r.Seen(run)
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), run))
+	r.Gone(run)
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+}
+
+// A cache that has not heard of the Run which the status names does not lead to a second one.
+func TestACacheThatIsBehindMakesNoSecondRun(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.Seen(r.stack)
+	blind := *r.Reconciler
+	blind.Client = withoutRuns{r.Room.Client}
+	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(t, err)
+	r.expect("Unknown", "Running", "net-1 ")
+}
+
+// withoutRuns is a client whose cache has no Run.
+type withoutRuns struct{ client.Client }
+
+func (c withoutRuns) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*v1alpha1.RunList); ok {
+		return nil
+	}
+	return c.Client.List(ctx, list, opts...)
+}
+
+func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseFailed)
+	// A state that the cache has not seen: it was made a moment ago.
+	state := &v1alpha1.State{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"},
+		Status:     v1alpha1.StateStatus{Version: 1, Resources: 2, Inputs: firstRun(r).Spec.Inputs},
+	}
+	apiserver.Must(t, r.Room.Client.Create(t.Context(), state))
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	r.Seen(r.stack)
+	blind := *r.Reconciler
+	blind.Client = withoutState{r.Room.Client}
+	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(t, err)
+	r.expect("Unknown", "Destroying", "net-1 net-2 ")
+	if len(r.ended) != 0 {
+		t.Error("a state that holds resources was deleted")
+	}
+}
+
+// withoutState is a client whose cache has no State.
+type withoutState struct{ client.Client }
+
+func (c withoutState) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*v1alpha1.State); ok {
+		key.Name = "none"
+	}
+	return c.Client.Get(ctx, key, o, opts...)
+}
+
+func firstRun(r *room) *v1alpha1.Run {
+	run := &v1alpha1.Run{}
+	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-1"}, run))
+	return run
+}

@@ -1,0 +1,103 @@
+package stack
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Reference is an object that a Stack's inputs are read from.
+type Reference struct {
+	Kind, Name string
+	// Why says which field refers to it.
+	Why string
+	// Optional ones may be missing.
+	Optional bool
+}
+
+func (r Reference) key() string { return ObjectKey(r.Kind, r.Name) }
+
+// references are all objects that the Stack's values come from; its code is not among them.
+func references(spec *v1alpha1.StackSpec) []Reference {
+	var refs []Reference
+	secret := func(name, why string, optional *bool) {
+		refs = append(refs, Reference{"Secret", name, why, optional != nil && *optional})
+	}
+	configMap := func(name, why string, optional *bool) {
+		refs = append(refs, Reference{"ConfigMap", name, why, optional != nil && *optional})
+	}
+	for _, f := range spec.VariableFiles {
+		if f.Secret != nil {
+			secret(f.Secret.Name, "spec.variableFiles", nil)
+		} else {
+			configMap(f.ConfigMap.Name, "spec.variableFiles", nil)
+		}
+	}
+	for _, v := range spec.Variables {
+		switch why := "variable " + v.Name; {
+		case v.ValueFrom == nil:
+		case v.ValueFrom.Secret != nil:
+			secret(v.ValueFrom.Secret.Name, why, nil)
+		default:
+			configMap(v.ValueFrom.ConfigMap.Name, why, nil)
+		}
+	}
+	for _, e := range spec.Env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+			secret(e.ValueFrom.SecretKeyRef.Name, "env "+e.Name, e.ValueFrom.SecretKeyRef.Optional)
+		}
+		if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
+			configMap(e.ValueFrom.ConfigMapKeyRef.Name, "env "+e.Name, e.ValueFrom.ConfigMapKeyRef.Optional)
+		}
+	}
+	for _, e := range spec.EnvFrom {
+		if e.SecretRef != nil {
+			secret(e.SecretRef.Name, "spec.envFrom", e.SecretRef.Optional)
+		}
+		if e.ConfigMapRef != nil {
+			configMap(e.ConfigMapRef.Name, "spec.envFrom", e.ConfigMapRef.Optional)
+		}
+	}
+	return refs
+}
+
+// problem says that a reference leads nowhere.
+func (r Reference) problem() *Problem {
+	return &Problem{r.Kind + "Missing", fmt.Sprintf("%s %s is not there (%s): make it, or correct the Stack", r.Kind, r.Name, r.Why)}
+}
+
+// ObjectIndex is the field by which the cache finds the Stacks to which the change of a Secret or ConfigMap is news.
+const ObjectIndex = "cairn.dev/objects"
+
+// ObjectKey is the value of ObjectIndex for an object.
+func ObjectKey(kind, name string) string { return kind + "/" + name }
+
+// IndexObjects gives the values of ObjectIndex: what the Stack reads and what it writes.
+func IndexObjects(o client.Object) []string {
+	stack := o.(*v1alpha1.Stack)
+	var keys []string
+	for _, r := range references(&stack.Spec) {
+		keys = append(keys, r.key())
+	}
+	if cm := stack.Spec.Source.ConfigMap; cm != nil {
+		keys = append(keys, ObjectKey("ConfigMap", cm.Name))
+	}
+	for _, o := range outputObjects(stack.Spec.Outputs) {
+		keys = append(keys, o.key())
+	}
+	return keys
+}
+
+// outputObjects are the objects that the outputs are written to.
+func outputObjects(o *v1alpha1.Outputs) []Reference {
+	var refs []Reference
+	if o != nil && o.Secret != nil {
+		refs = append(refs, Reference{Kind: "Secret", Name: o.Secret.Name})
+	}
+	if o != nil && o.ConfigMap != nil {
+		refs = append(refs, Reference{Kind: "ConfigMap", Name: o.ConfigMap.Name})
+	}
+	return refs
+}

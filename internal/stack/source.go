@@ -1,0 +1,134 @@
+package stack
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+)
+
+// Sources packs the code of Stacks into archives that the bucket keeps under their digest.
+type Sources struct {
+	live   client.Reader
+	bucket inputs.Bucket
+	// packed remembers which archive a version of a ConfigMap became, so that it is read once.
+	packed *lru.Cache[string, string]
+}
+
+// NewSources reads ConfigMaps past the cache, which has only their metadata.
+func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
+	packed, err := lru.New[string, string](20_000)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &Sources{live: live, bucket: bucket, packed: packed}
+}
+
+// Pack gives the digest of the Stack's code as it is now. The version of a ConfigMap is "" for one that is not there.
+func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string) (digest string, problem *Problem, err error) {
+	source := stack.Spec.Source
+	if source.ConfigMap == nil {
+		return s.keep(ctx, fmt.Sprintf("stack/%s/%d", stack.UID, stack.Generation), bytesOf(source.Inline))
+	}
+	if version == "" {
+		return "", &Problem{"SourceMissing", fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
+	}
+	if digest, ok := s.packed.Get(version); ok {
+		return digest, nil, nil
+	}
+	var cm corev1.ConfigMap
+	err = s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
+	if apierrors.IsNotFound(err) {
+		return s.Pack(ctx, stack, "")
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	files := bytesOf(cm.Data)
+	maps.Copy(files, cm.BinaryData)
+	return s.keep(ctx, versionOf(&cm), files)
+}
+
+func bytesOf(texts map[string]string) map[string][]byte {
+	files := make(map[string][]byte, len(texts))
+	for name, text := range texts {
+		files[name] = []byte(text)
+	}
+	return files
+}
+
+// versionOf names one version of one object.
+func versionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
+
+func (s *Sources) keep(ctx context.Context, version string, files map[string][]byte) (string, *Problem, error) {
+	if digest, ok := s.packed.Get(version); ok {
+		return digest, nil, nil
+	}
+	if problem := check(files); problem != nil {
+		return "", problem, nil
+	}
+	archive, err := pack(files)
+	if err != nil {
+		return "", nil, err
+	}
+	digest := inputs.Digest(archive)
+	if err := s.bucket.PutOnce(ctx, "sources/"+digest, archive); err != nil {
+		return "", nil, fmt.Errorf("keep source %s: %w", digest, err)
+	}
+	s.packed.Add(version, digest)
+	return digest, nil, nil
+}
+
+// check refuses files that could end up outside the root module, and a source without code.
+func check(files map[string][]byte) *Problem {
+	code := false
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") || len(name) > 500 {
+			return &Problem{"SourceInvalid", fmt.Sprintf("%q cannot be a file of the code: a path is relative, without . and .. in it", name)}
+		}
+		for _, suffix := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
+			code = code || strings.HasSuffix(name, suffix)
+		}
+	}
+	if !code {
+		return &Problem{"SourceInvalid", "there is no code: none of the files ends in .tf, .tofu, .tf.json or .tofu.json"}
+	}
+	return nil
+}
+
+// pack makes the same archive of the same files, always.
+func pack(files map[string][]byte) ([]byte, error) {
+	var buf bytes.Buffer
+	zip := gzip.NewWriter(&buf)
+	archive := tar.NewWriter(zip)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name])), Format: tar.FormatPAX}
+		if err := archive.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := archive.Write(files[name]); err != nil {
+			return nil, err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	if err := zip.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}

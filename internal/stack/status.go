@@ -1,0 +1,83 @@
+package stack
+
+import (
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// status is the Stack's status after a decision.
+func status(w World, d Decision) v1alpha1.StackStatus {
+	s := *w.Stack.Status.DeepCopy()
+	s.ObservedGeneration = w.Stack.Generation
+	if w.active() == nil { // its end is told once
+		s.Resources = resources(w)
+	}
+	if w.Problem == nil && w.Digest != "" {
+		s.Inputs, s.Revision = w.Digest, w.Revision
+	}
+	s.Run = ""
+	if last := w.last(); last != nil {
+		if run.Number(last.Name) > run.Number(s.LastRun) {
+			s.LastRun = last.Name
+		}
+		if !last.Status.Phase.Finished() {
+			s.Run = last.Name
+		}
+	}
+	s.AppliedInputs, s.Outputs = appliedInputs(w), outputs(w)
+	if d.Start != nil {
+		s.Run, s.LastRun = nextRun(w), nextRun(w)
+	}
+	set := func(kind string, value metav1.ConditionStatus) {
+		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: kind, Status: value, Reason: d.Reason, Message: d.Message,
+			ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
+		})
+	}
+	if d.Reason != "" {
+		set(v1alpha1.ConditionReady, d.Ready)
+		if d.Stalled {
+			set(v1alpha1.ConditionStalled, metav1.ConditionTrue)
+		} else {
+			apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionStalled)
+		}
+	}
+	return s
+}
+
+// appliedInputs are the inputs that what is there was made from; none when an apply of others began and did not succeed.
+func appliedInputs(w World) string {
+	last := w.last()
+	switch {
+	case last == nil || w.active() != nil || w.forgotten():
+		return w.Stack.Status.AppliedInputs
+	case last.Status.Phase != v1alpha1.PhaseSucceeded:
+		if slices.ContainsFunc(last.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }) {
+			return ""
+		}
+		return w.Stack.Status.AppliedInputs
+	case last.Spec.Operation == v1alpha1.OperationDestroy:
+		return ""
+	case last.Spec.Operation == v1alpha1.OperationPlan && last.Status.Plan.Changes:
+		return w.Stack.Status.AppliedInputs
+	}
+	return last.Spec.Inputs
+}
+
+// outputs are those of the last apply.
+func outputs(w World) map[string]apiextensionsv1.JSON {
+	last := w.last()
+	switch {
+	case last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Spec.Operation == v1alpha1.OperationPlan:
+		return w.Stack.Status.Outputs
+	case last.Spec.Operation == v1alpha1.OperationDestroy:
+		return nil
+	}
+	return last.Status.Outputs
+}
