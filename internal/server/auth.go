@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// Runs finds the Run that a pod works for: the one that names its UID in an attempt; nil when none does. It may ask a
+// cache: before a request is refused, the server looks past it.
+type Runs interface {
+	ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error)
+}
+
+// Caller is who a request is from and what it is about. Everything that a request touches is derived from it.
+type Caller struct {
+	Pod Pod
+	// Attempt that the request is made for.
+	Attempt int32
+	// RunName and Stack that the pod works for.
+	RunName, Stack string
+	// Run is nil when it was deleted under the pod, which holds the state's lock still.
+	Run *v1alpha1.Run
+}
+
+// Key names the State and the Stack.
+func (c Caller) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: c.Pod.Namespace, Name: c.Stack}
+}
+
+// Holder is the caller as the state's rules see it.
+func (c Caller) Holder() state.Holder {
+	return state.Holder{Run: c.RunName, Attempt: c.Attempt, PodUID: c.Pod.UID}
+}
+
+// standing is what a caller has to be for a request.
+type standing func(Caller) error
+
+// current: the attempt that the Run is at.
+func current(c Caller) error {
+	if c.Run == nil {
+		return refusef(http.StatusForbidden, "Run %s is gone", c.RunName)
+	}
+	if _, no := state.CurrentAttempt(c.Run, c.Holder()); no != nil {
+		return no
+	}
+	return nil
+}
+
+// named: an attempt of the Run, even if it is over.
+func named(c Caller) error {
+	if c.Run == nil {
+		return refusef(http.StatusForbidden, "Run %s is gone", c.RunName)
+	}
+	if _, no := state.NamedAttempt(c.Run, c.Holder()); no != nil {
+		return no
+	}
+	return nil
+}
+
+// orHolder lets the holder of the state's lock pass too when its Run is gone: nobody else can have the lock, and to lose
+// what it has to say would be worse. The rest is for the state's own rules.
+func orHolder(s standing) standing {
+	return func(c Caller) error {
+		if c.Run == nil {
+			return nil
+		}
+		return s(c)
+	}
+}
+
+// caller tells who a request is from, and that it has the standing for it. It looks in the cache first; before it
+// refuses it looks past it, for a cache that is a moment behind must not fail an attempt that has just begun.
+func (s *Server) caller(r *http.Request, has standing) (Caller, error) {
+	pod, err := s.tokens.pod(r)
+	if err != nil {
+		return Caller{}, err
+	}
+	number, err := strconv.ParseInt(r.Header.Get(store.AttemptHeader), 10, 32)
+	if err != nil || number < 1 {
+		return Caller{}, refusef(http.StatusBadRequest, "header %s has to be the number of an attempt", store.AttemptHeader)
+	}
+	c := Caller{Pod: pod, Attempt: int32(number)}
+	run, err := s.Runs.ByPod(r.Context(), pod.Namespace, pod.UID)
+	if err != nil {
+		return Caller{}, fmt.Errorf("find the Run of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	if run != nil {
+		if c = c.of(run); has(c) == nil {
+			return c, nil
+		}
+	}
+	if c, err = s.lookAgain(r.Context(), c); err != nil {
+		return Caller{}, err
+	}
+	return c, has(c)
+}
+
+func (c Caller) of(run *v1alpha1.Run) Caller {
+	c.Run, c.RunName, c.Stack = run, run.Name, run.Spec.Stack.Name
+	return c
+}
+
+// lookAgain finds the caller's Run past the cache: under the name that the cache had, or that of the pod's owner. Then
+// the Run has to name the pod: who owns it proves nothing. Without a Run there may still be a lock.
+func (s *Server) lookAgain(ctx context.Context, c Caller) (Caller, error) {
+	name := c.RunName
+	if name == "" {
+		var err error
+		if name, err = s.ownerOf(ctx, c.Pod); err != nil {
+			return c, err
+		}
+	}
+	if name == "" {
+		return c, refusef(http.StatusForbidden, "no Run names pod %s", c.Pod.Name)
+	}
+	run := &v1alpha1.Run{}
+	err := s.Live.Get(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: name}, run)
+	if err == nil {
+		return c.of(run), nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return c, fmt.Errorf("read Run %s/%s: %w", c.Pod.Namespace, name, err)
+	}
+	held, err := s.State.HeldBy(ctx, c.Pod.Namespace, c.Pod.UID)
+	if err != nil {
+		return c, err
+	}
+	if held == nil || held.Status.Lock.Attempt != c.Attempt {
+		return c, refusef(http.StatusForbidden, "Run %s is gone, and pod %s does not hold the state's lock", name, c.Pod.Name)
+	}
+	c.Run, c.RunName, c.Stack = nil, held.Status.Lock.Run, held.Name
+	return c, nil
+}
+
+// ownerOf is the name of the Run that a pod says it belongs to.
+func (s *Server) ownerOf(ctx context.Context, p Pod) (string, error) {
+	pod := &metav1.PartialObjectMetadata{}
+	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	err := s.Live.Get(ctx, types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, pod)
+	if client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("read pod %s/%s: %w", p.Namespace, p.Name, err)
+	}
+	owner := metav1.GetControllerOf(pod)
+	if err != nil || pod.UID != p.UID || owner == nil || owner.Kind != "Run" {
+		return "", nil
+	}
+	return owner.Name, nil
+}

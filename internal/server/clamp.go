@@ -1,0 +1,108 @@
+package server
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// Bounds of what a runner may put into its Run. A hostile one must neither grow the object past what the API server
+// takes nor make it one that the API server refuses.
+const (
+	maxMessage   = 1 << 10
+	maxName      = 63
+	maxSteps     = 30
+	maxResources = 100
+	maxAddress   = 512
+	maxOutputs   = 64
+	maxOutput    = 1 << 10
+	maxKey       = 253
+)
+
+// Clamp cuts a report to its bounds. Words that have a meaning become one that is known.
+func Clamp(r store.Report) store.Report {
+	out := store.Report{Steps: make([]store.Step, 0, min(len(r.Steps), maxSteps))}
+	for _, step := range r.Steps[:min(len(r.Steps), maxSteps)] {
+		step.Name, step.Message = line(step.Name, maxName), line(step.Message, maxMessage)
+		step.State = oneOf(step.State, "Running", "Succeeded", "Failed")
+		out.Steps = append(out.Steps, step)
+	}
+	if d := r.Done; d != nil {
+		out.Done = &store.Done{Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs)}
+	}
+	return out
+}
+
+func clampFailure(f *store.Failure) *store.Failure {
+	if f == nil {
+		return nil
+	}
+	return &store.Failure{Class: oneOf(f.Class, "Transient", "Config", "Stranded"), Message: line(f.Message, maxMessage)}
+}
+
+func clampPlan(p *store.Plan) *store.Plan {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget} {
+		*count = max(*count, 0)
+	}
+	out.Resources = nil
+	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
+		out.Resources = append(out.Resources, store.ResourceChange{Address: line(r.Address, maxAddress), Action: line(r.Action, maxName)})
+	}
+	return &out
+}
+
+// clampOutputs leaves out what is too long, and what is past the most there may be, in the order of names.
+func clampOutputs(outputs map[string]json.RawMessage) map[string]json.RawMessage {
+	if outputs == nil {
+		return nil
+	}
+	out := map[string]json.RawMessage{}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		value := outputs[name]
+		if len(out) == maxOutputs {
+			break
+		}
+		if len(name) <= maxKey && utf8.ValidString(name) && 0 < len(value) && len(value) <= maxOutput && utf8.Valid(value) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// line makes one line of valid text, of at most limit bytes.
+func line(text string, limit int) string {
+	if len(text) > 2*limit {
+		text = text[:2*limit]
+	}
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// oneOf is the word if it is one of those that are known, and else the first of them.
+func oneOf(word string, known ...string) string {
+	if slices.Contains(known, word) {
+		return word
+	}
+	return known[0]
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
+	code := int32(1)
+	honest := store.Report{
+		Steps: []store.Step{{Name: "plan", State: "Failed", ExitCode: &code, Message: "Error: größe is not declared"}},
+		Done: &store.Done{
+			Failure: &store.Failure{Class: "Config", Message: "no"},
+			Plan: &store.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []store.ResourceChange{
+				{Address: `module.net["ä"].x.y`, Action: "create"}}},
+			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},
+		},
+	}
+	if diff := cmp.Diff(honest, Clamp(honest)); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestClampBoundsAHostileReport(t *testing.T) {
+	long := strings.Repeat("\xff\n\u2028ä", 1<<20)
+	hostile := store.Report{Done: &store.Done{
+		Failure: &store.Failure{Class: "Lost", Message: long},
+		Plan:    &store.Plan{Add: -5},
+		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},
+	}}
+	for i := range 10_000 {
+		hostile.Steps = append(hostile.Steps, store.Step{Name: long, State: long, Message: long})
+		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, store.ResourceChange{Address: long, Action: long})
+		hostile.Done.Outputs[fmt.Sprint("o", i)] = json.RawMessage(`"` + strings.Repeat("x", 1+i%2*2000) + `"`)
+	}
+	got := Clamp(hostile)
+	data, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 300<<10 || !utf8.Valid(data) {
+		t.Errorf("%d bytes, valid %v", len(data), utf8.Valid(data))
+	}
+	if len(got.Steps) != maxSteps || len(got.Done.Plan.Resources) != maxResources || len(got.Done.Outputs) != maxOutputs {
+		t.Errorf("%d steps, %d resources, %d outputs", len(got.Steps), len(got.Done.Plan.Resources), len(got.Done.Outputs))
+	}
+	if s := got.Steps[0]; s.State != "Running" || strings.ContainsAny(s.Message, "\n\u2028") || len(s.Message) > maxMessage {
+		t.Errorf("step %+v", s)
+	}
+	if f := got.Done.Failure; f.Class != "Transient" || got.Done.Plan.Add != 0 {
+		t.Errorf("failure %q, add %d", f.Class, got.Done.Plan.Add)
+	}
+	for name, value := range got.Done.Outputs {
+		if len(value) > maxOutput || len(name) > maxKey || !json.Valid(value) {
+			t.Errorf("output %.40q: %.40q", name, value)
+		}
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	f.Add("plain", 10)
+	f.Add("\xff\xfe\r\n\x00", 4)
+	f.Add(strings.Repeat("ä", 600), 1024)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = 4 + (limit&0xfff+0x1000)%0x1000
+		got := line(text, limit)
+		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00") {
+			t.Fatalf("line(%q, %d) = %q", text, limit, got)
+		}
+	})
+}

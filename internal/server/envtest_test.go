@@ -1,0 +1,188 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func binaries() string {
+	dir, err := dev.BinDir()
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// world is a namespace with a Stack and a store that serves it over TLS.
+type world struct {
+	*testing.T
+	namespace string
+	stack     *v1alpha1.Stack
+	bucket    *bucket.Bucket
+	dir       string // of the bucket
+	state     *state.Store
+	keys      *server.Keys
+	url       string
+	http      *http.Client
+	fakes     *fakes
+	stop      func()
+	source    string // digest of the code
+	inputs    string // digest of the inputs
+}
+
+// fakes are the Runs' side. ByPod is as live as can be, or as blind as a cache that just began.
+type fakes struct {
+	blind   bool
+	asked   chan struct{}
+	order   chan store.Order
+	reports chan store.Report
+	outputs *v1alpha1.Outputs
+	stack   *v1alpha1.Stack
+}
+
+func (f *fakes) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error) {
+	runs := &v1alpha1.RunList{}
+	if err := apiserver.Kube.List(ctx, runs, client.InNamespace(namespace)); err != nil || f.blind {
+		return nil, err
+	}
+	for i := range runs.Items {
+		for _, a := range runs.Items[i].Status.Attempts {
+			if a.PodUID == pod {
+				return &runs.Items[i], nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (f *fakes) Next(ctx context.Context, _ string, _ types.UID, _ int32) (store.Order, error) {
+	f.asked <- struct{}{}
+	select {
+	case o := <-f.order:
+		return o, nil
+	case <-ctx.Done():
+		return store.Order{Kind: store.OrderWait}, nil
+	}
+}
+
+func (f *fakes) Report(_ context.Context, _ string, _ types.UID, _ int32, r store.Report) error {
+	f.reports <- r
+	return nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "server-"}}
+	must(t, apiserver.Kube.Create(t.Context(), ns))
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}))
+	w := &world{T: t, namespace: ns.Name}
+	w.stack = w.newStack("net")
+	w.fakes = &fakes{asked: make(chan struct{}, 100), order: make(chan store.Order, 10), reports: make(chan store.Report, 100), stack: w.stack}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+
+	var err error
+	w.keys, err = server.LoadKeys(t.Context(), apiserver.Kube, types.NamespacedName{Namespace: ns.Name, Name: "cairn-keys"}, time.Now, log)
+	must(t, err)
+	w.dir = t.TempDir()
+	w.bucket, err = bucket.Open(t.Context(), "file://"+w.dir, w.keys.Bucket())
+	must(t, err)
+	w.state = state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Log: log})
+	documents := inputs.NewStore(w.bucket)
+	w.source = inputs.Digest([]byte("the code"))
+	must(t, w.bucket.Put(t.Context(), "sources/"+w.source, []byte("the code")))
+	w.inputs, err = documents.Put(t.Context(), inputs.Document{Source: w.source})
+	must(t, err)
+
+	s, err := server.New(server.Options{
+		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
+		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: documents.Get, Log: log,
+		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+			return w.fakes.outputs, w.fakes.stack, nil
+		},
+	})
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	t.Cleanup(w.stop)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.keys.Bundle())
+	w.url = "https://" + l.Addr().String()
+	w.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	t.Cleanup(w.http.CloseIdleConnections)
+	return w
+}
+
+func (w *world) newStack(name string) *v1alpha1.Stack {
+	w.Helper()
+	stack := &v1alpha1.Stack{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}},
+	}
+	must(w.T, apiserver.Kube.Create(w.Context(), stack))
+	return stack
+}
+
+// newRun makes a Run of a Stack that applies.
+func (w *world) newRun(stack *v1alpha1.Stack, name string) *v1alpha1.Run {
+	w.Helper()
+	return w.newRunTo(v1alpha1.OperationApply, stack, name)
+}
+
+// newRunTo makes a Run of a Stack.
+func (w *world) newRunTo(do v1alpha1.Operation, stack *v1alpha1.Stack, name string) *v1alpha1.Run {
+	w.Helper()
+	run := &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: name,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+		},
+		Spec: v1alpha1.RunSpec{
+			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: do,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: w.inputs,
+		},
+	}
+	must(w.T, apiserver.Kube.Create(w.Context(), run))
+	return run
+}

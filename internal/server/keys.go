@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"filippo.io/age"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// renewEvery is how often the Secret is read again, to find what another process made and to make what is due.
+const renewEvery = time.Hour
+
+// Keys are the secrets of an install, kept in one Secret in Cairn's namespace. Whoever loses it loses what is in the
+// bucket: it belongs into a backup.
+type Keys struct {
+	client client.Client
+	secret types.NamespacedName
+	now    func() time.Time
+
+	log *slog.Logger
+
+	mu   sync.RWMutex
+	ring keyring
+}
+
+// LoadKeys reads the keys from a Secret, or makes them. The client must not read from a cache; now is the clock.
+func LoadKeys(
+	ctx context.Context, c client.Client, secret types.NamespacedName, now func() time.Time, log *slog.Logger,
+) (*Keys, error) {
+	k := &Keys{client: c, secret: secret, now: now, log: log}
+	if err := k.Renew(ctx); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Bundle is the PEM of the authorities that a pod started now has to trust.
+func (k *Keys) Bundle() []byte { return k.current().bundle() }
+
+// Recipient is the install's public key.
+func (k *Keys) Recipient() string { return k.current().identities[0].Recipient().String() }
+
+// Identities read what was encrypted to the install's public key, now or before.
+func (k *Keys) Identities() []age.Identity {
+	var ids []age.Identity
+	for _, id := range k.current().identities {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Bucket gives the keys in the form that a bucket takes.
+func (k *Keys) Bucket() bucket.Keys {
+	return bucket.Keys{Recipient: k.current().identities[0].Recipient(), Identities: k.Identities()}
+}
+
+func (k *Keys) current() keyring {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ring
+}
+
+// NeedLeaderElection says that every process renews its keys.
+func (k *Keys) NeedLeaderElection() bool { return false }
+
+// Start renews the keys until ctx is done.
+func (k *Keys) Start(ctx context.Context) error {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := k.Renew(ctx); err != nil && ctx.Err() == nil {
+			k.log.Warn("keys not renewed", "secret", k.secret.String(), "error", err)
+		}
+	}
+}
+
+// Renew reads the keys again and makes what is due. Of two processes that do so at once one wins, and the other takes
+// what that one made.
+func (k *Keys) Renew(ctx context.Context) error {
+	for {
+		ring, err := k.renew(ctx)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("keys in Secret %s: %w", k.secret, err)
+		}
+		k.take(ring)
+		return nil
+	}
+}
+
+func (k *Keys) take(ring keyring) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ring.signing != nil && k.ring.signing.cert.Equal(ring.signing.cert) {
+		ring.signing = k.ring.signing // so that a certificate of it is known to be
+	}
+	k.ring = ring
+}
+
+func (k *Keys) renew(ctx context.Context) (keyring, error) {
+	secret := &corev1.Secret{}
+	err := k.client.Get(ctx, k.secret, secret)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return keyring{}, err
+	}
+	ring := k.current() // when somebody deleted the Secret, what this process knows is put back
+	if !missing {
+		if ring, err = parseKeyring(secret.Data); err != nil {
+			return keyring{}, err
+		}
+	}
+	if !missing && len(ring.identities) == 0 && len(k.current().identities) > 0 {
+		return keyring{}, errors.New("the identity is gone, and the bucket cannot be read without it: put it back from a backup")
+	}
+	ring, changed, err := ring.renew(k.now())
+	if err != nil || !changed && !missing {
+		return ring, err
+	}
+	if secret.Data, err = ring.data(); err != nil {
+		return keyring{}, err
+	}
+	if !missing {
+		return ring, k.client.Update(ctx, secret)
+	}
+	secret.ObjectMeta = metav1.ObjectMeta{
+		Namespace: k.secret.Namespace, Name: k.secret.Name, Labels: map[string]string{managedByLabel: managedBy},
+	}
+	return ring, k.client.Create(ctx, secret)
+}

@@ -1,0 +1,81 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
+	w := newWorld(t)
+	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
+	var g sync.WaitGroup
+	all := make([]*server.Keys, 5)
+	errs := make([]error, len(all))
+	for i := range all {
+		g.Go(func() { all[i], errs[i] = server.LoadKeys(t.Context(), apiserver.Kube, secret, time.Now, nil) })
+	}
+	g.Wait()
+	must(t, errors.Join(errs...))
+	for _, k := range all {
+		if k.Recipient() != all[0].Recipient() || !bytes.Equal(k.Bundle(), all[0].Bundle()) {
+			t.Fatal("two processes have different keys")
+		}
+	}
+
+	// A deleted Secret is put back by whoever knows it, and a lost identity is not replaced.
+	kept := &corev1.Secret{}
+	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
+	must(t, apiserver.Kube.Delete(t.Context(), kept))
+	must(t, all[1].Renew(t.Context()))
+	again, err := server.LoadKeys(t.Context(), apiserver.Kube, secret, time.Now, nil)
+	must(t, err)
+	if again.Recipient() != all[0].Recipient() {
+		t.Fatal("another identity")
+	}
+	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
+	delete(kept.Data, "identity.age")
+	must(t, apiserver.Kube.Update(t.Context(), kept))
+	if err := all[0].Renew(t.Context()); err == nil {
+		t.Fatal("a lost identity was replaced")
+	}
+}
+
+func TestKeysAreRotatedByOneAndTakenByAll(t *testing.T) {
+	w := newWorld(t)
+	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
+	now := time.Now()
+	clock := func() time.Time { return now }
+	var all []*server.Keys
+	for range 2 {
+		k, err := server.LoadKeys(t.Context(), apiserver.Kube, secret, clock, nil)
+		must(t, err)
+		all = append(all, k)
+	}
+	before := all[0].Bundle()
+	now = now.Add(130 * 24 * time.Hour)
+	for _, k := range all {
+		must(t, k.Renew(t.Context()))
+	}
+	if bytes.Equal(before, all[0].Bundle()) || !bytes.Equal(all[0].Bundle(), all[1].Bundle()) {
+		t.Fatal("not rotated, or not by all")
+	}
+	kept := &corev1.Secret{}
+	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
+	version := kept.ResourceVersion
+	must(t, all[0].Renew(t.Context()))
+	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
+	if kept.ResourceVersion != version {
+		t.Fatal("written without cause")
+	}
+}

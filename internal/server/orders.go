@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// maxWait is how long a request for an order is held. It is shorter than what proxies on the way cut off.
+const maxWait = 30 * time.Second
+
+// order tells a pod what to do next. It needs no attempt: it is what gives one, and a pod may ask before its Run names
+// it.
+func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
+	pod, err := s.tokens.pod(r)
+	c := Caller{Pod: pod}
+	if err != nil {
+		return c, err
+	}
+	after, wait, err := askedFor(r)
+	if err != nil {
+		return c, err
+	}
+	if !s.polls.begin(pod.UID) {
+		return c, refusef(http.StatusTooManyRequests, "pod %s waits for an order already", pod.Name)
+	}
+	defer s.polls.end(pod.UID)
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	defer context.AfterFunc(s.stopping, cancel)()
+	order, err := s.Orders.Next(ctx, pod.Namespace, pod.UID, after)
+	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+		order, err = store.Order{Kind: store.OrderWait}, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
+	if order.Kind == store.OrderPlan {
+		if order, err = s.readyToPlan(r.Context(), c, order); err != nil {
+			return c, err
+		}
+	}
+	return c, writeJSON(w, http.StatusOK, order)
+}
+
+// askedFor reads the query: the attempt that is done, and how long to wait.
+func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
+	q := r.URL.Query()
+	if text := q.Get("after"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 0 {
+			return 0, 0, refusef(http.StatusBadRequest, "after=%.40q is not the number of an attempt", text)
+		}
+		after = int32(n)
+	}
+	wait = maxWait
+	if text := q.Get("wait"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return 0, 0, refusef(http.StatusBadRequest, "wait=%.40q is not a duration", text)
+		}
+		wait = min(d, maxWait)
+	}
+	return after, wait, nil
+}
+
+// readyToPlan makes a rescued state count before anybody plans without it. When that cannot be done for good, the
+// attempt is what fails, so that its Run says why: a runner that gets no order could not.
+func (s *Server) readyToPlan(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
+	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
+	var refused *state.Refusal
+	if err == nil || !errors.As(err, &refused) {
+		return order, err
+	}
+	failure := &store.Failure{Class: "Config", Message: refused.Message}
+	if refused.Reason == state.Locked {
+		failure.Class = "Transient"
+	}
+	report := Clamp(store.Report{Done: &store.Done{Failure: failure}})
+	s.Log.Warn("no plan while a rescued state waits", "namespace", c.Pod.Namespace, "run", order.Run,
+		"attempt", order.Attempt, "reason", refused.Message)
+	err = s.progress.finish(ctx, c, report)
+	return store.Order{Kind: store.OrderWait}, err
+}

@@ -1,0 +1,167 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestInputsAreKeptForTheDestroy(t *testing.T) {
+	w := newWorld(t)
+	look := w.newRunTo(v1alpha1.OperationPlan, w.stack, "net-0")
+	looking := w.newPod("net-0-plan-1", look).begin(look, v1alpha1.AttemptPlan)
+	if err := looking.client().PutInputs(t.Context(), store.InputsKept{}); store.Code(err) != 409 {
+		t.Fatalf("the inputs of a Run that only looks: %v", err)
+	}
+	run := w.newRun(w.stack, "net-1")
+	w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	r := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	kept := store.InputsKept{Files: map[string][]byte{"a.tfvars": []byte("x = 1")}}
+	must(t, r.client().PutInputs(t.Context(), store.InputsKept{Files: map[string][]byte{"b.tfvars": nil}}))
+	must(t, r.client().PutInputs(t.Context(), kept)) // sent again, it is the last word that counts
+	r.expect(403, "is no destroy", "GET", "/v1/inputs", nil)
+	r.expect(400, "", "PUT", "/v1/inputs", []byte("no JSON"))
+
+	destroy := w.newRunTo(v1alpha1.OperationDestroy, w.stack, "net-2")
+	d := w.newPod("net-2-plan-1", destroy).begin(destroy, v1alpha1.AttemptPlan)
+	got, err := d.client().Inputs(t.Context())
+	must(t, err)
+	if diff := cmp.Diff(kept, got); diff != "" {
+		t.Error(diff)
+	}
+
+	// Those of other inputs go when newer ones are kept, but for those that the State names.
+	key := types.NamespacedName{Namespace: w.namespace, Name: "net"}
+	must(t, w.state.KeepInputs(t.Context(), key, "sha256:next", []byte("{}")))
+	if _, err := d.client().Inputs(t.Context()); store.Code(err) != 404 {
+		t.Errorf("inputs that no State names: %v", err)
+	}
+}
+
+func TestASecretThatCairnDidNotMakeIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	theirs := &corev1.Secret{Data: map[string][]byte{"mine": []byte("x")}}
+	theirs.Namespace, theirs.Name = w.namespace, "theirs"
+	must(t, apiserver.Kube.Create(t.Context(), theirs))
+	w.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "theirs"}}
+	err := r.client().WriteOutputs(t.Context(), nil)
+	if store.Code(err) != 409 || !strings.Contains(err.Error(), "Secret theirs exists and is not of Stack net") {
+		t.Fatalf("got %v", err)
+	}
+	after := &corev1.Secret{}
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(theirs), after))
+	if after.ResourceVersion != theirs.ResourceVersion {
+		t.Fatal("it was written")
+	}
+}
+
+func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	must(t, r.client().WriteOutputs(t.Context(), store.Outputs{"id": {Value: json.RawMessage(`1`)}})) // they go nowhere
+	w.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "out"}, ConfigMap: &v1alpha1.ObjectRef{Name: "out"}}
+	secret, cm := &corev1.Secret{}, &corev1.ConfigMap{}
+	key := types.NamespacedName{Namespace: w.namespace, Name: "out"}
+	read := func() {
+		*secret, *cm = corev1.Secret{}, corev1.ConfigMap{}
+		must(t, apiserver.Kube.Get(t.Context(), key, secret))
+		must(t, apiserver.Kube.Get(t.Context(), key, cm))
+	}
+	outputs := store.Outputs{"id": {Value: json.RawMessage(`"vpc-1"`)}, "zones": {Value: json.RawMessage(`["a"]`)}, "key": {Value: json.RawMessage(`"s"`), Sensitive: true}}
+	must(t, r.client().WriteOutputs(t.Context(), outputs))
+	read()
+	if diff := cmp.Diff(map[string]string{"id": "vpc-1", "zones": `["a"]`}, cm.Data); diff != "" || string(secret.Data["key"]) != "s" || len(secret.Data) != 3 {
+		t.Fatal(diff, secret.Data)
+	}
+	for _, o := range []client.Object{secret, cm} {
+		if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].UID != w.stack.UID || o.GetLabels()["app.kubernetes.io/managed-by"] != "cairn" {
+			t.Fatalf("%T: %+v %v", o, refs, o.GetLabels())
+		}
+	}
+	before := secret.ResourceVersion + cm.ResourceVersion
+	must(t, r.client().WriteOutputs(t.Context(), outputs))
+	if read(); secret.ResourceVersion+cm.ResourceVersion != before {
+		t.Fatal("the same outputs are written again")
+	}
+	// One that becomes sensitive leaves the ConfigMap; one that is gone leaves both.
+	outputs["id"] = store.Output{Value: json.RawMessage(`"vpc-1"`), Sensitive: true}
+	delete(outputs, "zones")
+	must(t, r.client().WriteOutputs(t.Context(), outputs))
+	if read(); len(cm.Data) != 0 || len(secret.Data) != 2 {
+		t.Fatalf("left %v, %d", cm.Data, len(secret.Data))
+	}
+	// A Secret of another type is for something else, whoever owns it.
+	typed := secret.DeepCopy()
+	typed.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "typed", Labels: secret.Labels, OwnerReferences: secret.OwnerReferences}
+	typed.Type = "example.com/other"
+	must(t, apiserver.Kube.Create(t.Context(), typed))
+	w.fakes.outputs.Secret.Name = "typed"
+	if err := r.client().WriteOutputs(t.Context(), outputs); store.Code(err) != 409 {
+		t.Fatalf("a Secret of another type: %v", err)
+	}
+	w.fakes.outputs.Secret.Name = "out"
+	// A Run that only plans has no outputs.
+	speculative := w.newRunTo(v1alpha1.OperationPlan, w.stack, "net-2")
+	p := w.newPod("net-2-plan-1", speculative).begin(speculative, v1alpha1.AttemptPlan)
+	if err := p.client().WriteOutputs(t.Context(), outputs); store.Code(err) != 403 {
+		t.Fatalf("a plan's outputs: %v", err)
+	}
+	// What another Stack of Cairn's owns is not this one's.
+	w.fakes.stack = w.newStack("db")
+	if err := r.client().WriteOutputs(t.Context(), outputs); store.Code(err) != 409 {
+		t.Fatalf("another Stack's: %v", err)
+	}
+}
+
+func TestNothingInTheBucketIsInClear(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	const canary = "canary-51b7"
+	c := r.client()
+	_, err := c.PutPlan(t.Context(), strings.NewReader(canary), int64(len(canary)))
+	must(t, err)
+	_, err = c.AppendLog(t.Context(), 0, []byte(canary))
+	must(t, err)
+	must(t, c.Rescue(t.Context(), stateFile(1, "L", canary)))
+	big := state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Home: v1alpha1.StateHomeBucket})
+	by := state.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
+	r.lock("a", 200, "")
+	must(t, big.Write(t.Context(), client.ObjectKeyFromObject(w.stack), by, "a", stateFile(2, "L", canary)))
+	for _, dir := range []string{"plans", "logs", "rescue", "states"} {
+		keys, err := w.bucket.List(t.Context(), dir)
+		if err != nil || len(keys) == 0 {
+			t.Errorf("%s: %v %v", dir, keys, err)
+		}
+	}
+	files := 0
+	must(t, filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if files++; bytes.Contains(data, []byte(canary)) {
+			t.Errorf("%s is in clear", path)
+		}
+		return err
+	}))
+	if files < 6 {
+		t.Errorf("%d files", files)
+	}
+}

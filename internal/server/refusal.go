@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// refusal is an answer for good: sent again, the request would get it again.
+type refusal struct {
+	code int
+	text string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func refusef(code int, format string, args ...any) error {
+	return &refusal{code, fmt.Sprintf(format, args...)}
+}
+
+var stateCodes = map[state.Reason]int{
+	state.NotCurrent: http.StatusForbidden,
+	state.Locked:     http.StatusLocked,
+	state.NotHolder:  http.StatusLocked,
+	state.Stale:      http.StatusConflict,
+	state.Invalid:    http.StatusBadRequest,
+	state.Damaged:    http.StatusConflict,
+	state.Missing:    http.StatusNotFound,
+	state.NotEmpty:   http.StatusConflict,
+}
+
+// answerTo gives the status and the text of the answer to an error. What is no refusal may pass: the API server or the
+// bucket is away, or this process stops. The runner is told to try again, and nothing of what is behind.
+func answerTo(err error) (code int, text string) {
+	var no *refusal
+	var said *store.Error
+	var fenced *state.Refusal
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &no):
+		return no.code, no.text
+	case errors.As(err, &said):
+		return said.Code, said.Message
+	case errors.As(err, &fenced):
+		return stateCodes[fenced.Reason], fenced.Message
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
+	case errors.Is(err, bucket.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge, "too large"
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable, "the request was cut off"
+	}
+	return http.StatusServiceUnavailable, "the store cannot do this right now: try again"
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"net/http"
+	"time"
+)
+
+// How long a request may take to arrive and to be answered.
+const (
+	quick = 30 * time.Second
+	long  = 15 * time.Minute // files
+)
+
+// Handler has all that the store answers.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
+			c, err := s.caller(r, has)
+			if err != nil {
+				return c, err
+			}
+			return c, h(w, r, c)
+		}))
+	}
+	mux.Handle("GET /v1/order", s.answer(maxWait+quick, s.order))
+	handle("GET /v1/sources/{digest}", long, current, s.source)
+	handle("GET /v1/state", long, orHolder(current), s.readState)
+	handle("POST /v1/state", long, orHolder(current), s.writeState)
+	handle("LOCK /v1/state", quick, current, s.lockState)
+	handle("UNLOCK /v1/state", quick, orHolder(named), s.unlockState)
+	handle("DELETE /v1/state", quick, orHolder(named), s.deleteState)
+	handle("PUT /v1/rescue", long, orHolder(named), s.rescueState)
+	handle("PUT /v1/plan", long, current, s.putPlan)
+	handle("GET /v1/plan/{digest}", long, current, s.getPlan)
+	handle("PUT /v1/inputs", quick, current, s.keepInputs)
+	handle("GET /v1/inputs", quick, current, s.keptInputs)
+	handle("POST /v1/outputs", quick, current, s.writeOutputs)
+	handle("POST /v1/steps", quick, named, s.report)
+	handle("POST /v1/logs", quick, named, s.appendLog)
+	mux.Handle("/", s.answer(quick, func(_ http.ResponseWriter, r *http.Request) (Caller, error) {
+		return Caller{}, refusef(http.StatusNotFound, "there is no %s", r.URL.Path)
+	}))
+	return mux
+}

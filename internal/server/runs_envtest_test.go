@@ -1,0 +1,235 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// client is the runner's own.
+func (r *runner) client() *store.Client {
+	r.Helper()
+	file := filepath.Join(r.TempDir(), "token")
+	must(r.T, os.WriteFile(file, []byte(r.token), 0o600))
+	c, err := store.NewClient(store.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file})
+	must(r.T, err)
+	return c.For(r.attempt, 0)
+}
+
+func TestAnOrderIsGivenOutAsSoonAsThereIsOne(t *testing.T) {
+	w := newWorld(t)
+	r := w.newPod("net-1-plan-1", nil) // its Run does not name it yet
+	got := make(chan string, 1)
+	go func() {
+		_, text := r.do("GET", "/v1/order?after=0", nil)
+		got <- text
+	}()
+	w.fakes.order <- store.Order{Kind: store.OrderApply, Attempt: 3, Stack: "net"}
+	if text := <-got; !strings.Contains(text, `"kind":"Apply","attempt":3`) {
+		t.Fatalf("got %s", text)
+	}
+	r.expect(200, `"kind":"Wait"`, "GET", "/v1/order?wait=1ms", nil)
+	r.expect(400, "not a duration", "GET", "/v1/order?wait=x", nil)
+	r.expect(400, "not the number", "GET", "/v1/order?after=-1", nil)
+	r.token = ""
+	r.expect(401, "", "GET", "/v1/order", nil)
+}
+
+func TestAPodThatAsksForOrdersWithoutEndIsRefused(t *testing.T) {
+	w := newWorld(t)
+	r := w.newPod("net-1-plan-1", nil)
+	codes := make(chan int, 6)
+	for range cap(codes) {
+		go func() {
+			code, _ := r.do("GET", "/v1/order", nil)
+			codes <- code
+		}()
+	}
+	for range 2 {
+		if code := <-codes; code != 429 {
+			t.Fatalf("got %d", code)
+		}
+	}
+	for range 4 {
+		w.fakes.order <- store.Order{Kind: store.OrderExit}
+		if code := <-codes; code != 200 {
+			t.Fatalf("got %d", code)
+		}
+	}
+}
+
+func TestAPlanIsOrderedAfterWhatWasRescuedCounts(t *testing.T) {
+	w := newWorld(t)
+	first, run := w.applying()
+	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	second.lock("b", 200, "")
+	first.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
+	third := w.newPod("net-1-plan-3", run).begin(run, v1alpha1.AttemptPlan)
+	plan := store.Order{Kind: store.OrderPlan, Attempt: 3, Stack: "net", Run: "net-1", Namespace: w.namespace}
+
+	// While a pod that may live holds the lock there is no plan, and the Run says why.
+	w.fakes.order <- plan
+	third.expect(200, `"kind":"Wait"`, "GET", "/v1/order", nil)
+	report := <-w.fakes.reports
+	if f := report.Done.Failure; f.Class != "Transient" || !strings.Contains(f.Message, "locked by attempt 2") {
+		t.Fatalf("reported %+v", f)
+	}
+	second.kill()
+	w.fakes.order <- plan
+	third.expect(200, `"kind":"Plan"`, "GET", "/v1/order", nil)
+	third.reads(stateFile(1, "L", "rescued"))
+}
+
+func TestReports(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	step := func(n int) []byte {
+		data, _ := json.Marshal(store.Report{Steps: make([]store.Step, n)})
+		return data
+	}
+	began := time.Now()
+	for n := 1; n <= 3; n++ {
+		r.expect(204, "", "POST", "/v1/steps", step(n))
+	}
+	if got := <-w.fakes.reports; len(got.Steps) != 3 || time.Since(began) < 900*time.Millisecond {
+		t.Fatalf("%d steps after %s", len(got.Steps), time.Since(began))
+	}
+	r.expect(400, "not what was expected", "POST", "/v1/steps", []byte("{"))
+	r.expect(413, "", "POST", "/v1/steps", make([]byte, 5<<20))
+
+	done := func(plan *store.Plan) []byte {
+		data, _ := json.Marshal(store.Report{Done: &store.Done{Plan: plan}})
+		return data
+	}
+	r.expect(400, "not the digest", "POST", "/v1/steps", done(&store.Plan{Digest: "sha256:../../x"}))
+	r.expect(409, "is not kept", "POST", "/v1/steps", done(&store.Plan{Digest: w.source}))
+	r.expect(204, "", "POST", "/v1/steps", done(nil))
+	if got := <-w.fakes.reports; got.Done == nil {
+		t.Fatalf("got %+v", got)
+	}
+	finish(w, run)
+	r.expect(403, "is finished", "POST", "/v1/steps", step(1))
+	r.expect(204, "", "POST", "/v1/steps", done(nil)) // the answer to it was lost
+	<-w.fakes.reports
+	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureLost, Message: "the pod went away"}
+	must(t, apiserver.Kube.Status().Update(t.Context(), run))
+	r.expect(403, "given up: the pod went away", "POST", "/v1/steps", done(nil))
+	if len(w.fakes.reports) > 0 {
+		t.Fatal("a report that was refused is passed on")
+	}
+}
+
+func TestAPlanComesBackAsItWas(t *testing.T) {
+	w := newWorld(t)
+	run := w.newRun(w.stack, "net-1")
+	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	for _, size := range []int{10, 5 << 20} {
+		plan := make([]byte, size)
+		rand.Read(plan)
+		kept, err := r.client().PutPlan(t.Context(), bytes.NewReader(plan), int64(size))
+		if err != nil || kept.Digest != inputs.Digest(plan) {
+			t.Fatalf("kept as %s: %v", kept.Digest, err)
+		}
+		r.expect(403, "is not the plan of Run net-1", "GET", "/v1/plan/"+kept.Digest, nil)
+		run.Status.Plan = &v1alpha1.Plan{Digest: kept.Digest}
+		must(t, apiserver.Kube.Status().Update(t.Context(), run))
+		file, err := os.Create(filepath.Join(t.TempDir(), "plan"))
+		must(t, err)
+		must(t, r.client().Plan(t.Context(), kept.Digest, file, 1<<30))
+		got, err := os.ReadFile(file.Name())
+		if err != nil || !bytes.Equal(got, plan) {
+			t.Fatalf("%d bytes came back as %d: %v", len(plan), len(got), err)
+		}
+		file.Close()
+	}
+	must(t, w.bucket.DeletePrefix(t.Context(), "plans"))
+	r.expect(404, "not found", "GET", "/v1/plan/"+run.Status.Plan.Digest, nil)
+}
+
+func TestOnlyTheSourceOfTheRunIsGivenOut(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	r.expect(200, "the code", "GET", "/v1/sources/"+w.source, nil)
+	other := inputs.Digest([]byte("another team's code"))
+	must(t, w.bucket.Put(t.Context(), "sources/"+other, []byte("another team's code")))
+	r.expect(403, "is not the source", "GET", "/v1/sources/"+other, nil)
+	r.expect(403, "is not the source", "GET", "/v1/sources/..%2Finputs%2F"+w.inputs, nil)
+}
+
+func TestALogIsAppendedToWhereItEnds(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	c := r.client()
+	for _, step := range []struct {
+		offset int64
+		text   string
+		next   int64
+	}{
+		{0, "hello ", 6}, {0, "hello ", 6}, {6, "world", 11}, {20, "gap", 11}, {3, "lo world and", 11},
+	} {
+		next, err := c.AppendLog(t.Context(), step.offset, []byte(step.text))
+		if err != nil || next != step.next {
+			t.Fatalf("append %q at %d: next %d, %v", step.text, step.offset, next, err)
+		}
+	}
+	r.expect(409, "11", "POST", "/v1/logs?offset=99", []byte("x"))
+	r.expect(413, "", "POST", "/v1/logs?offset=11", make([]byte, 2<<20))
+	r.expect(400, "", "POST", "/v1/logs", []byte("x"))
+	finish(w, run)
+	r.expect(204, "", "POST", "/v1/logs?offset=11", []byte("!")) // the tail comes after the last report
+	got, err := io.ReadAll(server.NewLogs(w.bucket).Reader(t.Context(), w.namespace, run.UID, 1))
+	if err != nil || string(got) != "hello world!" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestAServerThatStopsTellsItsRunnersAndLosesNoReport(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	answers := make(chan string, 1)
+	go func() {
+		_, text := r.do("GET", "/v1/order", nil)
+		answers <- text
+	}()
+	<-w.fakes.asked
+	r.expect(204, "", "POST", "/v1/steps", []byte(`{"steps":[{"name":"apply"}]}`))
+	began := time.Now()
+	w.stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("stopped after %s", took)
+	}
+	if text := <-answers; !strings.Contains(text, `"kind":"Wait"`) {
+		t.Errorf("a runner that waited was told %s", text)
+	}
+	if got := <-w.fakes.reports; len(got.Steps) != 1 {
+		t.Errorf("reported %+v", got)
+	}
+}
+
+func TestWhatIsNotServedIsNotFound(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	r.expect(404, "there is no /v1/nothing", "GET", "/v1/nothing", nil)
+	answer, err := w.http.Get(fmt.Sprintf("%s/v1/state", w.url))
+	must(t, err)
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("got %d", answer.StatusCode)
+	}
+}

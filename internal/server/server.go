@@ -1,0 +1,152 @@
+// Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/store. It
+// takes a caller's word for nothing. A token says which pod asks, the pod's Run says what it may touch, and all that a
+// request names is derived from that Run or compared with it.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
+// the order is Wait.
+type Orders interface {
+	Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error)
+}
+
+// Reports writes what a pod reports into its Run. When it returns nil the report is durable.
+type Reports interface {
+	Report(ctx context.Context, namespace string, pod types.UID, attempt int32, report store.Report) error
+}
+
+// Options of a Server. All of them are needed, but for those that say what they are by default.
+type Options struct {
+	// Address to listen on. Example: :8443.
+	Address string
+	// Hosts are the names and addresses that runners find the store under. They are in its certificate.
+	Hosts []string
+	// Keys of the install.
+	Keys *Keys
+	// Client writes Secrets and ConfigMaps and reviews tokens.
+	Client client.Client
+	// Live reads past every cache.
+	Live client.Reader
+	// State keeps the states.
+	State *state.Store
+	// Bucket keeps sources, plans and logs.
+	Bucket *bucket.Bucket
+	// Runs, Orders and Reports are the Runs' side.
+	Runs    Runs
+	Orders  Orders
+	Reports Reports
+	// Inputs gives the document of a Run's inputs.
+	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
+	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
+	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
+	// Log gets a line for each request at debug, and its errors at warn.
+	Log *slog.Logger
+	// Now is the clock; nil means the real one.
+	Now func() time.Time
+	// Drain is how long requests under way may take once the server stops; 0 means 10 s.
+	Drain time.Duration
+}
+
+// Server is the store's HTTP server.
+type Server struct {
+	Options
+	tokens   *tokens
+	polls    polls
+	progress *progress
+	logs     *Logs
+	memory   *semaphore.Weighted
+	// stopping is done once the server stops. Runners that wait for an order are then told to ask again, of another
+	// process.
+	stopping context.Context
+	stop     context.CancelFunc
+}
+
+// New makes a Server that does not listen yet.
+func New(o Options) (*Server, error) {
+	if o.Keys == nil || o.Client == nil || o.Live == nil || o.State == nil || o.Bucket == nil ||
+		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Inputs == nil || o.Outputs == nil || o.Log == nil {
+		return nil, errors.New("server: an option is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Drain = cmp.Or(o.Drain, 10*time.Second)
+	stopping, stop := context.WithCancel(context.Background())
+	return &Server{
+		Options:  o,
+		tokens:   newTokens(o.Client, o.Now),
+		progress: newProgress(o.Reports, o.Log),
+		logs:     NewLogs(o.Bucket),
+		memory:   semaphore.NewWeighted(bodyMemory),
+		stopping: stopping,
+		stop:     stop,
+	}, nil
+}
+
+// NeedLeaderElection says that every process may serve.
+func (s *Server) NeedLeaderElection() bool { return false }
+
+// Start listens and serves until ctx is done, and then for as long as the requests under way need, up to Drain.
+func (s *Server) Start(ctx context.Context) error {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", s.Address)
+	if err != nil {
+		return fmt.Errorf("listen for runners: %w", err)
+	}
+	return s.Serve(ctx, l)
+}
+
+// Serve is Start on a listener. It is called once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	web := &http.Server{
+		Handler:           s.Handler(),
+		TLSConfig:         s.Keys.TLSConfig(s.Hosts),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), // handshakes that fail, mostly
+	}
+	flushing, stopFlushing := context.WithCancel(context.WithoutCancel(ctx))
+	flushed, served := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(flushed)
+		s.progress.run(flushing)
+	}()
+	go func() { served <- web.ServeTLS(l, "", "") }()
+
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		s.stop()
+		draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
+		defer cancel()
+		if err = web.Shutdown(draining); err != nil {
+			err = errors.Join(fmt.Errorf("requests cut off: %w", err), web.Close())
+		}
+		<-served //nolint:errcheck // http.ErrServerClosed, as asked
+	}
+	stopFlushing()
+	<-flushed
+	return err
+}

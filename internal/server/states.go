@@ -1,0 +1,124 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"cairn.dev/cairn/internal/state"
+)
+
+// largestLockInfo is more than any that an engine sends.
+const largestLockInfo = 64 << 10
+
+// lockInfo is the engines' description of a lock.
+type lockInfo struct {
+	ID        string
+	Operation string
+	Info      string
+	Who       string
+	Version   string
+	Created   time.Time
+	Path      string
+}
+
+// readState gives the current version, in the engines' http protocol: 404 before the first.
+func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	data, err := s.State.Read(r.Context(), c.Key())
+	if errors.Is(err, state.ErrNone) {
+		w.WriteHeader(http.StatusNotFound)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-MD5", contentMD5(data))
+	_, err = w.Write(data) //nolint:gosec // the engine reads it; no browser asks this server
+	return err
+}
+
+// writeState takes the next version from the holder of the lock.
+func (s *Server) writeState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	data, free, err := s.body(w, r, state.MaxSize)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := checkMD5(r, data); err != nil {
+		return err
+	}
+	if err := s.State.Write(r.Context(), c.Key(), c.Holder(), r.URL.Query().Get("ID"), data); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// lockState takes the lock, or tells who holds it, in the form that an engine shows to people.
+func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	info, err := s.lockInfo(w, r)
+	if err != nil {
+		return err
+	}
+	err = s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)})
+	var refused *state.Refusal
+	if errors.As(err, &refused) && refused.Lock != nil {
+		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
+		return writeJSON(w, http.StatusLocked, lockInfo{
+			ID: refused.Lock.ID, Info: refused.Message, Who: refused.Lock.Who, Created: refused.Lock.Since.UTC(), Path: c.Stack,
+		})
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// unlockState gives the lock back.
+func (s *Server) unlockState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	info, err := s.lockInfo(w, r)
+	if err != nil {
+		return err
+	}
+	if err := s.State.Unlock(r.Context(), c.Key(), c.Holder(), info.ID); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request) (lockInfo, error) {
+	data, free, err := s.body(w, r, largestLockInfo)
+	if err != nil {
+		return lockInfo{}, err
+	}
+	defer free()
+	var info lockInfo
+	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > maxKey {
+		return lockInfo{}, refusef(http.StatusBadRequest, "the body has to be a lock's info with an ID")
+	}
+	return info, nil
+}
+
+// deleteState never does.
+func (s *Server) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) error {
+	w.Header().Set("Allow", "GET, POST, LOCK, UNLOCK")
+	return refusef(http.StatusMethodNotAllowed, "a runner deletes no state: delete Stack %s", c.Stack)
+}
+
+// rescueState takes a state that could not be written when it was made.
+func (s *Server) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	data, free, err := s.body(w, r, state.MaxSize)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := s.State.Rescue(r.Context(), c.Key(), c.Holder(), data); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
