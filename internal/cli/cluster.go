@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/dev/kubelet"
+)
+
+// systemNamespace is where `cairn dev` keeps Cairn's own things.
+const systemNamespace = "cairn-system"
+
+// devCluster is a cluster on this machine with Cairn in it.
+type devCluster struct {
+	client.WithWatch
+	kubeconfig, bin string
+
+	plane *dev.ControlPlane
+	node  *kubelet.Kubelet
+	serve *serveProcess
+}
+
+// withDev starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
+// something ends that is needed.
+func withDev(ctx context.Context, o devOptions, use func(context.Context, *devCluster) error) error {
+	data, remove, err := dataFolder(o.data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if o.kubeconfig == "" {
+		o.kubeconfig = filepath.Join(data, "kubeconfig")
+	}
+	if o.bin == "" {
+		if o.bin, err = dev.BinDir(); err != nil {
+			return err
+		}
+	}
+	plane, err := dev.Start(ctx, dev.Options{
+		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, Log: o.log.WithName("controlplane"),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := plane.Stop(context.WithoutCancel(ctx)); err != nil {
+			o.log.Error(err, "stop the control plane")
+		}
+	}()
+	c, err := newDevCluster(ctx, o, data, plane)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, use)
+}
+
+// dataFolder gives the folder's absolute path and what to do with it in the end.
+func dataFolder(data string) (path string, remove func(), err error) {
+	if data != "" {
+		path, err = filepath.Abs(data)
+		return path, func() {}, err
+	}
+	path, err = os.MkdirTemp("", "cairn-dev-")
+	return path, func() { _ = os.RemoveAll(path) }, err // a temporary folder that stays is no harm
+}
+
+// newDevCluster installs Cairn into a control plane and makes its node and its process, which do not run yet.
+func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.ControlPlane) (*devCluster, error) {
+	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
+		return nil, err
+	}
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(known); err != nil {
+			return nil, err
+		}
+	}
+	c, err := client.NewWithWatch(plane.RESTConfig(), client.Options{Scheme: known})
+	if err != nil {
+		return nil, err
+	}
+	if err := install(ctx, c, systemNamespace); err != nil {
+		return nil, err
+	}
+	node, err := kubelet.New(kubelet.Options{
+		Config:        plane.RESTConfig(),
+		Dir:           filepath.Join(data, "pods"),
+		PathPrefix:    o.bin,
+		ShutdownGrace: time.Minute, // for engines to save their state
+		Log:           o.log.WithName("kubelet"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	serve, err := newServeProcess(ctx, o, data)
+	if err != nil {
+		return nil, err
+	}
+	return &devCluster{WithWatch: c, kubeconfig: o.kubeconfig, bin: o.bin, plane: plane, node: node, serve: serve}, nil
+}
+
+// run runs the cluster for as long as use takes.
+func (c *devCluster) run(ctx context.Context, use func(context.Context, *devCluster) error) error {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	g, ctx := errgroup.WithContext(ctx)
+	// The store outlives the pods, so that an engine that is interrupted can save its state.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	g.Go(func() error { c.serve.run(serving); return nil })
+	g.Go(func() error {
+		defer stopServing()
+		return c.node.Run(ctx)
+	})
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.plane.Done():
+			return fmt.Errorf("the control plane ended: %w", c.plane.Err())
+		}
+	})
+	g.Go(func() error {
+		defer done()
+		if err := c.serve.ready(ctx); err != nil {
+			return fmt.Errorf("wait for cairn serve: %w", err)
+		}
+		return use(ctx, c)
+	})
+	return g.Wait()
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+)
+
+// devOptions say how a cluster on this machine is started.
+type devOptions struct {
+	// data is kept; a temporary folder when empty.
+	data string
+	// kubeconfig is where to write it; in the data folder when empty.
+	kubeconfig string
+	// bin has the programs; what dev.BinDir says when empty.
+	bin string
+	// serveArgs are further arguments for cairn serve.
+	serveArgs []string
+	level     slog.Level
+	log       logr.Logger
+}
+
+func devCommand() *cobra.Command {
+	o := devOptions{level: slog.LevelWarn}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a whole Cairn on this machine, without a cluster",
+		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
+Cairn itself. Everything listens on 127.0.0.1 only. It stays until Ctrl-C. What follows -- goes to cairn serve.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.log, o.serveArgs = logger(o.level, false), args
+			return withDev(cmd.Context(), o, func(ctx context.Context, cluster *devCluster) error {
+				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  kubectl get stacks,runs,states\nCtrl-C stops it.\n",
+					cluster.kubeconfig, cluster.bin)
+				<-ctx.Done()
+				return nil
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "folder that keeps everything between two starts; default: a temporary one")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "where to write the kubeconfig; default: kubeconfig in the data folder")
+	f.StringVar(&o.bin, "bin", "", "folder with etcd, kube-apiserver, kube-controller-manager and tofu, as make tools builds them; default: CAIRN_BIN, or cairn/bin in your cache folder")
+	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")
+	return cmd
+}

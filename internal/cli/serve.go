@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/operator"
+)
+
+func serveCommand() *cobra.Command {
+	var (
+		o          operator.Options
+		kubeconfig string
+		home       string
+		level      = slog.LevelInfo
+		json       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the operator and the store in one process",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loading := clientcmd.NewDefaultClientConfigLoadingRules()
+			loading.ExplicitPath = kubeconfig
+			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
+			if err != nil {
+				return err
+			}
+			o.StateHome = v1alpha1.StateHome(home)
+			o.Log = logger(level, json)
+			return operator.Run(cmd.Context(), config, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig to use; default: KUBECONFIG, or the pod's own account")
+	f.StringVar(&o.Namespace, "namespace", "cairn-system", "namespace that Cairn lives in; its keys are kept there")
+	f.StringVar(&o.BucketURL, "bucket", "file:///var/lib/cairn", "where plans, logs and sources are kept")
+	f.StringVar(&home, "state-home", string(v1alpha1.StateHomeSecret), "where states are kept: Secret or Bucket; large ones always go to the bucket")
+	f.StringVar(&o.StoreAddress, "listen", ":8443", "address that the store listens on")
+	f.StringVar(&o.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443", "where runners find the store; its host is in the store's certificate")
+	f.DurationVar(&o.RunnerPatience, "runner-patience", 10*time.Minute, "how long a runner keeps trying a store that does not answer")
+	f.StringVar(&o.RunnerImage, "runner-image", "", "image that has cairn-runner")
+	f.StringVar(&o.RunnerCommand, "runner-command", "/usr/local/bin/cairn-runner", "cairn-runner within the runner image")
+	f.StringVar(&o.EngineImage, "engine-image", "", "image that has the engine, for Stacks that name none")
+	f.BoolVar(&o.LeaderElection, "leader-elect", false, "let one of several operators be the active one")
+	f.StringVar(&o.MetricsAddress, "metrics-address", "0", "address for Prometheus metrics; 0 for none")
+	f.StringVar(&o.HealthAddress, "health-address", "0", "address for health and readiness; 0 for none")
+	f.TextVar(&level, "log-level", level, "debug, info, warn or error")
+	f.BoolVar(&json, "log-json", false, "log as JSON")
+	o.Operator, o.Server = true, true
+	return cmd
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// A serveProcess is `cairn serve` as a child process, started again when it ends, as a Deployment would.
+type serveProcess struct {
+	program string
+	args    []string
+	health  string
+	pidFile string
+	log     logr.Logger
+}
+
+func newServeProcess(ctx context.Context, o devOptions, data string) (*serveProcess, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	store, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	health, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bucket := url.URL{Scheme: "file", Path: filepath.Join(data, "bucket")}
+	return &serveProcess{
+		program: program,
+		args: append([]string{
+			"serve",
+			"--kubeconfig=" + o.kubeconfig,
+			"--namespace=" + systemNamespace,
+			"--bucket=" + bucket.String(),
+			"--listen=" + store,
+			"--store-url=https://" + store,
+			"--health-address=" + health,
+			"--log-level=" + o.level.String(),
+			"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev",
+			"--runner-command=" + filepath.Join(filepath.Dir(program), "cairn-runner"),
+		}, o.serveArgs...),
+		health:  "http://" + health + "/readyz",
+		pidFile: filepath.Join(data, "serve.pid"),
+		log:     o.log.WithName("supervisor"),
+	}, nil
+}
+
+// freeAddress is one on this machine that nothing listens on now.
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// run keeps the process running until ctx is done, and ends it then.
+func (p *serveProcess) run(ctx context.Context) {
+	const first, longest = 200 * time.Millisecond, 10 * time.Second
+	for pause := first; ; pause = min(2*pause, longest) {
+		started := time.Now()
+		err := p.once(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(started) > time.Minute {
+			pause = first
+		}
+		p.log.Error(err, "cairn serve ended and is started again", "after", pause)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (p *serveProcess) once(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, p.program, p.args...)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = childAttributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.pidFile, fmt.Appendln(nil, cmd.Process.Pid), 0o600); err != nil {
+		p.log.Error(err, "write the pid file")
+	}
+	return cmd.Wait()
+}
+
+// ready waits until the process says that it is.
+func (p *serveProcess) ready(ctx context.Context) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil)
+		if err != nil {
+			return false, err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, nil // not listening yet
+		}
+		return answer.StatusCode == http.StatusOK, answer.Body.Close()
+	})
+}
