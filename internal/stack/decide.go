@@ -176,13 +176,28 @@ func nextRun(w World) string {
 	if last := w.last(); last != nil {
 		used = max(used, run.Number(last.Name))
 	}
-	if w.State != nil { // a State that outlived its Stack knows Runs by name
-		used = max(used, run.Number(w.State.Status.UpdatedBy))
+	for _, name := range runsKnownTo(w.State) {
+		used = max(used, run.Number(name))
 	}
 	if named := w.Stack.Status.Run; run.Number(named) > used {
 		return named
 	}
 	return run.Name(w.Stack.Name, max(used, run.Number(w.Stack.Status.LastRun))+1)
+}
+
+// runsKnownTo names the Runs that a State tells apart by name. One that outlived its Stack must not meet them again.
+func runsKnownTo(st *v1alpha1.State) []string {
+	if st == nil {
+		return nil
+	}
+	names := []string{st.Status.UpdatedBy}
+	if lock := st.Status.Lock; lock != nil {
+		names = append(names, lock.Run)
+	}
+	if rescued := st.Status.Rescued; rescued != nil {
+		names = append(names, rescued.Run)
+	}
+	return names
 }
 
 func outputsAreForeign(w World) (Decision, bool) {

@@ -168,6 +168,9 @@ func TestDecide(t *testing.T) {
 		"a State that outlived its Stack knows the numbers that were used": {
 			world: world(state(1), func(w *World) { w.State.Status.UpdatedBy = "net-6" }), start: "Apply net-7", ready: "Unknown", reason: "Running",
 		},
+		"also that of a Run that left a rescued state": {
+			world: world(state(1), rescued, func(w *World) { w.State.Status.Rescued.Run = "net-8" }), start: "Apply net-9", ready: "Unknown", reason: "Running",
+		},
 		"a superseded Run of these very inputs is repeated": {
 			world: world(had("net-1", "Superseded", "sha256:now")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
