@@ -34,6 +34,7 @@ func helper(script string) {
 	if _, err := group.Start(cmd); err != nil {
 		panic(err)
 	}
+	fmt.Println("started")
 	select {}
 }
 
@@ -149,8 +150,10 @@ func TestNothingOutlivesAKilledParent(t *testing.T) {
 			}
 			w.Close()
 			lines := bufio.NewReader(r)
-			if _, err := lines.ReadString('\n'); err != nil {
-				t.Fatal(err)
+			for range 2 { // the child is there, and the parent has done with starting it
+				if _, err := lines.ReadString('\n'); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := parent.Process.Kill(); err != nil {
 				t.Fatal(err)
