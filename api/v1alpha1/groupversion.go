@@ -15,6 +15,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&Stack{}, &StackList{},
 		&Run{}, &RunList{},
 		&State{}, &StateList{},
+		&Repository{}, &RepositoryList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

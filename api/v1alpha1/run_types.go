@@ -85,7 +85,7 @@ const (
 
 // CauseType is the kind of reason for a Run.
 //
-// +kubebuilder:validation:Enum=Spec;Variables;Deletion
+// +kubebuilder:validation:Enum=Spec;Variables;Commit;Dependency;Drift;Deletion
 type CauseType string
 
 // Why there is a Run.
@@ -94,6 +94,12 @@ const (
 	CauseSpec CauseType = "Spec"
 	// CauseVariables: a Secret or ConfigMap that holds values changed.
 	CauseVariables CauseType = "Variables"
+	// CauseCommit: a commit changed the code.
+	CauseCommit CauseType = "Commit"
+	// CauseDependency: an output of another Stack changed that this one uses.
+	CauseDependency CauseType = "Dependency"
+	// CauseDrift: it is time to look for drift, or drift is to be put right.
+	CauseDrift CauseType = "Drift"
 	// CauseDeletion: the Stack is being deleted.
 	CauseDeletion CauseType = "Deletion"
 )
@@ -106,6 +112,10 @@ type Cause struct {
 	// +kubebuilder:validation:MaxLength=1000
 	// +optional
 	Message string `json:"message,omitempty"`
+	// By is who caused it, where that is known: the author of a commit.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	By string `json:"by,omitempty"`
 }
 
 // Approval lets the apply of one plan begin.
@@ -135,7 +145,7 @@ const (
 	PhaseQueued RunPhase = "Queued"
 	// PhasePlanning: a pod makes the plan, or the next try at one is waited for.
 	PhasePlanning RunPhase = "Planning"
-	// PhaseAwaitingApproval: the plan has changes and a person has to approve it.
+	// PhaseAwaitingApproval: the plan has changes and waits: for a person to approve it, or for a window to open.
 	PhaseAwaitingApproval RunPhase = "AwaitingApproval"
 	// PhaseApplying: a pod applies the plan.
 	PhaseApplying RunPhase = "Applying"
@@ -209,6 +219,9 @@ type Plan struct {
 	Import int32 `json:"import"`
 	// Forget is how many would leave the state and live on.
 	Forget int32 `json:"forget"`
+	// EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6.
+	// +optional
+	EngineVersion string `json:"engineVersion,omitempty"`
 	// Resources are the changes, destroys and replaces first; at most 100, the counts count all.
 	// +listType=atomic
 	// +optional

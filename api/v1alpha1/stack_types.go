@@ -89,6 +89,32 @@ type StackSpec struct {
 	// +optional
 	Apply ApplyPolicy `json:"apply,omitempty"`
 
+	// Drift looks now and then whether what is there still is as it was applied.
+	// +optional
+	Drift *Drift `json:"drift,omitempty"`
+
+	// Windows say when plans, applies and destroys may begin. What has begun goes on when a window closes. Deny wins; where
+	// there is an Allow for an operation it may begin only inside one. Empty: always.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	// +optional
+	Windows []Window `json:"windows,omitempty"`
+
+	// DependsOn names Stacks of the same namespace that have to be applied before this one is planned, and that are
+	// destroyed after it.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	DependsOn []Dependency `json:"dependsOn,omitempty"`
+
+	// ModuleCredentials are for modules that the code fetches with git itself (source = "git::..."), each for one host.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=map
+	// +listMapKey=host
+	// +optional
+	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
+
 	// Outputs names the objects that receive the code's outputs. Nothing is written when absent.
 	// +optional
 	Outputs *Outputs `json:"outputs,omitempty"`
@@ -132,21 +158,6 @@ type StackSpec struct {
 	Runner Runner `json:"runner,omitempty"`
 }
 
-// Source says where the code comes from.
-//
-// +kubebuilder:validation:ExactlyOneOf=configMap;inline
-type Source struct {
-	// ConfigMap in the Stack's namespace; each key of its data and binaryData is a file of the root module.
-	// +optional
-	ConfigMap *ObjectRef `json:"configMap,omitempty"`
-
-	// Inline maps the path of a file, relative to the root module, to its text. Example: {"main.tf": "..."}.
-	// +kubebuilder:validation:MinProperties=1
-	// +kubebuilder:validation:MaxProperties=200
-	// +optional
-	Inline map[string]string `json:"inline,omitempty"`
-}
-
 // ObjectRef names an object in the Stack's namespace.
 type ObjectRef struct {
 	// Name of the object.
@@ -185,14 +196,14 @@ type Variable struct {
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 
-	// ValueFrom takes the value from another object, as a string.
+	// ValueFrom takes the value from another object: as a string, or an output of a Stack as it is.
 	// +optional
 	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
 }
 
 // ValueFrom says where a variable's value comes from.
 //
-// +kubebuilder:validation:ExactlyOneOf=secret;configMap
+// +kubebuilder:validation:ExactlyOneOf=secret;configMap;stack
 type ValueFrom struct {
 	// Secret key in the Stack's namespace. The value never appears in logs and status.
 	// +optional
@@ -200,11 +211,27 @@ type ValueFrom struct {
 	// ConfigMap key in the Stack's namespace.
 	// +optional
 	ConfigMap *KeyRef `json:"configMap,omitempty"`
+	// Stack whose output is the value. The other Stack is a dependency, as if it were in dependsOn; this one is run again
+	// when that output changes, and only then. A sensitive output stays one.
+	// +optional
+	Stack *OutputRef `json:"stack,omitempty"`
 }
 
-// VariableFile names an object whose *.tfvars and *.tfvars.json keys are variable files.
+// OutputRef names an output of another Stack in the same namespace.
+type OutputRef struct {
+	// Name of the Stack.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=200
+	Name string `json:"name"`
+	// Output of its code.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Output string `json:"output"`
+}
+
+// VariableFile names an object whose *.tfvars and *.tfvars.json keys are variable files, or one such file of the source.
 //
-// +kubebuilder:validation:ExactlyOneOf=secret;configMap
+// +kubebuilder:validation:ExactlyOneOf=secret;configMap;path
 type VariableFile struct {
 	// Secret in the Stack's namespace. Its values never appear in logs and status.
 	// +optional
@@ -212,15 +239,29 @@ type VariableFile struct {
 	// ConfigMap in the Stack's namespace.
 	// +optional
 	ConfigMap *ObjectRef `json:"configMap,omitempty"`
+	// Path of a *.tfvars or *.tfvars.json file of the source: in git from the repository's root, otherwise beside the code.
+	// Files that the engine reads by itself (terraform.tfvars, *.auto.tfvars) need not be named.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=500
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..') && self.matches('\\\\.tfvars(\\\\.json)?$')",message="a path to a .tfvars or .tfvars.json file: no / at its beginning, no .. in it"
+	// +optional
+	Path string `json:"path,omitempty"`
 }
 
 // EngineName is a program that plans and applies code.
 //
-// +kubebuilder:validation:Enum=OpenTofu
+// +kubebuilder:validation:Enum=OpenTofu;Terraform;Terragrunt
 type EngineName string
 
-// EngineOpenTofu is OpenTofu, https://opentofu.org.
-const EngineOpenTofu EngineName = "OpenTofu"
+// Programs that plan and apply code.
+const (
+	// EngineOpenTofu is OpenTofu, https://opentofu.org.
+	EngineOpenTofu EngineName = "OpenTofu"
+	// EngineTerraform is Terraform, https://www.terraform.io.
+	EngineTerraform EngineName = "Terraform"
+	// EngineTerragrunt is Terragrunt, https://terragrunt.gruntwork.io, over OpenTofu or else Terraform.
+	EngineTerragrunt EngineName = "Terragrunt"
+)
 
 // Engine says what plans and applies the code.
 type Engine struct {
@@ -229,8 +270,10 @@ type Engine struct {
 	// +optional
 	Name EngineName `json:"name,omitempty"`
 
-	// Version is a constraint on the engine's version, as in required_version; the runner's own engine must meet it.
-	// Empty takes what the runner has. Example: "~> 1.12".
+	// Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
+	// when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what code from
+	// git says: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from the root module's folder up,
+	// or else required_version; and when the code says nothing, the install's default. Example: "~> 1.12".
 	// +kubebuilder:validation:MaxLength=100
 	// +optional
 	Version string `json:"version,omitempty"`
@@ -259,6 +302,17 @@ const (
 	DeletionOrphan  DeletionPolicy = "Orphan"
 	DeletionProtect DeletionPolicy = "Protect"
 )
+
+// ModuleCredentials are what git shows to one host, and to no other, when the code fetches modules.
+type ModuleCredentials struct {
+	// Host, with the port if it has one. Example: git.example.com.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`
+	Host string `json:"host"`
+	// Secret in the Stack's namespace: username and password, or bearerToken, or identity and known_hosts.
+	Secret ObjectRef `json:"secret"`
+}
 
 // Outputs names the objects that receive the code's outputs. A string output is written as it is, any other as JSON.
 // Cairn makes the objects; one that it did not make is left alone and the Stack says so.
@@ -356,8 +410,8 @@ type Amount struct {
 
 // StackStatus is what is known of a Stack.
 type StackStatus struct {
-	// Conditions: Ready always; Stalled only while a person has to act.
-	// Ready=True says that the last applied inputs are the current ones and that nothing failed.
+	// Conditions: Ready always; Drifted only while drift is known; Stalled only while a person has to act.
+	// Ready=True says that the last applied inputs are the current ones, that no drift is known and that nothing failed.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -367,7 +421,8 @@ type StackStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Revision names the source as it is now: for a ConfigMap and inline code the digest of its files.
+	// Revision names the source as it is now: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
+	// inline code the digest of its files. It moves with each commit, also with one that changes nothing of this Stack.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
@@ -391,16 +446,42 @@ type StackStatus struct {
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
 
+	// Drift is what the last drift check that went well found; absent before the first one.
+	// +optional
+	Drift *DriftStatus `json:"drift,omitempty"`
+
 	// Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
 	// spec.outputs gets them all.
 	// +optional
 	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
 }
 
+// DriftStatus is what a drift check found: what a Run would have to do to put back what was applied.
+type DriftStatus struct {
+	// Add is how many resources are gone.
+	Add int32 `json:"add"`
+	// Change is how many are not as they were applied.
+	Change int32 `json:"change"`
+	// Destroy is how many would have to go.
+	Destroy int32 `json:"destroy"`
+	// Replace is how many would have to be made anew.
+	Replace int32 `json:"replace"`
+	// CheckedAt is when it was looked at last.
+	CheckedAt metav1.Time `json:"checkedAt"`
+	// Since is when the drift was first seen; absent when there is none.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// Run that found it.
+	// +optional
+	Run string `json:"run,omitempty"`
+}
+
 // Condition types.
 const (
 	// ConditionReady of a Stack: what was last applied is what is declared.
 	ConditionReady = "Ready"
+	// ConditionDrifted of a Stack: what is there is not what was applied. It is there only while true.
+	ConditionDrifted = "Drifted"
 	// ConditionStalled of a Stack: nothing will change until a person acts. It is there only while true.
 	ConditionStalled = "Stalled"
 	// ConditionSucceeded of a Run.

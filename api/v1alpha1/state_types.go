@@ -38,6 +38,9 @@ type StateList struct {
 	Items           []State `json:"items"`
 }
 
+// MostOutputs is how many outputs of a Stack others can use, the first by name.
+const MostOutputs = 1000
+
 // StateStatus says which bytes count and who may write.
 type StateStatus struct {
 	// Version counts the accepted writes; 0 before the first.
@@ -65,6 +68,14 @@ type StateStatus struct {
 	// what a destroy has to use.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
+	// Outputs has a fingerprint of each output's value in the current version, by name: what other Stacks that use it know a
+	// change by. It is keyed with a secret of the install, so that a value cannot be guessed from it. 1,000 at most.
+	// +optional
+	Outputs map[string]string `json:"outputs,omitempty"`
+	// OutputsVersion is the version whose outputs were looked at, so that no Outputs means that it has none. Below Version
+	// they mean that nobody looked yet, since a Cairn that knew of no fingerprints wrote it.
+	// +optional
+	OutputsVersion int64 `json:"outputsVersion,omitempty"`
 	// Lock is held while an apply is under way.
 	// +optional
 	Lock *Lock `json:"lock,omitempty"`

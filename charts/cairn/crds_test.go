@@ -26,13 +26,27 @@ func TestStackSchema(t *testing.T) {
 		"a name of 200 characters":   {name: strings.Repeat("n", 200), spec: `{source: {inline: {main.tf: ""}}}`},
 		"a name of 201 characters":   {name: strings.Repeat("n", 201), spec: `{source: {inline: {main.tf: ""}}}`, want: "may have 200 characters at most"},
 		"no source":                  {spec: `{apply: Manual}`, want: "spec.source: Required value"},
-		"an empty source":            {spec: `{source: {}}`, want: "exactly one of the fields in [configMap inline] must be set"},
-		"two sources":                {spec: `{source: {inline: {main.tf: ""}, configMap: {name: x}}}`, want: "exactly one of the fields in [configMap inline] must be set"},
-		"a source that comes later":  {spec: `{source: {git: {repository: {name: x}}}}`, want: `unknown field "spec.source.git"`},
+		"an empty source":            {spec: `{source: {}}`, want: "exactly one of the fields in [configMap inline git] must be set"},
+		"two sources":                {spec: `{source: {inline: {main.tf: ""}, configMap: {name: x}}}`, want: "exactly one of the fields in [configMap inline git] must be set"},
+		"a source in git":            {spec: `{source: {git: {repository: {name: x, namespace: other}, path: envs/a, ref: main, triggers: ["x/**"]}}}`},
+		"a path that leaves":         {spec: `{source: {git: {repository: {name: x}, path: a/../../b}}}`, want: "a path goes down"},
+		"a path from the top":        {spec: `{source: {git: {repository: {name: x}, path: /a}}}`, want: "a path goes down"},
+		"variables of the source":    {spec: `{source: {inline: {main.tf: ""}}, variableFiles: [{path: a.tfvars}, {path: a/b..c.tfvars.json}]}`},
+		"variables that are code":    {spec: `{source: {inline: {main.tf: ""}}, variableFiles: [{path: a.tf}]}`, want: "a path to a .tfvars"},
+		"an output of a Stack":       {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {stack: {name: vpc, output: id}}}]}`},
+		"drift":                      {spec: `{source: {inline: {main.tf: ""}}, drift: {every: 4h}}`},
+		"drift, turned off":          {spec: `{source: {inline: {main.tf: ""}}, drift: {every: 0s, onDrift: Apply}}`},
+		"drift all the time":         {spec: `{source: {inline: {main.tf: ""}}, drift: {every: 1s}}`, want: "at least 10s"},
+		"drift now and then":         {spec: `{source: {inline: {main.tf: ""}}, drift: {every: often}}`, want: "spec.drift.every"},
+		"a window":                   {spec: `{source: {inline: {main.tf: ""}}, windows: [{kind: Deny, schedule: "0 18 * * 5", duration: 62h, timeZone: Europe/Berlin, operations: [Apply]}]}`},
+		"a window of no length":      {spec: `{source: {inline: {main.tf: ""}}, windows: [{kind: Deny, schedule: "0 18 * * 5", duration: 0s}]}`, want: "more than 0s"},
+		"a window of any length":     {spec: `{source: {inline: {main.tf: ""}}, windows: [{kind: Deny, schedule: "0 18 * * 5", duration: long}]}`, want: "spec.windows[0].duration"},
+		"a dependency twice":         {spec: `{source: {inline: {main.tf: ""}}, dependsOn: [{name: a}, {name: a}]}`, want: "Duplicate value"},
+		"credentials for a URL":      {spec: `{source: {inline: {main.tf: ""}}, moduleCredentials: [{host: "https://x", secret: {name: s}}]}`, want: "spec.moduleCredentials[0].host"},
 		"a field nobody knows":       {spec: `{source: {inline: {main.tf: ""}}, later: 1}`, want: `unknown field "spec.later"`},
 		"a variable without a value": {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a}]}`, want: "spec.variables[0]"},
 		"a variable with two":        {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, value: 1, valueFrom: {secret: {name: s, key: k}}}]}`, want: "spec.variables[0]"},
-		"a value from nowhere":       {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {}}]}`, want: "exactly one of the fields in [secret configMap]"},
+		"a value from nowhere":       {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {}}]}`, want: "exactly one of the fields in [secret configMap stack]"},
 		"a variable with a bad name": {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: "a b", value: 1}]}`, want: "spec.variables[0].name"},
 		"Cairn's own env":            {spec: `{source: {inline: {main.tf: ""}}, env: [{name: CAIRN_STORE_CA, value: x}]}`, want: "names that start with CAIRN_ are Cairn's own"},
 		"an engine nobody has":       {spec: `{source: {inline: {main.tf: ""}}, engine: {name: Pulumi}}`, want: "supported values"},
@@ -49,27 +63,56 @@ func TestStackSchema(t *testing.T) {
 		"zeros that mean zero":       {spec: `{source: {inline: {main.tf: ""}}, history: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stack := object(t, tt.spec)
-			stack.SetName("a")
+			stack := object(t, "Stack", tt.spec)
 			if tt.name != "" {
 				stack.SetName(tt.name)
 			}
-			err := c.Create(t.Context(), stack, client.DryRunAll)
-			switch {
-			case tt.want == "" && err != nil:
-				t.Error(err)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("got %v, want one with %q", err, tt.want)
-			}
+			check(t, c.Create(t.Context(), stack, client.DryRunAll), tt.want)
 		})
+	}
+}
+
+// What the API server says to Repositories.
+func TestRepositorySchema(t *testing.T) {
+	c := connect(t)
+	for name, tt := range map[string]struct {
+		spec string
+		want string // part of the refusal; empty when it is accepted
+	}{
+		"the least":              {spec: `{url: "https://git.example.com/a.git"}`},
+		"everything":             {spec: `{url: "ssh://git@git.example.com:2222/a.git", ref: main, interval: 5m, timeout: 1m, credentials: {secret: {name: c}}, webhook: {secret: {name: w}}, allowedNamespaces: [a, "*"], submodules: true, lfs: true, limits: {runs: 3}}`},
+		"SSH as people write it": {spec: `{url: "git@git.example.com:acme/infra.git"}`},
+		"no URL":                 {spec: `{ref: main}`, want: "spec.url: Required value"},
+		"a file":                 {spec: `{url: "file:///etc"}`, want: "an https://, http:// or ssh:// URL"},
+		"a helper of git's":      {spec: `{url: "ext::sh -c whoami"}`, want: "an https://, http:// or ssh:// URL"},
+		"an option":              {spec: `{url: "--upload-pack=whoami"}`, want: "an https://, http:// or ssh:// URL"},
+		"a password":             {spec: `{url: "https://me:secret@git.example.com/a.git"}`, want: "credentials do not belong in the URL"},
+		"no waiting":             {spec: `{url: "https://git.example.com/a.git", interval: 10ms}`, want: "at least 1s"},
+		"webhooks alone":         {spec: `{url: "https://git.example.com/a.git", interval: 0s}`},
+		"no namespace's name":    {spec: `{url: "https://git.example.com/a.git", allowedNamespaces: ["a*"]}`, want: "spec.allowedNamespaces[0]"},
+		"a limit below zero":     {spec: `{url: "https://git.example.com/a.git", limits: {runs: -1}}`, want: "greater than or equal to 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, c.Create(t.Context(), object(t, "Repository", tt.spec), client.DryRunAll), tt.want)
+		})
+	}
+}
+
+// check compares what the API server said with part of a refusal; empty when it is to be accepted.
+func check(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Error(err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("got %v, want one with %q", err, want)
 	}
 }
 
 // Zero is kept, and what is left out gets its default.
 func TestStackDefaults(t *testing.T) {
 	c := connect(t)
-	stack := object(t, `{source: {inline: {main.tf: ""}}, retry: {limit: 0}}`)
-	stack.SetName("a")
+	stack := object(t, "Stack", `{source: {inline: {main.tf: ""}}, retry: {limit: 0}}`)
 	if err := c.Create(t.Context(), stack, client.DryRunAll); err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +149,16 @@ variables:
 - {name: object, value: {a: [1, {b: c}]}}
 - {name: secret, valueFrom: {secret: {name: s, key: k}}}
 - {name: config, valueFrom: {configMap: {name: s, key: k}}}
-variableFiles: [{secret: {name: s}}, {configMap: {name: c}}]
+- {name: output, valueFrom: {stack: {name: s, output: o}}}
+variableFiles: [{secret: {name: s}}, {configMap: {name: c}}, {path: x.tfvars}]
 env: [{name: A, value: b}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}]
 envFrom: [{prefix: X_, configMapRef: {name: c}}]
 engine: {name: OpenTofu, version: "~> 1.12"}
 apply: Automatic
+drift: {every: 1h, onDrift: Apply}
+windows: [{kind: Allow, schedule: "@daily", duration: 8h, timeZone: Europe/Berlin, operations: [Plan, Apply, Destroy]}]
+dependsOn: [{name: s}]
+moduleCredentials: [{host: "git.example.com:8443", secret: {name: g}}]
 outputs: {secret: {name: o}, configMap: {name: o}}
 retry: {limit: 5, backoff: 1s, maxBackoff: 1h30m}
 timeout: 90m
@@ -120,10 +168,11 @@ history: 3
 runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}
 `
 
-func object(t *testing.T, spec string) *unstructured.Unstructured {
+func object(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	t.Helper()
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack"}}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cairn.dev/v1alpha1", "kind": kind}}
 	o.SetNamespace("default")
+	o.SetName("a")
 	var fields map[string]any
 	if err := yaml.Unmarshal([]byte(spec), &fields); err != nil {
 		t.Fatal(err)

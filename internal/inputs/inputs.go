@@ -15,8 +15,9 @@ import (
 
 // Document is all that decides a Run's result.
 type Document struct {
-	// Source is the digest of the code's archive.
+	// Source is the digest of the code's archive, and Path the root module's folder in it.
 	Source string `json:"source"`
+	Path   string `json:"path,omitempty"`
 	// Engine that plans and applies.
 	Engine v1alpha1.Engine `json:"engine"`
 	// Variables, VariableFiles, Env and EnvFrom as the Stack has them. The values in Secrets are not here: Versions are.
@@ -24,6 +25,8 @@ type Document struct {
 	VariableFiles []v1alpha1.VariableFile `json:"variableFiles,omitempty"`
 	Env           []corev1.EnvVar         `json:"env,omitempty"`
 	EnvFrom       []corev1.EnvFromSource  `json:"envFrom,omitempty"`
+	// ModuleCredentials are for the hosts that the code fetches modules from.
+	ModuleCredentials []v1alpha1.ModuleCredentials `json:"moduleCredentials,omitempty"`
 	// Image, ServiceAccountName and Resources are what the engine runs in and as: of spec.runner what may make another result,
 	// or a failure pass.
 	Image              string             `json:"image,omitempty"`
@@ -32,7 +35,8 @@ type Document struct {
 	// Outputs says where outputs go, so that a new place is filled by a new Run.
 	Outputs *v1alpha1.Outputs `json:"outputs,omitempty"`
 	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for a
-	// Secret, whose value the operator never reads.
+	// Secret, whose value the operator never reads. For an output of another Stack, "Stack/name#output", the fingerprint of
+	// its value.
 	Versions map[string]string `json:"versions,omitempty"`
 }
 

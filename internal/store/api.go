@@ -12,6 +12,14 @@
 //	PUT    /v1/inputs                 keep the variable files that an apply is about to use, or that a plan found to change
 //	                                  nothing: InputsKept
 //	GET    /v1/inputs                 those that were kept for the inputs of this Run, for a destroy
+//	GET    /v1/outputs/{stack}/{output}
+//	                                  an output of another Stack that a variable takes its value from: Output
+//	GET    /v1/engines/{name}?version=constraint
+//	                                  the newest engine that meets a constraint: EngineRelease
+//	GET    /v1/engines/{name}/{version}
+//	                                  its program; both take ?os= and &arch=, and answer 422 when there is none and 424
+//	                                  when it is not what its maker signed
+//	GET    /v1/providers/...          the provider network mirror protocol
 //	PUT    /v1/rescue                 keep a state that could not be written
 //	POST   /v1/outputs                write the outputs: Outputs; 409 when an object of that name is not Cairn's
 //	POST   /v1/steps                  a Report
@@ -66,7 +74,11 @@ type Order struct {
 	Destroy bool `json:"destroy,omitempty"`
 	// Source is the digest of the code's archive.
 	Source string `json:"source,omitempty"`
-	// EngineVersion is a constraint that the runner's engine must meet; empty takes any.
+	// Path of the root module within the archive, with slashes; empty is the archive's root.
+	Path string `json:"path,omitempty"`
+	// Engine that does it: OpenTofu, Terraform or Terragrunt.
+	Engine string `json:"engine,omitempty"`
+	// EngineVersion is a constraint that the engine must meet; empty takes any. An apply names the plan's very version.
 	EngineVersion string `json:"engineVersion,omitempty"`
 	// VariableFiles are given to the engine in this order, before Variables.
 	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
@@ -76,6 +88,8 @@ type Order struct {
 	SecretEnv []string `json:"secretEnv,omitempty"`
 	// SecretDirs are folders below the runner's inputs folder; every file in them holds a secret value.
 	SecretDirs []string `json:"secretDirs,omitempty"`
+	// Providers says that the store has a mirror of providers, which the engine's init gets them from: GET /v1/providers/.
+	Providers bool `json:"providers,omitempty"`
 	// PlanDigest of the plan to apply.
 	PlanDigest string `json:"planDigest,omitempty"`
 	// Outputs asks for the outputs to be sent after the apply, or after a plan without changes.
@@ -84,25 +98,42 @@ type Order struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Patience is how long the runner keeps trying a store that does not answer or answers 429 or 5xx.
 	Patience time.Duration `json:"patience,omitempty"`
+	// ModuleCredentials are for the hosts that the code fetches modules from with git.
+	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
 }
 
-// VariableFiles is a folder whose *.tfvars and *.tfvars.json files are given to the engine in name order.
+// ModuleCredentials are for one host, and are never shown to another.
+type ModuleCredentials struct {
+	// Host, with the port if it has one. Example: git.example.com.
+	Host string `json:"host"`
+	// Dir below the runner's inputs folder, with the files of a Repository's credentials: username and password, or
+	// bearerToken, or identity and known_hosts.
+	Dir string `json:"dir"`
+}
+
+// VariableFiles are a folder whose *.tfvars and *.tfvars.json files are given to the engine in name order, or one file of
+// the code. One of Dir and Path is set.
 type VariableFiles struct {
 	// Dir below the runner's inputs folder.
-	Dir string `json:"dir"`
+	Dir string `json:"dir,omitempty"`
+	// Path of a file within the code's archive.
+	Path string `json:"path,omitempty"`
 	// Secret values are kept out of logs and reports.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// Variable is one value: Value, or the content of File as a string.
+// Variable is one value: Value, or the content of File as a string, or an output of another Stack.
 type Variable struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value,omitempty"`
 	// File below the runner's inputs folder, and what a person calls it. Example: key password of Secret db.
 	File string `json:"file,omitempty"`
 	From string `json:"from,omitempty"`
+	// Stack and Output name an output to ask the store for: GET /v1/outputs/{stack}/{output}.
+	Stack  string `json:"stack,omitempty"`
+	Output string `json:"output,omitempty"`
 	// Secret values are kept out of logs and reports.
 	Secret bool `json:"secret,omitempty"`
 }
@@ -152,6 +183,8 @@ type Plan struct {
 	Import    int32            `json:"import"`
 	Forget    int32            `json:"forget"`
 	Resources []ResourceChange `json:"resources,omitempty"`
+	// EngineVersion is the exact version that made the plan; only it applies it.
+	EngineVersion string `json:"engineVersion,omitempty"`
 }
 
 // ResourceChange is what a plan would do to one resource.
@@ -170,6 +203,14 @@ type PlanKept struct {
 // their names.
 type InputsKept struct {
 	Files map[string][]byte `json:"files"`
+}
+
+// EngineRelease is an engine that the store has, checked against its maker's signature.
+type EngineRelease struct {
+	Version string `json:"version"`
+	// Digest and Size of its program.
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
 }
 
 // Outputs are all outputs of the code.
