@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"cairn.dev/cairn/internal/hcltext"
 )
 
 // longNumber is how many digits make a number worth hiding.
@@ -68,11 +68,11 @@ func leaves(list []string, document any) []string {
 }
 
 func hclValues(data []byte) ([]string, error) {
-	file, diags := hclsyntax.ParseConfig(data, "", hcl.InitialPos)
-	if diags.HasErrors() {
-		return nil, diags
+	body, err := hcltext.Parse(data, "", false)
+	if err != nil {
+		return nil, err
 	}
-	attributes, diags := file.Body.JustAttributes()
+	attributes, diags := body.JustAttributes()
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -59,3 +59,11 @@ func FuzzValues(f *testing.F) {
 		New().Add(Values(name, data)...)
 	})
 }
+
+// A file that nests so deep that a parser would not come back is read as words: the engine may quote it.
+func TestValuesOfAFileThatNestsTooDeep(t *testing.T) {
+	values := Values("a.tfvars", []byte("password = "+strings.Repeat("(", 200_000)+" correct-horse"))
+	if !slices.Contains(values, "correct-horse") {
+		t.Errorf("%d values, and not the one", len(values))
+	}
+}
