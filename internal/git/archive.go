@@ -1,0 +1,121 @@
+package git
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+const (
+	// mostPath is how long the path of a file in an archive may be.
+	mostPath = 500
+	// mostLink is how long what a symlink says may be.
+	mostLink = 4 << 10
+)
+
+// Archive packs files of a tree into w, as tar.gz; a directory stands for all that is in it. The same entries always
+// give the same bytes: they are in the order of their paths, of mode 0644 or 0755, without times and owners. A symlink
+// that stays within the archive is kept as one, even if it leads to nothing; any other is ErrContent. What the runner
+// would refuse is refused here, where a person is told why.
+//
+// Submodules and LFS files are fetched when the Options want them, from the remote of the last Fetch. After an error w
+// has a part of an archive, which is of no use.
+func (m *Mirror) Archive(ctx context.Context, tree *Tree, files []Entry, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
+	defer cancel()
+	g := &gathering{m: m, items: map[string]item{}}
+	if err := g.gather(ctx, tree, files); err != nil {
+		return err
+	}
+	if m.o.LFS {
+		if err := g.fetchPointers(ctx); err != nil {
+			return err
+		}
+	}
+	zip := gzip.NewWriter(w)
+	p := &packer{m: m, tar: tar.NewWriter(zip), left: m.o.MaxBytes}
+	for _, name := range g.names() {
+		if err := p.pack(ctx, g.items[name]); err != nil {
+			return fmt.Errorf("archive %s: %w", name, err)
+		}
+	}
+	if err := p.tar.Close(); err != nil {
+		return err
+	}
+	return zip.Close()
+}
+
+// item is a file or a symlink of an archive.
+type item struct {
+	path string
+	kind Kind
+	id   string
+	// from has the object, and remote is where it came from.
+	from   *Mirror
+	remote *Remote
+	// target of a symlink.
+	target string
+	// pointer is what the file is in git when its content is in LFS.
+	pointer *pointer
+}
+
+type packer struct {
+	m    *Mirror
+	tar  *tar.Writer
+	left int64
+}
+
+func (p *packer) pack(ctx context.Context, i item) error {
+	switch {
+	case i.kind == KindSymlink:
+		return p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: i.path, Linkname: i.target, Mode: 0o777, Format: tar.FormatPAX})
+	case i.pointer != nil:
+		content, err := os.Open(p.m.objectPath(i.pointer.oid))
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.file(i, i.pointer.size, content), content.Close())
+	}
+	return i.from.readers.stream(ctx, i.id, "blob", func(_ string, size int64, content io.Reader) error {
+		return p.file(i, size, content)
+	})
+}
+
+func (p *packer) file(i item, size int64, content io.Reader) error {
+	if p.left -= size; p.left < 0 {
+		return fail(ErrTooLarge, "more than %d bytes of files: take fewer", p.m.o.MaxBytes)
+	}
+	mode := int64(0o644)
+	if i.kind == KindExec {
+		mode = 0o755
+	}
+	if err := p.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: i.path, Mode: mode, Size: size, Format: tar.FormatPAX}); err != nil {
+		return err
+	}
+	_, err := io.CopyN(p.tar, content, size)
+	return err
+}
+
+// checkPath refuses a path that the runner does.
+func checkPath(name string) error {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) || len(name) > mostPath {
+		return fail(ErrContent, "%.200q cannot be a path in an archive: UTF-8, at most %d bytes, without . and ..", name, mostPath)
+	}
+	return nil
+}
+
+func (g *gathering) names() []string {
+	names := make([]string, 0, len(g.items))
+	for name := range g.items {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,136 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// mostBatch is how many files are asked for in one request.
+const mostBatch = 100
+
+// fetchPointers finds the files that are in LFS and fetches those that are not here yet.
+func (g *gathering) fetchPointers(ctx context.Context) error {
+	wanted := map[*Remote][]pointer{}
+	left := g.m.o.MaxBytes
+	for _, name := range g.names() {
+		i := g.items[name]
+		if i.kind == KindSymlink {
+			continue
+		}
+		p, err := i.readPointer(ctx)
+		if err != nil {
+			return fmt.Errorf("archive %s: %w", name, err)
+		}
+		if p == nil {
+			continue
+		}
+		if left -= p.size; left < 0 {
+			return fail(ErrTooLarge, "archive %s: more than %d bytes of files in LFS: take fewer", name, g.m.o.MaxBytes)
+		}
+		i.pointer = p
+		g.items[name] = i
+		if !g.m.hasObject(*p) && !slices.Contains(wanted[i.remote], *p) {
+			wanted[i.remote] = append(wanted[i.remote], *p)
+		}
+	}
+	for remote, pointers := range wanted {
+		if err := g.m.fetchObjects(ctx, remote, pointers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPointer gives what a file points to, nil if it is a file like any other.
+func (i item) readPointer(ctx context.Context) (*pointer, error) {
+	var found *pointer
+	err := i.from.readers.stream(ctx, i.id, "blob", func(_ string, size int64, content io.Reader) error {
+		if size >= mostPointer {
+			return nil
+		}
+		data, err := io.ReadAll(content)
+		if p, ok := parsePointer(data); ok {
+			found = &p
+		}
+		return err
+	})
+	return found, err
+}
+
+func (m *Mirror) objectPath(oid string) string { return filepath.Join(m.path(lfsObjects), oid) }
+
+// hasObject says whether a file of LFS is here, and that it was of use today.
+func (m *Mirror) hasObject(p pointer) bool {
+	info, err := os.Stat(m.objectPath(p.oid))
+	if err != nil || info.Size() != p.size {
+		return false
+	}
+	now := time.Now()
+	return os.Chtimes(m.objectPath(p.oid), now, now) == nil
+}
+
+func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []pointer) error {
+	if remote == nil {
+		return fmt.Errorf("LFS: %w", errEmpty)
+	}
+	at, err := parseRemote(remote.URL)
+	if err != nil {
+		return err
+	}
+	if at.scheme == "ssh" {
+		return fail(ErrConfig, "%s has files in LFS, which are fetched over HTTPS only: give the Repository an https:// URL", remote.URL)
+	}
+	auth, err := m.apps.resolve(ctx, remote.Auth)
+	if err != nil {
+		return err
+	}
+	client, err := auth.client()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	c := &lfsClient{m: m, http: client, at: at, authorization: auth.authorization()}
+	for batch := range slices.Chunk(pointers, mostBatch) {
+		if err := c.fetch(ctx, batch); err != nil {
+			return fmt.Errorf("LFS of %s: %w", remote.URL, err)
+		}
+	}
+	return nil
+}
+
+// keepObject writes a file of LFS, and gives it its name only if it is what the pointer says.
+func (m *Mirror) keepObject(p pointer, content io.Reader) error {
+	file, err := os.CreateTemp(m.path(lfsObjects), "tmp-")
+	if err != nil {
+		return err
+	}
+	digest, size, err := copyHashed(file, io.LimitReader(content, p.size+1))
+	if err = errors.Join(err, file.Close()); err == nil && (digest != p.oid || size != p.size) {
+		err = fail(ErrContent, "the server gives another content than the pointer in git says")
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), m.objectPath(p.oid))
+	}
+	if err == nil {
+		return nil
+	}
+	if gone := os.Remove(file.Name()); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+func copyHashed(w io.Writer, r io.Reader) (digest string, size int64, err error) {
+	sum := sha256.New()
+	size, err = io.Copy(io.MultiWriter(w, sum), r)
+	return hex.EncodeToString(sum.Sum(nil)), size, err
+}

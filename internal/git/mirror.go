@@ -1,0 +1,138 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// What is in a Mirror's folder. There is a repository only once a fetch has filled it.
+const (
+	repository = "mirror.git"
+	sessions   = "tmp"     // what is needed for one fetch: keys, certificates, a mirror in the making
+	modules    = "modules" // mirrors of submodules
+	lfsObjects = "lfs"     // files of LFS, by their digest
+)
+
+// Options of a Mirror. The zero value is what a server wants.
+type Options struct {
+	// Timeout of one fetch, 10 minutes if zero. Every other call of git has it too.
+	Timeout time.Duration
+	// MaxFiles and MaxBytes of an archive, 10,000 and 100 MiB if zero: what the runner unpacks.
+	MaxFiles int
+	MaxBytes int64
+	// Trees to keep in memory, 8 if zero.
+	Trees int
+	// Submodules says that archives have the files of submodules. Without it a submodule in an archive is an error.
+	Submodules bool
+	// LFS says that archives have the content of files that are in LFS. Without it they have the pointers that are in git.
+	LFS bool
+}
+
+var errClosed = errors.New("the mirror is closed")
+
+// Mirror is a bare mirror of a repository, with all of its branches and tags, in a folder of its own. Its methods may be
+// called at the same time; two Mirrors must not share a folder, nor may two processes.
+type Mirror struct {
+	dir string
+	o   Options
+
+	ctx    context.Context // over when the Mirror is closed
+	cancel context.CancelFunc
+	work   sync.WaitGroup // fetches that are under way
+
+	queue   *queue
+	suspect atomic.Bool // something could not be read: the next Fetch looks whether the mirror is whole
+	readers *readers
+	apps    *apps
+
+	mu   sync.Mutex
+	refs refs
+	// origin is what was fetched last; archives need it for submodules and LFS.
+	origin *Remote
+
+	besideMu sync.Mutex
+	// beside has the mirrors of submodules by the name of their folder.
+	beside map[string]*Mirror
+
+	listing sync.Mutex // held while a tree is listed, so that callers that want the same one wait for the first
+	listed  *lru.Cache[string, *Tree]
+}
+
+// Open opens the Mirror in a folder. When there is none, or a broken one, the Mirror is Empty until a Fetch succeeds.
+// What a process that was killed left behind is removed.
+func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
+	}
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
+	o.MaxFiles, o.MaxBytes = cmp.Or(o.MaxFiles, 10_000), cmp.Or(o.MaxBytes, 100<<20)
+	trees, err := lru.New[string, *Tree](2 * cmp.Or(o.Trees, 8)) // each by its own ID and by a commit's
+	if err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
+	}
+	m := &Mirror{dir: dir, o: o, listed: trees, beside: map[string]*Mirror{}, queue: newQueue(), apps: newApps()}
+	m.readers = newReaders(m)
+	if err := m.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("open mirror: %w", err)
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	return m, nil
+}
+
+// Close ends what is under way, and waits for it.
+func (m *Mirror) Close() error {
+	m.mu.Lock()
+	m.cancel()
+	m.mu.Unlock()
+	m.work.Wait()
+	m.readers.close()
+	m.readers.wait()
+	m.besideMu.Lock()
+	defer m.besideMu.Unlock()
+	var errs []error
+	for _, beside := range m.beside {
+		errs = append(errs, beside.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Options are those it was opened with, their defaults filled in.
+func (m *Mirror) Options() Options { return m.o }
+
+func (m *Mirror) path(name string) string { return filepath.Join(m.dir, name) }
+
+// prepare makes the folder what it should be.
+func (m *Mirror) prepare(ctx context.Context) error {
+	if err := os.RemoveAll(m.path(sessions)); err != nil { // keys may be in there
+		return err
+	}
+	for _, name := range []string{sessions, "home", modules, lfsObjects} {
+		if err := os.MkdirAll(m.path(name), 0o700); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(m.path(repository)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := unlock(m.path(repository)); err != nil {
+		return err
+	}
+	known, err := m.readRefs(ctx, repository)
+	var broken *gitError
+	if errors.As(err, &broken) {
+		return os.RemoveAll(m.path(repository))
+	}
+	m.publish(known)
+	return err
+}

@@ -1,0 +1,177 @@
+package git
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/test/gitserver"
+)
+
+func TestAMirrorOpensAsItWas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	id := w.commit(map[string]string{"main.tf": "a"})
+	w.fetch()
+	w.must(w.m.Close())
+	w.m = mirror(t, w.m.dir, Options{})
+	if c := w.at("", id); c.Ref != "main" {
+		t.Errorf("HEAD is %q", c.Ref)
+	}
+}
+
+func TestABrokenMirrorIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(repo string) error{
+		"no configuration":    func(repo string) error { return os.WriteFile(filepath.Join(repo, "config"), []byte("["), 0o600) },
+		"no HEAD":             func(repo string) error { return os.Remove(filepath.Join(repo, "HEAD")) },
+		"no objects":          func(repo string) error { return os.RemoveAll(filepath.Join(repo, "objects")) },
+		"an empty folder":     func(repo string) error { _ = os.RemoveAll(repo); return os.Mkdir(repo, 0o700) },
+		"a ref that is empty": func(repo string) error { return os.WriteFile(repo+"/refs/heads/main", nil, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, Options{})
+			id := w.commit(map[string]string{"main.tf": "a"})
+			w.fetch()
+			w.must(w.m.Close())
+			w.must(spoil(w.m.path(repository)))
+			w.m = mirror(t, w.m.dir, Options{})
+			w.fetch()
+			w.at("main", id)
+		})
+	}
+}
+
+func TestAMirrorThatBreaksWhileItIsOpenIsMadeAnewByAFetch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	w.commit(map[string]string{"main.tf": "a"})
+	w.fetch()
+	w.must(os.RemoveAll(w.m.path(repository + "/objects")))
+	id := w.commit(map[string]string{"main.tf": "b"})
+	w.fetch()
+	w.at("main", id)
+	_, err := w.m.Tree(t.Context(), id)
+	w.must(err)
+}
+
+func TestAMirrorThatLostAFileIsMadeAnewByAFetchOfNothingNew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	id := w.commit(map[string]string{"main.tf": "a", "other.tf": "b"})
+	w.fetch()
+	tree, err := w.m.Tree(t.Context(), id)
+	w.must(err)
+	for _, spoil := range []func(string) error{os.Remove, func(name string) error { return os.WriteFile(name, []byte("x"), 0o600) }} {
+		w.unpackAll()
+		file, _ := tree.Entry("main.tf")
+		name := filepath.Join(w.m.path(repository), "objects", file.ID[:2], file.ID[2:])
+		w.must(os.Chmod(name, 0o600))
+		w.must(spoil(name))
+		if data, err := w.m.Blob(t.Context(), file.ID, 10); err == nil {
+			t.Fatalf("it is still there: %q", data)
+		}
+		w.fetch()
+		if data, err := w.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
+			t.Errorf("got %q, %v", data, err)
+		}
+	}
+}
+
+// unpackAll makes each object of the mirror a file of its own.
+func (w *world) unpackAll() {
+	w.Helper()
+	w.m.readers.close() // they have the packs open
+	packs, _ := filepath.Glob(w.m.path(repository + "/objects/pack/*.pack"))
+	for _, name := range packs {
+		pack, err := os.ReadFile(name)
+		w.must(err)
+		w.must(os.Remove(name))
+		w.must(os.Remove(strings.TrimSuffix(name, ".pack") + ".idx"))
+		cmd := w.m.git(w.Context(), command{args: []string{"unpack-objects", "-q"}})
+		cmd.Stdin = bytes.NewReader(pack)
+		w.must(cmd.Run())
+	}
+}
+
+func TestWhatAKilledFetchLeftDoesNotBlockTheNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	w.commit(map[string]string{"main.tf": "a"})
+	w.fetch()
+	left := []string{"packed-refs.lock", "refs/heads/main.lock", "HEAD.lock", "config.lock", "shallow.lock", "gc.pid", "objects/pack/tmp_pack_x", "objects/info/commit-graphs/commit-graph-chain.lock"}
+	for _, name := range left {
+		name = filepath.Join(w.m.path(repository), name)
+		w.must(os.MkdirAll(filepath.Dir(name), 0o700))
+		w.must(os.WriteFile(name, nil, 0o600))
+	}
+	id := w.commit(map[string]string{"main.tf": "b"})
+	w.fetch()
+	w.at("main", id)
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(w.m.path(repository), name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	key := w.m.path(sessions + "/session-1/identity") // of a process that was killed
+	w.must(os.MkdirAll(filepath.Dir(key), 0o700))
+	w.must(os.WriteFile(key, []byte(canary), 0o600))
+	w.must(w.m.Close())
+	w.m = mirror(t, w.m.dir, Options{})
+	if _, err := os.Stat(key); err == nil {
+		t.Error("the key is still there")
+	}
+}
+
+func TestManyPacksBecomeFew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	id := w.commit(map[string]string{"main.tf": "a"})
+	w.fetch()
+	tree, err := w.m.Tree(t.Context(), id)
+	w.must(err)
+	file, _ := tree.Entry("main.tf")
+	repo := &gitserver.Repo{Dir: w.m.path(repository)}
+	_, err = repo.Git("config", "fastimport.unpackLimit", "0")
+	w.must(err)
+	for range 52 { // as that many fetches leave them
+		content := rand.Text()
+		w.must(repo.Import(strings.NewReader(fmt.Sprintf("blob\ndata %d\n%s\n", len(content), content))))
+	}
+	packs := func() int {
+		names, _ := filepath.Glob(w.m.path(repository + "/objects/pack/*.pack"))
+		return len(names)
+	}
+	if n := packs(); n < 52 {
+		t.Fatalf("%d packs", n)
+	}
+	fails(t, w.m.Fetch(t.Context(), w.remote(), FetchOptions{Commits: []string{strings.Repeat("12", 20)}}), ErrNoRef, "")
+	until(t, func() bool { return packs() <= 2 }) // that a commit is missing hinders nothing
+	if data, err := w.m.Blob(t.Context(), file.ID, 10); err != nil || string(data) != "a" {
+		t.Errorf("a reader that was there before gives %q, %v", data, err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("CAIRN_CANARY", canary)
+	t.Setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
+	m := mirror(t, t.TempDir(), Options{})
+	all := strings.Join(m.environment(command{settings: []setting{{"http.https://x/.extraHeader", "Authorization: y"}}}), "\n") + "\n"
+	for _, want := range []string{
+		"HOME=" + m.dir + "/home\n", "GIT_CONFIG_NOSYSTEM=1\n", "GIT_CONFIG_GLOBAL=/dev/null\n", "GIT_TERMINAL_PROMPT=0\n", "GIT_ASKPASS=\n", "SSH_ASKPASS=\n", "LC_ALL=C\n",
+		"GIT_ALLOW_PROTOCOL=https:http:ssh\n", "=core.hooksPath\n", "=credential.helper\n", "=core.fsmonitor\n", "=protocol.ext.allow\n", "=transfer.fsckObjects\n", "=http.lowSpeedLimit\n",
+		"=http.https://x/.extraHeader\n", "HTTPS_PROXY=http://proxy.example.org:3128\n",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Contains(all, canary) {
+		t.Error("a variable of the process is in it")
+	}
+}

@@ -1,0 +1,99 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"strings"
+)
+
+// remoteHead is what the remote's HEAD was at the last fetch. The mirror's own HEAD names the branch that the remote's
+// does or, when that is not known or none, remoteHead.
+const remoteHead = "refs/cairn/HEAD"
+
+// refs are all branches and tags as they were at the end of a fetch, so that nobody sees half of one. The zero value is
+// that of a mirror that no fetch has filled.
+type refs struct {
+	// ids by full name; of an annotated tag the tag's own. Empty, not nil, when the remote has no branch and no tag.
+	ids map[string]string
+	// head is the full name of the branch that the remote's HEAD names, remoteHead when it names none.
+	head string
+}
+
+// readRefs reads them from a repository on the disk. It fails with a *gitError when that is broken: an object that a ref
+// names is asked for its type.
+func (m *Mirror) readRefs(ctx context.Context, repo string) (refs, error) {
+	out, err := m.run(ctx, command{repo: repo, args: []string{"for-each-ref", "--format=%(HEAD) %(objectname) %(refname) %(objecttype)"}})
+	if err != nil {
+		return refs{}, err
+	}
+	return parseRefs(out), nil
+}
+
+// parseRefs reads lines of "* <id> <name> <type>", where the star is at HEAD's branch and a space at others.
+func parseRefs(out []byte) refs {
+	r := refs{ids: map[string]string{}, head: remoteHead}
+	for line := range bytes.Lines(out) {
+		fields := strings.Fields(string(line[1:]))
+		if len(fields) < 2 {
+			continue
+		}
+		r.ids[fields[1]] = fields[0]
+		if line[0] == '*' {
+			r.head = fields[1]
+		}
+	}
+	return r
+}
+
+// publish shows all callers what a fetch brought.
+func (m *Mirror) publish(r refs) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refs = r
+}
+
+func (m *Mirror) known() refs {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refs
+}
+
+// find gives the object that a ref names, and the ref's short name. "" and "HEAD" are the remote's HEAD. A full ID is
+// always that commit, whatever branch may have such a name.
+func (r refs) find(ref string) (id, name string, err error) {
+	switch {
+	case r.ids == nil:
+		return "", "", errEmpty
+	case (ref == "" || ref == "HEAD") && r.ids[r.head] == "":
+		return "", "", fail(ErrNoRef, "the remote's HEAD names no branch that there is: name a branch, a tag or a commit")
+	case ref == "" || ref == "HEAD":
+		return r.ids[r.head], shortName(r.head), nil
+	case isID(ref):
+		return ref, "", nil
+	}
+	candidates := []string{"refs/heads/" + ref, "refs/tags/" + ref}
+	if strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/") {
+		candidates = []string{ref} // a tag may have that for a name
+	}
+	for _, name := range candidates {
+		if id := r.ids[name]; id != "" {
+			return id, shortName(name), nil
+		}
+	}
+	return "", "", fail(ErrNoRef, "there is no branch or tag %.255q, nor is that the full ID of a commit", ref)
+}
+
+// shortName of a branch or a tag, "" of what is none.
+func shortName(ref string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/tags/"} {
+		if name, ok := strings.CutPrefix(ref, prefix); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// isID says whether text is a full object ID, in lower case as git writes it.
+func isID(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}

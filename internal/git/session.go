@@ -1,0 +1,159 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"cairn.dev/cairn/internal/redact"
+)
+
+// session is what git needs to speak with a remote: who we are there, in files and variables that end with it. No
+// credential is ever in an argument, where all users of the machine could see it.
+type session struct {
+	m      *Mirror
+	remote Remote
+	// repo is the folder in the Mirror's that is fetched into.
+	repo string
+	// dir is a folder in the Mirror's, for keys and certificates. git and ssh run in the Mirror's folder and know it by
+	// a name that no user has a say in.
+	dir     string
+	call    command
+	secrets *redact.Redactor
+}
+
+func (m *Mirror) open(ctx context.Context, remote Remote) (_ *session, err error) {
+	s := &session{m: m, remote: remote, repo: repository, secrets: remote.Auth.secrets()}
+	dir, err := os.MkdirTemp(m.path(sessions), "session-") // of mode 0700
+	if err != nil {
+		return nil, err
+	}
+	s.dir = path.Join(sessions, path.Base(dir))
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	at, err := parseRemote(remote.URL)
+	if err != nil {
+		return nil, err
+	}
+	if at.scheme == "ssh" {
+		return s, s.ssh()
+	}
+	auth, err := m.apps.resolve(ctx, remote.Auth)
+	if err != nil {
+		return nil, err
+	}
+	s.secrets.Add(auth.Password)
+	return s, s.http(at, auth)
+}
+
+func (s *session) close() { _ = os.RemoveAll(s.m.path(s.dir)) } // or the next Open does
+
+func (s *session) http(at remoteURL, auth Auth) error {
+	if header := auth.authorization(); header != "" {
+		s.secrets.Add(strings.Fields(header)[1])
+		s.call.settings = append(s.call.settings,
+			setting{"http." + at.origin() + "/.extraHeader", "Authorization: " + header},
+			setting{"http.followRedirects", "false"})
+	}
+	if len(auth.CA) > 0 {
+		name, err := s.file("ca.crt", auth.CA)
+		if err != nil {
+			return err
+		}
+		s.call.settings = append(s.call.settings, setting{"http.sslCAInfo", name})
+	}
+	return nil
+}
+
+// sshConfig is all that ssh knows: with -F it reads neither the user's nor the machine's configuration.
+const sshConfig = `BatchMode yes
+IdentitiesOnly yes
+IdentityAgent none
+PreferredAuthentications publickey
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+StrictHostKeyChecking yes
+GlobalKnownHostsFile /dev/null
+UpdateHostKeys no
+VerifyHostKeyDNS no
+CanonicalizeHostname no
+ForwardAgent no
+ForwardX11 no
+ClearAllForwardings yes
+PermitLocalCommand no
+ProxyCommand none
+ControlMaster no
+ControlPath none
+ConnectTimeout 20
+ServerAliveInterval 15
+ServerAliveCountMax 3
+`
+
+func (s *session) ssh() error {
+	var identity []byte
+	if len(s.remote.Auth.Identity) > 0 {
+		plain, err := s.remote.Auth.plainIdentity()
+		if err != nil {
+			return err
+		}
+		identity = plain
+		s.secrets.Add(string(plain))
+	}
+	identityFile, err := s.file("identity", identity)
+	if err != nil {
+		return err
+	}
+	knownHosts, err := s.file("known_hosts", s.remote.Auth.KnownHosts)
+	if err != nil {
+		return err
+	}
+	config, err := s.file("config", []byte(sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+"\n"))
+	if err != nil {
+		return err
+	}
+	// git gives this to a shell; it has nothing of a user's in it.
+	s.call.env = []string{"GIT_SSH_COMMAND=ssh -F " + config, "GIT_SSH_VARIANT=ssh"}
+	return nil
+}
+
+// file writes a file of the session, and gives its name as git sees it.
+func (s *session) file(name string, data []byte) (string, error) {
+	name = path.Join(s.dir, name)
+	if err := os.WriteFile(s.m.path(name), data, 0o600); err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
+// run calls git as someone whom the remote knows.
+func (s *session) run(ctx context.Context, args ...string) ([]byte, error) {
+	call := s.call
+	call.repo, call.args = s.repo, args
+	return s.m.run(ctx, call)
+}
+
+// local calls git for what needs no remote.
+func (s *session) local(ctx context.Context, args ...string) ([]byte, error) {
+	return s.m.run(ctx, command{repo: s.repo, args: args})
+}
+
+// explain makes git's errors ones for a person, without secrets.
+func (s *session) explain(err error) error {
+	var failed *gitError
+	what := "fetch " + s.remote.URL
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &failed):
+		return fmt.Errorf("%s: %w", what, err)
+	case damaged(failed.said):
+		return fmt.Errorf("%s: %w: git says: %s", what, errDamaged, s.secrets.String(telling(failed.said)))
+	}
+	return classify(what, s.secrets.String(failed.said), s.remote.Auth.String() != "nobody")
+}
