@@ -1,0 +1,84 @@
+package closure
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"maps"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+// answer is what a search found, and all that it asked the tree: for a tree that says the same, the answer is the same.
+type answer struct {
+	digest string
+	// roots are what belongs, by path: a directory stands for all that is below it, and nothing of that is here too.
+	roots   []git.Entry
+	modules []string
+	engine  Engine
+	open    []string
+
+	// facts are the entries that were asked for. One without a kind was not there; of a directory without an ID only
+	// that it is one was asked.
+	facts []git.Entry
+	globs []globFact
+}
+
+// holds says whether a tree says the same to all that was asked.
+func (c *Closures) holds(a *answer, tree *git.Tree) bool {
+	for _, fact := range a.facts {
+		e, _ := tree.Entry(fact.Path)
+		if e.Kind != fact.Kind || fact.ID != "" && e.ID != fact.ID {
+			return false
+		}
+	}
+	for _, fact := range a.globs {
+		base, _ := tree.Entry(fact.glob.base)
+		if base.ID != fact.base && c.match(tree, fact.glob).sum != fact.sum {
+			return false
+		}
+	}
+	return true
+}
+
+// answer puts together what was found.
+func (s *search) answer(name string) *answer {
+	a := &answer{modules: slices.Sorted(maps.Keys(s.modules)), engine: s.engine, open: s.open, globs: s.globs}
+	if len(s.open) > 0 {
+		root, _ := s.tree.Entry("")
+		s.dirs, s.files = map[string]git.Entry{"": root}, nil
+	}
+	for _, found := range []map[string]git.Entry{s.dirs, s.files} {
+		for _, e := range found {
+			if e.Path == "" || !s.covers(parentOf(e.Path)) {
+				a.roots = append(a.roots, e)
+				s.facts[e.Path] = e
+			}
+		}
+	}
+	slices.SortFunc(a.roots, func(x, y git.Entry) int { return strings.Compare(x.Path, y.Path) })
+	a.facts = slices.Collect(maps.Values(s.facts))
+
+	h := sha256.New()
+	// Names hold no zero bytes, so what is hashed can be read in one way only.
+	h.Write([]byte("closure 1\x00" + name + "\x00"))
+	writeEntries(h, a.roots)
+	a.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return a
+}
+
+// writeEntries writes what identifies entries and their content. The id of a directory is over all that is below it,
+// modes included.
+func writeEntries(h hash.Hash, entries []git.Entry) {
+	var line []byte
+	for _, e := range entries {
+		line = append(line[:0], byte(e.Kind))
+		line = append(line, e.ID...)
+		line = append(line, ' ')
+		line = append(line, e.Path...)
+		line = append(line, 0)
+		h.Write(line)
+	}
+}

@@ -1,0 +1,174 @@
+// Package closure says what of a repository's content decides a Stack's result: its folder, the local modules that it
+// calls, its triggers, variable files and version files. A commit that changes none of it is no cause for a Run.
+//
+// In doubt something belongs: a Run too many costs a plan, a change that nobody saw costs trust. What code reads from
+// elsewhere while it runs, as with file("../../names.json"), cannot be seen here; a trigger names it.
+//
+// It asks for names and ids, and reads only files of code, version files and symlinks. It knows nothing of Kubernetes.
+package closure
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+// Blobs reads files.
+type Blobs interface {
+	// Blob reads the blob of an id. The error is a git.ErrTooLarge when it has more bytes than limit.
+	Blob(ctx context.Context, id string, limit int64) ([]byte, error)
+}
+
+// Wanted says whose closure it is.
+type Wanted struct {
+	// Path of the folder with the root module, from the repository's root; "" and "." are the root.
+	Path string
+	// Triggers are globs over the paths of files from the repository's root, ** allowed. One without wildcards that names
+	// a directory means all that is below it.
+	Triggers []string
+	// VariableFiles are paths of files, from the repository's root. Each has to be there.
+	VariableFiles []string
+	// Terragrunt says that the folder has a terragrunt.hcl, and that this is read too.
+	Terragrunt bool
+}
+
+// Closure is all that decides a Stack's result. Its lists are shared: they must not be changed.
+type Closure struct {
+	// Digest ("sha256:" and 64 hex digits) is over Path and over path, kind and id of all that belongs. At commits with
+	// the same content it is the same.
+	Digest string
+	// Files are all files, symlinks and submodules that belong, by path.
+	Files []git.Entry
+	// Modules are the directories of local modules, by name.
+	Modules []string
+	// Engine is what the code says about the engine's version.
+	Engine Engine
+	// Open are the calls, for people, whose source cannot be known without running the engine (there is a variable in it).
+	// If there is one, the whole repository belongs.
+	Open []string
+	// Submodules says that there is a submodule among the Files: what is in it comes from another repository.
+	Submodules bool
+}
+
+// Options of Closures.
+type Options struct {
+	// FileBytes is how long a file of code may be. 0 is 4 MiB.
+	FileBytes int64
+	// Modules is how many local modules and Terragrunt units a Stack may reach, and how many files a unit may include.
+	// 0 is 1,000.
+	Modules int
+	// Remember is how much each kind of answer may take in memory, in entries of about 200 bytes; a Stack's closure is some
+	// 20 of them. 0 is 200,000.
+	Remember int
+}
+
+// Closures finds closures, and remembers what it found. All that it remembers goes by content, so one can serve many
+// repositories. Its methods may be called at the same time.
+type Closures struct {
+	options Options
+	// known are the latest answers, by Wanted.
+	known *memory[string, *answer]
+	// matches are what globs matched below a directory.
+	matches *memory[globKey, matches]
+	// links are the symlinks below a directory, by its id.
+	links *memory[string, []string]
+	// targets of symlinks, code, configs and pins are what blobs hold, by id.
+	targets *memory[string, string]
+	code    *memory[codeKey, code]
+	configs *memory[string, config]
+	pins    *memory[string, Pin]
+}
+
+// New makes an empty memory.
+func New(o Options) *Closures {
+	o.FileBytes = cmp.Or(o.FileBytes, 4<<20)
+	o.Modules = cmp.Or(o.Modules, 1000)
+	o.Remember = cmp.Or(o.Remember, 200_000)
+	return &Closures{
+		options: o,
+		known:   newMemory[string, *answer](o.Remember),
+		matches: newMemory[globKey, matches](o.Remember),
+		links:   newMemory[string, []string](o.Remember),
+		targets: newMemory[string, string](o.Remember),
+		code:    newMemory[codeKey, code](o.Remember),
+		configs: newMemory[string, config](o.Remember),
+		pins:    newMemory[string, Pin](o.Remember),
+	}
+}
+
+// Of gives the closure of what is wanted in a tree. For what the error can be, see Reason.
+func (c *Closures) Of(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (Closure, error) {
+	a, err := c.answer(ctx, tree, blobs, w)
+	if err != nil {
+		return Closure{}, err
+	}
+	files := filesOf(tree, a.roots)
+	submodules := slices.ContainsFunc(files, func(e git.Entry) bool { return e.Kind == git.KindSubmodule })
+	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open, Submodules: submodules}, nil
+}
+
+// Digest gives the digest that Of would, without making the list of files: for the Stacks that a commit did not touch it
+// is a few look-ups in memory.
+func (c *Closures) Digest(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (string, error) {
+	a, err := c.answer(ctx, tree, blobs, w)
+	if err != nil {
+		return "", err
+	}
+	return a.digest, nil
+}
+
+// answer gives the one from before if this tree says the same to all that was asked for it.
+func (c *Closures) answer(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (*answer, error) {
+	key := w.key()
+	if a, ok := c.known.get(key); ok && c.holds(a, tree) {
+		return a, nil
+	}
+	s := &search{c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{}}
+	a, err := s.find(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	c.known.add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open))
+	return a, nil
+}
+
+// key is another one for each Wanted.
+func (w Wanted) key() string {
+	var b strings.Builder
+	part := func(s string) {
+		b.WriteString(strconv.Itoa(len(s)))
+		b.WriteByte(':')
+		b.WriteString(s)
+	}
+	part(w.Path)
+	part(strconv.FormatBool(w.Terragrunt))
+	part(strconv.Itoa(len(w.Triggers)))
+	for _, list := range [][]string{w.Triggers, w.VariableFiles} {
+		for _, s := range list {
+			part(s)
+		}
+	}
+	return b.String()
+}
+
+// filesOf lists all that is no directory, in the roots and below them.
+func filesOf(tree *git.Tree, roots []git.Entry) []git.Entry {
+	var files []git.Entry
+	add := func(e git.Entry) {
+		if e.Kind != git.KindDir {
+			files = append(files, e)
+		}
+	}
+	for _, root := range roots {
+		add(root)
+		if root.Kind == git.KindDir {
+			tree.Walk(root.Path, add)
+		}
+	}
+	slices.SortFunc(files, func(a, b git.Entry) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}

@@ -1,0 +1,246 @@
+package closure
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func module(name, source string) string {
+	return "module \"" + name + "\" {\n  source = \"" + source + "\"\n}\n"
+}
+
+func TestWhatBelongs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		repository repository
+		wanted     Wanted
+		files      string
+		modules    []string
+		open       []string
+	}{
+		"all below the folder, and nothing of a folder whose name begins with its": {
+			repository: repository{"prod/app/main.tf": "", "prod/app/t/x.tftpl": "x", "prod/app/.terraform.lock.hcl": "", "prod/app2/main.tf": "", "prod/app.tf": ""},
+			wanted:     Wanted{Path: "prod/app"},
+			files:      "prod/app/.terraform.lock.hcl prod/app/main.tf prod/app/t/x.tftpl",
+		},
+		"of the root, all there is": {
+			repository: repository{"main.tf": module("a", "./a"), "a/main.tf": "", "README": "x"},
+			wanted:     Wanted{Path: "."},
+			files:      "README a/main.tf main.tf", modules: []string{"a"},
+		},
+		"modules, and theirs, from the directory of the file that calls": {
+			repository: repository{"app/main.tf": module("net", "../modules/net"), "modules/net/net.tf": module("vpc", "../vpc//sub/.."), "modules/vpc/x/y.json": "1", "modules/other/main.tf": ""},
+			wanted:     Wanted{Path: "/app/"},
+			files:      "app/main.tf modules/net/net.tf modules/vpc/x/y.json", modules: []string{"modules/net", "modules/vpc"},
+		},
+		"modules that call each other, once": {
+			repository: repository{"app/main.tf": module("a", "../a"), "a/main.tf": module("b", "../b") + module("app", "../app"), "b/main.tf": module("a", "../a")},
+			wanted:     Wanted{Path: "./app"},
+			files:      "a/main.tf app/main.tf b/main.tf", modules: []string{"a", "b"},
+		},
+		"modules named in .tofu and in JSON": {
+			repository: repository{
+				"app/a.tofu": module("a", "../a"), "app/b.tf.json": `{"module": {"b": {"source": "../b"}}}`, "app/c.tofu.json": `{"module": [{"c": [{"source": "../c"}]}]}`,
+				"a/x": "", "b/x": "", "c/x": "", "d/x": "",
+			},
+			wanted: Wanted{Path: "app"},
+			files:  "a/x app/a.tofu app/b.tf.json app/c.tofu.json b/x c/x", modules: []string{"a", "b", "c"},
+		},
+		"modules of both of x.tf and x.tofu, for only one of which the engine looks": {
+			repository: repository{"app/main.tf": module("a", "../a"), "app/main.tofu": module("b", "../b") + module("gone", "../gone"), "a/x": "", "b/x": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "a/x app/main.tf app/main.tofu b/x", modules: []string{"a", "b"},
+		},
+		"modules as Windows writes them": {
+			repository: repository{"app/main.tf": module("a", `..\\modules\\a`), "modules/a/x": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/main.tf modules/a/x", modules: []string{"modules/a"},
+		},
+		"no module from elsewhere, variables in it or not": {
+			repository: repository{
+				"app/main.tf": module("a", "hashicorp/consul/aws") + module("b", "git::https://example.com/x.git?ref=${var.ref}") + module("c", "modules/c"), "modules/c/x": "",
+			},
+			wanted: Wanted{Path: "app"},
+			files:  "app/main.tf",
+		},
+		"no module of a nested folder that is not called": {
+			repository: repository{"app/main.tf": module("a", "./a"), "app/a/main.tf": "", "app/examples/one/main.tf": module("gone", "../../../gone") + module("b", "../../../b"), "b/x": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/a/main.tf app/examples/one/main.tf app/main.tf", modules: []string{"app/a"},
+		},
+		"all, when a source has a variable in it": {
+			repository: repository{"app/main.tf": "\n" + module("a", "../${var.a}"), "b/x": "", "c": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/main.tf b/x c", open: []string{`app/main.tf:3: module "a"`},
+		},
+		"all, when a source in JSON has a variable in it": {
+			repository: repository{"app/main.tf.json": `{"module": {"a": {"source": "../${var.a}"}}}`, "b/x": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/main.tf.json b/x", open: []string{`app/main.tf.json:1: module "a"`},
+		},
+		"no module of a hidden file, which no engine reads": {
+			repository: repository{"app/main.tf": "", "app/.main.tf": module("gone", "../gone")},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/.main.tf app/main.tf",
+		},
+		"what can be read of a file that does not parse": {
+			repository: repository{"app/main.tf": module("a", "../a") + "resource {{{ \"", "app/bad.tf.json": `{"module"`, "a/x": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "a/x app/bad.tf.json app/main.tf", modules: []string{"a"},
+		},
+		"no module that only a comment or a text names": {
+			repository: repository{"app/main.tf": "# " + strings.ReplaceAll(module("a", "../a"), "\n", " ") + "\nlocals {\n x = <<E\n" + module("b", "../b") + "E\n}\n"},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/main.tf",
+		},
+		"what triggers match": {
+			repository: repository{"app/main.tf": "", "shared/a.yaml": "", "shared/x/b.yaml": "", "shared/x/y/z/d.yaml": "", "shared/x/c.json": "", "shared2/d.yaml": "", "top.yaml": ""},
+			wanted:     Wanted{Path: "app", Triggers: []string{"/shared/**/*.yaml", "none/**", "*.none"}},
+			files:      "app/main.tf shared/a.yaml shared/x/b.yaml shared/x/y/z/d.yaml",
+		},
+		"of a trigger without **, only files as deep as it says": {
+			repository: repository{"app/main.tf": "", "a.yaml": "", "x/b.yaml": "", "x/y/c.yaml": "", "x/y/z/d.yaml": ""},
+			wanted:     Wanted{Path: "app", Triggers: []string{"{*,x/*}.yaml", "./x/y/?.yaml"}},
+			files:      "a.yaml app/main.tf x/b.yaml x/y/c.yaml",
+		},
+		"all below a directory that is a trigger": {
+			repository: repository{"app/main.tf": "", "shared/a": "", "shared/x/b": "", "shared2/c": ""},
+			wanted:     Wanted{Path: "app", Triggers: []string{"shared"}},
+			files:      "app/main.tf shared/a shared/x/b",
+		},
+		"all below a directory with /** after it": {
+			repository: repository{"app/main.tf": "", "shared/a": "", "shared/x/b": "", "shared2/c": ""},
+			wanted:     Wanted{Path: "app", Triggers: []string{"shared/**"}},
+			files:      "app/main.tf shared/a shared/x/b",
+		},
+		"a trigger whose name has what globs are made of": {
+			repository: repository{"app/main.tf": "", "a[b]/c.tf": "", "ab/c.tf": ""},
+			wanted:     Wanted{Path: "app", Triggers: []string{`a\[b\]/*.tf`}},
+			files:      "a[b]/c.tf app/main.tf",
+		},
+		"variable files": {
+			repository: repository{"app/main.tf": "", "vars/a.tfvars": "", "vars/b.tfvars": ""},
+			wanted:     Wanted{Path: "app", VariableFiles: []string{"./vars/a.tfvars"}},
+			files:      "app/main.tf vars/a.tfvars",
+		},
+		"the nearest version files": {
+			repository: repository{"a/b/main.tf": "", "a/.opentofu-version": "1.9.2", ".opentofu-version": "1.8.0", ".terraform-version": "1.5.7", ".terragrunt-version": "0.60.0", ".tool-versions": "x"},
+			wanted:     Wanted{Path: "a/b"},
+			files:      ".terraform-version a/.opentofu-version a/b/main.tf",
+		},
+		"where symlinks lead, and the symlinks there": {
+			repository: repository{
+				"app/main.tf": "", "app/one": "-> ../shared/one", "app/dir": "-> ../lib", "app/lost": "-> nowhere", "app/out": "-> ../../x", "app/abs": "-> /etc", "app/self": "-> self",
+				"shared/one": "1", "shared/two": "2", "lib/x": "-> ../shared/three", "shared/three": "3",
+			},
+			wanted: Wanted{Path: "app"},
+			files:  "app/abs app/dir app/lost app/main.tf app/one app/out app/self lib/x shared/one shared/three",
+		},
+		"modules of code behind a symlink, from the directory it is read in": {
+			repository: repository{"app/main.tf": "-> ../common/main.tf", "common/main.tf": module("a", "./a"), "app/a/x": "", "common/a/y": ""},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/a/x app/main.tf common/main.tf", modules: []string{"app/a"},
+		},
+		"a module behind a symlink, and those it calls from where it really is": {
+			repository: repository{"app/main.tf": module("a", "../links/a"), "links/a": "-> ../deep/er/a", "deep/er/a/main.tf": module("b", "../b"), "deep/er/b/x": "", "b/y": "", "links/b": "-> none"},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/main.tf deep/er/a/main.tf deep/er/b/x links/a", modules: []string{"deep/er/a", "deep/er/b"},
+		},
+		"a folder behind a symlink": {
+			repository: repository{"now": "-> releases/2", "releases/2/main.tf": module("a", "../a"), "releases/a/x": "", "a/y": ""},
+			wanted:     Wanted{Path: "now"},
+			files:      "now releases/2/main.tf releases/a/x", modules: []string{"releases/a"},
+		},
+		"submodules, in which nothing can be seen": {
+			repository: repository{"app/main.tf": module("a", "../vendor/a/x") + module("b", "./b"), "vendor/a": "@", "app/b": "@"},
+			wanted:     Wanted{Path: "app"},
+			files:      "app/b app/main.tf vendor/a",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mustOf(t, tt.repository, tt.wanted)
+			if diff := cmp.Diff(tt.files, got.paths()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.modules, got.Modules); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.open, got.Open); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsWrongIsSaid(t *testing.T) {
+	good := repository{"app/main.tf": "", "docs/x": "", "sub": "@", "out": "-> ../..", "abs": "-> /app"}
+	for name, tt := range map[string]struct {
+		repository repository
+		wanted     Wanted
+		kind       error
+		reason     string
+		says       string
+	}{
+		"no such directory":                  {good, Wanted{Path: "app/net/x"}, ErrPath, "PathNotFound", "no directory app/net/x; the nearest there is: app"},
+		"no such directory at all":           {good, Wanted{Path: "ap"}, ErrPath, "PathNotFound", "the nearest there is: the repository's root"},
+		"a file as a path":                   {good, Wanted{Path: "app/main.tf"}, ErrPath, "PathNotFound", "the nearest there is: app"},
+		"a path out of the repository":       {good, Wanted{Path: "app/../../x"}, ErrPath, "PathNotFound", "out of the repository"},
+		"a path that leads out":              {good, Wanted{Path: "out/x"}, ErrPath, "PathNotFound", "symlink out of the repository"},
+		"a path that leads to the machine":   {good, Wanted{Path: "abs"}, ErrPath, "PathNotFound", "symlink out of the repository"},
+		"a path in a submodule":              {good, Wanted{Path: "sub/x"}, ErrPath, "PathNotFound", "submodule sub"},
+		"no code":                            {good, Wanted{Path: "docs"}, ErrNoCode, "NoCode", "in docs"},
+		"no code in the root":                {good, Wanted{}, ErrNoCode, "NoCode", "in the repository's root"},
+		"no Terragrunt":                      {good, Wanted{Path: "app", Terragrunt: true}, ErrNoCode, "NoCode", "terragrunt.hcl"},
+		"a directory and a hidden file":      {repository{"app/x.tf/y": "", "app/.x.tf": ""}, Wanted{Path: "app"}, ErrNoCode, "NoCode", "in app"},
+		"no variable file":                   {good, Wanted{Path: "app", VariableFiles: []string{"app/x.tfvars"}}, ErrVariableFile, "VariableFileNotFound", "no variable file app/x.tfvars; the nearest directory there is: app"},
+		"a directory as variable file":       {good, Wanted{Path: "app", VariableFiles: []string{"docs"}}, ErrVariableFile, "VariableFileNotFound", "docs"},
+		"a variable file from elsewhere":     {good, Wanted{Path: "app", VariableFiles: []string{"../x"}}, ErrVariableFile, "VariableFileNotFound", "out of the repository"},
+		"a trigger from elsewhere":           {good, Wanted{Path: "app", Triggers: []string{"../x/**"}}, ErrInvalidGlob, "InvalidGlob", "out of the repository"},
+		"a module that is not there":         {repository{"app/main.tf": "\n\n" + module("net", "../modules/nett"), "modules/net/x": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `app/main.tf:4: module "net" is at "../modules/nett", but there is no directory "modules/nett"; the nearest there is: modules`},
+		"a module that is a file":            {repository{"app/main.tf": module("a", "./main.tf")}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "app/main.tf:2"},
+		"a module out of the repository":     {repository{"app/main.tf": module("a", "../../../x"), "x/y": ""}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "outside of the repository"},
+		"a module whose symlink leads out":   {repository{"app/main.tf": module("a", "./a"), "app/a": "-> ../../a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", "symlink out of the repository"},
+		"a module whose symlink is a circle": {repository{"app/main.tf": module("a", "./a"), "app/a": "-> b", "app/b": "-> a"}, Wanted{Path: "app"}, ErrModule, "ModuleNotFound", `no directory "app/a"`},
+		"code of many megabytes":             {repository{"app/main.tf": strings.Repeat("#", 4<<20+1)}, Wanted{Path: "app"}, ErrTooLarge, "TooLarge", "app/main.tf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := of(t, tt.repository, tt.wanted)
+			if !errors.Is(err, tt.kind) || Reason(err) != tt.reason || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("got %s: %v", Reason(err), err)
+			}
+		})
+	}
+}
+
+func TestThereAreNotMoreModulesThanAllowed(t *testing.T) {
+	tree, blobs := repository{"app/main.tf": module("a", "../a") + module("b", "../b"), "a/x": "", "b/x": ""}.commit(t)
+	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, Wanted{Path: "app"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(Options{Modules: 1}).Of(t.Context(), tree, blobs, Wanted{Path: "app"}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestABlobThatCannotBeReadIsNobodysMistake(t *testing.T) {
+	tree, _ := repository{"app/main.tf": "x"}.commit(t)
+	c := New(Options{})
+	if _, err := c.Of(t.Context(), tree, &objects{}, Wanted{Path: "app"}); err == nil || Reason(err) != "" {
+		t.Fatalf("got %s: %v", Reason(err), err)
+	}
+	_, blobs := repository{"app/main.tf": "x"}.commit(t)
+	if _, err := c.Of(t.Context(), tree, blobs, Wanted{Path: "app"}); err != nil {
+		t.Errorf("the failure was remembered: %v", err)
+	}
+}
+
+func TestAClosureSaysWhetherASubmoduleIsInIt(t *testing.T) {
+	r := repository{"app/main.tf": "", "with/main.tf": "", "with/deep/sub": "@", "calls/main.tf": module("a", "../vendor/a/x"), "vendor/a": "@"}
+	for path, want := range map[string]bool{"app": false, "with": true, "calls": true} {
+		if got := mustOf(t, r, Wanted{Path: path}).Submodules; got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package closure
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"cairn.dev/cairn/internal/hcltext"
+)
+
+// codeKey names what is read of a file: the same bytes mean something else in the two syntaxes.
+type codeKey struct {
+	id   string
+	json bool
+}
+
+// code is what one file of code says.
+type code struct {
+	calls []call
+	// required are its required_version, compatible the opentofu = in its language { compatible_with {} }: constraints.
+	required, compatible []string
+}
+
+// call is a module block's source.
+type call struct {
+	name string
+	line int
+	// source is a local one, starting with ./ or ../. It is "" when it cannot be known without running the engine.
+	source string
+}
+
+var (
+	codeSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "module", LabelNames: []string{"name"}}, {Type: "terraform"}, {Type: "language"},
+	}}
+	moduleSchema     = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}}}
+	terraformSchema  = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "required_version"}}}
+	languageSchema   = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}}
+	compatibleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "opentofu"}}}
+)
+
+// longestExpression is how many bytes of an expression are looked at: the recursion of what looks is as deep as it is long.
+const longestExpression = 4096
+
+// readCode reads a file of code. Of one with errors it reads what it can: the engine says better what is wrong.
+func readCode(text []byte, json bool) code {
+	body := parse(text, json)
+	if body == nil {
+		return code{}
+	}
+	var c code
+	content, _, _ := body.PartialContent(codeSchema)
+	for _, block := range content.Blocks {
+		switch block.Type {
+		case "module":
+			if attribute := attribute(block.Body, moduleSchema); attribute != nil {
+				source, known := literal(attribute.Expr, json)
+				source = strings.ReplaceAll(source, `\`, "/")
+				if !known && !isRemote(attribute.Expr) || isLocal(source) {
+					c.calls = append(c.calls, call{name: block.Labels[0], line: attribute.Range.Start.Line, source: source})
+				}
+			}
+		case "terraform":
+			c.required = append(c.required, constraint(attribute(block.Body, terraformSchema), json)...)
+		case "language":
+			inner, _, _ := block.Body.PartialContent(languageSchema)
+			for _, with := range inner.Blocks {
+				c.compatible = append(c.compatible, constraint(attribute(with.Body, compatibleSchema), json)...)
+			}
+		}
+	}
+	return c
+}
+
+// parse gives what can be read of a file, or nil.
+func parse(text []byte, json bool) hcl.Body {
+	body, _ := hcltext.Parse(text, "", json)
+	return body
+}
+
+// attribute gives the one attribute of a schema, or nil.
+func attribute(body hcl.Body, schema *hcl.BodySchema) *hcl.Attribute {
+	content, _, _ := body.PartialContent(schema)
+	return content.Attributes[schema.Attributes[0].Name]
+}
+
+// literal gives the text that an expression means without variables or functions, or says that it has some. What is no
+// text at all is known to be "".
+func literal(expr hcl.Expression, json bool) (text string, known bool) {
+	if r := expr.Range(); r.End.Byte-r.Start.Byte > longestExpression {
+		return "", false
+	}
+	value, diags := expr.Value(nil)
+	switch {
+	case diags.HasErrors():
+		return "", false
+	case value.IsNull() || !value.IsKnown() || value.Type() != cty.String:
+		return "", true
+	}
+	text = value.AsString()
+	if json && (strings.Contains(text, "${") || strings.Contains(text, "%{")) {
+		return "", false // in JSON, every string is a template
+	}
+	return text, true
+}
+
+// isRemote says whether an expression with variables begins with a text that no local source begins with, as
+// "git::https://..." does.
+func isRemote(expr hcl.Expression) bool {
+	template, ok := expr.(*hclsyntax.TemplateExpr)
+	if !ok || len(template.Parts) == 0 {
+		return false
+	}
+	first, ok := template.Parts[0].(*hclsyntax.LiteralValueExpr)
+	if !ok || first.Val.IsNull() || first.Val.Type() != cty.String {
+		return false
+	}
+	text := first.Val.AsString()
+	return text != "" && !strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "/")
+}
+
+// constraint gives an attribute's literal, if it is a constraint.
+func constraint(a *hcl.Attribute, json bool) []string {
+	if a == nil {
+		return nil
+	}
+	text, _ := literal(a.Expr, json)
+	if !isConstraint(text) {
+		return nil
+	}
+	return []string{text}
+}
+
+func isLocal(source string) bool {
+	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../")
+}

@@ -1,0 +1,134 @@
+package closure
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+// Engine is what the code says about the version of each engine that may run it.
+type Engine struct {
+	OpenTofu   Version
+	Terraform  Version
+	Terragrunt Version
+}
+
+// Version is what the code says about one engine's.
+type Version struct {
+	Pin
+	// File is the version file that Pin is from: the nearest .opentofu-version, .terraform-version or .terragrunt-version
+	// in the folder or above; "" when there is none.
+	File string
+	// Required are the constraints in the root module's own code that this engine heeds, by file.
+	//
+	// Terraform: required_version in .tf and .tf.json. OpenTofu, as 1.12 does: required_version in .tofu and .tofu.json only,
+	// and opentofu in language { compatible_with {} } of all files but a .tf that a .tofu takes the place of. Terragrunt:
+	// terragrunt_version_constraint; terraform_version_constraint counts for the other two.
+	Required []string
+}
+
+// versionFiles finds the nearest version file of each engine: the others above it say nothing.
+func (s *search) versionFiles(ctx context.Context, root git.Entry, w Wanted) error {
+	for _, one := range []struct {
+		name    string
+		version *Version
+		wanted  bool
+	}{
+		{".opentofu-version", &s.engine.OpenTofu, true},
+		{".terraform-version", &s.engine.Terraform, true},
+		{".terragrunt-version", &s.engine.Terragrunt, w.Terragrunt},
+	} {
+		if !one.wanted {
+			continue
+		}
+		file, err := s.above(ctx, root.Path, one.name)
+		if err != nil {
+			return err
+		}
+		if file.Kind == 0 {
+			continue
+		}
+		s.add(file.Entry)
+		one.version.File = file.name
+		if one.version.Pin, err = s.pin(ctx, file.Entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named is a file, and the name by which it was found: a symlink's may be another.
+type named struct {
+	git.Entry
+	name string
+}
+
+// above looks for a file in a directory and in those above it.
+func (s *search) above(ctx context.Context, dir, name string) (named, error) {
+	for {
+		at := path.Join(dir, name)
+		if e, ok := s.entry(at); ok {
+			if e.Kind == git.KindSymlink {
+				p, err := s.resolve(ctx, at)
+				if err != nil {
+					return named{}, err
+				}
+				e = p.Entry
+			}
+			if isFile(e.Kind) {
+				return named{e, at}, nil
+			}
+		}
+		if dir == "" {
+			return named{}, nil
+		}
+		dir = parentOf(dir)
+	}
+}
+
+func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
+	if p, ok := s.c.pins.get(file.ID); ok {
+		return p, nil
+	}
+	var p Pin
+	text, err := s.read(ctx, file, longestVersionFile)
+	switch {
+	case Reason(err) == "TooLarge":
+		p.Problem = fmt.Sprintf("version file: more than %d bytes", longestVersionFile)
+	case err != nil:
+		return Pin{}, err
+	default:
+		if p.Constraint, err = ParseVersionFile(text); err != nil {
+			p.Problem = err.Error()
+		}
+	}
+	s.c.pins.add(file.ID, p, 0)
+	return p, nil
+}
+
+// require reads what a root module requires.
+func (s *search) require(ctx context.Context, dir string) error {
+	return s.eachFile(ctx, dir, func(file string, twin bool, c code) error {
+		_, kind := split(file)
+		if isTofu(kind) {
+			s.engine.OpenTofu.require(c.required...)
+		} else {
+			s.engine.Terraform.require(c.required...)
+		}
+		if isTofu(kind) || !twin {
+			s.engine.OpenTofu.require(c.compatible...)
+		}
+		return nil
+	})
+}
+
+func (v *Version) require(constraints ...string) {
+	for _, c := range constraints {
+		if !slices.Contains(v.Required, c) {
+			v.Required = append(v.Required, c)
+		}
+	}
+}

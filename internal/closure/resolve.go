@@ -1,0 +1,118 @@
+package closure
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+const (
+	// mostLinks is how many symlinks a path may go through, as on Linux.
+	mostLinks = 40
+	// longestTarget is how many bytes a symlink may have, as on Linux.
+	longestTarget = 4096
+)
+
+// place is where a path leads.
+type place struct {
+	// Entry is what is there, never a symlink. Without a kind, nothing is. Of what is in a submodule it is the submodule.
+	git.Entry
+	// nearest is the last directory that was there.
+	nearest string
+	// outside says that a symlink leads out of the repository.
+	outside bool
+}
+
+// resolve goes to a path as a kernel does: part by part, through symlinks. These belong, as what is there depends on them.
+func (s *search) resolve(ctx context.Context, name string) (place, error) {
+	here, links := git.Entry{Kind: git.KindDir}, 0
+	here.ID = s.tree.ID
+	rest := strings.Split(name, "/")
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		switch {
+		case part == "" || part == ".":
+			continue
+		case here.Kind != git.KindDir:
+			return place{nearest: parentOf(here.Path)}, nil
+		case part == ".." && here.Path == "":
+			return place{outside: true}, nil
+		case part == "..":
+			here, _ = s.tree.Entry(parentOf(here.Path))
+			continue
+		}
+		next, ok := s.entry(path.Join(here.Path, part))
+		switch {
+		case !ok:
+			return place{nearest: here.Path}, nil
+		case next.Kind == git.KindSubmodule:
+			return place{Entry: next, nearest: here.Path}, nil
+		case next.Kind != git.KindSymlink:
+			here = next
+			continue
+		}
+		s.add(next)
+		target, err := s.target(ctx, next)
+		if err != nil {
+			return place{}, err
+		}
+		links++
+		switch {
+		case strings.HasPrefix(target, "/"):
+			return place{outside: true, nearest: here.Path}, nil
+		case links > mostLinks || target == "":
+			return place{nearest: here.Path}, nil
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	if here.Kind != git.KindDir {
+		return place{Entry: here, nearest: parentOf(here.Path)}, nil
+	}
+	return place{Entry: here, nearest: here.Path}, nil
+}
+
+// entry gives what is at a path, and notes it: of a directory only that it is one, as its content was not asked for.
+func (s *search) entry(name string) (git.Entry, bool) {
+	e, ok := s.tree.Entry(name)
+	fact := e
+	fact.Path = name
+	if e.Kind == git.KindDir {
+		fact.ID = ""
+	}
+	s.facts[name] = fact
+	return e, ok
+}
+
+// target reads where a symlink leads.
+func (s *search) target(ctx context.Context, link git.Entry) (string, error) {
+	if target, ok := s.c.targets.get(link.ID); ok {
+		return target, nil
+	}
+	data, err := s.read(ctx, link, longestTarget)
+	if err != nil {
+		return "", err
+	}
+	s.c.targets.add(link.ID, string(data), 0)
+	return string(data), nil
+}
+
+// linksIn lists the symlinks below a directory.
+func (c *Closures) linksIn(tree *git.Tree, dir git.Entry) []string {
+	names, ok := c.links.get(dir.ID)
+	if !ok {
+		walk(tree, dir.Path, -1, func(e git.Entry) {
+			if e.Kind == git.KindSymlink {
+				names = append(names, below(dir.Path, e.Path))
+			}
+		})
+		c.links.add(dir.ID, names, len(names))
+	}
+	var links []string
+	for _, name := range names {
+		links = append(links, path.Join(dir.Path, name))
+	}
+	return links
+}

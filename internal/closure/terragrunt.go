@@ -1,0 +1,187 @@
+package closure
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+// terragruntFile is what makes a directory a unit of Terragrunt's.
+const terragruntFile = "terragrunt.hcl"
+
+// unit is a directory with a terragrunt.hcl. All paths in its configuration are from there, those of the files that it
+// includes too.
+type unit struct {
+	dir string
+	// root says that it is the Stack's own.
+	root bool
+}
+
+// terragrunt adds the Stack's unit and all that it depends on.
+func (s *search) terragrunt(ctx context.Context, root git.Entry) error {
+	if _, ok := s.tree.Entry(path.Join(root.Path, terragruntFile)); !ok {
+		return fail(ErrNoCode, "there is no %s in %s", terragruntFile, shown(root.Path))
+	}
+	s.units = map[string]bool{root.Path: true}
+	for queue := []unit{{root.Path, true}}; len(queue) > 0; queue = queue[1:] {
+		more, err := s.unit(ctx, queue[0])
+		if err != nil {
+			return err
+		}
+		for _, dir := range more {
+			if s.units[dir] {
+				continue
+			}
+			if s.units[dir] = true; len(s.units) > s.c.options.Modules {
+				return fail(ErrTooLarge, "%s depends on more than %d units", shown(root.Path), s.c.options.Modules)
+			}
+			queue = append(queue, unit{dir: dir})
+		}
+	}
+	return nil
+}
+
+// unit adds what belongs to a unit, and gives those that it depends on.
+func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
+	// Configuration is merged from files above, by names that are often made by functions: all of them belong.
+	for dir := u.dir; dir != ""; {
+		dir = parentOf(dir)
+		s.addMatches(glob{base: dir, pattern: "[!.]*.hcl"})
+	}
+	p, err := s.resolve(ctx, path.Join(u.dir, terragruntFile))
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{search: s, unit: u, files: map[string]bool{}}
+	if err := r.file(ctx, p.Entry); err != nil {
+		return nil, err
+	}
+	for _, dir := range append(r.sources, u.dir) {
+		if u.root {
+			if err := s.require(ctx, dir); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.calls(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	return r.units, nil
+}
+
+// reading goes through the configuration of one unit.
+type reading struct {
+	*search
+	unit unit
+	// files that were read.
+	files map[string]bool
+	// sources are the directories of the module that it runs; units those that it depends on.
+	sources, units []string
+}
+
+// file reads a file of the configuration, and those that it includes.
+func (r *reading) file(ctx context.Context, e git.Entry) error {
+	if !isFile(e.Kind) || r.files[e.Path] {
+		return nil
+	}
+	if r.files[e.Path] = true; len(r.files) > r.c.options.Modules {
+		return fail(ErrTooLarge, "%s includes more than %d files", shown(r.unit.dir), r.c.options.Modules)
+	}
+	c, err := r.config(ctx, e)
+	if err != nil {
+		return err
+	}
+	if r.unit.root {
+		r.engine.Terragrunt.require(c.terragruntVersion...)
+		r.engine.OpenTofu.require(c.engineVersion...)
+		r.engine.Terraform.require(c.engineVersion...)
+	}
+	for _, ref := range c.refs {
+		at := fmt.Sprintf("%s:%d: %.200s", e.Path, ref.line, ref.what)
+		names, known, err := r.evaluate(ctx, ref.expr)
+		if err != nil {
+			return err
+		}
+		if !known && (ref.kind != refSource || !isRemote(ref.expr)) {
+			r.open = append(r.open, at)
+			continue
+		}
+		for _, name := range names {
+			if err := r.ref(ctx, ref, name, e.Path, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ref adds what one reference names.
+func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error {
+	base, inner := name, ""
+	if ref.kind == refSource {
+		if !isLocal(name) && name != "." && name != ".." && !strings.HasPrefix(name, "/") {
+			return nil // from elsewhere
+		}
+		base, inner, _ = strings.Cut(name, "//")
+	}
+	p, err := r.goTo(ctx, base, file, at)
+	if err != nil {
+		return err
+	}
+	if ref.kind == refInclude {
+		r.add(p.Entry)
+		return r.file(ctx, p.Entry)
+	}
+	dir := p.Entry
+	if isFile(dir.Kind) {
+		dir, _ = r.tree.Entry(parentOf(p.Path)) // a dependency may be named by its file
+	}
+	r.add(dir)
+	switch {
+	case dir.Kind != git.KindDir:
+	case ref.kind == refUnit:
+		r.units = append(r.units, dir.Path)
+	default:
+		if p, err = r.local(ctx, dir.Path, path.Join(".", inner), at); err != nil {
+			return err
+		}
+		r.add(p.Entry)
+		if p.Kind == git.KindDir {
+			r.module(p.Path)
+			r.sources = append(r.sources, p.Path)
+		}
+	}
+	return nil
+}
+
+// goTo resolves a path in the configuration: from the unit's directory, or else from that of the file that has it.
+func (r *reading) goTo(ctx context.Context, name, file, at string) (place, error) {
+	var missing error
+	for _, dir := range []string{r.unit.dir, parentOf(file)} {
+		full := path.Join(dir, name)
+		if inRepository, ok := strings.CutPrefix(name, repositoryRoot); ok {
+			full = path.Clean(strings.TrimLeft(inRepository, "/"))
+			if full == "." {
+				full = ""
+			}
+		} else if strings.HasPrefix(name, "/") {
+			full = ".."
+		}
+		if outside(full) {
+			missing = fail(ErrModule, "%s is at %.200q, which is outside of the repository", at, name)
+			continue
+		}
+		p, err := r.resolve(ctx, full)
+		switch {
+		case err != nil:
+			return place{}, err
+		case p.Kind != 0:
+			return p, nil
+		}
+		missing = fail(ErrModule, "%s is at %.200q, but there is no %.200q; the nearest directory there is: %s", at, name, full, shown(p.nearest))
+	}
+	return place{}, missing
+}

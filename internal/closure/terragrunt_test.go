@@ -1,0 +1,171 @@
+package closure
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func include(path string) string { return "include \"x\" {\n  path = " + path + "\n}\n" }
+
+func source(path string) string { return "terraform {\n  source = " + path + "\n}\n" }
+
+func TestWhatBelongsToTerragrunt(t *testing.T) {
+	for name, tt := range map[string]struct {
+		repository repository
+		files      string
+		open       []string
+		wrong      string
+	}{
+		"the folder and the configuration above it": {
+			repository: repository{"live/app/terragrunt.hcl": "", "live/app/x": "", "live/env.hcl": "", "live/.terraform.lock.hcl": "", "root.hcl": "", "README": "", "live/db/terragrunt.hcl": "", ".terragrunt-version": "0.60.0"},
+			files:      ".terragrunt-version live/app/terragrunt.hcl live/app/x live/env.hcl root.hcl",
+		},
+		"the module, up to the //, and the modules that it calls": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"../../modules//app"`), "modules/app/main.tf": module("net", "../net"), "modules/net/x": "", "modules/other/x": "", "net/x": ""},
+			files:      "live/app/terragrunt.hcl modules/app/main.tf modules/net/x modules/other/x",
+		},
+		"modules that the module calls outside of it": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"../../modules/app"`), "modules/app/main.tf": module("net", "../net"), "modules/net/x": "", "modules/other/x": ""},
+			files:      "live/app/terragrunt.hcl modules/app/main.tf modules/net/x",
+		},
+		"no module from elsewhere": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"git::https://example.com/x.git//y?ref=${local.ref}"`), "x": ""},
+			files:      "live/app/terragrunt.hcl",
+		},
+		"includes by path, and what they name from the unit's directory": {
+			repository: repository{"live/app/terragrunt.hcl": include(`"../../common/app.hcl"`), "common/app.hcl": source(`"../../modules/app"`), "modules/app/x": "", "common/other.hcl": ""},
+			files:      "common/app.hcl live/app/terragrunt.hcl modules/app/x",
+		},
+		"what is only looked for, as it says where it is": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"${dirname(find_in_parent_folders("marker.txt"))}/m"`), "live/marker.txt": "", "live/m/x": "", "live/y": ""},
+			files:      "live/app/terragrunt.hcl live/m/x live/marker.txt",
+		},
+		"files that include each other": {
+			repository: repository{"live/app/terragrunt.hcl": include(`"../../common/a.hcl"`), "common/a.hcl": include(`"b.hcl"`), "common/b.hcl": include(`"a.hcl"`)},
+			files:      "common/a.hcl common/b.hcl live/app/terragrunt.hcl",
+		},
+		"includes without a label": {
+			repository: repository{"live/app/terragrunt.hcl": "include {\n path = \"../../common/app.hcl\"\n}", "common/app.hcl": ""},
+			files:      "common/app.hcl live/app/terragrunt.hcl",
+		},
+		"includes that are looked for above": {
+			repository: repository{
+				"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")") + "include \"c\" {\n path = \"${dirname(find_in_parent_folders(\"root.hcl\"))}/common/app.hcl\"\n}\n",
+				"root.hcl":                "", "live/root.hcl": source(`"${get_repo_root()}/modules//app"`), "live/common/app.hcl": "", "modules/app/x": "",
+			},
+			files: "live/app/terragrunt.hcl live/common/app.hcl live/root.hcl modules/app/x root.hcl",
+		},
+		"what is included of what is not there, if it says what then": {
+			repository: repository{"live/app/terragrunt.hcl": include(`find_in_parent_folders("none.hcl", "../x.txt")`), "live/x.txt": "", "live/y.txt": ""},
+			files:      "live/app/terragrunt.hcl live/x.txt",
+		},
+		"units that it depends on, with all of theirs": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\ndependencies {\n paths = [\"../db\"]\n}\n",
+				"live/vpc/terragrunt.hcl": source(`"../../modules/vpc"`) + "dependency \"app\" {\n config_path = \"../app\"\n}\n", "live/db/terragrunt.hcl": "", "live/other/terragrunt.hcl": "", "modules/vpc/x": "",
+			},
+			files: "live/app/terragrunt.hcl live/db/terragrunt.hcl live/vpc/terragrunt.hcl modules/vpc/x",
+		},
+		"all, when a path has a variable in it": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"${local.modules}/app"`), "x": ""},
+			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: terraform"},
+		},
+		"all, when what is looked for above is not there": {
+			repository: repository{"live/app/terragrunt.hcl": include("find_in_parent_folders()"), "x": ""},
+			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: include x"},
+		},
+		"code beside the configuration": {
+			repository: repository{"live/app/terragrunt.hcl": "", "live/app/main.tf": module("a", "../../a"), "a/x": ""},
+			files:      "a/x live/app/main.tf live/app/terragrunt.hcl",
+		},
+		"what can be read of a file that does not parse": {
+			repository: repository{"live/app/terragrunt.hcl": source(`"../../a"`) + "x {{{ \"", "a/x": ""},
+			files:      "a/x live/app/terragrunt.hcl",
+		},
+		"a module that is not there":       {repository: repository{"live/app/terragrunt.hcl": "\n" + source(`"../../a"`)}, wrong: `live/app/terragrunt.hcl:3: terraform is at "../../a", but there is no "a";`},
+		"no such part of a module":         {repository: repository{"live/app/terragrunt.hcl": source(`"../../a//b"`), "a/x": ""}, wrong: `live/app/terragrunt.hcl:2: terraform is at "b", but there is no directory "a/b";`},
+		"a module out of the repository":   {repository: repository{"live/app/terragrunt.hcl": source(`"../../../a"`)}, wrong: "outside of the repository"},
+		"a module of the machine's":        {repository: repository{"live/app/terragrunt.hcl": source(`"/etc"`), "etc/x": ""}, wrong: "outside of the repository"},
+		"an include that is not there":     {repository: repository{"live/app/terragrunt.hcl": include(`"../none.hcl"`)}, wrong: "live/app/terragrunt.hcl:2: include x"},
+		"a unit that is not there":         {repository: repository{"live/app/terragrunt.hcl": "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\n"}, wrong: "dependency vpc"},
+		"a way out by way of the function": {repository: repository{"live/app/terragrunt.hcl": source(`"${get_repo_root()}/../x"`), "x/y": ""}, wrong: "outside of the repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := of(t, tt.repository, Wanted{Path: "live/app", Terragrunt: true})
+			if tt.wrong != "" {
+				if Reason(err) != "ModuleNotFound" || !strings.Contains(err.Error(), tt.wrong) {
+					t.Errorf("got %s: %v", Reason(err), err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.files, got.paths()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.open, got.Open); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatTerragruntSaysAboutVersions(t *testing.T) {
+	got := mustOf(t, repository{
+		"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")") + source(`"../../m"`) + "terragrunt_version_constraint = \">= 0.60\"\n",
+		"root.hcl":                "terraform_version_constraint = \">= 1.8\"\n", "m/main.tofu": requires("< 2"), ".terragrunt-version": "0.67.1",
+	}, Wanted{Path: "live/app", Terragrunt: true}).Engine
+	want := Engine{
+		OpenTofu:   Version{Required: []string{">= 1.8", "< 2"}},
+		Terraform:  Version{Required: []string{">= 1.8"}},
+		Terragrunt: Version{Pin: Pin{Constraint: "= 0.67.1"}, File: ".terragrunt-version", Required: []string{">= 0.60"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestANewFileOfConfigurationAboveIsSeen(t *testing.T) {
+	c := New(Options{})
+	r := repository{"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")"), "root.hcl": "", "x": ""}
+	seen := map[string]string{}
+	for name, next := range map[string]repository{
+		"as it was": r, "one more": r.with(repository{"live/x.hcl": "#"}), "a nearer one": r.with(repository{"live/root.hcl": "#"}), "one changed": r.with(repository{"root.hcl": "#"}),
+	} {
+		tree, blobs := next.commit(t)
+		digest, err := c.Digest(t.Context(), tree, blobs, Wanted{Path: "live/app", Terragrunt: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[digest]; ok {
+			t.Errorf("%s: the digest is the same as for %s", name, other)
+		}
+		seen[digest] = name
+	}
+	tree, blobs := r.with(repository{"x": "y", "other/terragrunt.hcl": "#"}).commit(t)
+	if digest, _ := c.Digest(t.Context(), tree, blobs, Wanted{Path: "live/app", Terragrunt: true}); seen[digest] != "as it was" {
+		t.Error("the digest changed with what does not belong")
+	}
+}
+
+func TestThereAreNotMoreUnitsAndIncludesThanAllowed(t *testing.T) {
+	on := func(name string) string { return "dependency \"x\" {\n config_path = \"../" + name + "\"\n}\n" }
+	tree, blobs := repository{"a/terragrunt.hcl": on("b"), "b/terragrunt.hcl": on("c"), "c/terragrunt.hcl": on("a")}.commit(t)
+	w := Wanted{Path: "a", Terragrunt: true}
+	if _, err := New(Options{Modules: 3}).Of(t.Context(), tree, blobs, w); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, w); Reason(err) != "TooLarge" {
+		t.Errorf("got %v", err)
+	}
+	tree, blobs = repository{"a/terragrunt.hcl": include(`"../b"`), "b": include(`"../c"`), "c": ""}.commit(t)
+	if _, err := New(Options{Modules: 3}).Of(t.Context(), tree, blobs, w); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, w); Reason(err) != "TooLarge" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,169 @@
+package closure
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+// repositoryRoot begins the paths that Terragrunt's functions give. There, they are absolute.
+const repositoryRoot = "/.repository"
+
+// config is what one file of Terragrunt's says.
+type config struct {
+	refs []ref
+	// terragruntVersion and engineVersion are constraints.
+	terragruntVersion, engineVersion []string
+}
+
+// What a reference of Terragrunt's leads to.
+const (
+	refInclude = iota // a file that is merged
+	refUnit           // another unit
+	refSource         // the module
+)
+
+// ref is an expression that names files.
+type ref struct {
+	kind int
+	what string
+	line int
+	expr hcl.Expression
+}
+
+// config reads a file of Terragrunt's.
+func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
+	if c, ok := s.c.configs.get(e.ID); ok {
+		return c, nil
+	}
+	text, err := s.read(ctx, e, s.c.options.FileBytes)
+	if err != nil {
+		return config{}, err
+	}
+	c := readConfig(text)
+	s.c.configs.add(e.ID, c, len(c.refs))
+	return c, nil
+}
+
+// readConfig reads what it can of a file of Terragrunt's.
+func readConfig(text []byte) config {
+	body, ok := parse(text, false).(*hclsyntax.Body)
+	if !ok {
+		return config{}
+	}
+	var c config
+	for name, list := range map[string]*[]string{
+		"terragrunt_version_constraint": &c.terragruntVersion, "terraform_version_constraint": &c.engineVersion,
+	} {
+		if a, ok := body.Attributes[name]; ok {
+			*list = constraint(a.AsHCLAttribute(), false)
+		}
+	}
+	for _, block := range body.Blocks {
+		kind, name := refUnit, ""
+		switch block.Type {
+		case "include":
+			kind, name = refInclude, "path"
+		case "dependency":
+			name = "config_path"
+		case "dependencies":
+			name = "paths"
+		case "terraform":
+			kind, name = refSource, "source"
+		}
+		if a, ok := block.Body.Attributes[name]; ok {
+			what := strings.Join(append([]string{block.Type}, block.Labels...), " ")
+			c.refs = append(c.refs, ref{kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr})
+		}
+	}
+	return c
+}
+
+// evaluate gives the texts that an expression means, or says that they cannot be known. It knows the functions that
+// find places in a repository.
+func (r *reading) evaluate(ctx context.Context, expr hcl.Expression) (texts []string, known bool, err error) {
+	if span := expr.Range(); span.End.Byte-span.Start.Byte > longestExpression {
+		return nil, false, nil
+	}
+	// The error of a file that cannot be read must not look like one of the expression's.
+	var failed error
+	value, diags := expr.Value(&hcl.EvalContext{Functions: r.functions(ctx, &failed)})
+	if failed != nil {
+		return nil, false, failed
+	}
+	if diags.HasErrors() || !value.IsWhollyKnown() {
+		return nil, false, nil
+	}
+	values := []cty.Value{value}
+	if !value.IsNull() && value.CanIterateElements() {
+		values = value.AsValueSlice()
+	}
+	for _, v := range values {
+		if !v.IsNull() && v.Type() == cty.String {
+			texts = append(texts, v.AsString())
+		}
+	}
+	return texts, true, nil
+}
+
+func (r *reading) functions(ctx context.Context, failed *error) map[string]function.Function {
+	text := function.Parameter{Name: "text", Type: cty.String}
+	named := func(fixed []function.Parameter, f func(args []string) (string, error)) function.Function {
+		return function.New(&function.Spec{
+			Params:   fixed,
+			VarParam: &text,
+			Type:     function.StaticReturnType(cty.String),
+			Impl: func(values []cty.Value, _ cty.Type) (cty.Value, error) {
+				var args []string
+				for _, v := range values {
+					args = append(args, v.AsString())
+				}
+				result, err := f(args)
+				return cty.StringVal(result), err
+			},
+		})
+	}
+	return map[string]function.Function{
+		"find_in_parent_folders": named(nil, func(args []string) (string, error) {
+			found, err := r.inParents(ctx, args)
+			if *failed = err; err == nil && found == "" {
+				err = errors.New("not found")
+			}
+			return found, err
+		}),
+		"get_repo_root":      named(nil, func([]string) (string, error) { return repositoryRoot, nil }),
+		"get_terragrunt_dir": named(nil, func([]string) (string, error) { return path.Join(repositoryRoot, r.unit.dir), nil }),
+		"dirname":            named([]function.Parameter{text}, func(args []string) (string, error) { return path.Dir(args[0]), nil }),
+	}
+}
+
+// inParents looks for a file, terragrunt.hcl if none is named, in the directories above the unit's; or it gives what was
+// named to take in its place, or "".
+func (r *reading) inParents(ctx context.Context, args []string) (string, error) {
+	name := terragruntFile
+	if len(args) > 0 {
+		name = args[0]
+	}
+	if r.unit.dir != "" && !outside(path.Clean(name)) {
+		found, err := r.above(ctx, parentOf(r.unit.dir), name)
+		if err != nil {
+			return "", err
+		}
+		if found.Kind != 0 {
+			r.add(found.Entry)
+			return path.Join(repositoryRoot, found.name), nil
+		}
+	}
+	if len(args) > 1 {
+		return args[1], nil
+	}
+	return "", nil
+}
