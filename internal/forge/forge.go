@@ -1,0 +1,119 @@
+// Package forge understands the webhooks of git forges: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket Cloud and Bitbucket
+// Data Center. A webhook is a hint to fetch, and nothing that it says is believed beyond that.
+package forge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Push is what a webhook says. It is only a hint to fetch; nothing else is taken from it.
+type Push struct {
+	// Forge that sent it: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket, BitbucketDataCenter.
+	Forge string
+	// Event is one of the Event constants or, for any other event, the forge's own word for it, at most 64 bytes.
+	Event string
+	// Ref that was pushed, as in refs/heads/main; empty when the webhook names none or several.
+	Ref string
+	// Commit that the Ref is at now, in hex; empty when it is gone, or when the webhook names none or several. For a tag
+	// some forges give the tag's object.
+	Commit string
+	// Delivery is the forge's id of this webhook, the same if it is sent again; at most 128 bytes, empty when it has none.
+	Delivery string
+	// CloneURLs are addresses of the repository, as the forge tells them; may be empty.
+	CloneURLs []string
+	// Ping says that the forge only tries whether it gets through.
+	Ping bool
+}
+
+// Events that forges agree on.
+const (
+	EventPush        = "push"
+	EventTag         = "tag"
+	EventPullRequest = "pull_request"
+	EventPing        = "ping"
+)
+
+// Moved says that refs of the repository may have moved, so that a fetch is worth it.
+func (p Push) Moved() bool { return p.Event == EventPush || p.Event == EventTag }
+
+// What may be wrong with a webhook.
+var (
+	// ErrUnsigned: no forge signed it, or there is no secret to check it with.
+	ErrUnsigned = errors.New("not signed")
+	// ErrSignature: it was not signed with any of the secrets, or too long ago.
+	ErrSignature = errors.New("wrong signature")
+	// ErrBody: it is signed well, and is not what the forge sends.
+	ErrBody = errors.New("not what a forge sends")
+)
+
+// Verify reads a webhook that is signed with one of the secrets. Empty secrets are left out: what could be signed by
+// anybody is never accepted. The errors are ErrUnsigned, ErrSignature and ErrBody.
+//
+// A secret is used as it is. One that begins with whsec_ is a signing token of GitLab; where there is one, a webhook
+// that has such a signature needs it to be right.
+func Verify(h http.Header, body []byte, secrets [][]byte) (Push, error) {
+	return verify(h, body, secrets, time.Now())
+}
+
+func verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, error) {
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s []byte) bool { return len(s) == 0 })
+	d, ok := dialectOf(h)
+	if !ok || len(secrets) == 0 {
+		return Push{}, ErrUnsigned
+	}
+	document, bad := payload(h, body)
+	signed := body
+	if d.signsPayload && bad == nil {
+		signed = document
+	}
+	if err := d.check(h, signed, secrets, now); err != nil {
+		return Push{}, err
+	}
+	if bad == nil && !json.Valid(document) {
+		bad = errors.New("no JSON")
+	}
+	if bad != nil {
+		return Push{}, fmt.Errorf("%w: %w", ErrBody, bad)
+	}
+	p := Push{Forge: d.forge, Event: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
+	if err := d.read(&p, document); err != nil {
+		return Push{}, fmt.Errorf("%w: %w", ErrBody, err)
+	}
+	p.Ping = p.Event == EventPing
+	return tidy(p), nil
+}
+
+// tidy leaves out what no forge would say.
+func tidy(p Push) Push {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(p.Event) > 64 || strings.ContainsFunc(strings.ReplaceAll(p.Event, " ", ""), odd) {
+		p.Event = "unknown"
+	}
+	p.Delivery = strings.ToValidUTF8(p.Delivery, "")
+	if len(p.Ref) > 1024 || !strings.HasPrefix(p.Ref, "refs/") || strings.ContainsFunc(p.Ref, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		p.Ref = ""
+	}
+	if n := len(p.Commit); n != 40 && n != 64 || strings.Trim(p.Commit, "0123456789abcdef") != "" || strings.Trim(p.Commit, "0") == "" {
+		p.Commit = ""
+	}
+	p.CloneURLs = slices.DeleteFunc(p.CloneURLs, func(u string) bool { return u == "" || len(u) > 2048 })
+	return p
+}
+
+func clip(s string, limit int) string { return s[:min(len(s), limit)] }
+
+// first value that one of the headers has.
+func first(h http.Header, names ...string) string {
+	for _, name := range names {
+		if v := h.Get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}

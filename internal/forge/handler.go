@@ -1,0 +1,190 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+const (
+	// largest body. It is GitHub's limit; the others send less.
+	largest = 25 << 20
+	// remembered is how many deliveries, and for how long.
+	remembered    = 10_000
+	rememberedFor = 24 * time.Hour
+	// retryAfter is what a forge that comes at a bad time is told.
+	retryAfter = 10 * time.Second
+)
+
+// ErrUnknown says that there is no such Repository.
+var ErrUnknown = errors.New("no such Repository")
+
+// HandlerOptions of a Handler. All are needed, but for those that say what they are by default.
+type HandlerOptions struct {
+	// Secrets that the webhooks of a Repository may be signed with; ErrUnknown when there is no such Repository. The names
+	// are from the request's path, and may be anything.
+	Secrets func(ctx context.Context, namespace, repository string) ([][]byte, error)
+	// Wake has a Repository fetched soon. It does not wait for the fetch.
+	Wake func(ctx context.Context, namespace, repository string, p Push) error
+	// Log gets a line for each webhook at debug, and what Secrets and Wake could not do at warn. Neither a body nor a
+	// signature is ever in it.
+	Log *slog.Logger
+	// Now is the clock that signatures are checked by; nil means the real one.
+	Now func() time.Time
+	// Timeout of a request; 0 means 8 s, since forges wait for 10.
+	Timeout time.Duration
+	// Concurrent is how many requests are worked on at once; 0 means 16. Each may take 25 MiB of memory, and some more.
+	Concurrent int
+}
+
+// Handler takes webhooks at POST /hooks/{namespace}/{repository}.
+//
+//	202  a push: the Repository is woken
+//	200  a ping, an event that is no push, or a delivery that was taken before
+//	401  not signed with a secret of the Repository, or there is no such Repository: nobody can tell which
+//	400  signed well, and not what a forge sends; 405, 413, 415 as usual
+//	429  too many requests at once
+//	503  Secrets or Wake failed: the forge should try again
+type Handler struct {
+	HandlerOptions
+	mux   *http.ServeMux
+	seen  *Seen
+	slots chan struct{}
+	decoy [][]byte
+}
+
+// NewHandler makes a Handler.
+func NewHandler(o HandlerOptions) *Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
+	h := &Handler{
+		HandlerOptions: o,
+		mux:            http.NewServeMux(),
+		seen:           NewSeen(remembered, rememberedFor, o.Now),
+		slots:          make(chan struct{}, cmp.Or(o.Concurrent, 16)),
+		decoy:          [][]byte{[]byte(rand.Text())},
+	}
+	h.mux.HandleFunc("POST /hooks/{namespace}/{repository}", h.limited)
+	return h
+}
+
+// ServeHTTP answers a request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// limited works on so many requests at once, each for so long.
+func (h *Handler) limited(w http.ResponseWriter, r *http.Request) {
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		answer(w, http.StatusTooManyRequests, "too many webhooks at once")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
+	defer cancel()
+	// A connection that cannot have a deadline is none of the server's, and then the server that it is of has to see to it.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.Timeout))
+	h.receive(w, r.WithContext(ctx))
+}
+
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
+	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")
+	log := h.Log.With("namespace", namespace, "repository", repository)
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != jsonType && kind != formType {
+		answer(w, http.StatusUnsupportedMediaType, "send "+jsonType)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		answer(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit))
+		return
+	case err != nil:
+		answer(w, http.StatusBadRequest, "the body did not arrive")
+		return
+	}
+	push, err := h.verify(r, namespace, repository, body)
+	switch {
+	case errors.Is(err, ErrUnknown), errors.Is(err, ErrUnsigned), errors.Is(err, ErrSignature):
+		log.Debug("webhook refused", "reason", err.Error())
+		answer(w, http.StatusUnauthorized, "not signed with a secret of such a Repository")
+	case errors.Is(err, ErrBody):
+		log.Debug("webhook refused", "reason", ErrBody.Error())
+		answer(w, http.StatusBadRequest, ErrBody.Error())
+	case err != nil:
+		log.Warn("webhook not checked", "error", err)
+		answer(w, http.StatusServiceUnavailable, "try again")
+	default:
+		log.Debug("webhook", "forge", push.Forge, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
+		h.take(w, r, log, namespace, repository, push, body)
+	}
+}
+
+// verify does the same for a Repository that is not there, or that has no secret, as for one that is: so the time it takes
+// does not tell them apart.
+func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (Push, error) {
+	secrets, err := h.Secrets(r.Context(), namespace, repository)
+	switch {
+	case err != nil && !errors.Is(err, ErrUnknown):
+		return Push{}, fmt.Errorf("get the secrets: %w", err)
+	case err == nil && !slices.ContainsFunc(secrets, func(s []byte) bool { return len(s) > 0 }):
+		err = ErrUnsigned
+	}
+	if err != nil {
+		secrets = h.decoy
+	}
+	push, wrong := verify(r.Header, body, secrets, h.Now())
+	if err != nil {
+		return Push{}, err
+	}
+	return push, wrong
+}
+
+// take does what a webhook asks for that is signed well.
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push Push, body []byte) {
+	if push.Ping {
+		answer(w, http.StatusOK, "pong")
+		return
+	}
+	if !push.Moved() {
+		answer(w, http.StatusOK, "nothing to do for this event")
+		return
+	}
+	// Two Repositories may have the same webhook, and each is woken.
+	delivery := push
+	if delivery.Delivery != "" {
+		delivery.Delivery = namespace + "/" + repository + "/" + push.Delivery
+	}
+	if h.seen.Again(delivery, body) {
+		answer(w, http.StatusOK, "seen already")
+		return
+	}
+	if err := h.Wake(r.Context(), namespace, repository, push); err != nil {
+		h.seen.Forget(delivery, body) // or it would not be listened to when it is sent again
+		log.Warn("Repository not woken", "error", err)
+		answer(w, http.StatusServiceUnavailable, "try again")
+		return
+	}
+	answer(w, http.StatusAccepted, "accepted")
+}
+
+func answer(w http.ResponseWriter, code int, text string) {
+	if code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	fmt.Fprintln(w, text)
+}

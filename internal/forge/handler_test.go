@@ -1,0 +1,295 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// install is a Handler of two Repositories, one without secrets, and what it did.
+type install struct {
+	t   *testing.T
+	url string
+
+	mu    sync.Mutex
+	woken []string
+	fails error // of Wake
+	log   bytes.Buffer
+}
+
+func newInstall(t *testing.T, o HandlerOptions) *install {
+	in := &install{t: t}
+	if o.Secrets == nil {
+		o.Secrets = secretsOf
+	}
+	if o.Wake == nil {
+		o.Wake = func(_ context.Context, namespace, repository string, p Push) error {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			if in.fails != nil {
+				return in.fails
+			}
+			in.woken = append(in.woken, namespace+"/"+repository+" "+p.Ref)
+			return nil
+		}
+	}
+	o.Log = slog.New(slog.NewTextHandler(&in.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if o.Now == nil {
+		o.Now = func() time.Time { return now }
+	}
+	server := httptest.NewServer(NewHandler(o))
+	t.Cleanup(server.Close)
+	in.url = server.URL
+	return in
+}
+
+func secretsOf(_ context.Context, namespace, repository string) ([][]byte, error) {
+	switch namespace + "/" + repository {
+	case "team-a/infra", "team-b/infra":
+		return [][]byte{[]byte("old"), []byte(secret)}, nil
+	case "team-a/open":
+		return nil, nil
+	case "team-a/empty":
+		return [][]byte{{}}, nil
+	case "team-a/broken":
+		return nil, errors.New("the API server is away")
+	}
+	return nil, fmt.Errorf("%s/%s: %w", namespace, repository, ErrUnknown)
+}
+
+func (in *install) send(method, path string, h http.Header, body io.Reader) (int, http.Header, string) {
+	in.t.Helper()
+	r, err := http.NewRequest(method, in.url+path, body)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	r.Header = h
+	res, err := (&http.Client{Timeout: 10 * time.Second}).Do(r)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, strings.TrimSpace(string(text))
+}
+
+func gitHub(key, event, delivery, body string) http.Header {
+	h := headers("X-GitHub-Event", event, "X-GitHub-Delivery", delivery)
+	signGitHub(h, key, body)
+	return h
+}
+
+func TestHandler(t *testing.T) {
+	push := file(t, "github-push")
+	const refused = "not signed with a secret of such a Repository"
+	for _, c := range []struct {
+		name, method, path string
+		h                  http.Header
+		body               string
+		code               int
+		text               string
+		woken              []string
+	}{
+		{"a push wakes the Repository", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
+		{"a tag wakes it too", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", file(t, "github-tag")), file(t, "github-tag"), 202, "accepted", []string{"team-a/infra refs/tags/v1.4.0"}},
+		{"a branch that is deleted wakes it too", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", file(t, "github-delete")), file(t, "github-delete"), 202, "accepted", []string{"team-a/infra refs/heads/widen"}},
+		{"the other secret will do", "POST", "/hooks/team-a/infra", gitHub("old", "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
+		{"a ping wakes nothing", "POST", "/hooks/team-a/infra", gitHub(secret, "ping", "1", push), push, 200, "pong", nil},
+		{"a pull request wakes nothing", "POST", "/hooks/team-a/infra", gitHub(secret, "pull_request", "1", push), push, 200, "nothing to do for this event", nil},
+		{"a ping has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "ping", "1", push), push, 401, refused, nil},
+		{"a wrong signature is refused", "POST", "/hooks/team-a/infra", gitHub("wrong", "push", "1", push), push, 401, refused, nil},
+		{"no signature is refused", "POST", "/hooks/team-a/infra", headers("X-GitHub-Event", "push"), push, 401, refused, nil},
+		{"no forge is refused", "POST", "/hooks/team-a/infra", headers(), push, 401, refused, nil},
+		{"a Repository that is unknown is refused with the same words", "POST", "/hooks/team-a/other", gitHub(secret, "push", "1", push), push, 401, refused, nil},
+		{"a Repository without secrets is refused with the same words", "POST", "/hooks/team-a/open", gitHub("", "push", "1", push), push, 401, refused, nil},
+		{"a Repository with an empty secret is refused with the same words", "POST", "/hooks/team-a/empty", gitHub("", "push", "1", push), push, 401, refused, nil},
+		{"secrets that cannot be had are for later", "POST", "/hooks/team-a/broken", gitHub(secret, "push", "1", push), push, 503, "try again", nil},
+		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", "hello"), "hello", 400, "not what a forge sends", nil},
+		{"a GET", "GET", "/hooks/team-a/infra", headers(), "", 405, "Method Not Allowed", nil},
+		{"another path", "POST", "/hooks/team-a", headers(), "", 404, "404 page not found", nil},
+		{"another type", "POST", "/hooks/team-a/infra", http.Header{"Content-Type": {"text/plain"}}, push, 415, "send application/json", nil},
+		{"no type", "POST", "/hooks/team-a/infra", http.Header{}, push, 415, "send application/json", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := newInstall(t, HandlerOptions{})
+			code, h, text := in.send(c.method, c.path, c.h, strings.NewReader(c.body))
+			if code != c.code || text != c.text {
+				t.Errorf("%d %q, want %d %q", code, text, c.code, c.text)
+			}
+			if (h.Get("Retry-After") != "") != (c.code == 503) {
+				t.Errorf("Retry-After: %q", h.Get("Retry-After"))
+			}
+			if diff := cmp.Diff(c.woken, in.woken); diff != "" {
+				t.Error(diff)
+			}
+			for _, word := range []string{hexed(secret, c.body), hexed("wrong", c.body), "Widen the subnet", secret} {
+				if strings.Contains(in.log.String(), word) {
+					t.Errorf("%q is in the log: %s", word, in.log.String())
+				}
+			}
+		})
+	}
+}
+
+func TestAnUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
+	in := newInstall(t, HandlerOptions{})
+	push := file(t, "github-push")
+	h := gitHub("wrong", "push", "1", push)
+	wantCode, want, wantText := in.send("POST", "/hooks/team-a/infra", h, strings.NewReader(push))
+	for _, path := range []string{"/hooks/team-a/other", "/hooks/team-x/infra", "/hooks/team-a/open", "/hooks/team-a/empty"} {
+		code, got, text := in.send("POST", path, h, strings.NewReader(push))
+		want.Del("Date")
+		got.Del("Date")
+		if diff := cmp.Diff(want, got); diff != "" || code != wantCode || text != wantText {
+			t.Errorf("%s: %d %q %s", path, code, text, diff)
+		}
+	}
+}
+
+func TestADeliveryWakesOnce(t *testing.T) {
+	in := newInstall(t, HandlerOptions{})
+	push := file(t, "github-push")
+	for _, c := range []struct {
+		name, path, delivery string
+		fails                error
+		code                 int
+		text                 string
+	}{
+		{"when it cannot wake, the forge is told to try again", "/hooks/team-a/infra", "1", errors.New("busy"), 503, "try again"},
+		{"and that is not taken for a replay", "/hooks/team-a/infra", "1", nil, 202, "accepted"},
+		{"a replay wakes nothing", "/hooks/team-a/infra", "1", nil, 200, "seen already"},
+		{"the same webhook at another Repository does", "/hooks/team-b/infra", "1", nil, 202, "accepted"},
+		{"another delivery does", "/hooks/team-a/infra", "2", nil, 202, "accepted"},
+		{"one without an id does", "/hooks/team-a/infra", "", nil, 202, "accepted"},
+		{"again", "/hooks/team-a/infra", "", nil, 202, "accepted"},
+	} {
+		in.fails = c.fails
+		code, _, text := in.send("POST", c.path, gitHub(secret, "push", c.delivery, push), strings.NewReader(push))
+		if code != c.code || text != c.text {
+			t.Errorf("%s: %d %q", c.name, code, text)
+		}
+	}
+	if len(in.woken) != 5 {
+		t.Errorf("woken: %q", in.woken)
+	}
+}
+
+// counted counts how often a body is read from its beginning to its end.
+type counted struct {
+	io.Reader
+	bytes, ends int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.bytes += n
+	if err == io.EOF {
+		c.ends++
+	}
+	return n, err
+}
+
+func TestTheBodyIsReadOnceHoweverManySecretsThereAre(t *testing.T) {
+	push := file(t, "github-push")
+	woken := 0
+	h := NewHandler(HandlerOptions{
+		Secrets: func(context.Context, string, string) ([][]byte, error) {
+			return [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte(secret)}, nil
+		},
+		Wake: func(context.Context, string, string, Push) error { woken++; return nil },
+		Log:  slog.New(slog.DiscardHandler),
+	})
+	body := &counted{Reader: strings.NewReader(push)}
+	r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
+	r.Header = gitHub(secret, "push", "1", push)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusAccepted || woken != 1 || body.ends != 1 || body.bytes != len(push) {
+		t.Errorf("%d, woken %d times, %d ends and %d of %d bytes read", w.Code, woken, body.ends, body.bytes, len(push))
+	}
+}
+
+func TestABodyMayHave25MiB(t *testing.T) {
+	in := newInstall(t, HandlerOptions{})
+	for _, c := range []struct{ size, code int }{{largest, http.StatusAccepted}, {largest + 1, http.StatusRequestEntityTooLarge}} {
+		body := `{"ref":"refs/heads/main","pad":"`
+		body += strings.Repeat("x", c.size-len(body)-2) + `"}`
+		// a reader of no known length is sent in chunks, so that no length tells it beforehand
+		code, _, text := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", body), io.MultiReader(strings.NewReader(body)))
+		if code != c.code {
+			t.Errorf("%d bytes: %d %q, want %d", c.size, code, text, c.code)
+		}
+	}
+}
+
+func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	in := newInstall(t, HandlerOptions{Concurrent: 2, Wake: func(context.Context, string, string, Push) error {
+		entered <- struct{}{}
+		<-leave
+		return nil
+	}})
+	push := file(t, "github-push")
+	var all sync.WaitGroup
+	for i := range 2 {
+		all.Go(func() {
+			if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", fmt.Sprint(i), push), strings.NewReader(push)); code != 202 {
+				t.Errorf("%d", code)
+			}
+		})
+	}
+	<-entered
+	<-entered
+	code, h, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", "3", push), strings.NewReader(push))
+	if code != http.StatusTooManyRequests || h.Get("Retry-After") == "" {
+		t.Errorf("%d, Retry-After %q", code, h.Get("Retry-After"))
+	}
+	close(leave)
+	all.Wait()
+	if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "ping", "4", push), strings.NewReader(push)); code != 200 {
+		t.Errorf("no place is free again: %d", code)
+	}
+}
+
+func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+	in := newInstall(t, HandlerOptions{Timeout: 50 * time.Millisecond, Concurrent: 1})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(in.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "POST /hooks/team-a/infra HTTP/1.1\r\nHost: cairn\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
+func TestWakeIsNotWaitedForLongerThanTheForgeWaits(t *testing.T) {
+	in := newInstall(t, HandlerOptions{Timeout: 50 * time.Millisecond, Wake: func(ctx context.Context, _, _ string, _ Push) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	push := file(t, "github-push")
+	if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", push), strings.NewReader(push)); code != http.StatusServiceUnavailable {
+		t.Errorf("%d", code)
+	}
+}

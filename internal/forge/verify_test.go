@@ -1,0 +1,484 @@
+package forge
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	secret = "correct horse battery staple"
+	token  = "whsec_dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3Q="
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func headers(pairs ...string) http.Header {
+	h := http.Header{"Content-Type": {jsonType}}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+func mac(key, data string) []byte {
+	m := hmac.New(sha256.New, []byte(key))
+	m.Write([]byte(data))
+	return m.Sum(nil)
+}
+
+func hexed(key, data string) string { return hex.EncodeToString(mac(key, data)) }
+
+// A signer adds to the headers what a forge that knows the secret would.
+type signer func(h http.Header, secret, body string)
+
+func signGitHub(h http.Header, secret, body string) {
+	h.Set("X-Hub-Signature-256", "sha256="+hexed(secret, body))
+	h.Set("X-Hub-Signature", "sha1=0123456789012345678901234567890123456789")
+}
+func signBitbucket(h http.Header, secret, body string) {
+	h.Set("X-Hub-Signature", "sha256="+hexed(secret, body))
+}
+func signGogs(h http.Header, secret, body string) { h.Set("X-Gogs-Signature", hexed(secret, body)) }
+func signGitea(h http.Header, secret, body string) {
+	h.Set("X-Gitea-Signature", hexed(secret, body))
+	h.Set("X-Gogs-Event", h.Get("X-Gitea-Event"))
+	h.Set("X-GitHub-Event", h.Get("X-Gitea-Event"))
+	h.Set("X-Gogs-Signature", hexed(secret, body))
+	signGitHub(h, secret, body)
+}
+func signForgejo(h http.Header, secret, body string) {
+	h.Set("X-Gitea-Event", h.Get("X-Forgejo-Event"))
+	signGitea(h, secret, body)
+	h.Set("X-Forgejo-Signature", hexed(secret, body))
+}
+func signGitLab(h http.Header, secret, _ string) { h.Set("X-Gitlab-Token", secret) }
+
+func signStandard(at time.Time) signer {
+	return func(h http.Header, secret, body string) {
+		key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		stamp := fmt.Sprint(at.Unix())
+		h.Set("webhook-id", "f5e5f430-f57b-4e6e-9fac-d9128cd7232f")
+		h.Set("webhook-timestamp", stamp)
+		h.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac(string(key), "f5e5f430-f57b-4e6e-9fac-d9128cd7232f."+stamp+"."+body)))
+	}
+}
+
+func form(body string) string { return url.Values{"payload": {body}}.Encode() }
+
+func file(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// forges that sign, and how.
+var forges = []struct {
+	name    string
+	headers []string
+	body    string
+	sign    signer
+	secret  string
+	want    Push
+}{
+	{"GitHub: a push", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"}, "github-push", signGitHub, secret,
+		Push{Forge: "GitHub", Event: EventPush, Ref: "refs/heads/main", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
+			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
+	{"GitHub: a tag", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "1"}, "github-tag", signGitHub, secret,
+		Push{Forge: "GitHub", Event: EventTag, Ref: "refs/tags/v1.4.0", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "1",
+			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
+	{"GitHub: a branch that is deleted has no commit", []string{"X-GitHub-Event", "push"}, "github-delete", signGitHub, secret,
+		Push{Forge: "GitHub", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
+	{"GitHub: a ping", []string{"X-GitHub-Event", "ping", "X-GitHub-Delivery", "2"}, "github-ping", signGitHub, secret,
+		Push{Forge: "GitHub", Event: EventPing, Delivery: "2", Ping: true}},
+	{"GitHub: a pull request", []string{"X-GitHub-Event", "pull_request"}, "github-pull-request", signGitHub, secret,
+		Push{Forge: "GitHub", Event: EventPullRequest}},
+	{"GitHub: an event that we know nothing of", []string{"X-GitHub-Event", "workflow_job"}, "github-pull-request", signGitHub, secret,
+		Push{Forge: "GitHub", Event: "workflow_job"}},
+	{"Gitea: a push", []string{"X-Gitea-Event", "push", "X-Gitea-Delivery", "3"}, "gitea-push", signGitea, secret,
+		Push{Forge: "Gitea", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "3",
+			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
+	{"Forgejo: a push", []string{"X-Forgejo-Event", "push", "X-Forgejo-Delivery", "4"}, "gitea-push", signForgejo, secret,
+		Push{Forge: "Forgejo", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "4",
+			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
+	{"Gogs: a push", []string{"X-Gogs-Event", "push", "X-Gogs-Delivery", "5"}, "gitea-push", signGogs, secret,
+		Push{Forge: "Gogs", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "5",
+			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
+	{"GitLab with a token: a push", []string{"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "6", "Idempotency-Key", "7"}, "gitlab-push", signGitLab, secret,
+		Push{Forge: "GitLab", Event: EventPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "7",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab with a signature: a push", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-push", signStandard(now.Add(-4 * time.Minute)), token,
+		Push{Forge: "GitLab", Event: EventPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "f5e5f430-f57b-4e6e-9fac-d9128cd7232f",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a branch that is deleted has no commit", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-delete", signGitLab, secret,
+		Push{Forge: "GitLab", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a tag, with the commit that it is at", []string{"X-Gitlab-Event", "Tag Push Hook"}, "gitlab-tag", signGitLab, secret,
+		Push{Forge: "GitLab", Event: EventTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a hook of the instance", []string{"X-Gitlab-Event", "System Hook"}, "gitlab-tag", signGitLab, secret,
+		Push{Forge: "GitLab", Event: EventTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
+			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+	{"GitLab: a merge request", []string{"X-Gitlab-Event", "Merge Request Hook"}, "gitlab-merge-request", signGitLab, secret,
+		Push{Forge: "GitLab", Event: EventPullRequest}},
+	{"GitLab: a merge request, from a hook of the instance", []string{"X-Gitlab-Event", "System Hook"}, "gitlab-merge-request", signGitLab, secret,
+		Push{Forge: "GitLab", Event: EventPullRequest}},
+	{"Bitbucket: a push", []string{"X-Event-Key", "repo:push", "X-Request-UUID", "8", "X-Hook-UUID", "h"}, "bitbucket-push", signBitbucket, secret,
+		Push{Forge: "Bitbucket", Event: EventPush, Ref: "refs/heads/main", Commit: "709d658dc5b6d6afcd46049c2f332ee3f515a67d", Delivery: "8", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+	{"Bitbucket: a branch that is deleted", []string{"X-Event-Key", "repo:push"}, "bitbucket-delete", signBitbucket, secret,
+		Push{Forge: "Bitbucket", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+	{"Bitbucket: several tags are none in particular", []string{"X-Event-Key", "repo:push"}, "bitbucket-several", signBitbucket, secret,
+		Push{Forge: "Bitbucket", Event: EventTag, CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+	{"Bitbucket: a pull request", []string{"X-Event-Key", "pullrequest:created"}, "bitbucket-push", signBitbucket, secret,
+		Push{Forge: "Bitbucket", Event: EventPullRequest}},
+	{"Bitbucket Data Center: a push", []string{"X-Event-Key", "repo:refs_changed", "X-Request-Id", "9"}, "bitbucket-dc-push", signBitbucket, secret,
+		Push{Forge: "BitbucketDataCenter", Event: EventPush, Ref: "refs/heads/main", Commit: "178864a7d521b6f5e720b386b2c2b0ef8563e0dc", Delivery: "9",
+			CloneURLs: []string{"ssh://git@bitbucket.acme.example:7999/acme/infra.git", "https://bitbucket.acme.example/scm/acme/infra.git"}}},
+	{"Bitbucket Data Center: a ping", []string{"X-Event-Key", "diagnostics:ping"}, "github-ping", signBitbucket, secret,
+		Push{Forge: "BitbucketDataCenter", Event: EventPing, Ping: true}},
+	{"Bitbucket Data Center: a pull request", []string{"X-Event-Key", "pr:opened"}, "bitbucket-dc-push", signBitbucket, secret,
+		Push{Forge: "BitbucketDataCenter", Event: EventPullRequest}},
+}
+
+func TestVerifyReadsEveryForge(t *testing.T) {
+	for _, c := range forges {
+		t.Run(c.name, func(t *testing.T) {
+			h, body := headers(c.headers...), file(t, c.body)
+			c.sign(h, c.secret, body)
+			got, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.CloneURLs) == 0 {
+				got.CloneURLs = nil
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestVerifyNeedsASignature(t *testing.T) {
+	for _, c := range forges {
+		body := file(t, c.body)
+		signed := func(key string) http.Header {
+			h := headers(c.headers...)
+			c.sign(h, key, body)
+			return h
+		}
+		first, last := 0, len(c.secret)-1
+		if c.secret == token { // what counts of it
+			first, last = len("whsec_"), len(token)-len("Q=")-1
+		}
+		other := func(at int) string { return c.secret[:at] + "A" + c.secret[at+1:] }
+		none := signed(c.secret)
+		for name := range none {
+			if strings.Contains(name, "Signature") || strings.Contains(name, "Token") {
+				none.Del(name)
+			}
+		}
+		for _, x := range []struct {
+			name    string
+			h       http.Header
+			body    string
+			secrets []string
+			want    error
+		}{
+			{"the right secret", signed(c.secret), body, []string{c.secret}, nil},
+			{"the right secret is the first of several", signed(c.secret), body, []string{c.secret, "b", "c"}, nil},
+			{"the right secret is the last of several", signed(c.secret), body, []string{"a", "", "b", c.secret}, nil},
+			{"the old secret while it is changed", signed(other(20)), body, []string{c.secret, other(20)}, nil},
+			{"a secret that was changed", signed(other(20)), body, []string{c.secret}, ErrSignature},
+			{"the secret differs in its first byte", signed(other(first)), body, []string{c.secret}, ErrSignature},
+			{"the secret differs in its last byte", signed(other(last)), body, []string{c.secret}, ErrSignature},
+			{"no secrets", signed(c.secret), body, nil, ErrUnsigned},
+			{"an empty secret, and a webhook signed with it", signed(""), body, []string{""}, ErrUnsigned},
+			{"no signature", none, body, []string{c.secret}, ErrUnsigned},
+		} {
+			t.Run(c.name+": "+x.name, func(t *testing.T) {
+				var secrets [][]byte
+				for _, s := range x.secrets {
+					secrets = append(secrets, []byte(s))
+				}
+				if _, err := verify(x.h, []byte(x.body), secrets, now); !errors.Is(err, x.want) {
+					t.Errorf("got %v, want %v", err, x.want)
+				}
+			})
+		}
+	}
+}
+
+func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
+	for _, c := range forges {
+		body := file(t, c.body)
+		for _, name := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Forgejo-Signature", "X-Gitea-Signature", "X-Gogs-Signature", "X-Gitlab-Token", "Webhook-Signature"} {
+			h := headers(c.headers...)
+			c.sign(h, c.secret, body)
+			if name == "X-Forgejo-Signature" { // or that one would do
+				h.Del("X-Gitea-Signature")
+			}
+			value := h.Get(name)
+			if d, _ := dialectOf(h); value == "" || name == "X-Hub-Signature" && d.forge != "Bitbucket" ||
+				d.forge == "Gitea" && name != "X-Gitea-Signature" || d.forge == "Forgejo" && name != "X-Forgejo-Signature" {
+				continue
+			}
+			start := 0
+			if i := strings.IndexAny(value, "=,"); i >= 0 && i < 8 {
+				start = i + 1
+			}
+			for _, at := range []int{start, len(value) - 2} {
+				changed := []byte(value)
+				changed[at] ^= 1
+				h.Set(name, string(changed))
+				if _, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
+					t.Errorf("%s: %s with another byte %d: %v", c.name, name, at, err)
+				}
+			}
+			for _, other := range []string{value[:len(value)-1], value + "0", value[:start], strings.ToUpper(value[:start]) + "zz"} {
+				h.Set(name, other)
+				if _, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); err == nil {
+					t.Errorf("%s: %s: %q is taken", c.name, name, other)
+				}
+			}
+			if h.Set(name, value[start:]); start > 0 {
+				if _, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
+					t.Errorf("%s: %s that does not say what it is: %v", c.name, name, err)
+				}
+			}
+			h.Set(name, value)
+			if name == "X-Gitlab-Token" { // says nothing of the body
+				continue
+			}
+			for _, at := range []int{0, len(body) - 1} {
+				changed := []byte(body)
+				changed[at] ^= 1
+				if _, err := verify(h, changed, [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
+					t.Errorf("%s: a body with another byte %d: %v", c.name, at, err)
+				}
+			}
+		}
+	}
+}
+
+func TestVerifyTakesNoSHA1(t *testing.T) {
+	body := file(t, "github-push")
+	h := headers("X-GitHub-Event", "push")
+	h.Set("X-Hub-Signature", "sha256="+hexed(secret, body)) // where GitHub has the one of SHA-1
+	if _, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrUnsigned) {
+		t.Error(err)
+	}
+	h = headers("X-Event-Key", "repo:push")
+	h.Set("X-Hub-Signature", "sha1="+hexed(secret, body)[:40])
+	if _, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrSignature) {
+		t.Error(err)
+	}
+}
+
+func TestGitLabsSignatures(t *testing.T) {
+	body := file(t, "gitlab-push")
+	for _, c := range []struct {
+		name    string
+		change  func(h http.Header)
+		at      time.Time
+		secrets []string
+		want    error
+	}{
+		{"five minutes ago", nil, now.Add(-5 * time.Minute), []string{token}, nil},
+		{"more than five minutes ago", nil, now.Add(-5*time.Minute - time.Second), []string{token}, ErrSignature},
+		{"in the time to come", nil, now.Add(5*time.Minute + time.Second), []string{token}, ErrSignature},
+		{"the time is changed", func(h http.Header) { h.Set("webhook-timestamp", fmt.Sprint(now.Unix())) }, now.Add(-time.Hour), []string{token}, ErrSignature},
+		{"the time is none", func(h http.Header) { h.Set("webhook-timestamp", "today") }, now, []string{token}, ErrSignature},
+		{"the id is changed", func(h http.Header) { h.Set("webhook-id", "another") }, now, []string{token}, ErrSignature},
+		{"there is no id", func(h http.Header) { h.Del("webhook-id") }, now, []string{token}, ErrSignature},
+		{"the signature is the second of two", func(h http.Header) { h.Set("webhook-signature", "v1,AAAA "+h.Get("webhook-signature")) }, now, []string{token}, nil},
+		{"the signature is the first of two", func(h http.Header) { h.Set("webhook-signature", h.Get("webhook-signature")+" v1,AAAA") }, now, []string{token}, nil},
+		{"the secret is the first of two signing tokens", nil, now, []string{token, "whsec_AAAA"}, nil},
+		{"the signature is of a version to come", func(h http.Header) {
+			h.Set("webhook-signature", strings.Replace(h.Get("webhook-signature"), "v1,", "v2,", 1))
+		}, now, []string{token}, ErrSignature},
+		{"there is a token too, and no signing token to check with", func(h http.Header) { h.Set("X-Gitlab-Token", secret) }, now, []string{secret}, nil},
+		{"a token does not help a wrong signature", func(h http.Header) {
+			h.Set("X-Gitlab-Token", secret)
+			h.Set("webhook-signature", "v1,AAAA")
+		}, now, []string{secret, token}, ErrSignature},
+		{"a signing token that is no base64 signs nothing", nil, now, []string{"whsec_???"}, ErrUnsigned},
+		{"a signing token that is empty signs nothing", nil, now, []string{"whsec_"}, ErrUnsigned},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := headers("X-Gitlab-Event", "Push Hook")
+			signStandard(c.at)(h, token, body)
+			if c.change != nil {
+				c.change(h)
+			}
+			var secrets [][]byte
+			for _, s := range c.secrets {
+				secrets = append(secrets, []byte(s))
+			}
+			if _, err := verify(h, []byte(body), secrets, now); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func TestForms(t *testing.T) {
+	for _, c := range []struct {
+		name, event, body string
+		sign              signer
+		signsPayload      bool
+	}{
+		{"GitHub signs the form", "X-GitHub-Event", "github-push", signGitHub, false},
+		{"Gitea signs what is in it", "X-Gitea-Event", "gitea-push", signGitea, true},
+		{"Forgejo signs what is in it", "X-Forgejo-Event", "gitea-push", signForgejo, true},
+		{"Gogs signs what is in it", "X-Gogs-Event", "gitea-push", signGogs, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			document := file(t, c.body)
+			h, body := headers(c.event, "push", "Content-Type", formType+"; charset=utf-8"), "other=1&"+form(document)
+			if c.signsPayload {
+				c.sign(h, secret, document)
+			} else {
+				c.sign(h, secret, body)
+			}
+			got, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now)
+			if err != nil || got.Ref != "refs/heads/main" || len(got.Commit) != 40 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestVerifyRefusesWhatNoForgeSends(t *testing.T) {
+	for _, c := range []struct{ name, kind, event, body string }{
+		{"nothing", jsonType, "push", ""},
+		{"no JSON", jsonType, "push", "ref=refs/heads/main"},
+		{"no JSON for an event that is not read", jsonType, "star", "hello"},
+		{"JSON that is no object", jsonType, "push", `["refs/heads/main"]`},
+		{"a field of another type", jsonType, "push", `{"ref": {"name": "main"}}`},
+		{"two documents", jsonType, "push", `{}{}`},
+		{"nesting without end", jsonType, "push", strings.Repeat(`{"a":`, 1<<20)},
+		{"nesting that is too deep", jsonType, "push", strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20)},
+		{"a form without payload", formType, "push", "ref=refs/heads/main"},
+		{"a form that is badly escaped", formType, "push", "payload=%zz"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := headers("X-GitHub-Event", c.event, "Content-Type", c.kind)
+			signGitHub(h, secret, c.body)
+			if _, err := verify(h, []byte(c.body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrBody) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestVerifyLeavesOutWhatIsOdd(t *testing.T) {
+	const ref, commit = "refs/heads/größer", "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c"
+	for _, c := range []struct {
+		name                    string
+		ref, commit, url, event string
+		delivery                string
+		want                    Push
+	}{
+		{"nothing odd", ref, commit, "u", "push", "d", Push{Event: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a commit of SHA-256", ref, strings.Repeat("a", 64), "u", "push", "d", Push{Event: "push", Ref: ref, Commit: strings.Repeat("a", 64), Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a commit that is an option", ref, "--upload-pack=x", "u", "push", "d", Push{Event: "push", Ref: ref, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a commit that is no hex", ref, strings.Repeat("-", 40), "u", "push", "d", Push{Event: "push", Ref: ref, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a ref that is a branch's name", "main", commit, "u", "push", "d", Push{Event: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a ref of two lines", "refs/heads/a\nb", commit, "u", "push", "d", Push{Event: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"a ref that is too long", ref + strings.Repeat("x", 1024), commit, "u", "push", "d", Push{Event: "push", Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"an address that is too long", ref, commit, strings.Repeat("x", 2049), "push", "d", Push{Event: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{}}},
+		{"an event of odd bytes", ref, commit, "u", "a\x01b", "d", Push{Event: "unknown", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"an event that is too long", ref, commit, "u", strings.Repeat("x", 65), "d", Push{Event: "unknown", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+		{"an id that is no text", ref, commit, "u", "push", "d\xff", Push{Event: "push", Ref: ref, Commit: commit, Delivery: "d", CloneURLs: []string{"u"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := tidy(Push{Event: c.event, Ref: c.ref, Commit: c.commit, Delivery: c.delivery, CloneURLs: []string{"", c.url}})
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	body := file(t, "github-push")
+	h := headers("X-GitHub-Event", "push", "X-GitHub-Delivery", strings.Repeat("d", 1000))
+	signGitHub(h, secret, body)
+	if got, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now); err != nil || len(got.Delivery) != 128 {
+		t.Errorf("an id of %d bytes: %v", len(got.Delivery), err)
+	}
+}
+
+func TestAListWithoutEndTakesNoMemory(t *testing.T) {
+	for _, c := range []struct{ event, before, item, after string }{
+		{"repo:refs_changed", `{"changes": [`, `{"ref":{"id":"refs/heads/a"}}`, `]}`},
+		{"repo:refs_changed", `{"repository": {"links": {"clone": [`, `{"href":"a"}`, `]}}}`},
+		{"repo:push", `{"push": {"changes": [`, `{"new":{},"old":{}}`, `]}}`},
+	} {
+		body := c.before + strings.Repeat(c.item+",", 4<<20/len(c.item)) + c.item + c.after
+		h := headers("X-Event-Key", c.event)
+		signBitbucket(h, secret, body)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; err != nil || used > uint64(len(body))+1<<20 {
+			t.Errorf("%s: %d bytes for a body of %d: %v", c.event, used, len(body), err)
+		}
+	}
+}
+
+func TestVerifyGoesByTheRealClock(t *testing.T) {
+	body := file(t, "gitlab-push")
+	h := headers("X-Gitlab-Event", "Push Hook")
+	signStandard(time.Now())(h, token, body)
+	if _, err := Verify(h, []byte(body), [][]byte{[]byte(token)}); err != nil {
+		t.Error(err)
+	}
+	signStandard(time.Now().Add(-time.Hour))(h, token, body)
+	if _, err := Verify(h, []byte(body), [][]byte{[]byte(token)}); !errors.Is(err, ErrSignature) {
+		t.Error(err)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	for i, c := range forges {
+		f.Add(i, file(f, c.body), false)
+	}
+	f.Add(0, form(file(f, "github-push")), true)
+	f.Add(6, form(file(f, "gitea-push")), true)
+	f.Add(0, `{"ref":"refs/tags/\u0000","after":null}`, false)
+	f.Fuzz(func(t *testing.T, which int, body string, isForm bool) {
+		c := forges[uint(which)%uint(len(forges))]
+		h := headers(c.headers...)
+		if isForm {
+			h.Set("Content-Type", formType)
+		}
+		c.sign(h, c.secret, body)
+		p, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
+		switch {
+		case err == nil:
+			if len(p.Ref) > 1024 || len(p.Commit) > 64 || len(p.Event) > 64 || len(p.Delivery) > 128 || len(p.CloneURLs) > 4 || strings.ContainsAny(p.Ref, "\n\x00 ") {
+				t.Errorf("%+v", p)
+			}
+		case isForm && errors.Is(err, ErrSignature): // some sign what is in the form
+		case !errors.Is(err, ErrBody):
+			t.Errorf("signed well, and %v", err)
+		}
+		if _, err := verify(h, []byte(body), [][]byte{[]byte("another")}, now); err == nil {
+			t.Error("taken with another secret")
+		}
+	})
+}
