@@ -33,8 +33,8 @@ bin/cairn-runner: FORCE
 # tools/build does nothing when the tool is there and its go.mod, go.sum and flags are what they were. One after
 # another even with -j: go uses every core by itself, and linking these takes gigabytes of memory.
 .PHONY: tools
-tools: ## Build the control plane and OpenTofu (10 minutes once, then kept in the cache)
-	@for tool in etcd kube-apiserver kube-controller-manager kubectl tofu; do tools/build $$tool $(BIN); done
+tools: ## Build the control plane and the engines (10 minutes once, then kept in the cache)
+	@for tool in etcd kube-apiserver kube-controller-manager kubectl tofu terraform terraform-provider-time; do tools/build $$tool $(BIN); done
 
 $(BIN)/%: FORCE
 	@tools/build $* $(BIN)
@@ -65,6 +65,12 @@ test: build tools test-unit ## Run all tests (under 10 minutes; GOTESTFLAGS="-ra
 .PHONY: bench
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 	@go test -tags envtest -run '^$$' -bench . -benchmem $(GOTESTFLAGS) ./...
+
+FUZZ ?= .*
+FUZZTIME ?= 10s
+.PHONY: fuzz
+fuzz: ## Run the fuzzers, FUZZTIME=10s each; FUZZ="Verify|Glob" chooses
+	@tools/fuzz '$(FUZZ)' $(FUZZTIME)
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters, which also keep the rooms apart

@@ -58,6 +58,7 @@ var rules = []struct {
 	{"Value for undeclared variable", "", Config},
 	{"Invalid dependency on built-in provider", "", Config},
 	{"Inconsistent dependency lock file", "", Config},
+	{"Invalid backend configuration argument", "", Config},
 	{"Provider dependency changes detected", "", Config},
 	{"Failed to query available provider packages", "no available releases match", Config},
 	{"Failed to query available provider packages", "does not match configured version constraint", Config},

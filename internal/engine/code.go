@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclparse"
+
+	"cairn.dev/cairn/internal/hcltext"
 )
 
 // OverrideFile makes the engine keep the state where Cairn tells it to. Engines read files of that kind in the order of
@@ -27,9 +30,11 @@ type Refused struct{ Reason string }
 func (r *Refused) Error() string { return r.Reason }
 
 // CheckCode looks for what would make an engine keep the state of a root module elsewhere than Override says, would
-// lose one that is there, or would end everything by mistake. The error is a *Refused when the code is at fault. Code that cannot be read is none of its
-// business: the engine says better what is wrong with it.
-func CheckCode(root fs.FS) error {
+// lose one that is there, or would end everything by mistake. The error is a *Refused when the code is at fault. Code
+// that cannot be read is none of its business: the engine says better what is wrong with it.
+//
+// Where Terragrunt puts the root module together, the code may be elsewhere: CheckBackend looks at what came of it.
+func CheckCode(e Engine, root fs.FS) error {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
 		return fmt.Errorf("read the code: %w", err)
@@ -61,9 +66,32 @@ func CheckCode(root fs.FS) error {
 			return refuse("%s:%d: an override file whose name sorts after %s must not have a backend block", name, at, OverrideFile)
 		}
 	}
+	if _, terragrunt := e.(Terragrunt); terragrunt {
+		if !names[TerragruntFile] && !names[TerragruntFile+".json"] {
+			return refuse("there is no %s in the root module's folder", TerragruntFile)
+		}
+		return nil
+	}
 	if code == 0 {
 		// The engine would say so too, were it not for OverrideFile; with it, it would plan the end of everything.
 		return refuse("there is no code: no file named *.tf or *.tofu in the root module")
+	}
+	return nil
+}
+
+// CheckBackend looks at what an init made of the code, in the folder where it ran: the state has to be where Override
+// says. The error is a *Refused when it is not.
+func CheckBackend(root fs.FS) error {
+	data, err := fs.ReadFile(root, path.Join(DataDir, LocalState))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read what init made: %w", err)
+	}
+	var made struct{ Backend struct{ Type string } }
+	if err == nil {
+		err = json.Unmarshal(data, &made)
+	}
+	if err != nil || made.Backend.Type != "http" {
+		return refuse("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it", made.Backend.Type, OverrideFile)
 	}
 	return nil
 }
@@ -82,17 +110,11 @@ func split(name string) (base, kind string) {
 
 // block gives the line of the first block of a type within a terraform block, or 0.
 func block(name string, text []byte, kind string) int {
-	parser := hclparse.NewParser()
-	var file *hcl.File
-	if path.Ext(name) == ".json" {
-		file, _ = parser.ParseJSON(text, name)
-	} else {
-		file, _ = parser.ParseHCL(text, name)
-	}
-	if file == nil || file.Body == nil {
+	body, _ := hcltext.Parse(text, name, path.Ext(name) == ".json")
+	if body == nil {
 		return 0
 	}
-	content, _, _ := file.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
 	for _, outer := range content.Blocks {
 		header := hcl.BlockHeaderSchema{Type: kind}
 		if kind == "backend" {

@@ -31,15 +31,18 @@ type Position struct {
 // halted is the engine's error when it was interrupted; what it interrupted follows.
 const halted = "execution halted"
 
-// FirstError gives the error that says most about a failure: the first one, but for the one that only says that the
-// engine was told to stop. It is nil when there is none.
+// prologue begins the text of an init of Terraform 1.9 and later whose code is wrong; what is wrong with it follows.
+const prologue = "Terraform encountered problems during initialisation"
+
+// FirstError gives the error that says most about a failure: the first one, but for those that only say that the engine
+// was told to stop, or that errors follow. It is nil when there is none.
 func FirstError(diagnostics []Diagnostic) *Diagnostic {
 	var first *Diagnostic
 	for i, d := range diagnostics {
 		if d.Severity != "error" {
 			continue
 		}
-		if d.Summary != halted {
+		if d.Summary != halted && !strings.HasPrefix(d.Summary, prologue) {
 			return &diagnostics[i]
 		}
 		if first == nil {

@@ -1,8 +1,7 @@
 // Package engine knows the programs that plan and apply code: their arguments, the events they write, what an error
 // means and which code they take. It starts no process and knows nothing of Kubernetes.
 //
-// OpenTofu is the only one so far. Another one is a file beside tofu.go with the same methods; Terraform's will have to
-// take its events from standard output, because it has no -json-into.
+// An engine is a file: tofu.go, terraform.go, terragrunt.go. What they differ in is their arguments and what they print.
 package engine
 
 // Step is a command of an engine that does a part of an attempt.
@@ -26,3 +25,68 @@ const LocalState = "terraform.tfstate"
 
 // ErroredState is what an engine leaves in the root module when it could write the state nowhere else.
 const ErroredState = "errored.tfstate"
+
+// PlanChanges is the exit code of a plan that is not empty.
+const PlanChanges = 2
+
+// Engine gives the arguments of one engine's commands.
+//
+// Text is asked for without color: escape codes within a line would cut a secret in two, and it would not be known.
+type Engine interface {
+	// Name for people.
+	Name() string
+	// Program is the command's name.
+	Program() string
+	// Version asks for the version, for ParseVersion.
+	Version() []string
+	// Init makes the root module ready. It never upgrades: plan and apply must use the same providers.
+	Init(Init) []string
+	// Plan finds out what is to be done. It takes no lock: it only reads the state, and what it found is checked against
+	// the state again when it is applied.
+	Plan(Plan) []string
+	// Apply does what was planned.
+	Apply(Apply) []string
+	// Output asks for all outputs, for ParseOutputs. Only a state that the engine encrypts makes it necessary.
+	Output(files []string) []string
+	// PrintsEvents says whether a step prints its events, for a Listener, and no text for people.
+	PrintsEvents(Step) bool
+}
+
+// Init is what an init is told.
+type Init struct {
+	// Events is the file that gets the events of an engine that does not print them.
+	Events string
+	// VariableFiles in order; a module's source and the backend may depend on variables (OpenTofu 1.8).
+	VariableFiles []string
+	// Locked refuses any provider that the lock file does not name.
+	Locked bool
+}
+
+// Plan is what a plan is told.
+type Plan struct {
+	Events        string
+	VariableFiles []string
+	// Out is the file that gets the plan.
+	Out string
+	// Destroy plans the end of everything.
+	Destroy bool
+}
+
+// Apply is what an apply is told.
+type Apply struct {
+	Events string
+	// VariableFiles have to be those of the plan. The values are in the plan, and others are refused; the files are for
+	// ephemeral variables and for the keys of encrypted plans and states.
+	VariableFiles []string
+	// Plan is the saved plan.
+	Plan string
+	// Version of the engine that made the plan and applies it; empty when it is not known.
+	Version string
+}
+
+func variableFiles(args, files []string) []string {
+	for _, file := range files {
+		args = append(args, "-var-file="+file)
+	}
+	return args
+}

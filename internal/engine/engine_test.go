@@ -3,6 +3,8 @@ package engine
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -10,7 +12,13 @@ import (
 )
 
 func TestArguments(t *testing.T) {
-	tofu := OpenTofu{}
+	tofu, terraform := OpenTofu{}, Terraform{}
+	grunt := Terragrunt{Engine: terraform, Path: "/bin/terraform", Cache: "/c"}
+	run := []string{
+		"run", "--non-interactive", "--no-color", "--no-auto-init", "--no-auto-retry",
+		"--log-level=error", "--log-custom-format=%msg(path=relative)", "--tf-forward-stdout",
+		"--tf-path=/bin/terraform", "--download-dir=/c", "--",
+	}
 	files := []string{"/v/000-a.tfvars", "/v/zz.tfvars.json"}
 	for name, test := range map[string]struct{ got, want []string }{
 		"init": {tofu.Init(Init{Events: "/e", VariableFiles: files}),
@@ -24,6 +32,24 @@ func TestArguments(t *testing.T) {
 			[]string{"apply", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json", "/p"}},
 		"output":  {tofu.Output(nil), []string{"output", "-no-color", "-json"}},
 		"version": {tofu.Version(), []string{"version", "-json"}},
+		"init of Terraform": {terraform.Init(Init{Events: "/e", VariableFiles: files[:1], Locked: true}),
+			[]string{"init", "-input=false", "-no-color", "-lockfile=readonly", "-var-file=/v/000-a.tfvars"}},
+		"plan of Terraform": {terraform.Plan(Plan{Events: "/e", VariableFiles: files[:1], Out: "/p", Destroy: true}),
+			[]string{"plan", "-input=false", "-no-color", "-json", "-lock=false", "-detailed-exitcode", "-out=/p", "-destroy", "-var-file=/v/000-a.tfvars"}},
+		"apply of an old Terraform": {terraform.Apply(Apply{Events: "/e", VariableFiles: files, Plan: "/p", Version: "1.9.8"}),
+			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
+		"apply of a Terraform that is not known": {terraform.Apply(Apply{VariableFiles: files, Plan: "/p"}),
+			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
+		"apply of a new Terraform": {terraform.Apply(Apply{VariableFiles: files[:1], Plan: "/p", Version: "1.10.0"}),
+			[]string{"apply", "-input=false", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "/p"}},
+		"output of Terraform":   {terraform.Output(files), []string{"output", "-no-color", "-json"}},
+		"version of Terraform":  {terraform.Version(), []string{"version", "-json"}},
+		"version of Terragrunt": {grunt.Version(), []string{"--version"}},
+		"init of Terragrunt":    {grunt.Init(Init{}), append(slices.Clone(run), terraform.Init(Init{})...)},
+		"plan of Terragrunt":    {grunt.Plan(Plan{Out: "/p"}), append(slices.Clone(run), terraform.Plan(Plan{Out: "/p"})...)},
+		"apply of Terragrunt": {grunt.Apply(Apply{Plan: "/p", VariableFiles: files, Version: "1.1.3"}),
+			append(slices.Clone(run), terraform.Apply(Apply{Plan: "/p"})...)},
+		"output of Terragrunt": {grunt.Output(nil), append(slices.Clone(run), terraform.Output(nil)...)},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -41,6 +67,8 @@ func TestMeets(t *testing.T) {
 		{"1.12.6", "~> 1.11.0", false, false},
 		{"1.12.6", "1.12.5", false, false},
 		{"1.13.0-beta1", ">= 1.13", true, false},
+		{"1.13.0-beta1", "= 1.13.0-beta1", true, false},
+		{"1.13.0-beta2", "= 1.13.0-beta1", false, false},
 		{"1.12.6", "newest", false, true},
 		{"dev", "~> 1.12", false, true},
 	} {
@@ -56,7 +84,10 @@ func TestParseVersion(t *testing.T) {
 	if err != nil || got != "1.12.6" {
 		t.Errorf("%q, %v", got, err)
 	}
-	for _, bad := range []string{"", "{}", "OpenTofu v1.12.6"} {
+	if got, err := ParseVersion([]byte("terragrunt version v1.1.3\n")); err != nil || got != "1.1.3" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"", "{}", "OpenTofu v1.12.6", "terragrunt version"} {
 		if got, err := ParseVersion([]byte(bad)); err == nil {
 			t.Errorf("%q gave %q", bad, got)
 		}
@@ -96,7 +127,7 @@ func TestCheckCode(t *testing.T) {
 			files[file] = &fstest.MapFile{Data: []byte(text)}
 		}
 		got := ""
-		if err := CheckCode(files); err != nil {
+		if err := CheckCode(OpenTofu{}, files); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -105,11 +136,59 @@ func TestCheckCode(t *testing.T) {
 	}
 }
 
+func TestCheckCodeForTerragrunt(t *testing.T) {
+	const fine = `terraform { source = "../m" }`
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"no code of its own": {map[string]string{"terragrunt.hcl": fine}, ""},
+		"in JSON":            {map[string]string{"terragrunt.hcl.json": "{}"}, ""},
+		"code only":          {map[string]string{"main.tf": ""}, "there is no terragrunt.hcl in the root module's folder"},
+		"a cloud block": {map[string]string{"terragrunt.hcl": fine, "main.tf": "terraform {\n  cloud {}\n}"},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+	} {
+		files := fstest.MapFS{}
+		for file, text := range test.files {
+			files[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		got := ""
+		if err := CheckCode(Terragrunt{}, files); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestCheckBackend(t *testing.T) {
+	for name, test := range map[string]struct {
+		made   string
+		refuse bool
+	}{
+		"ours":      {`{"version":3,"backend":{"type":"http","config":{}}}`, false},
+		"another":   {`{"version":3,"backend":{"type":"s3","config":{}}}`, true},
+		"none":      {`{"version":3}`, true},
+		"no JSON":   {`backend`, true},
+		"not there": {"", true},
+	} {
+		files := fstest.MapFS{}
+		if test.made != "" {
+			files[".terraform/terraform.tfstate"] = &fstest.MapFile{Data: []byte(test.made)}
+		}
+		var refused *Refused
+		if err := CheckBackend(files); errors.As(err, &refused) != test.refuse || (err != nil) != test.refuse {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func FuzzCheckCode(f *testing.F) {
 	f.Add("main.tf", []byte("terraform {\n  cloud {}\n}"))
 	f.Add("main.tf.json", []byte(`{"terraform": [{"cloud": {}}]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
-		CheckCode(fstest.MapFS{name: &fstest.MapFile{Data: text}})
+		CheckCode(OpenTofu{}, fstest.MapFS{name: &fstest.MapFile{Data: text}})
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/hashicorp/go-version"
 )
 
 // longestEvent is how long a line of events may be; longer ones are left out.
@@ -15,6 +17,8 @@ const mostErrors = 20
 
 // Events is what an engine told while it ran.
 type Events struct {
+	// Version of the engine; empty when it did not tell.
+	Version string
 	// Errors, in order; when there are very many only the first ones.
 	Errors []Diagnostic
 	// Changes that a plan would make.
@@ -37,6 +41,9 @@ type Summary struct {
 // event is a line of events, as far as we read it.
 type event struct {
 	Type       string      `json:"type"`
+	Message    string      `json:"@message"`
+	OpenTofu   string      `json:"tofu"`
+	Terraform  string      `json:"terraform"`
 	Diagnostic *Diagnostic `json:"diagnostic"`
 	Change     *change     `json:"change"`
 	Changes    *Summary    `json:"changes"`
@@ -67,6 +74,11 @@ func ReadEvents(r io.Reader) (Events, error) {
 
 func (all *Events) add(e event) {
 	switch {
+	case e.Type == "version":
+		told := e.OpenTofu + e.Terraform // each tells its own
+		if _, err := version.NewVersion(told); err == nil {
+			all.Version = told
+		}
 	case e.Type == "diagnostic" && e.Diagnostic != nil:
 		if e.Diagnostic.Severity == "error" && len(all.Errors) < mostErrors {
 			all.Errors = append(all.Errors, *e.Diagnostic)

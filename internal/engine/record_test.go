@@ -10,26 +10,31 @@ import (
 	"testing"
 )
 
-var record = flag.Bool("record", false, "run the real engine over testdata/*.tf and write what it says beside them")
+var (
+	record    = flag.Bool("record", false, "run the real engine over testdata/*.tf and write what it says beside them")
+	terraform = flag.String("terraform", "", "record this Terraform, not OpenTofu")
+)
 
 // recorded is what the real engine said about a file of code.
 type recorded struct {
 	Step     Step
 	ExitCode int
-	Events   string
+	Events   string `json:",omitempty"`
+	// Text is what it printed; only of Terraform, whose events are in it.
+	Text string `json:",omitempty"`
 }
 
 // TestRecord runs the real engine over every testdata/*.tf, up to the first step that fails or to a plan, and keeps the
 // events of the last step. It does so only with -record; other tests read what it kept.
 func TestRecord(t *testing.T) {
-	if !*record {
-		t.Skip("only with -record")
+	if !*record || *terraform != "" {
+		t.Skip("only with -record, without -terraform")
 	}
 	files, _ := filepath.Glob("testdata/*.tf")
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".tf")
 		t.Run(name, func(t *testing.T) {
-			last := run(t, file)
+			last := run(t, OpenTofu{}, binary(t), file)
 			data, err := json.MarshalIndent(last, "", "  ")
 			if err != nil {
 				t.Fatal(err)
@@ -41,9 +46,31 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestRecordTerraform does the same with a Terraform, and keeps all that it says in one file with its version.
+func TestRecordTerraform(t *testing.T) {
+	if !*record || *terraform == "" {
+		t.Skip("only with -record and -terraform=PROGRAM")
+	}
+	all := map[string]recorded{}
+	for _, name := range terraformCode {
+		all[name] = run(t, Terraform{}, *terraform, "testdata/"+name+".tf")
+	}
+	events, err := ReadEvents(strings.NewReader(all["plan-create"].Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("testdata/terraform-"+events.Version+".json", append(data, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run runs a file of code. Comments at its beginning say how: "# files: NAME=TEXT", "# before: CODE" is applied first
 // in the same place, "# apply" applies the plan too, "# destroy" plans a destroy.
-func run(t *testing.T, file string) recorded {
+func run(t *testing.T, engine Engine, program, file string) recorded {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -72,18 +99,22 @@ func run(t *testing.T, file string) recorded {
 			destroy = true
 		}
 	}
-	tofu := OpenTofu{}
 	events := filepath.Join(dir, "events")
 	plan := filepath.Join(dir, "plan")
 	step := func(step Step, args []string) recorded {
 		os.Remove(events)
-		cmd := exec.Command(binary(t), args...)
+		cmd := exec.Command(program, args...)
 		cmd.Dir = work
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1"}
 		out, _ := cmd.CombinedOutput()
 		data, _ := os.ReadFile(events)
 		t.Logf("%s %d\n%s", step, cmd.ProcessState.ExitCode(), out)
-		return recorded{step, cmd.ProcessState.ExitCode(), strings.ReplaceAll(string(data), dir, "/work")}
+		said := recorded{Step: step, ExitCode: cmd.ProcessState.ExitCode()}
+		said.Events = strings.ReplaceAll(string(data), dir, "/work")
+		if _, ok := engine.(Terraform); ok {
+			said.Text = strings.ReplaceAll(string(out), dir, "/work")
+		}
+		return said
 	}
 	code := func(text string) {
 		if err := os.WriteFile(filepath.Join(work, "main.tf"), []byte(text), 0o644); err != nil {
@@ -92,18 +123,18 @@ func run(t *testing.T, file string) recorded {
 	}
 	if before != "" {
 		code(before)
-		step(StepInit, tofu.Init(Init{Events: events}))
-		step(StepPlan, tofu.Plan(Plan{Events: events, Out: plan}))
-		step(StepApply, tofu.Apply(Apply{Events: events, Plan: plan}))
+		step(StepInit, engine.Init(Init{Events: events}))
+		step(StepPlan, engine.Plan(Plan{Events: events, Out: plan}))
+		step(StepApply, engine.Apply(Apply{Events: events, Plan: plan}))
 	}
 	code(string(text))
-	last := step(StepInit, tofu.Init(Init{Events: events, VariableFiles: files}))
+	last := step(StepInit, engine.Init(Init{Events: events, VariableFiles: files}))
 	if last.ExitCode != 0 {
 		return last
 	}
-	last = step(StepPlan, tofu.Plan(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}))
+	last = step(StepPlan, engine.Plan(Plan{Events: events, VariableFiles: files, Out: plan, Destroy: destroy}))
 	if apply && last.ExitCode == PlanChanges {
-		last = step(StepApply, tofu.Apply(Apply{Events: events, VariableFiles: files, Plan: plan}))
+		last = step(StepApply, engine.Apply(Apply{Events: events, VariableFiles: files, Plan: plan}))
 	}
 	return last
 }

@@ -93,6 +93,15 @@ func (c *Client) Inputs(ctx context.Context) (InputsKept, error) {
 	return kept, err
 }
 
+// StackOutput gives an output of another Stack that a variable of the Run takes its value from. An *Error of code 409 says
+// that it is no longer what the Run was made for.
+func (c *Client) StackOutput(ctx context.Context, stack, output string) (Output, error) {
+	var o Output
+	path := "/v1/outputs/" + url.PathEscape(stack) + "/" + url.PathEscape(output)
+	err := c.do(ctx, call{method: http.MethodGet, path: path, take: into(&o)})
+	return o, err
+}
+
 // Rescue keeps a state that could not be written.
 func (c *Client) Rescue(ctx context.Context, state []byte) error {
 	return c.do(ctx, call{method: http.MethodPut, path: "/v1/rescue", body: bytes.NewReader(state), size: int64(len(state))})

@@ -204,6 +204,7 @@ func TestWhatIsSent(t *testing.T) {
 		`POST /v1/steps {"steps":null}`: func() error {
 			return c.Report(t.Context(), Report{})
 		},
+		"GET /v1/outputs/vpc/a%2Fb%20%C3%A4 ": func() error { _, err := c.StackOutput(t.Context(), "vpc", "a/b ä"); return err },
 		`PUT /v1/inputs {"files":{"a":"Yg=="}}`: func() error {
 			return c.PutInputs(t.Context(), InputsKept{Files: map[string][]byte{"a": []byte("b")}})
 		},

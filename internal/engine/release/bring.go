@@ -1,0 +1,139 @@
+package release
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"cairn.dev/cairn/internal/signed"
+)
+
+// bring gives the program that is kept, or downloads it. In this order, so that nothing is read that is not worth
+// reading: the signature of the list of checksums, the checksum of the archive, the program in it.
+func (r *Releases) bring(ctx context.Context, m maker, w wanted) (p Program, err error) {
+	if kept, ok, err := r.shelf.find(m, w); ok || err != nil {
+		return kept, err
+	}
+	sum, err := r.checksum(ctx, m, w)
+	if err != nil {
+		return Program{}, err
+	}
+	archive, err := r.shelf.draft()
+	if err != nil {
+		return Program{}, err
+	}
+	defer func() { err = errors.Join(err, r.shelf.discard(archive)) }()
+	size, err := r.download(ctx, w, w.name(m.archive), sum, archive)
+	if err != nil {
+		return Program{}, err
+	}
+	if m.program == "" {
+		err = r.shelf.keep(archive, sum, m, w)
+	} else {
+		err = r.unpack(archive, size, m, w)
+	}
+	if err != nil {
+		return Program{}, fmt.Errorf("keep %s %s: %w", w.product, w.version, err)
+	}
+	p, _, err = r.shelf.find(m, w)
+	return p, err
+}
+
+// checksum gives the signed checksum of the archive.
+func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, error) {
+	data, err := r.read(ctx, w, w.name(m.sums), largestSums)
+	if err != nil {
+		return "", err
+	}
+	if err := r.verify(ctx, m, w, data); err != nil {
+		return "", err
+	}
+	sums, err := signed.ParseSums(data)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s %s: %w", ErrMalformed, w.product, w.version, err)
+	}
+	sum, ok := sums[w.name(m.archive)]
+	if !ok {
+		return "", fmt.Errorf("%w: %s is not in %s", errMissing, w.name(m.archive), w.name(m.sums))
+	}
+	return sum, nil
+}
+
+// verify makes sure that one of the signatures that the list of checksums may have is there and right.
+func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) error {
+	keys, known := r.keys[w.product]
+	var wrong error
+	for _, pattern := range m.signatures {
+		signature, err := r.read(ctx, w, w.name(pattern), largestSignature)
+		if errors.Is(err, errMissing) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !known {
+			return fmt.Errorf("%w: no public key is given for %s", signed.ErrSignature, w.product)
+		}
+		if wrong = keys.Verify(sums, signature); wrong == nil {
+			return nil
+		}
+	}
+	switch {
+	case wrong != nil:
+		return fmt.Errorf("%s %s: %w", w.product, w.version, wrong)
+	case r.unsigned[w.product]:
+		return nil
+	}
+	return fmt.Errorf("%w: %s %s is published without one", signed.ErrSignature, w.product, w.version)
+}
+
+func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64) ([]byte, error) {
+	from, err := r.sources[w.product].open(ctx, w.version, file)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readSmall(from, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	return data, nil
+}
+
+// download writes a file whose checksum is known, and gives its size.
+func (r *Releases) download(ctx context.Context, w wanted, file, sum string, to io.Writer) (size int64, err error) {
+	from, err := r.sources[w.product].open(ctx, w.version, file)
+	if err != nil {
+		return 0, err
+	}
+	defer from.Close()
+	hash := sha256.New()
+	size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(from, r.largest+1))
+	if err != nil {
+		return 0, fmt.Errorf("download %s: %w", file, err)
+	}
+	if size > r.largest {
+		return 0, fmt.Errorf("%w: %s has more than %d bytes", ErrMalformed, file, r.largest)
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != sum {
+		return 0, fmt.Errorf("%w: %s is sha256:%s, and signed was sha256:%s", ErrChecksum, file, got, sum)
+	}
+	return size, nil
+}
+
+// unpack keeps the program that is in a verified archive.
+func (r *Releases) unpack(archive *os.File, size int64, m maker, w wanted) (err error) {
+	program, err := r.shelf.draft()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.shelf.discard(program)) }()
+	hash := sha256.New()
+	if err := unpack(archive, size, m.program, largestProgram, io.MultiWriter(program, hash)); err != nil {
+		return err
+	}
+	return r.shelf.keep(program, hex.EncodeToString(hash.Sum(nil)), m, w)
+}

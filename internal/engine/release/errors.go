@@ -1,0 +1,40 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What can be wrong with a release. A signature that is wrong is signed.ErrSignature.
+var (
+	// ErrUnknownProduct is a product that is not in the table.
+	ErrUnknownProduct = errors.New("no such engine is known")
+	// ErrNoVersion is a version, a constraint or a platform that no release meets. The message names what there is.
+	ErrNoVersion = errors.New("there is no such version")
+	// ErrChecksum is a download that is not what the maker signed.
+	ErrChecksum = errors.New("the checksum does not match")
+	// ErrMalformed is a release that is signed, and yet not what a release looks like.
+	ErrMalformed = errors.New("the release is not as expected")
+	// ErrUnreachable may pass: the place of the releases does not answer, or answers nonsense.
+	ErrUnreachable = errors.New("the releases cannot be reached")
+	// ErrDamaged may pass: what is kept has changed since it was verified. It is gone, and the next Get brings it anew.
+	ErrDamaged = errors.New("the program that was kept is damaged")
+)
+
+// errMissing is a file that a source does not have.
+var errMissing = errors.New("there is no such file")
+
+// tagged gives an error to what goes wrong while reading, so that it is not taken for one of writing.
+type tagged struct {
+	from io.Reader
+	tag  error
+}
+
+func (t tagged) Read(p []byte) (int, error) {
+	n, err := t.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", t.tag, err)
+	}
+	return n, err
+}

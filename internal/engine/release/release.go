@@ -1,0 +1,251 @@
+// Package release brings engines: it finds the version that meets a constraint, downloads it once, and gives it out only
+// after the maker's signature and checksum were found to be right. It knows nothing of Kubernetes.
+//
+// Releases are at their makers' official places, or on a mirror: a web server, or a folder (file:///...) for an install
+// that is cut off. A mirror keeps the makers' names:
+//
+//	<base>/opentofu/index.json or api.json          the versions: HashiCorp's layout, or OpenTofu's
+//	<base>/opentofu/1.12.6/tofu_1.12.6_linux_amd64.zip
+//	<base>/opentofu/1.12.6/tofu_1.12.6_SHA256SUMS
+//	<base>/opentofu/1.12.6/tofu_1.12.6_SHA256SUMS.gpgsig
+//	<base>/terraform/1.5.7/terraform_1.5.7_linux_amd64.zip
+//	<base>/terraform/1.5.7/terraform_1.5.7_SHA256SUMS
+//	<base>/terraform/1.5.7/terraform_1.5.7_SHA256SUMS.72D7468F.sig or terraform_1.5.7_SHA256SUMS.sig
+//	<base>/terragrunt/0.99.0/terragrunt_linux_amd64
+//	<base>/terragrunt/0.99.0/SHA256SUMS
+//	<base>/terragrunt/0.99.0/SHA256SUMS.gpgsig
+//
+// A folder needs no list: without one, its folders are the versions. A company's own mirror may sign with its own key.
+//
+// The signed list of OpenTofu and Terraform names the version, so an old release cannot be passed off as a new one.
+// Terragrunt's does not: there a mirror that lies can do that, with a release that its maker signed.
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/hashicorp/go-version"
+
+	"cairn.dev/cairn/internal/signed"
+)
+
+// What is read at most, and how long it may take.
+const (
+	largestIndex     = 16 << 20
+	largestSums      = 1 << 20
+	largestSignature = 64 << 10
+	largestArchive   = 512 << 20
+	largestProgram   = 1 << 30
+
+	listAge     = 10 * time.Minute // how long a list of versions counts
+	listRest    = 30 * time.Second // how long a place that does not answer is left alone
+	refusedRest = time.Minute      // how long a release that was refused is not downloaded again
+	listTime    = 2 * time.Minute
+	getTime     = 15 * time.Minute
+)
+
+// Options of Releases.
+type Options struct {
+	// Mirrors are the addresses that hold a product's releases: https://, http:// or file:// with an absolute path. User
+	// and password may be in it. Without one, a product comes from its maker's official place.
+	Mirrors map[Product]string
+	// Dir is the folder that verified programs are kept in; it is made if need be. Required.
+	Dir string
+	// Client fetches. Its rule for redirects is replaced: none leads from https to http. Nil means one that knows the
+	// proxies of the environment.
+	Client *http.Client
+	// Keys are armored OpenPGP public keys, in place of those that a product comes with. Only OpenTofu comes with one. A
+	// product without any is refused.
+	Keys map[Product][]string
+	// Unsigned are products whose releases are taken on their checksum alone when they publish no signature, as Terragrunt
+	// did not before 0.98.0. Who can change files on such a product's mirror can then make Cairn run anything. A signature
+	// that is there must be right all the same.
+	Unsigned []Product
+	// Now is the clock; nil means the real one.
+	Now func() time.Time
+}
+
+// Releases finds and brings engines. It is safe for concurrent use.
+type Releases struct {
+	makers   map[Product]maker
+	sources  map[Product]source
+	keys     map[Product]signed.Keys // only of products that have some
+	unsigned map[Product]bool
+	shelf    shelf
+	lists    *flights[[]*version.Version]
+	programs *flights[Program]
+	largest  int64 // archive that is downloaded
+}
+
+// New opens Dir and checks the options. It fetches nothing. The caller closes it.
+func New(o Options) (*Releases, error) {
+	if o.Dir == "" {
+		return nil, errors.New("release: no folder to keep programs in")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &Releases{
+		makers: makers(), sources: map[Product]source{}, keys: map[Product]signed.Keys{}, unsigned: map[Product]bool{},
+		largest: largestArchive,
+		lists: newFlights[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
+			if err != nil {
+				return listRest
+			}
+			return listAge
+		}),
+		programs: newFlights[Program](o.Now, getTime, func(err error) time.Duration {
+			if errors.Is(err, signed.ErrSignature) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrMalformed) {
+				return refusedRest
+			}
+			return 0
+		}),
+	}
+	if err := r.configure(o); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.shelf, err = openShelf(o.Dir, o.Now()); err != nil {
+		return nil, fmt.Errorf("open the folder of programs: %w", err)
+	}
+	return r, nil
+}
+
+// configure takes what is said for each product.
+func (r *Releases) configure(o Options) error {
+	for p := range o.Mirrors {
+		if _, err := r.maker(p); err != nil {
+			return err
+		}
+	}
+	for p := range o.Keys {
+		if _, err := r.maker(p); err != nil {
+			return err
+		}
+	}
+	for _, p := range o.Unsigned {
+		if _, err := r.maker(p); err != nil {
+			return err
+		}
+		r.unsigned[p] = true
+	}
+	client := careful(o.Client)
+	for p, m := range r.makers {
+		var err error
+		if r.sources[p], err = newSource(m, o.Mirrors[p], client); err != nil {
+			return fmt.Errorf("mirror of %s: %w", p, err)
+		}
+		armored := m.keys
+		if own := o.Keys[p]; len(own) > 0 {
+			armored = own
+		}
+		if len(armored) == 0 {
+			continue
+		}
+		if r.keys[p], err = signed.ParseKeys(armored...); err != nil {
+			return fmt.Errorf("keys of %s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// Close breaks off all downloads and waits for them.
+func (r *Releases) Close() error {
+	r.lists.close()
+	r.programs.close()
+	return r.shelf.root.Close()
+}
+
+func (r *Releases) maker(p Product) (maker, error) {
+	m, ok := r.makers[p]
+	if !ok {
+		return maker{}, fmt.Errorf("%w: %.40q; known are %s", ErrUnknownProduct, p, known(r.makers))
+	}
+	return m, nil
+}
+
+// Find gives the newest version of a product that meets a constraint as in required_version; an empty one takes the
+// newest release. A prerelease has to be asked for by its exact name. Lists of versions are kept for 10 minutes. When
+// there is none to be had, the programs that are here still serve; so does, always, one that is asked for by its exact
+// version. Errors: ErrUnknownProduct, ErrNoVersion, ErrUnreachable.
+func (r *Releases) Find(ctx context.Context, product Product, constraint string) (string, error) {
+	m, err := r.maker(product)
+	if err != nil {
+		return "", err
+	}
+	wish, err := parseWish(constraint)
+	if err != nil {
+		return "", err
+	}
+	here := sorted(r.shelf.versions(m))
+	if wish.exact != nil {
+		if v, ok := wish.newest(here); ok {
+			return v, nil
+		}
+	}
+	versions, err := r.list(ctx, product)
+	if err != nil {
+		if v, ok := wish.newest(here); ok {
+			return v, nil
+		}
+		return "", err
+	}
+	v, ok := wish.newest(versions)
+	if !ok {
+		return "", fmt.Errorf("%w: no %s meets %q; near it are %s, at %s",
+			ErrNoVersion, product, wish.text, wish.nearest(versions), r.sources[product])
+	}
+	return v, nil
+}
+
+// list gives all versions of a product, the newest first.
+func (r *Releases) list(ctx context.Context, product Product) ([]*version.Version, error) {
+	return r.lists.do(ctx, string(product), func(ctx context.Context) ([]*version.Version, error) {
+		names, err := r.sources[product].versions(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w: versions of %s: %w", ErrUnreachable, product, err)
+		}
+		return sorted(names), nil
+	})
+}
+
+var platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
+
+// Get gives the program of a version, as Find names it, for an operating system and an architecture as Go names them.
+// The first to ask starts the download; it goes on when they leave, and all who ask meanwhile wait for the same one. A
+// release that was refused is not downloaded again for a minute. Errors: ErrUnknownProduct, ErrNoVersion, ErrChecksum,
+// ErrMalformed, signed.ErrSignature, ErrUnreachable.
+func (r *Releases) Get(ctx context.Context, product Product, version, os, arch string) (Program, error) {
+	m, err := r.maker(product)
+	if err != nil {
+		return Program{}, err
+	}
+	if _, ok := parseVersion(version); !ok {
+		return Program{}, fmt.Errorf("%w: %.80q is none", ErrNoVersion, version)
+	}
+	if !platformPattern.MatchString(os) || !platformPattern.MatchString(arch) {
+		return Program{}, fmt.Errorf("%w: %.40q %.40q is no platform", ErrNoVersion, os, arch)
+	}
+	w := wanted{product: product, version: version, os: os, arch: arch}
+	p, err := r.programs.do(ctx, w.name(string(product)+" {version} {os} {arch}"), func(ctx context.Context) (Program, error) {
+		return r.bring(ctx, m, w)
+	})
+	if errors.Is(err, errMissing) {
+		return Program{}, r.noVersion(ctx, w, err)
+	}
+	return p, err
+}
+
+// noVersion says what there is instead, when that is known.
+func (r *Releases) noVersion(ctx context.Context, w wanted, missing error) error {
+	err := fmt.Errorf("%w: %s %s for %s: %w", ErrNoVersion, w.product, w.version, w.platform(), missing)
+	if versions, bad := r.list(ctx, w.product); bad == nil {
+		err = fmt.Errorf("%w; near it are %s, at %s", err, wish{text: w.version}.nearest(versions), r.sources[w.product])
+	}
+	return err
+}

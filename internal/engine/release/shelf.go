@@ -1,0 +1,129 @@
+package release
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// shelf keeps verified programs: <folder of the product>/<version>/<os>_<arch>/<sha256 in hex>. The name of a file says
+// what is in it, and a file gets that name only once all of it is written.
+type shelf struct {
+	root *os.Root
+	dir  string
+}
+
+const (
+	draftPrefix = ".draft-"
+	// draftAge is when a draft is of a process that is gone. It is more than a download may take.
+	draftAge = time.Hour
+)
+
+func openShelf(dir string, now time.Time) (shelf, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return shelf{}, err
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return shelf{}, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return shelf{}, err
+	}
+	s := shelf{root: root, dir: dir}
+	if err := s.sweep(now); err != nil {
+		return shelf{}, errors.Join(err, root.Close())
+	}
+	return s, nil
+}
+
+// sweep removes what a process left that was killed during a download.
+func (s shelf) sweep(now time.Time) error {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), draftPrefix) && now.Sub(info.ModTime()) > draftAge {
+			err = s.root.Remove(e.Name())
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+var hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// find gives the program that is kept.
+func (s shelf) find(m maker, w wanted) (Program, bool, error) {
+	at := path.Join(m.folder, w.version, w.platform())
+	entries, err := fs.ReadDir(s.root.FS(), at)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Program{}, false, fmt.Errorf("look for %s %s: %w", w.product, w.version, err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !hexDigest.MatchString(e.Name()) {
+			continue
+		}
+		return Program{
+			Path:    filepath.Join(s.dir, filepath.FromSlash(at), e.Name()),
+			Digest:  "sha256:" + e.Name(),
+			Size:    info.Size(),
+			Version: w.version,
+		}, true, nil
+	}
+	return Program{}, false, nil
+}
+
+// versions are those of a product that have a program here, for whatever platform.
+func (s shelf) versions(m maker) []string {
+	kept, err := fs.Glob(s.root.FS(), m.folder+"/*/*/*")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, name := range kept {
+		if hexDigest.MatchString(path.Base(name)) {
+			names = append(names, path.Base(path.Dir(path.Dir(name))))
+		}
+	}
+	return names
+}
+
+// draft is a file that nobody sees as a program.
+func (s shelf) draft() (*os.File, error) {
+	return s.root.OpenFile(draftPrefix+rand.Text(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// discard closes a draft, and removes it if it is still one.
+func (s shelf) discard(draft *os.File) error {
+	err := s.root.Remove(filepath.Base(draft.Name()))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(draft.Close(), err)
+}
+
+// keep makes a draft the program.
+func (s shelf) keep(draft *os.File, sum string, m maker, w wanted) error {
+	at := path.Join(m.folder, w.version, w.platform())
+	if err := s.root.MkdirAll(at, 0o750); err != nil {
+		return err
+	}
+	if err := errors.Join(draft.Chmod(0o555), draft.Sync()); err != nil {
+		return err
+	}
+	return s.root.Rename(filepath.Base(draft.Name()), path.Join(at, sum))
+}

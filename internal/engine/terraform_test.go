@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// terraformCode are the files of testdata that were recorded with Terraforms too.
+var terraformCode = []string{
+	"backend-type", "duplicate", "local-module", "registry-module", "registry-provider", "remote-module",
+	"required-version", "syntax", "variable-file-syntax",
+	"count", "cycle", "missing-variable", "plan-create", "plan-destroy", "plan-moves", "plan-nothing", "plan-outputs",
+	"postcondition-plan", "precondition", "prevent-destroy", "remote-state-down", "unknown-argument", "wrong-type",
+	"apply-replace", "local-exec", "postcondition",
+}
+
+// terraforms are the versions: the last one that is free software, and one whose init could tell events.
+var terraforms = []string{"1.5.7", "1.13.5"}
+
+// heard gives what a Terraform said: its events, or the errors in its text, and the text for people.
+func heard(t *testing.T, version, name string) (recorded, Events, string) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/terraform-" + version + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]recorded
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	r := all[name]
+	if r.Text == "" {
+		t.Fatalf("%s is not recorded", name)
+	}
+	if !(Terraform{}).PrintsEvents(r.Step) {
+		return r, Events{Errors: ReadErrors(r.Text)}, r.Text
+	}
+	var text strings.Builder
+	listener := NewListener(&text)
+	for part := []byte(r.Text); len(part) > 0; part = part[min(7, len(part)):] { // as pipes do, not line by line
+		if n, err := listener.Write(part[:min(7, len(part))]); err != nil || n != min(7, len(part)) {
+			t.Fatal(n, err)
+		}
+	}
+	events, err := listener.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if events.Version != version {
+		t.Errorf("%s tells the version %q", name, events.Version)
+	}
+	return r, events, text.String()
+}
+
+func TestClassifyTerraform(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		step    Step
+		class   Class
+		message string
+	}{
+		{"backend-type", StepInit, Config, "Unsupported backend type: There is no backend type named"},
+		{"duplicate", StepInit, Config, "Duplicate variable declaration: A variable named"},
+		{"local-module", StepInit, Config, "Unreadable module directory: "},
+		{"required-version", StepInit, Config, "Unsupported Terraform Core version: "},
+		{"syntax", StepInit, Config, "Invalid expression: Expected the start of an expression, but found an invalid expression token. (main.tf:2)"},
+		{"registry-module", StepInit, Transient, "Error accessing remote module registry: "},
+		{"registry-provider", StepInit, Transient, "Failed to query available provider packages: "},
+		{"remote-module", StepInit, Transient, "Failed to download module: "},
+		{"count", StepPlan, Config, "Invalid count argument: "},
+		{"cycle", StepPlan, Config, "Cycle: terraform_data."},
+		{"missing-variable", StepPlan, Config, "No value for required variable: "},
+		{"precondition", StepPlan, Config, "Resource precondition failed: no way (main.tf:5)"},
+		{"prevent-destroy", StepPlan, Config, "Instance cannot be destroyed: "},
+		{"unknown-argument", StepPlan, Config, "Unsupported argument: "},
+		{"wrong-type", StepPlan, Config, "Invalid value for input variable: "},
+		{"postcondition-plan", StepPlan, Transient, "Resource postcondition failed: no way "},
+		{"remote-state-down", StepPlan, Transient, "Failed to get state: "},
+		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit 3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
+		{"postcondition", StepApply, Transient, "Resource postcondition failed: no way "},
+	} {
+		for _, version := range terraforms {
+			t.Run(test.name+" "+version, func(t *testing.T) {
+				r, events, text := heard(t, version, test.name)
+				if r.Step != test.step || r.ExitCode != 1 {
+					t.Fatalf("recorded is %s with exit code %d", r.Step, r.ExitCode)
+				}
+				if got := Classify(r.Step, r.ExitCode, events.Errors); got != test.class {
+					t.Errorf("got %s, want %s", got, test.class)
+				}
+				first := FirstError(events.Errors)
+				if first == nil || !strings.HasPrefix(first.String(), test.message) {
+					t.Fatalf("got %v, want %q", first, test.message)
+				}
+				if !strings.Contains(text, "Error: "+first.Summary) {
+					t.Errorf("the text does not say it:\n%s", text)
+				}
+			})
+		}
+	}
+}
+
+func TestPlansOfTerraform(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		exit    int
+		changes Changes
+	}{
+		{"plan-nothing", 0, nil},
+		{"plan-outputs", 2, nil},
+		{"plan-moves", 2, Changes{{"terraform_data.b", Move}}},
+		{"plan-create", 2, Changes{{"terraform_data.a", Create}, {"terraform_data.b", Create}}},
+		{"plan-destroy", 2, Changes{{"terraform_data.a", Delete}, {"terraform_data.b", Delete}}},
+	} {
+		for _, version := range terraforms {
+			r, events, _ := heard(t, version, test.name)
+			if r.ExitCode != test.exit || len(events.Errors) > 0 {
+				t.Errorf("%s %s: exit code %d, %v", test.name, version, r.ExitCode, events.Errors)
+			}
+			if diff := cmp.Diff(test.changes, events.Changes); diff != "" {
+				t.Errorf("%s %s: %s", test.name, version, diff)
+			}
+		}
+	}
+}
+
+func TestATerraformTellsPeopleAsMuchAsItDoes(t *testing.T) {
+	for _, version := range terraforms {
+		_, events, text := heard(t, version, "apply-replace")
+		if events.Done == nil || events.Done.String() != "2 added, 1 destroyed" {
+			t.Errorf("%s: %+v", version, events.Done)
+		}
+		for _, want := range []string{"Terraform " + version + "\n", "terraform_data.b: Creating...\n", "terraform_data.a: Destruction complete after 0s\n", "\nApply complete! Resources: 2 added, 0 changed, 1 destroyed.\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", version, want, text)
+			}
+		}
+		if strings.Contains(text, "{") {
+			t.Errorf("%s: there are events in\n%s", version, text)
+		}
+	}
+}
+
+func TestAListenerTellsAnErrorWithAllThatIsKnown(t *testing.T) {
+	var text bytes.Buffer
+	listener := NewListener(&text)
+	for _, line := range []string{
+		`{"@message":"Error: No such thing","type":"diagnostic","diagnostic":{"severity":"error","summary":"No such thing","detail":"Look\nelsewhere.","address":"a.b","range":{"filename":"main.tf","start":{"line":3}}}}` + "\n",
+		"plain words\n",
+		`{"some":"JSON of a provider"}` + "\n",
+		strings.Repeat("x", longestEvent+1) + "\n",
+		"\n",
+		`{"@message":"cut off","type":"lo`,
+	} {
+		listener.Write([]byte(line))
+	}
+	events, err := listener.Close()
+	if err != nil || len(events.Errors) != 1 {
+		t.Fatalf("%+v, %v", events, err)
+	}
+	want := "\nError: No such thing\n\n  with a.b\n  on main.tf line 3\n\nLook\nelsewhere.\n\n" +
+		"plain words\n{\"some\":\"JSON of a provider\"}\n(a line of the engine that is too long was left out)\n\n{\"@message\":\"cut off\",\"type\":\"lo\n"
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	got := ReadErrors("Error: nothing is ours before a line begins with it? It is.\n\nWarning: Old\n\n  on a.tf line 1:\n\nno matter\n\n" +
+		"Error: First\n\n  with module.m.a[\"x\"],\n  on m/main.tf line 12, in resource \"a\" \"b\":\n  12:   x = 1\n\nIt is\nso.\n\n  - indeed\n\nError: Second\r\n")
+	want := []Diagnostic{
+		{Severity: "error", Summary: "nothing is ours before a line begins with it? It is."},
+		{Severity: "error", Summary: "First", Detail: "It is so. - indeed", Address: `module.m.a["x"]`, Range: &Range{Filename: "m/main.tf", Start: Position{Line: 12}}},
+		{Severity: "error", Summary: "Second"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := ReadErrors(strings.Repeat("Error: x\n", 100)); len(got) != mostErrors {
+		t.Errorf("%d errors", len(got))
+	}
+	if got := ReadErrors("all is well\n  Error: within\n"); got != nil {
+		t.Errorf("%v", got)
+	}
+}
+
+func FuzzReadErrors(f *testing.F) {
+	f.Add("Error: a\n\n  with b,\n  on c line 1:\n   1: d\n\ne\nWarning: f\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, d := range ReadErrors(text) {
+			_ = d.String()
+		}
+		Classify(StepInit, 1, ReadErrors(text))
+	})
+}
+
+// FuzzListener: however the output is cut, the same is heard, and nothing that is no event is lost.
+func FuzzListener(f *testing.F) {
+	f.Add([]byte(`{"type":"version","terraform":"1.5.7"}`+"\nplain\n"), 3)
+	f.Fuzz(func(t *testing.T, data []byte, at int) {
+		var whole, cut bytes.Buffer
+		one, two := NewListener(&whole), NewListener(&cut)
+		one.Write(data)
+		at = min(max(at, 0), len(data))
+		two.Write(data[:at])
+		two.Write(data[at:])
+		a, _ := one.Close()
+		b, _ := two.Close()
+		if diff := cmp.Diff(a, b); diff != "" || whole.String() != cut.String() {
+			t.Error(diff)
+		}
+	})
+}

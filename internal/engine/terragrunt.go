@@ -1,0 +1,53 @@
+package engine
+
+// Terragrunt is https://terragrunt.gruntwork.io, from version 1.0 on, which makes a root module out of a terragrunt.hcl
+// and runs another engine on it. All is said with `run` and flags, never with variables: an older Terragrunt fails on
+// them, where it would not notice a variable and, say, apply the same plan twice.
+type Terragrunt struct {
+	// Engine is what it runs, and Path that one's program.
+	Engine Engine
+	Path   string
+	// Cache is the folder in which it puts root modules together.
+	Cache string
+}
+
+// TerragruntFile is what a folder for Terragrunt has.
+const TerragruntFile = "terragrunt.hcl"
+
+// Name for people.
+func (Terragrunt) Name() string { return "Terragrunt" }
+
+// Program is the command's name.
+func (Terragrunt) Program() string { return "terragrunt" }
+
+// Version asks for the version of Terragrunt itself.
+func (Terragrunt) Version() []string { return []string{"--version"} }
+
+// PrintsEvents is as the engine below does.
+func (t Terragrunt) PrintsEvents(step Step) bool { return t.Engine.PrintsEvents(step) }
+
+// Init gives the arguments for o.
+func (t Terragrunt) Init(o Init) []string { return t.run(t.Engine.Init(o)) }
+
+// Plan gives the arguments for o.
+func (t Terragrunt) Plan(o Plan) []string { return t.run(t.Engine.Plan(o)) }
+
+// Apply gives the arguments for o, without the version, which is Terragrunt's own.
+func (t Terragrunt) Apply(o Apply) []string {
+	o.Version = ""
+	return t.run(t.Engine.Apply(o))
+}
+
+// Output gives the arguments.
+func (t Terragrunt) Output(files []string) []string { return t.run(t.Engine.Output(files)) }
+
+// run puts Terragrunt before the arguments of the engine below. It does what it is told and no more: no init of its
+// own, which would upgrade nothing but still choose, and above all no second try of a command that failed, since a plan
+// is applied once. What the engine prints is passed on as it is; of its own words there are only the errors.
+func (t Terragrunt) run(args []string) []string {
+	return append([]string{
+		"run", "--non-interactive", "--no-color", "--no-auto-init", "--no-auto-retry",
+		"--log-level=error", "--log-custom-format=%msg(path=relative)", "--tf-forward-stdout",
+		"--tf-path=" + t.Path, "--download-dir=" + t.Cache, "--",
+	}, args...)
+}

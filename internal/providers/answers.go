@@ -1,0 +1,122 @@
+package providers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+)
+
+// listing is the versions of a provider, in the form of a mirror's index.json: engines look at the keys only.
+type listing struct {
+	Versions map[string]offer `json:"versions"`
+}
+
+// offer is what there is of a version.
+type offer struct {
+	Platforms []string `json:"platforms,omitempty"`
+}
+
+// parseVersions reads a registry's list. What has no proper name in it is left out.
+func parseVersions(data []byte) (listing, error) {
+	var answer struct {
+		Versions []struct {
+			Version   string
+			Platforms []struct{ OS, Arch string }
+		}
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return listing{}, fmt.Errorf("read the list of versions: %w", err)
+	}
+	list := listing{Versions: map[string]offer{}}
+	for _, v := range answer.Versions {
+		if !version.MatchString(v.Version) {
+			continue
+		}
+		var o offer
+		for _, p := range v.Platforms {
+			if platform, ok := parsePlatform(p.OS + "_" + p.Arch); ok {
+				o.Platforms = append(o.Platforms, platform.String())
+			}
+		}
+		list.Versions[v.Version] = o
+	}
+	return list, nil
+}
+
+// download is where a registry says that an archive is, and what vouches for it.
+type download struct {
+	// filename within the list of checksums, and sum as the registry itself tells it, in hex.
+	filename, sum            string
+	archive, sums, signature *url.URL
+	keys                     []string
+}
+
+// parseDownload reads a registry's answer to a request for a platform of a version, made at base.
+func parseDownload(data []byte, base *url.URL, platform Platform) (download, error) {
+	var answer struct {
+		OS, Arch, Filename, Shasum string
+		DownloadURL                string `json:"download_url"`
+		SumsURL                    string `json:"shasums_url"`
+		SignatureURL               string `json:"shasums_signature_url"`
+		SigningKeys                struct {
+			GPG []struct {
+				Armor string `json:"ascii_armor"`
+			} `json:"gpg_public_keys"`
+		} `json:"signing_keys"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return download{}, fmt.Errorf("read where an archive is: %w", err)
+	}
+	if (Platform{answer.OS, answer.Arch}) != platform {
+		return download{}, fmt.Errorf("asked for %s, the registry tells of another platform", platform)
+	}
+	sum, err := hex.DecodeString(answer.Shasum)
+	if err != nil || len(sum) != sha256.Size {
+		return download{}, errors.New("what the registry gives as a checksum is none")
+	}
+	d := download{filename: answer.Filename, sum: hex.EncodeToString(sum)}
+	for _, key := range answer.SigningKeys.GPG {
+		d.keys = append(d.keys, key.Armor)
+	}
+	for reference, to := range map[*string]**url.URL{
+		&answer.DownloadURL: &d.archive, &answer.SumsURL: &d.sums, &answer.SignatureURL: &d.signature,
+	} {
+		if *to, err = resolve(base, *reference); err != nil {
+			return download{}, err
+		}
+	}
+	return d, nil
+}
+
+// parseDiscovery reads where a host has its registry of providers; it was asked at base.
+func parseDiscovery(data []byte, base *url.URL) (*url.URL, error) {
+	var services map[string]json.RawMessage
+	if err := json.Unmarshal(data, &services); err != nil {
+		return nil, fmt.Errorf("read the services of %s: %w", base.Host, err)
+	}
+	var where string
+	if err := json.Unmarshal(services["providers.v1"], &where); err != nil || where == "" {
+		return nil, fmt.Errorf("%s has no registry of providers: %w", base.Host, ErrNotFound)
+	}
+	return resolve(base, where)
+}
+
+// resolve makes a reference absolute. Only https is followed.
+func resolve(base *url.URL, reference string) (*url.URL, error) {
+	u, err := base.Parse(reference)
+	if err != nil {
+		return nil, fmt.Errorf("the registry %s points to what is no URL", base.Host)
+	}
+	if reference == "" || u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("the registry %s points to %.200q: only https is followed", base.Host, where(u))
+	}
+	return u, nil
+}
+
+// names gives the versions, sorted.
+func (l listing) names() []string { return slices.Sorted(maps.Keys(l.Versions)) }

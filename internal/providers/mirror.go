@@ -1,0 +1,156 @@
+// Package providers is a mirror of providers: what engines ask for is pulled through from its registry once, verified
+// once, and kept. It knows nothing of Kubernetes.
+//
+//	Versions ─► what the registry lists, taken as it is for some minutes
+//	Version  ─► SHA256SUMS, its signature checked, kept for good: it says what every archive of that version must be
+//	Archive  ─► the zip, if its checksum is the one that was kept
+//
+// A Folder, when there is one, comes before the registry.
+//
+// The hosts that are asked are those that people's code names, and what such a registry points to. Only https is spoken,
+// and no answer is shown to who asked, but which address that host has is not looked at: a private registry is at a
+// private address. Where code is not trusted that far, Hosts says which registries there are.
+package providers
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/semaphore"
+)
+
+var (
+	// ErrNotFound is a provider, version or platform that there is not, or that this mirror may not ask for.
+	ErrNotFound = errors.New("not in the mirror of providers")
+	// ErrVerify is a package that is not what its maker says it is. Nothing of it is kept.
+	ErrVerify = errors.New("verification failed")
+)
+
+// Options of a Mirror.
+type Options struct {
+	// Dir keeps what was verified, packed as `tofu providers mirror` does it. It is made when it is missing, belongs to
+	// one Mirror at a time, and may be emptied while none runs. It is needed.
+	Dir string
+	// Folder is a packed mirror that somebody else fills, looked in before a registry is asked: each file in it is taken
+	// as the operator's word. Empty means none.
+	Folder string
+	// Offline never asks a registry: there is what Folder and Dir hold.
+	Offline bool
+	// Hosts are the only registries that are asked, as code names them. Empty means any. Example: registry.opentofu.org.
+	Hosts []string
+	// Unsigned are the registries whose providers may come without a key of their maker, on the registry's word for the
+	// checksum alone. nil means registry.opentofu.org, as in OpenTofu; a provider with a key has to be signed everywhere.
+	Unsigned []string
+	// Client speaks to registries. nil means one that keeps to the proxies in the environment. How it follows redirects
+	// is the Mirror's own: few, and to https only.
+	Client *http.Client
+	// Fresh is how long a list of versions is taken as it is before the registry is asked again; 0 means 5 minutes.
+	Fresh time.Duration
+	// Now is the clock; nil means the real one.
+	Now func() time.Time
+}
+
+// Mirror gives out providers. Its methods may be called at the same time.
+type Mirror struct {
+	Options
+	registry registry
+	dir      *os.Root
+	folder   *os.Root // nil when there is none
+	lists    *lru.Cache[Provider, known]
+	hashed   *lru.Cache[string, sums]
+	pulls    *semaphore.Weighted
+	// records is held while a record of a version is read and written again.
+	records sync.Mutex
+	flights flights
+}
+
+const (
+	// mostKnown is how many providers' lists, and how many files' checksums, are in memory.
+	mostKnown = 1000
+	// mostPulls is how many archives are pulled at a time; further ones wait.
+	mostPulls = 4
+)
+
+// New makes a Mirror. Close ends it.
+func New(o Options) (*Mirror, error) {
+	if o.Dir == "" {
+		return nil, errors.New("mirror of providers: no folder to keep them in")
+	}
+	if o.Unsigned == nil {
+		o.Unsigned = []string{"registry.opentofu.org"}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Fresh = cmp.Or(o.Fresh, 5*time.Minute)
+	lists, err := lru.New[Provider, known](mostKnown)
+	if err != nil {
+		return nil, err
+	}
+	hashed, err := lru.New[string, sums](mostKnown)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := newRegistry(o)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mirror{Options: o, registry: registry, lists: lists, hashed: hashed, pulls: semaphore.NewWeighted(mostPulls)}
+	if err := m.open(); err != nil {
+		m.closeFolders()
+		return nil, fmt.Errorf("mirror of providers: %w", err)
+	}
+	m.flights.begin()
+	return m, nil
+}
+
+// open opens the folders. What a process that was killed left half done goes.
+func (m *Mirror) open() (err error) {
+	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
+		return err
+	}
+	if m.dir, err = os.OpenRoot(m.Dir); err != nil {
+		return err
+	}
+	if err := m.dir.RemoveAll(incoming); err != nil {
+		return err
+	}
+	if err := m.dir.Mkdir(incoming, 0o700); err != nil {
+		return err
+	}
+	if m.Folder != "" {
+		m.folder, err = os.OpenRoot(m.Folder)
+	}
+	return err
+}
+
+// Close ends what is being pulled and waits for it. The Mirror gives nothing afterwards.
+func (m *Mirror) Close() {
+	m.flights.end()
+	m.closeFolders()
+}
+
+func (m *Mirror) closeFolders() {
+	for _, root := range []*os.Root{m.dir, m.folder} {
+		if root != nil {
+			_ = root.Close()
+		}
+	}
+}
+
+// asks says whether a provider's registry may be asked.
+func (m *Mirror) asks(p Provider) error {
+	switch {
+	case m.Offline:
+		return fmt.Errorf("%s: %w, which is offline", p, ErrNotFound)
+	case !allowed(m.Hosts, p.Hostname):
+		return fmt.Errorf("%s: %w, which takes none from %s", p, ErrNotFound, p.Hostname)
+	}
+	return nil
+}

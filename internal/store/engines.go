@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+)
+
+// Engine asks for the newest version of an engine that meets a constraint, for an operating system and an architecture as
+// Go names them. The store has its program when it answers. An *Error with code 422 says that there is none, one with code
+// 424 that the release is not what its maker signed.
+func (c *Client) Engine(ctx context.Context, name, constraint, os, arch string) (EngineRelease, error) {
+	var release EngineRelease
+	err := c.do(ctx, call{
+		method: http.MethodGet, path: "/v1/engines/" + url.PathEscape(name),
+		query: url.Values{"version": {constraint}, "os": {os}, "arch": {arch}},
+		take:  into(&release),
+	})
+	return release, err
+}
+
+// EngineProgram writes the program of a version, as Engine names it, into file, which then holds nothing else. The caller
+// compares it with the digest that Engine gave.
+func (c *Client) EngineProgram(ctx context.Context, name, version, os, arch string, file *os.File, limit int64) error {
+	query := url.Values{"os": {os}, "arch": {arch}}
+	path := "/v1/engines/" + url.PathEscape(name) + "/" + url.PathEscape(version)
+	return c.download(ctx, path+"?"+query.Encode(), file, limit)
+}

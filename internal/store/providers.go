@@ -1,0 +1,16 @@
+package store
+
+import (
+	"context"
+	"net/url"
+	"os"
+)
+
+// LargestProvider is how large the archive of a provider may be.
+const LargestProvider = 2 << 30
+
+// Provider writes a file of the mirror of providers into file, which then holds nothing else. The path is the file's
+// below /v1/providers/. An *Error with code 404 says that there is none, one with code 424 that it failed its verification.
+func (c *Client) Provider(ctx context.Context, path string, file *os.File) error {
+	return c.download(ctx, "/v1/providers/"+(&url.URL{Path: path}).EscapedPath(), file, LargestProvider)
+}
