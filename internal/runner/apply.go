@@ -36,16 +36,17 @@ func (a *attempt) applyPlan(ctx context.Context) (result, error) {
 		return result{}, err
 	}
 	a.begun[a.order.PlanDigest] = true
-	args := a.engine.Apply(engine.Apply{Events: a.work.events(), VariableFiles: a.files.paths(), Plan: a.work.plan()})
+	args := a.engine.Apply(engine.Apply{
+		Events: a.work.events(), VariableFiles: a.files.paths(), Plan: a.work.plan(), Version: a.engine.version,
+	})
 	code, events, err := a.run(ctx, engine.StepApply, args)
 	if err != nil {
 		return result{}, err
 	}
-	message := ""
-	if events.Done != nil {
-		message = events.Done.String()
+	if events.Done == nil { // Terragrunt's code may leave a command out, or take a failure for none
+		return result{}, &engineError{class: engine.Transient, message: a.engine.Name() + " ended before all was applied", exitCode: code}
 	}
-	return result{message: message, exitCode: &code}, nil
+	return result{message: events.Done.String(), exitCode: &code}, nil
 }
 
-func (a *attempt) erroredState() string { return filepath.Join(a.work.code(), engine.ErroredState) }
+func (a *attempt) erroredState() string { return filepath.Join(a.ranIn(), engine.ErroredState) }

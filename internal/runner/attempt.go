@@ -24,6 +24,8 @@ type attempt struct {
 	report *reporter
 	// proxy is the state's way to the store.
 	proxy *proxy
+	// engine is what does the work.
+	engine tool
 	// files are the variable files that the engine gets.
 	files variableFiles
 	// outputs that may be shown.
@@ -127,7 +129,7 @@ func (a *attempt) plan(ctx, process context.Context) error {
 // over: it runs on the process's context, and outlives that too.
 func (a *attempt) apply(ctx, process context.Context) error {
 	if a.ready != nil && a.ready.digest == a.order.PlanDigest {
-		a.files = a.ready.files
+		a.files, a.engine = a.ready.files, a.ready.engine
 	} else if err := a.prepare(ctx, true); err != nil {
 		return err
 	}
@@ -145,12 +147,16 @@ func (a *attempt) apply(ctx, process context.Context) error {
 // prepare makes the workspace ready for the engine, with a saved plan in it or without.
 func (a *attempt) prepare(ctx context.Context, withPlan bool) error {
 	a.ready = nil
+	var err error
+	if a.engine.Engine, err = a.chosen(); err != nil {
+		return err
+	}
 	fetch := func(ctx context.Context) (result, error) { return a.fetch(ctx, withPlan) }
 	if err := a.step(ctx, "fetch", fetch); err != nil {
 		return err
 	}
-	if a.order.EngineVersion != "" {
-		if err := a.step(ctx, "engine", a.checkEngine); err != nil {
+	if !a.atHand() {
+		if err := a.step(ctx, "engine", a.provideEngine); err != nil {
 			return err
 		}
 	}

@@ -111,8 +111,11 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	a := &attempt{runner: &runner{Options: Options{Inputs: inputs}, secrets: redact.New(), work: work}}
 	a.order.VariableFiles = []store.VariableFiles{{Dir: "b"}, {Dir: "a"}, {Dir: "many"}}
 	a.order.Variables = []store.Variable{{Name: "x", Value: []byte("1")}}
-	files, err := a.assemble(t.Context())
+	files, err := a.gather(t.Context())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err = a.assemble(files); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -136,7 +139,7 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 		{Variables: []store.Variable{{Name: "x", File: "b/missing"}}},
 	} {
 		a.order = order
-		if _, err := a.assemble(t.Context()); err == nil {
+		if _, err := a.gather(t.Context()); err == nil {
 			t.Errorf("%+v is taken", order)
 		}
 	}

@@ -3,39 +3,110 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"cairn.dev/cairn/internal/engine"
 )
 
-// checkEngine makes sure that the image's engine meets the order's constraint. It is done only when there is one,
-// because it costs a launch.
-func (a *attempt) checkEngine(ctx context.Context) (result, error) {
+// tool is the engine that an attempt runs.
+type tool struct {
+	engine.Engine
+	// path of its program; empty when it is not known yet.
+	path string
+	// version is empty until it was asked for, or a plan's events told it.
+	version string
+}
+
+// chosen gives the engine that the order names.
+func (a *attempt) chosen() (engine.Engine, error) {
+	switch a.order.Engine {
+	case "", "OpenTofu":
+		return engine.OpenTofu{}, nil
+	case "Terraform":
+		return engine.Terraform{}, nil
+	case "Terragrunt":
+		return engine.Terragrunt{Cache: a.work.cache()}, nil
+	}
+	return nil, &engine.Refused{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
+}
+
+// atHand says whether the image's program does as it is. Mostly it does, and no launch is needed to know it: the events
+// of the plan tell the version. Terragrunt's tell only the version of what it runs.
+func (a *attempt) atHand() bool {
+	a.engine.path = a.lookup(a.engine.Program())
+	_, terragrunt := a.engine.Engine.(engine.Terragrunt)
+	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt
+}
+
+// provideEngine takes the image's engine if it meets the order's constraint, and otherwise the store's.
+func (a *attempt) provideEngine(ctx context.Context) (result, error) {
+	why := fmt.Sprintf("there is no program %s in this image", a.engine.Program())
+	if a.engine.path != "" {
+		meets, err := a.checkEngine(ctx)
+		if err != nil {
+			return result{}, err
+		}
+		why = fmt.Sprintf("this image has %s %s, and the Stack asks for %s", a.engine.Name(), a.engine.version, a.order.EngineVersion)
+		if meets {
+			why = ""
+		}
+	}
+	if why != "" {
+		if err := a.fetchEngine(ctx, why); err != nil {
+			return result{}, err
+		}
+	}
+	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
+		if err := a.underTerragrunt(grunt); err != nil {
+			return result{}, err
+		}
+	}
+	return result{message: a.engine.Name() + " " + a.engine.version}, nil
+}
+
+// checkEngine asks the image's engine for its version and says whether it meets the order's constraint.
+func (a *attempt) checkEngine(ctx context.Context) (bool, error) {
 	var answer bytes.Buffer
-	ended, err := a.launch(ctx, a.engine.Version(), &limited{&answer, largestAnswer})
+	ended, err := a.launch(ctx, call{args: a.engine.Version(), answer: &limited{&answer, largestAnswer}})
 	if err != nil {
-		return result{}, err
+		return false, err
 	}
 	if ended.code != 0 {
-		return result{}, &engineError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
+		return false, &engineError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
 	}
-	version, err := engine.ParseVersion(answer.Bytes())
+	if a.engine.version, err = engine.ParseVersion(answer.Bytes()); err != nil || a.order.EngineVersion == "" {
+		return err == nil, err
+	}
+	meets, err := engine.Meets(a.engine.version, a.order.EngineVersion)
 	if err != nil {
-		return result{}, err
+		return false, &engine.Refused{Reason: err.Error()}
 	}
-	meets, err := engine.Meets(version, a.order.EngineVersion)
-	if err != nil {
-		return result{}, &engine.Refused{Reason: err.Error()}
+	return meets, nil
+}
+
+// underTerragrunt finds the engine that Terragrunt runs: the image's OpenTofu or, without one, its Terraform. A plan
+// needs no more to be applied by the same one: engines refuse each other's plans, and those of other versions.
+func (a *attempt) underTerragrunt(grunt engine.Terragrunt) error {
+	for _, under := range []engine.Engine{engine.OpenTofu{}, engine.Terraform{}} {
+		if grunt.Path = a.lookup(under.Program()); grunt.Path != "" {
+			grunt.Engine = under
+			a.engine.Engine = grunt
+			return nil
+		}
 	}
-	if !meets {
-		return result{}, &engine.Refused{Reason: fmt.Sprintf("this image has %s %s, and the Stack asks for %s", a.engine.Name(), version, a.order.EngineVersion)}
-	}
-	return result{message: a.engine.Name() + " " + version, exitCode: &ended.code}, nil
+	return &engine.Refused{Reason: "there is neither tofu nor terraform in this image, and Terragrunt needs one"}
 }
 
 // initialize makes the code ready: modules, providers and the way to the state. With a saved plan it takes the very
 // providers that the plan was made with.
 func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error) {
+	if err := a.prepareGit(); err != nil {
+		return result{}, err
+	}
 	locked := false
 	if withPlan {
 		var err error
@@ -43,9 +114,51 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 			return result{}, err
 		}
 	}
+	unmirror, err := a.mirrorProviders(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	defer unmirror()
 	args := a.engine.Init(engine.Init{Events: a.work.events(), VariableFiles: a.files.paths(), Locked: locked})
 	code, _, err := a.run(ctx, engine.StepInit, args)
-	return result{exitCode: &code}, err
+	if err != nil {
+		return result{exitCode: &code}, err
+	}
+	return result{exitCode: &code}, a.checkBackend()
+}
+
+// checkBackend looks at the code that Terragrunt brought in, which could not be looked over before.
+func (a *attempt) checkBackend() error {
+	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok {
+		return nil
+	}
+	root, err := os.OpenRoot(a.ranIn())
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	return engine.CheckBackend(root.FS())
+}
+
+// ranIn is the folder that the engine works in: the root module's or, with Terragrunt, the one in its cache that it
+// copied that to. It is the one that has Cairn's own file and was initialized: those of other units have not both.
+func (a *attempt) ranIn() string {
+	found := a.module()
+	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok {
+		return found
+	}
+	_ = filepath.WalkDir(a.work.cache(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != engine.OverrideFile {
+			return err
+		}
+		dir := filepath.Dir(path)
+		if _, err := os.Stat(filepath.Join(dir, engine.DataDir)); err != nil {
+			return nil //nolint:nilerr // another folder
+		}
+		found = dir
+		return fs.SkipAll
+	})
+	return found
 }
 
 // largestAnswer is how much of an answer of the engine is read.
@@ -59,7 +172,7 @@ type limited struct {
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.left -= len(p); l.left < 0 {
-		return 0, fmt.Errorf("the engine's answer is too large")
+		return 0, errors.New("the engine's answer is too large")
 	}
 	return l.to.Write(p)
 }

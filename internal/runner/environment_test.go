@@ -22,7 +22,9 @@ resource "terraform_data" "a" {
 }
 `), file("mod/main.tf", "")))
 	order.Variables = []store.Variable{{Name: "m", Value: json.RawMessage(`"mod"`)}, {Name: "text", Value: json.RawMessage(`"${not} a %{template}"`)}}
-	p := startPod(t, s, nil, "CAIRN_SECRET=x", "TF_DATA_DIR=/elsewhere", "TF_WORKSPACE=other", "TF_HTTP_ADDRESS=http://elsewhere", "MINE=1", "HTTPS_PROXY=http://127.0.0.1:1")
+	p := startPod(t, s, nil, "CAIRN_SECRET=x", "TF_DATA_DIR=/elsewhere", "TF_WORKSPACE=other", "TF_HTTP_ADDRESS=http://elsewhere",
+		"TF_CLI_ARGS=-no-such-flag", "TF_CLI_ARGS_plan=-no-such-flag", "TG_ALL=true", "TERRAGRUNT_TFPATH=/elsewhere", "TG_FEATURE=a=b", "MINE=1", "HTTPS_PROXY=http://127.0.0.1:1",
+		"TMPDIR=/"+strings.Repeat("long/", 20))
 	s.orders <- order
 	first := waitDone(t, s, 1)
 	if first.Done.Failure != nil {
@@ -41,12 +43,12 @@ resource "terraform_data" "a" {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, p.output)
 	}
-	for _, want := range []string{"CAIRN_NAMESPACE=prod", "CAIRN_STACK=net", "CAIRN_RUN=net-1", "MINE=1", "TF_IN_AUTOMATION=1", "HTTPS_PROXY=http://127.0.0.1:1"} {
+	for _, want := range []string{"CAIRN_NAMESPACE=prod", "CAIRN_STACK=net", "CAIRN_RUN=net-1", "MINE=1", "TF_IN_AUTOMATION=1", "HTTPS_PROXY=http://127.0.0.1:1", "TG_FEATURE=a=b", "TMPDIR=/tmp"} {
 		if !strings.Contains(string(env), want+"\n") {
 			t.Errorf("no %s in\n%s", want, env)
 		}
 	}
-	for _, bad := range []string{"CAIRN_SECRET", "CAIRN_STORE_CA", "TF_DATA_DIR", "TF_WORKSPACE", "elsewhere"} {
+	for _, bad := range []string{"CAIRN_SECRET", "CAIRN_STORE_CA", "TF_DATA_DIR", "TF_WORKSPACE", "elsewhere", "TF_CLI_ARGS", "TG_ALL"} {
 		if strings.Contains(string(env), bad) {
 			t.Errorf("%s in\n%s", bad, env)
 		}

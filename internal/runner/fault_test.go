@@ -107,8 +107,9 @@ func TestEnginesThatSayNothing(t *testing.T) {
 	for script, want := range map[string]string{
 		"exit 7":                     "OpenTofu ended with exit code 7 and said nothing",
 		"echo one; echo two; exit 7": "OpenTofu ended with exit code 7: two",
-		"printf 'x\nError: no such thing\n\nbecause\n'; exit 1":               "Error: no such thing because",
-		"echo 'flag provided but not defined: -json-into'; echo help; exit 1": "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
+		"printf 'x\nError: no such thing\n\nbecause\n'; exit 1":                                  "no such thing: because",
+		"echo 'flag provided but not defined: -json-into'; echo help; exit 1":                    "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
+		`printf 'Error: Failed to parse\n\nflag provided but not defined: -json-into\n'; exit 1`: "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",
 		"kill -15 $$": "OpenTofu was ended by a signal: terminated",
 	} {
 		s := newTestStore(t)
@@ -133,7 +134,7 @@ func TestEnginesThatSayNothing(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.done(1).Done.Failure.Message; got != "there is no program tofu in this image" {
+	if got := s.done(1).Done.Failure.Message; got != "there is no program tofu in this image; the store answered 422: there is no OpenTofu" {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -31,9 +33,12 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	if withPlan {
 		group.Go(func() error { return a.fetchPlan(ctx) })
 	}
-	files, err := a.assemble(ctx)
-	a.files = files
-	return result{}, errors.Join(err, group.Wait())
+	files, err := a.gather(ctx)
+	if err := errors.Join(err, group.Wait()); err != nil {
+		return result{}, err
+	}
+	a.files, err = a.assemble(files)
+	return result{}, err
 }
 
 // fetchCode downloads the code, makes sure that it is what the order names, unpacks it and looks it over.
@@ -60,16 +65,38 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	if err := os.Remove(file.Name()); err != nil {
 		return err
 	}
+	return a.adopt(root)
+}
+
+// adopt looks over the root module's folder and makes it Cairn's.
+func (a *attempt) adopt(code *os.Root) error {
+	name := path.Clean(a.order.Path)
+	if !fs.ValidPath(name) {
+		return &engine.Refused{Reason: fmt.Sprintf("the path %q leads out of the code", a.order.Path)}
+	}
+	if info, err := code.Stat(name); err != nil || !info.IsDir() {
+		return &engine.Refused{Reason: fmt.Sprintf("there is no folder %s in the code", name)}
+	}
+	module, err := code.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer module.Close() //nolint:errcheck // holds no data
 	// What an engine left for itself in the folder that the code was taken from is not the code's.
 	for _, left := range []string{engine.DataDir, engine.ErroredState} {
-		if err := root.RemoveAll(left); err != nil {
+		if err := module.RemoveAll(left); err != nil {
 			return err
 		}
 	}
-	if err := engine.CheckCode(root.FS()); err != nil {
+	if err := engine.CheckCode(a.engine.Engine, module.FS()); err != nil {
 		return err
 	}
-	return root.WriteFile(engine.OverrideFile, []byte(engine.Override), 0o600)
+	return module.WriteFile(engine.OverrideFile, []byte(engine.Override), 0o600)
+}
+
+// module is the root module's folder.
+func (a *attempt) module() string {
+	return filepath.Join(a.work.code(), filepath.FromSlash(a.order.Path))
 }
 
 // fetchPlan downloads the plan to apply and makes sure that it is the one that was approved.
@@ -104,7 +131,7 @@ func (a *attempt) pinProviders() (bool, error) {
 	if err != nil || lock == nil {
 		return false, err
 	}
-	return true, os.WriteFile(filepath.Join(a.work.code(), engine.LockFile), lock, 0o600)
+	return true, os.WriteFile(filepath.Join(a.module(), engine.LockFile), lock, 0o600)
 }
 
 // verify reads a file from its beginning and compares its digest. Afterwards it stands at its beginning again.

@@ -69,7 +69,7 @@ func (a *attempt) readOutputs(ctx context.Context) (store.Outputs, error) {
 // askOutputs asks the engine for the outputs.
 func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, error) {
 	var answer bytes.Buffer
-	ended, err := a.launch(ctx, a.engine.Output(a.files.paths()), &limited{&answer, largestAnswer})
+	ended, err := a.launch(ctx, call{args: a.engine.Output(a.files.paths()), answer: &limited{&answer, largestAnswer}})
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,15 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	}
 	plan := a.describe(events.Changes)
 	plan.Changes = code == engine.PlanChanges
+	if a.engine.version == "" {
+		a.engine.version = events.Version
+	}
+	plan.EngineVersion = a.engine.version
 	if plan.Digest, err = a.keepPlan(ctx); err != nil {
 		return result{}, err
 	}
 	a.planned = plan
-	a.ready = &ready{digest: plan.Digest, files: a.files}
+	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine}
 	message := events.Changes.String()
 	switch {
 	case !plan.Changes:

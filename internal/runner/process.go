@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 )
 
 // lastOutput is how much of what the engine printed last is kept, for a failure that its events say nothing about.
-const lastOutput = 4 << 10
+const lastOutput = 16 << 10
 
 // openPipes is how long a program that the engine left behind may keep the engine's output open.
 const openPipes = 2 * time.Second
@@ -30,6 +32,17 @@ type exit struct {
 	killed syscall.Signal
 	// last is the end of what it printed.
 	last string
+	// events are those that it printed.
+	events engine.Events
+}
+
+// call is what the engine is started with.
+type call struct {
+	args []string
+	// answer gets what it prints on standard output, in place of the log.
+	answer io.Writer
+	// listen says that its events are on standard output; the log gets them as text.
+	listen bool
 }
 
 // launch runs the engine in the root module until it ends. What it prints goes to the log, without secrets, but for its
@@ -39,19 +52,19 @@ type exit struct {
 // flight and saves the state. A second interrupt would make it drop everything, and a kill even more. Only the engine
 // itself gets the signal: what it started, provider plugins above all, are needed to finish; they are its children in a
 // process group that nobody signals.
-func (a *attempt) launch(ctx context.Context, args []string, answer io.Writer) (exit, error) {
-	program, err := a.lookup(a.engine.Program())
-	if err != nil {
-		return exit{}, err
-	}
+func (a *attempt) launch(ctx context.Context, do call) (exit, error) {
 	last := &tail{limit: lastOutput}
-	text := a.secrets.Writer(io.MultiWriter(a.text, last))
-	cmd := exec.Command(program, args...) //nolint:noctx // it is interrupted below, not killed
-	cmd.Dir = a.work.code()
+	text := &locked{to: a.secrets.Writer(io.MultiWriter(a.text, last))}
+	listener := engine.NewListener(text)
+	cmd := exec.Command(a.engine.path, do.args...) //nolint:noctx // it is interrupted below, not killed
+	cmd.Dir = a.module()
 	cmd.Env = a.environment()
 	cmd.Stdout, cmd.Stderr = text, text
-	if answer != nil {
-		cmd.Stdout = answer
+	switch {
+	case do.answer != nil:
+		cmd.Stdout = do.answer
+	case do.listen:
+		cmd.Stdout = listener
 	}
 	cmd.WaitDelay = openPipes
 	cmd.SysProcAttr = attributes()
@@ -68,10 +81,11 @@ func (a *attempt) launch(ctx context.Context, args []string, answer io.Writer) (
 	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
 		return exit{}, err
 	}
-	if err := text.Close(); err != nil {
+	events, err := listener.Close()
+	if err := errors.Join(err, text.to.Close()); err != nil {
 		return exit{}, err
 	}
-	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.String()}
+	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.String(), events: events}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		ended.killed = status.Signal()
 		ended.code = 128 + int32(status.Signal())
@@ -79,35 +93,50 @@ func (a *attempt) launch(ctx context.Context, args []string, answer io.Writer) (
 	return ended, nil
 }
 
-// lookup finds a program on the engine's PATH, which may be another than the runner's.
-func (a *attempt) lookup(program string) (string, error) {
+// locked lets the engine's two outputs write to one text.
+type locked struct {
+	mu sync.Mutex
+	to io.WriteCloser
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
+}
+
+// lookup finds a program on the engine's PATH, which may be another than the runner's. It is empty when there is none.
+func (a *attempt) lookup(program string) string {
 	for _, dir := range filepath.SplitList(variable(a.Environ, "PATH")) {
 		path := filepath.Join(dir, program)
 		if info, err := os.Stat(path); err == nil && filepath.IsAbs(path) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return path, nil
+			return path
 		}
 	}
-	return "", fmt.Errorf("there is no program %s in this image", program)
+	return ""
 }
 
 // run runs a step of the engine and gives its exit code and its events. Exit codes other than those that are fine are
-// an *engineError.
+// an *engineError, and so is an error that it told before it ended well: Terragrunt's code may take one for none.
 func (a *attempt) run(ctx context.Context, step engine.Step, args []string, fine ...int32) (int32, engine.Events, error) {
 	if err := os.Remove(a.work.events()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, engine.Events{}, err
 	}
-	ended, err := a.launch(ctx, args, nil)
+	ended, err := a.launch(ctx, call{args: args, listen: a.engine.PrintsEvents(step)})
 	if err != nil {
 		return 0, engine.Events{}, err
 	}
-	events, err := a.readEvents()
-	if err != nil {
-		return ended.code, events, err
-	}
-	for _, code := range append(fine, 0) {
-		if ended.code == code {
-			return ended.code, events, nil
+	events := ended.events
+	if !a.engine.PrintsEvents(step) {
+		if events, err = a.readEvents(); err != nil {
+			return ended.code, events, err
 		}
+	}
+	if slices.Contains(append(fine, 0), ended.code) && len(events.Errors) == 0 {
+		return ended.code, events, nil
+	}
+	if len(events.Errors) == 0 && ended.killed == 0 && !strings.Contains(ended.last, tooOld) {
+		events.Errors = engine.ReadErrors(ended.last)
 	}
 	failed := &engineError{
 		class:    engine.Classify(step, int(ended.code), events.Errors),
@@ -132,6 +161,9 @@ func (a *attempt) readEvents() (engine.Events, error) {
 	return engine.ReadEvents(file)
 }
 
+// tooOld is what an OpenTofu before 1.12 says.
+const tooOld = "not defined: -json-into"
+
 // explain says why the engine failed: its first error or, when it told none, what can be known without it.
 func explain(name string, ended exit, events engine.Events) string {
 	if first := engine.FirstError(events.Errors); first != nil {
@@ -142,15 +174,10 @@ func explain(name string, ended exit, events engine.Events) string {
 		return name + " was killed; the memory limit of its container may be too low"
 	case ended.killed != 0:
 		return fmt.Sprintf("%s was ended by a signal: %s", name, ended.killed)
-	case strings.Contains(ended.last, "-json-into"):
+	case strings.Contains(ended.last, tooOld):
 		return "this image's " + name + " is too old for Cairn, which needs 1.12 or later"
 	}
 	lines := strings.Split(strings.TrimSpace(ended.last), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "Error: ") {
-			return strings.Join(lines[i:], " ")
-		}
-	}
 	if said := lines[len(lines)-1]; said != "" {
 		return fmt.Sprintf("%s ended with exit code %d: %s", name, ended.code, said)
 	}

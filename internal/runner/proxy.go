@@ -31,6 +31,8 @@ type proxy struct {
 	password string
 	// flights are the requests that are being served.
 	flights sync.WaitGroup
+	// mirror is the providers' way to the engine, during an init that needs it. nil otherwise.
+	mirror *mirror
 
 	mu sync.Mutex
 	// newest is the state as the store has it: the last one read or written. nil when there is none.
@@ -85,14 +87,14 @@ func (p *proxy) close() {
 // environment leads the engine here. It is by the environment and not by the code, because a saved plan remembers what
 // the code says, and the next pod's proxy has another address.
 func (p *proxy) environment() []string {
-	return []string{
+	return append([]string{
 		"TF_HTTP_ADDRESS=" + p.address,
 		"TF_HTTP_LOCK_ADDRESS=" + p.address,
 		"TF_HTTP_UNLOCK_ADDRESS=" + p.address,
 		"TF_HTTP_USERNAME=" + proxyUser,
 		"TF_HTTP_PASSWORD=" + p.password,
 		"TF_HTTP_RETRY_MAX=0",
-	}
+	}, p.mirror.environment()...)
 }
 
 func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
@@ -186,8 +188,11 @@ func (p *proxy) undelivered() []byte {
 	return p.failed
 }
 
-// refused gives why the store refused what the engine sent last, if it did.
+// refused gives why the store refused what the engine sent last, or a provider that it wants, if it did.
 func (p *proxy) refused() string {
+	if why := p.mirror.refused(); why != "" {
+		return why
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.refusal

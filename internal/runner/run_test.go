@@ -30,7 +30,7 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	plan := first.Done.Plan
-	want := &store.Plan{Digest: plan.Digest, Changes: true, Add: 2, Resources: []store.ResourceChange{
+	want := &store.Plan{Digest: plan.Digest, EngineVersion: "1.12.6", Changes: true, Add: 2, Resources: []store.ResourceChange{
 		{Address: "terraform_data.a", Action: "create"}, {Address: "terraform_data.b", Action: "create"},
 	}}
 	if diff := cmp.Diff(want, plan); diff != "" {

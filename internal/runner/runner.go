@@ -17,7 +17,6 @@ import (
 	"os"
 	"time"
 
-	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/store"
 )
@@ -58,9 +57,10 @@ func Interrupted(ctx context.Context) (context.Context, func()) {
 type runner struct {
 	Options
 	client  *store.Client
-	engine  engine.OpenTofu
 	secrets *redact.Redactor
 	work    workspace
+	// gitEnv is what git, which the engine starts, knows the hosts of modules by in the workspace as it is.
+	gitEnv []string
 	// ready is the plan that the workspace is ready to apply.
 	ready *ready
 	// begun are the plans whose apply was begun here. None of them may be applied once more: what the first time made
@@ -72,6 +72,7 @@ type runner struct {
 type ready struct {
 	digest string
 	files  variableFiles
+	engine tool
 }
 
 // Run does the orders of the store until there are no more or ctx is interrupted. It fails only when the store could not

@@ -26,7 +26,7 @@ func (a *attempt) learn() {
 			a.secrets.Add(value)
 		}
 	}
-	inputs, err := os.OpenRoot(a.Inputs)
+	inputs, err := a.openInputs()
 	if err != nil {
 		return
 	}
@@ -47,6 +47,16 @@ func (a *attempt) learn() {
 // learnFile makes the values of a variable file secret.
 func (a *attempt) learnFile(name string, data []byte) {
 	a.secrets.Add(redact.Values(name, data)...)
+}
+
+// openInputs opens the inputs folder. A pod that reads nothing has nothing mounted there: then it is one that has no
+// folders, so that whatever is looked for is missing.
+func (a *attempt) openInputs() (*os.Root, error) {
+	inputs, err := os.OpenRoot(a.Inputs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.OpenRoot(a.work.values())
+	}
+	return inputs, err
 }
 
 // listInputs gives the names of the files in a folder below the inputs folder, sorted. What begins with ".." is the
@@ -73,9 +83,9 @@ func listInputs(inputs *os.Root, dir string) ([]string, error) {
 	return names, nil
 }
 
-// readInput reads a file below the inputs folder. Its links may not lead out of it.
-func readInput(inputs *os.Root, name string) ([]byte, error) {
-	file, err := inputs.Open(name)
+// readInput reads a file below the inputs folder, or below that of the code. Its links may not lead out of it.
+func readInput(root *os.Root, name string) ([]byte, error) {
+	file, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,8 @@ type testStore struct {
 	inputs   store.InputsKept
 	rescued  []byte
 	outputs  store.Outputs
+	others   map[string]store.Output // outputs of other Stacks, by stack/output
+	engines  map[string]engineKept   // by name
 	reports  map[int32][]store.Report
 	logs     map[int32][]byte
 	requests []string
@@ -162,6 +165,16 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		json.NewEncoder(w).Encode(s.inputs)
 	case "PUT rescue":
 		s.rescued = body
+	case "GET engines":
+		s.serveEngine(w, r, name)
+	case "GET outputs":
+		output, ok := s.others[name]
+		if !ok {
+			stack, output, _ := strings.Cut(name, "/")
+			http.Error(w, fmt.Sprintf("output %s of Stack %s changed since Run net-1 was made", output, stack), http.StatusConflict)
+			return
+		}
+		json.NewEncoder(w).Encode(output)
 	case "POST outputs":
 		s.outputs = store.Outputs{}
 		read(&s.outputs)
@@ -182,6 +195,30 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	default:
 		http.Error(w, "no such thing", http.StatusNotFound)
 	}
+}
+
+// engineKept is an engine that the store has.
+type engineKept struct {
+	release store.EngineRelease
+	program []byte
+}
+
+func (s *testStore) serveEngine(w http.ResponseWriter, r *http.Request, path string) {
+	name, version, program := strings.Cut(path, "/")
+	kept, ok := s.engines[name]
+	if !ok || r.URL.Query().Get("os") != runtime.GOOS || r.URL.Query().Get("arch") != runtime.GOARCH {
+		http.Error(w, fmt.Sprintf("there is no %s %s", name, r.URL.Query().Get("version")), http.StatusUnprocessableEntity)
+		return
+	}
+	if program {
+		if version != kept.release.Version {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write(kept.program)
+		return
+	}
+	json.NewEncoder(w).Encode(kept.release)
 }
 
 func (s *testStore) writeState(w http.ResponseWriter, r *http.Request, body []byte) {

@@ -26,7 +26,9 @@ type variableFiles []variableFile
 
 type variableFile struct {
 	name, path string
-	data       []byte
+	// code is where the code has the file; empty for one that is from elsewhere.
+	code string
+	data []byte
 }
 
 // ownVariables is the file with the order's Variables. It sorts after all others.
@@ -38,18 +40,32 @@ const mostVariableFiles = 1000
 // longestName keeps a name below what file systems and the keys of a Secret allow. It is the end that matters.
 const longestName = 200
 
-// assemble writes what the engine gets: the order's variable files and variables or, for a destroy, what the last apply
-// got.
-func (a *attempt) assemble(ctx context.Context) (variableFiles, error) {
-	gather := a.gatherKept
-	if !a.order.Destroy {
-		gather = a.gatherInputs
+// gather collects what the engine gets: the order's variable files and variables or, for a destroy, what the last apply
+// got. The code need not be there yet: what is to be read from it is left to assemble.
+func (a *attempt) gather(ctx context.Context) (variableFiles, error) {
+	if a.order.Destroy {
+		return a.gatherKept(ctx)
 	}
-	files, err := gather(ctx)
+	return a.gatherInputs(ctx)
+}
+
+// assemble writes what was gathered to where the engine reads it, with the files of the code, which is there by now.
+func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
+	code, err := os.OpenRoot(a.work.code())
 	if err != nil {
 		return nil, err
 	}
+	defer code.Close() //nolint:errcheck // only read
 	for i, file := range files {
+		if file.code != "" {
+			if file.data, err = readInput(code, file.code); errors.Is(err, fs.ErrNotExist) {
+				return nil, &engine.Refused{Reason: fmt.Sprintf("there is no variable file %s in the code", file.code)}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("variable file %s of the code: %w", file.code, err)
+			}
+			files[i].data = file.data
+		}
 		files[i].path = filepath.Join(a.work.values(), file.name)
 		if err := os.WriteFile(files[i].path, file.data, 0o600); err != nil {
 			return nil, err
@@ -76,17 +92,18 @@ func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
 }
 
 // gatherInputs reads the order's variable files and variables, and makes the secret ones known.
-func (a *attempt) gatherInputs(context.Context) (variableFiles, error) {
-	inputs, err := os.OpenRoot(a.Inputs)
-	if errors.Is(err, fs.ErrNotExist) { // a pod that reads nothing has nothing mounted there
-		inputs, err = os.OpenRoot(a.work.values())
-	}
+func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
+	inputs, err := a.openInputs()
 	if err != nil {
 		return nil, err
 	}
 	defer inputs.Close() //nolint:errcheck // only read
 	var files variableFiles
 	for _, from := range a.order.VariableFiles {
+		if from.Path != "" {
+			files = append(files, variableFile{name: files.next(path.Base(from.Path)), code: from.Path})
+			continue
+		}
 		names, err := listInputs(inputs, from.Dir)
 		if err != nil {
 			return nil, fmt.Errorf("variable files in %s: %w", from.Dir, err)
@@ -102,13 +119,13 @@ func (a *attempt) gatherInputs(context.Context) (variableFiles, error) {
 			if from.Secret {
 				a.learnFile(name, data)
 			}
-			files = append(files, variableFile{name: fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):]), data: data})
+			files = append(files, variableFile{name: files.next(name), data: data})
 		}
 	}
 	if len(files) > mostVariableFiles {
 		return nil, fmt.Errorf("%d variable files are too many", len(files))
 	}
-	own, err := a.ownVariables(inputs)
+	own, err := a.ownVariables(ctx, inputs)
 	if own != nil {
 		files = append(files, variableFile{name: ownVariables, data: own})
 	}
@@ -116,14 +133,21 @@ func (a *attempt) gatherInputs(context.Context) (variableFiles, error) {
 }
 
 // ownVariables gives the order's Variables as a variable file, or nil when there are none.
-func (a *attempt) ownVariables(inputs *os.Root) ([]byte, error) {
+func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, error) {
 	if len(a.order.Variables) == 0 {
 		return nil, nil
+	}
+	outputs, err := a.fetchOutputs(ctx)
+	if err != nil {
+		return nil, err
 	}
 	values := map[string]json.RawMessage{}
 	for _, variable := range a.order.Variables {
 		value := variable.Value
-		if variable.File != "" {
+		switch {
+		case variable.Stack != "":
+			value = *outputs[outputOf(variable)]
+		case variable.File != "":
 			data, err := readInput(inputs, variable.File)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, &engine.Refused{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name, variable.From)}
@@ -137,12 +161,17 @@ func (a *attempt) ownVariables(inputs *os.Root) ([]byte, error) {
 			if value, err = json.Marshal(string(data)); err != nil {
 				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 			}
-		} else if variable.Secret {
+		case variable.Secret:
 			a.secrets.Add(redact.JSONValues(value)...)
 		}
 		values[variable.Name] = value
 	}
 	return json.Marshal(values)
+}
+
+// next is the name of the file that follows, made from the one it has where it is from.
+func (files variableFiles) next(name string) string {
+	return fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):])
 }
 
 func (files variableFiles) paths() []string {

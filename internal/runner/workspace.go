@@ -29,17 +29,24 @@ func (w workspace) values() string { return filepath.Join(w.dir, "values") }
 func (w workspace) source() string { return filepath.Join(w.dir, "source.tar.gz") }
 func (w workspace) plan() string   { return filepath.Join(w.dir, "plan") }
 func (w workspace) events() string { return filepath.Join(w.dir, "events") }
+func (w workspace) git() string    { return filepath.Join(w.dir, "git") }
 func (w workspace) home() string   { return filepath.Join(w.dir, "home") }
 func (w workspace) tmp() string    { return filepath.Join(w.dir, "tmp") }
 
+// cache is where Terragrunt puts root modules together.
+func (w workspace) cache() string { return filepath.Join(w.dir, "cache") }
+
+// engines is what came from the store. It stays for the pod's further attempts.
+func (w workspace) engines() string { return filepath.Join(w.dir, "engines") }
+
 // clear makes room for other code: nothing of the last is left.
 func (w workspace) clear() error {
-	for _, path := range []string{w.code(), w.values(), w.source(), w.plan(), w.events()} {
+	for _, path := range []string{w.code(), w.values(), w.source(), w.plan(), w.events(), w.cache(), w.git()} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)
 		}
 	}
-	for _, path := range []string{w.code(), w.values()} {
+	for _, path := range []string{w.code(), w.values(), w.git()} {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)
 		}

@@ -1,0 +1,185 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// standIn does for the tests what Terragrunt does with a folder: it copies the source and then the folder into a folder
+// of its cache, and runs the engine there. Where there is a real Terragrunt in the folder of tools, that is taken.
+const standIn = `#!/bin/sh
+if [ "$1" = --version ]; then echo terragrunt version v1.0.0; exit; fi
+[ "$1" = run ] || exit 64
+shift
+while [ "$1" != -- ]; do
+  case $1 in
+  --tf-path=*) engine=${1#*=} ;;
+  --download-dir=*) cache=${1#*=} ;;
+  --non-interactive|--no-color|--no-auto-init|--no-auto-retry|--tf-forward-stdout|--log-level=error|--log-custom-format=*) ;;
+  *) echo "flag provided but not defined: $1" >&2; exit 1 ;;
+  esac
+  shift
+done
+shift
+if grep -q '^foo' terragrunt.hcl; then
+  printf 'Error: Unsupported block type\n  on ./terragrunt.hcl line 1:\n   1: foo {}\nBlocks of type "foo" are not expected here.\n' >&2
+  exit 1
+fi
+source=$(sed -n 's/^ *source *= *"\(.*\)"$/\1/p' terragrunt.hcl)
+ran=$cache/one/two
+mkdir -p "$ran"
+[ -z "$source" ] || cp "$source"/* "$ran"
+cp ./*.hcl ./*.tf "$ran"
+[ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$ran"
+here=$PWD code=0
+if [ "$1" != apply ] || ! grep -q '^exclude' terragrunt.hcl; then
+  cd "$ran" && "$engine" "$@"
+  code=$?
+fi
+[ "$1" != init ] || [ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$here"
+if [ $code = 1 ] && [ "$1" = apply ] && grep -q '^errors' "$here/terragrunt.hcl"; then exit 0; fi
+exit $code
+`
+
+// withTerragrunt gives a PATH with a Terragrunt.
+func withTerragrunt(t *testing.T) string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(bin(t), "terragrunt")); err == nil {
+		return "PATH=" + bin(t) + ":/usr/bin:/bin"
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "terragrunt"), []byte(standIn), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return "PATH=" + dir + ":" + bin(t) + ":/usr/bin:/bin"
+}
+
+// only gives a PATH with a Terragrunt and no other engine than one.
+func only(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(bin(t), program), filepath.Join(dir, program)); err != nil {
+		t.Fatal(err)
+	}
+	grunt := filepath.SplitList(strings.TrimPrefix(withTerragrunt(t), "PATH="))[0]
+	if err := os.Symlink(filepath.Join(grunt, "terragrunt"), filepath.Join(dir, "terragrunt")); err != nil {
+		t.Fatal(err)
+	}
+	return "PATH=" + dir + ":/usr/bin:/bin"
+}
+
+func TestTerragrunt(t *testing.T) {
+	for _, program := range []string{"tofu", "terraform"} {
+		t.Run(program, func(t *testing.T) {
+			s := newTestStore(t)
+			order := s.plan(1, s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", two)))
+			order.Engine, order.Path, order.Outputs = "Terragrunt", "live/net", true
+			order.Variables = []store.Variable{{Name: "size", Value: []byte("4")}}
+			p := startPod(t, s, nil, only(t, program))
+			s.orders <- order
+			first := waitDone(t, s, 1)
+			plan := first.Done.Plan
+			if steps(first) != "fetch= engine= init= plan=" || plan == nil || plan.Add != 2 || plan.EngineVersion == "" || first.Steps[1].Message != "Terragrunt "+plan.EngineVersion {
+				t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
+			}
+			s.orders <- store.Order{Kind: store.OrderExit}
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			order.Kind, order.Attempt, order.PlanDigest, order.EngineVersion = store.OrderApply, 2, plan.Digest, "= "+plan.EngineVersion
+			p = startPod(t, s, nil, only(t, program)) // in another folder
+			s.orders <- order
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			if report := s.done(2); steps(report) != "fetch= engine= init= apply= outputs=" || report.Steps[3].Message != "2 added" || string(s.outputs["size"].Value) != "4" || len(s.resources()) != 2 {
+				t.Errorf("%s %+v\n%s", steps(report), report.Done.Failure, p.output)
+			}
+			if log := string(s.logs[2]); !strings.Contains(log, "Apply complete! Resources: 2 added") || strings.Contains(log, `{"@`) {
+				t.Errorf("%s", log)
+			}
+		})
+	}
+}
+
+// TestNothingOfAnEarlierAttemptIsInTerragruntsCache, whose folders have the same names.
+func TestNothingOfAnEarlierAttemptIsInTerragruntsCache(t *testing.T) {
+	s := newTestStore(t)
+	grunt := file("live/terragrunt.hcl", "terraform {\n  source = \"../m\"\n}\n")
+	first := s.plan(1, s.put(grunt, file("m/main.tf", two)))
+	first.Engine, first.Path = "Terragrunt", "live"
+	second := first
+	second.Attempt, second.Source = 2, s.put(grunt, file("m/other.tf", `resource "terraform_data" "c" {}`))
+	p := startPod(t, s, nil, withTerragrunt(t))
+	s.orders <- first
+	s.orders <- second
+	s.orders <- store.Order{Kind: store.OrderExit}
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if plan := s.done(2).Done.Plan; plan == nil || plan.Add != 1 {
+		t.Errorf("%+v\n%s", plan, p.output)
+	}
+}
+
+func TestWhatTerragruntMustNotDo(t *testing.T) {
+	const fails = "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" { command = \"echo once >>${path.module}/tries; exit 3\" }\n}\n"
+	for name, test := range map[string]struct {
+		grunt, code, override string
+		path                  string
+		steps, class, message string
+	}{
+		"keep the state elsewhere": {grunt: "terraform {\n  source = \"../m\"\n}\n", code: two, override: "terraform {\n  backend \"local\" {}\n}",
+			steps: "fetch= engine= init!", class: "Config", message: `the code keeps its state elsewhere (backend "local"); Cairn's zz_cairn_override.tf does not come last in it`},
+		"take a failure for success": {grunt: "errors {\n  ignore \"all\" {\n    ignorable_errors = [\".*\"]\n  }\n}\nterraform {\n  source = \"../m\"\n}\n", code: fails,
+			steps: "fetch= engine= init= apply!", class: "Transient", message: "local-exec provisioner error: "},
+		"leave the apply out": {grunt: "exclude {\n  if      = true\n  actions = [\"apply\"]\n  no_run  = true\n}\nterraform {\n  source = \"../m\"\n}\n", code: two,
+			steps: "fetch= engine= init= apply!", class: "Transient", message: "Terragrunt ended before all was applied"},
+		"be called for plain code": {code: two, steps: "fetch!", class: "Config", message: "there is no terragrunt.hcl in the root module's folder"},
+		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!", class: "Config",
+			message: `Unsupported block type: Blocks of type "foo" are not expected here.`},
+		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!", class: "Config",
+			message: "there is neither tofu nor terraform in this image, and Terragrunt needs one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(t)
+			files := []entry{file("m/main.tf", test.code), file("live/README", "")}
+			if test.override != "" {
+				files = append(files, file("m/zzz_override.tf", test.override))
+			}
+			if test.grunt != "" {
+				files = append(files, file("live/terragrunt.hcl", test.grunt))
+			}
+			order := s.plan(1, s.put(files...))
+			order.Engine, order.Path = "Terragrunt", "live"
+			path := withTerragrunt(t)
+			if test.path != "" {
+				dir := t.TempDir()
+				grunt := filepath.SplitList(strings.TrimPrefix(path, "PATH="))[0]
+				if err := os.Symlink(filepath.Join(grunt, "terragrunt"), filepath.Join(dir, "terragrunt")); err != nil {
+					t.Fatal(err)
+				}
+				path = "PATH=" + dir + ":/usr/bin:/bin"
+			}
+			last := int32(1)
+			if strings.Contains(test.steps, "apply") {
+				order, last = s.plannedIn(t, order), 2
+			}
+			p := startPod(t, s, nil, path)
+			s.orders <- order
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			report := s.done(last)
+			if failure := report.Done.Failure; steps(report) != test.steps || failure == nil || failure.Class != test.class || !strings.HasPrefix(failure.Message, test.message) {
+				t.Errorf("%s %+v\n%s", steps(report), failure, p.output)
+			}
+		})
+	}
+}

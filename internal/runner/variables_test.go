@@ -1,0 +1,206 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestOutputsOfOtherStacksAreValuesOfTheirOwnType(t *testing.T) {
+	s := newTestStore(t)
+	s.others = map[string]store.Output{
+		"vpc/subnets": {Value: json.RawMessage(`{"a":["x",2.50],"b":null}`)},
+		"db/password": {Value: json.RawMessage(`"canary-password"`), Sensitive: true},
+	}
+	order := s.plan(1, s.put(file("main.tf", `
+variable "subnets" { type = object({ a = tuple([string, number]), b = any }) }
+variable "password" {}
+variable "again" {}
+output "all" { value = jsonencode(var.subnets) }
+output "shown" { value = nonsensitive("${var.password}-${var.again}") }
+`)))
+	order.Outputs = true
+	order.Variables = []store.Variable{
+		{Name: "subnets", Stack: "vpc", Output: "subnets"},
+		{Name: "password", Stack: "db", Output: "password"},
+		{Name: "again", Value: json.RawMessage(`"not this one"`)},
+		{Name: "again", Stack: "db", Output: "password"},
+	}
+	p := run(t, s, nil, s.planned(order, nil))
+	if done := s.done(2).Done; done.Failure != nil {
+		t.Fatalf("%+v\n%s", done.Failure, p.output)
+	}
+	if got := string(s.outputs["all"].Value); got != `"{\"a\":[\"x\",2.5],\"b\":null}"` {
+		t.Errorf("%s", got)
+	}
+	if got := s.outputs["shown"]; string(got.Value) != `"canary-password-canary-password"` || !got.Sensitive {
+		t.Errorf("%+v", got)
+	}
+	kept := `{"again":"canary-password","password":"canary-password","subnets":{"a":["x",2.50],"b":null}}`
+	if diff := cmp.Diff(map[string][]byte{ownVariables: []byte(kept)}, s.inputs.Files); diff != "" {
+		t.Error(diff)
+	}
+	reports, _ := json.Marshal(s.reports)
+	for _, text := range []string{p.output.String(), string(s.logs[1]), string(s.logs[2]), string(reports)} {
+		if strings.Contains(text, "canary") {
+			t.Errorf("a canary in\n%s", text)
+		}
+	}
+	if !strings.Contains(string(s.logs[1]), "(sensitive)-(sensitive)") {
+		t.Errorf("%s", s.logs[1])
+	}
+	asked := 0
+	for _, request := range s.requests {
+		if request == "GET /v1/outputs/db/password" {
+			asked++
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times in two attempts", asked)
+	}
+}
+
+func TestAnOutputThatIsNotGiven(t *testing.T) {
+	for name, tt := range map[string]struct {
+		code int
+		want store.Failure
+	}{
+		"since it changed": {0, store.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
+		"ever":             {422, store.Failure{Class: string(engine.Config), Message: "refused by the test"}},
+		"to this Run":      {403, store.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(t)
+			s.refuse = func(r *http.Request) int {
+				if strings.HasPrefix(r.URL.Path, "/v1/outputs/") {
+					return tt.code
+				}
+				return 0
+			}
+			order := s.plan(1, s.put(file("main.tf", "")))
+			order.Variables = []store.Variable{{Name: "id", Stack: "vpc", Output: "id"}}
+			run(t, s, nil, order)
+			if diff := cmp.Diff(&tt.want, s.done(1).Done.Failure); diff != "" || steps(s.done(1)) != "fetch!" {
+				t.Error(steps(s.done(1)), diff)
+			}
+		})
+	}
+}
+
+func TestOutputsAreFetchedAtOnceButNotAll(t *testing.T) {
+	s := newTestStore(t)
+	s.others = map[string]store.Output{}
+	order := s.plan(1, s.put(file("main.tf", "")))
+	for i := range 3 * outputsAtOnce {
+		name := fmt.Sprintf("o%d", i)
+		s.others["vpc/"+name] = store.Output{Value: json.RawMessage("1")}
+		order.Variables = append(order.Variables, store.Variable{Name: name, Stack: "vpc", Output: name})
+	}
+	var under atomic.Int32
+	full, over := make(chan struct{}), make(chan struct{}, len(order.Variables))
+	s.refuse = func(r *http.Request) int {
+		if !strings.HasPrefix(r.URL.Path, "/v1/outputs/") {
+			return 0
+		}
+		switch n := under.Add(1); {
+		case n == outputsAtOnce:
+			select {
+			case <-full:
+			default:
+				select { // is there one more?
+				case <-over:
+					t.Error("too many at once")
+				case <-time.After(50 * time.Millisecond):
+				}
+				close(full)
+			}
+		case n > outputsAtOnce:
+			over <- struct{}{}
+		}
+		select {
+		case <-full:
+		case <-r.Context().Done():
+			t.Error("never so many at once as there may be")
+		}
+		under.Add(-1)
+		return 0
+	}
+	order.Timeout = 10 * time.Second
+	run(t, s, nil, order)
+	if got := steps(s.done(1)); !strings.HasPrefix(got, "fetch=") {
+		t.Error(got)
+	}
+}
+
+func TestVariableFilesOfTheCodeHaveTheirPlaceAmongTheOthers(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("net/main.tf", `
+variable "a" {}
+variable "b" {}
+variable "c" {}
+output "all" { value = "${var.a} ${var.b} ${var.c}" }
+`), file("envs/prod.tfvars", "a = \"code\"\nb = \"code\""), file("envs/c.tfvars.json", `{"c": "json"}`)))
+	order.Outputs, order.Path = true, "net" // the files are named from the archive's root
+	order.VariableFiles = []store.VariableFiles{{Dir: "site"}, {Path: "envs/prod.tfvars"}, {Path: "envs/c.tfvars.json"}, {Dir: "own"}}
+	inputs := map[string]string{"site/a.tfvars": `a = "site"`, "own/a.tfvars": `b = "own"`}
+	apply := s.planned(order, inputs)
+	run(t, s, inputs, apply)
+	if got := string(s.outputs["all"].Value); got != `"code own json"` {
+		t.Errorf("%s %+v", got, s.done(2).Done.Failure)
+	}
+	want := map[string][]byte{
+		"000-a.tfvars": []byte(`a = "site"`), "001-prod.tfvars": []byte("a = \"code\"\nb = \"code\""),
+		"002-c.tfvars.json": []byte(`{"c": "json"}`), "003-a.tfvars": []byte(`b = "own"`),
+	}
+	if diff := cmp.Diff(want, s.inputs.Files); diff != "" {
+		t.Error(diff)
+	}
+
+	order.Attempt, order.VariableFiles = 3, []store.VariableFiles{{Path: "envs/dev.tfvars"}}
+	run(t, s, nil, order)
+	failure := &store.Failure{Class: string(engine.Config), Message: "there is no variable file envs/dev.tfvars in the code"}
+	if diff := cmp.Diff(failure, s.done(3).Done.Failure); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAVariableFileOfTheCodeIsWithinIt(t *testing.T) {
+	work, err := openWorkspace(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := work.clear(); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(outside, []byte(`x = "canary"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(work.code(), "link.tfvars")); err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{runner: &runner{work: work}}
+	for _, path := range []string{"link.tfvars", "../token", outside, "."} {
+		files, err := a.assemble(variableFiles{{name: "000-x.tfvars", code: path}})
+		if err == nil || slices.ContainsFunc(files, func(f variableFile) bool { return len(f.data) > 0 }) {
+			t.Errorf("%s: %v", path, err)
+		}
+		var refused *engine.Refused
+		if path == "." && errors.As(err, &refused) {
+			t.Errorf("a folder is told to be missing: %v", err)
+		}
+	}
+}
