@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const example = `{"version":4,"terraform_version":"1.12.6","serial":7,"lineage":"3f2a",
@@ -74,7 +75,7 @@ func FuzzParse(f *testing.F) {
 		if d.Lineage == "" || d.Serial < 0 || d.Resources < Unknown {
 			t.Fatalf("got %+v", d)
 		}
-		s, err := Summarize(data)
+		s, err := new(Store).summarize(types.NamespacedName{}, data)
 		if err != nil || s.Size != int64(len(data)) || s.Serial != d.Serial {
 			t.Fatalf("summary %+v, %v", s, err)
 		}

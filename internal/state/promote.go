@@ -27,7 +27,7 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 	if err != nil {
 		return fmt.Errorf("promote rescued state %s: %w", key, err)
 	}
-	summary, err := Summarize(data)
+	summary, err := s.summarize(key, data)
 	if err != nil {
 		return refuse(Damaged, "the state that attempt %d of Run %s rescued: %v", r.Attempt, r.Run, err)
 	}

@@ -13,20 +13,42 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
+// damagedAgain is how soon a state whose bytes are damaged is read again: a backup may have brought them back.
+const damagedAgain = time.Hour
+
 // Reconciler ends the States that a person deleted, with all their bytes, once no Stack has them: what a Stack with
-// deletion Orphan left. While there is a Stack its State stays, whoever deletes it.
+// deletion Orphan left. While there is a Stack its State stays, whoever deletes it. States that an earlier Cairn wrote
+// get the fingerprints of their outputs.
 type Reconciler struct {
 	// Client reads from a cache.
 	Client client.Reader
 	States *Store
 }
 
-// Reconcile looks whether a State is to end.
+// Reconcile looks whether a State lacks fingerprints, and whether it is to end.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	st := &v1alpha1.State{}
-	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil || st.DeletionTimestamp == nil {
+	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	var refused *Refusal
+	var result ctrl.Result
+	if unread(st.Status) {
+		if err := r.States.FillOutputs(ctx, req.NamespacedName); errors.As(err, &refused) {
+			r.States.Log.Warn("outputs of a state are not known", "state", req.String(), "reason", refused.Message)
+			result.RequeueAfter = damagedAgain
+		} else if err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if st.DeletionTimestamp == nil {
+		return result, nil
+	}
+	return r.end(ctx, req)
+}
+
+// end ends a State that a person deleted, unless its Stack is there.
+func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	err := r.States.live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
 	if err == nil {
 		return ctrl.Result{RequeueAfter: time.Minute}, nil // the end of the Stack ends it; this is for one that is orphaned

@@ -21,6 +21,8 @@ const (
 	Stale Reason = "Stale"
 	// Invalid: the request makes no sense.
 	Invalid Reason = "Invalid"
+	// Opaque: what is asked for is in bytes that Cairn cannot look into.
+	Opaque Reason = "Opaque"
 	// Damaged: the bytes that are kept are not the ones that count.
 	Damaged Reason = "Damaged"
 	// Missing: what is asked for is not kept.

@@ -29,7 +29,7 @@ func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by Holder,
 	if err := s.bucket.PutOnce(ctx, rescueKey(key, sum), data); err != nil {
 		return fmt.Errorf("rescue state %s: %w", key, err)
 	}
-	summary, err := Summarize(data)
+	summary, err := s.summarize(key, data)
 	if err != nil {
 		return refuse(Invalid, "%v; the bytes are kept in the bucket as %s", err, rescueKey(key, sum))
 	}

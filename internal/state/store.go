@@ -40,6 +40,9 @@ type Options struct {
 	Home v1alpha1.StateHome
 	// SecretLimit is the compressed size past which the bucket is the home; 0 means 8 MiB.
 	SecretLimit int
+	// Fingerprint gives a short text for a message that nobody without the install's key can make or check; nil keeps no
+	// fingerprints of outputs, and no Stack can use another's.
+	Fingerprint func(message []byte) string
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 	// Log; nil means slog's default.

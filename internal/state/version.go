@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -17,16 +18,19 @@ type Summary struct {
 	SHA256    string
 	Size      int64
 	Resources int32
+	// Outputs are the fingerprints of the outputs, by name.
+	Outputs map[string]string
 }
 
-// Summarize reads a state file.
-func Summarize(data []byte) (Summary, error) {
+// summarize reads a state file.
+func (s *Store) summarize(key types.NamespacedName, data []byte) (Summary, error) {
 	d, err := Parse(data)
 	if err != nil {
 		return Summary{}, err
 	}
 	return Summary{
 		Serial: d.Serial, Lineage: d.Lineage, SHA256: digest(data), Size: int64(len(data)), Resources: d.Resources,
+		Outputs: s.fingerprints(key, d.Outputs),
 	}, nil
 }
 
@@ -48,7 +52,7 @@ func accept(st v1alpha1.StateStatus, s Summary, v v1alpha1.StateVersion, keep in
 	next := *st.DeepCopy()
 	next.Version, next.Serial, next.Lineage = v.Version, s.Serial, s.Lineage
 	next.SHA256, next.Size, next.Resources = s.SHA256, s.Size, s.Resources
-	next.UpdatedBy = v.Run
+	next.UpdatedBy, next.Outputs, next.OutputsVersion = v.Run, s.Outputs, v.Version
 	if next.Rescued != nil && next.Rescued.SHA256 == s.SHA256 {
 		next.Rescued = nil
 	}

@@ -41,15 +41,15 @@ func TestPruneDropsTheOldestInBatches(t *testing.T) {
 
 func TestAcceptMakesAVersionTheCurrentOne(t *testing.T) {
 	st := written(Holder{Run: "net-6"}, noon)
-	st.Lock, st.Inputs = lockOf(me, "a"), "sha256:in"
+	st.Lock, st.Inputs, st.Outputs = lockOf(me, "a"), "sha256:in", map[string]string{"id": "f1", "gone": "f1"}
 	st.Rescued = &v1alpha1.RescuedState{SHA256: "sha256:6"}
-	s := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6", Size: 100, Resources: 4}
+	s := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6", Size: 100, Resources: 4, Outputs: map[string]string{"id": "f2"}}
 	v := s.version(4, "net-7", 2, noon)
 
 	got, dropped := accept(st, s, v, 30)
 	want := v1alpha1.StateStatus{
 		Version: 4, Serial: 6, Lineage: "L", SHA256: "sha256:6", Size: 100, Resources: 4, UpdatedBy: "net-7",
-		Inputs: "sha256:in", Lock: st.Lock, Versions: append(st.Versions, v),
+		Inputs: "sha256:in", Outputs: s.Outputs, OutputsVersion: 4, Lock: st.Lock, Versions: append(st.Versions, v),
 	}
 	if diff := cmp.Diff(want, got); diff != "" || dropped != nil {
 		t.Fatal(diff, dropped)

@@ -12,7 +12,7 @@ import (
 // Write makes data the next version of a state, for the holder of its lock. When it returns nil the version counts and
 // is durable; when it returns an error that is no Refusal it may count or not, and sending it again finds out.
 func (s *Store) Write(ctx context.Context, key types.NamespacedName, by Holder, id string, data []byte) error {
-	summary, err := Summarize(data)
+	summary, err := s.summarize(key, data)
 	if err != nil {
 		return refuse(Invalid, "%v", err)
 	}
