@@ -36,8 +36,11 @@ const (
 	ReasonOverdue          = "Overdue"
 	ReasonPodPending       = "PodPending"
 	ReasonPodRefused       = "PodRefused"
+	ReasonQueued           = "Queued"
 	ReasonRetrying         = "Retrying"
 	ReasonSuspended        = "Suspended"
+	ReasonWindowClosed     = "WindowClosed"
+	ReasonWindowInvalid    = "WindowInvalid"
 )
 
 // NeedsPod says that a pod has to be made before the rest of the decision can be reported.
@@ -138,7 +141,7 @@ func isQueued(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	if w.Older != "" {
-		return Decision{Phase: v1alpha1.PhaseQueued, Reason: "Queued", Message: "waits for Run " + w.Older + " to end"}, true
+		return Decision{Phase: v1alpha1.PhaseQueued, Reason: ReasonQueued, Message: "waits for Run " + w.Older + " to end"}, true
 	}
 	return start(w, v1alpha1.AttemptPlan), true
 }
@@ -154,6 +157,9 @@ func start(w World, phase v1alpha1.AttemptPhase) Decision {
 		return Decision{Phase: at, Reason: ReasonSuspended, Message: "waits for spec.suspend of the Stack to be false"}
 	case w.Missing != "":
 		return Decision{Phase: at, Reason: ReasonInputsMissing, Message: w.Missing}
+	}
+	if d, closed := windowCloses(w, phase, at); closed {
+		return d
 	}
 	d := Decision{Begin: phase, Phase: v1alpha1.PhasePlanning, Message: "in pod " + podName(w.Run.Name, phase, nextNumber(&w.Run.Status))}
 	if phase == v1alpha1.AttemptApply {
@@ -177,10 +183,35 @@ func planIsMade(w World) (Decision, bool) {
 	case !approved(w):
 		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: ReasonAwaitingApproval, Message: Summary(plan) + approvalHint(w)}, true
 	case lingers(w, a):
+		if d, closed := windowCloses(w, v1alpha1.AttemptApply, v1alpha1.PhaseAwaitingApproval); closed {
+			return d, true
+		}
 		return Decision{Begin: v1alpha1.AttemptApply, InPod: true, Phase: v1alpha1.PhaseApplying,
 			Reason: string(v1alpha1.PhaseApplying), Message: "in pod " + a.Pod}, true
 	}
-	return start(w, v1alpha1.AttemptApply), true
+	d := start(w, v1alpha1.AttemptApply)
+	if d.Begin == "" {
+		d.Phase = v1alpha1.PhaseAwaitingApproval
+	}
+	return d, true
+}
+
+// windowCloses says that spec.windows of the Stack do not let an attempt begin now.
+func windowCloses(w World, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (Decision, bool) {
+	windows, err := ParseWindows(w.Stack.Spec.Windows)
+	if err != nil { // what they were meant to keep out is not known
+		return Decision{Phase: at, Reason: ReasonWindowInvalid, Message: err.Error()}, true
+	}
+	operation := v1alpha1.OperationPlan
+	if phase == v1alpha1.AttemptApply {
+		operation = w.Run.Spec.Operation
+	}
+	closed, why, until := windows.Closed(operation, w.Now)
+	d := Decision{Phase: at, Reason: ReasonWindowClosed, Message: why}
+	if closed && !until.IsZero() {
+		d.RequeueAfter = until.Sub(w.Now)
+	}
+	return d, closed
 }
 
 func approved(w World) bool {

@@ -104,6 +104,18 @@ func failed(class v1alpha1.FailureClass) func(*World) {
 	}
 }
 
+func drift(w *World) {
+	planOnly(w)
+	w.Run.Spec.Cause.Type = v1alpha1.CauseDrift
+}
+
+// closed is a window that keeps an operation from beginning, all the time.
+func closed(operation v1alpha1.Operation) func(*World) {
+	return func(w *World) {
+		w.Stack.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 12 * * *", Duration: metav1.Duration{Duration: time.Hour}, Operations: []v1alpha1.Operation{operation}}}
+	}
+}
+
 func retried(n int32) func(*World) { return func(w *World) { w.Run.Status.Retries = n } }
 
 func TestSettle(t *testing.T) {
@@ -158,6 +170,41 @@ func TestSettle(t *testing.T) {
 		},
 		"a pod that never started makes room for newer inputs": {
 			world: world(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"a drift check makes room for a change in the middle: it only looks": {
+			world: world(planning, drift, changed), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"a drift check whose pod is not known does not": {
+			world: world(planning, drift, changed, pod(PodUnknown)), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+		},
+		"a plan does not begin while a window keeps it": {
+			world: world(closed("Plan")), phase: "Queued", reason: "WindowClosed", message: "spec.windows[0] denies Plan until", requeue: time.Hour,
+		},
+		"a plan begins while a window keeps applies": {
+			world: world(closed("Apply")), phase: "Planning", begin: "Plan 1", reason: "Planning",
+		},
+		"an apply waits for the window, in a lingering pod too": {
+			world: world(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", message: "spec.windows[0] denies Apply until", requeue: time.Hour,
+		},
+		"and in none": {
+			world: world(planned, pod(PodGone), closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+		},
+		"a window for applies keeps no destroy": {
+			world: world(destroy, planned, pod(PodGone), closed("Apply")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+		},
+		"one for destroys does": {
+			world: world(destroy, planned, closed("Destroy")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
+		},
+		"a window does not end what has begun": {
+			world: world(applying, closed("Apply")), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+		},
+		"an approval comes before the window": {
+			world: world(waiting, closed("Apply")), phase: "AwaitingApproval", reason: "AwaitingApproval",
+		},
+		"a window that cannot be read lets nothing begin": {
+			world: world(func(w *World) {
+				w.Stack.Spec.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "now and then"}}
+			}), phase: "Queued", reason: "WindowInvalid", message: "spec.windows[0]",
 		},
 		"a pod that is leaving is given no work": {
 			world: world(waiting, pod(PodLeaving), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",

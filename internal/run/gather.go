@@ -137,6 +137,9 @@ func environment(doc inputs.Document) []need {
 			add("ConfigMap", e.ConfigMapRef.Name, "envFrom reads it", e.ConfigMapRef.Optional)
 		}
 	}
+	for _, m := range doc.ModuleCredentials {
+		add("Secret", m.Secret.Name, "credentials for modules from "+m.Host+" are read from it", nil)
+	}
 	return needs
 }
 

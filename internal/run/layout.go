@@ -19,24 +19,25 @@ type place struct {
 	configMap string
 	// keys to put there; all when empty. A key that is missing is for the runner to name.
 	keys []string
-	// files says that the folder's *.tfvars are variable files.
-	files bool
-	// env says that the folder is there so that the runner knows the values of envFrom as secret.
-	env bool
+	// hidden says that the runner has to know all values in the folder as secret, whatever else it is for.
+	hidden bool
 }
 
-// places are all folders of a Run's inputs, and where each variable's value is.
+// places are all folders of a Run's inputs, and what is told of them.
 type places struct {
-	list      []place
-	variables []store.Variable
-	secretEnv []string
+	list        []place
+	files       []store.VariableFiles
+	variables   []store.Variable
+	secretEnv   []string
+	credentials []store.ModuleCredentials
 }
 
 // layout says where the kubelet puts what a Run reads. A destroy gets from the store what the last apply was given,
-// whatever became of the objects that it came from; only its environment is not kept.
+// whatever became of the objects that it came from; only its environment and what is for the hosts of modules are not kept.
 func layout(run *v1alpha1.Run, doc inputs.Document) places {
 	var p places
 	if run.Spec.Operation != v1alpha1.OperationDestroy {
+		p.addFiles(doc)
 		p.addVariables(doc)
 	}
 	for _, e := range doc.Env {
@@ -46,25 +47,44 @@ func layout(run *v1alpha1.Run, doc inputs.Document) places {
 	}
 	for i, e := range doc.EnvFrom {
 		if e.SecretRef != nil {
-			p.list = append(p.list, place{dir: fmt.Sprintf("env/%d", i), secret: e.SecretRef.Name, env: true})
+			p.list = append(p.list, place{dir: fmt.Sprintf("env/%d", i), secret: e.SecretRef.Name, hidden: true})
 		}
+	}
+	for i, m := range doc.ModuleCredentials {
+		pl := place{dir: fmt.Sprintf("git/%d", i), secret: m.Secret.Name, hidden: true}
+		p.list = append(p.list, pl)
+		p.credentials = append(p.credentials, store.ModuleCredentials{Host: m.Host, Dir: pl.dir})
 	}
 	return p
 }
 
-func (p *places) addVariables(doc inputs.Document) {
+// addFiles adds the variable files, in their order. One of the code is there when the code is: it needs no place. In git
+// the path is from the repository's root, elsewhere from the root module, and both are the root of the code's archive.
+func (p *places) addFiles(doc inputs.Document) {
 	for i, f := range doc.VariableFiles {
-		pl := place{dir: fmt.Sprintf("files/%02d", i), files: true}
+		if f.Path != "" {
+			p.files = append(p.files, store.VariableFiles{Path: path.Clean(f.Path)})
+			continue
+		}
+		pl := place{dir: fmt.Sprintf("files/%02d", i)}
 		if f.Secret != nil {
 			pl.secret = f.Secret.Name
 		} else {
 			pl.configMap = f.ConfigMap.Name
 		}
 		p.list = append(p.list, pl)
+		p.files = append(p.files, store.VariableFiles{Dir: pl.dir, Secret: pl.secret != ""})
 	}
+}
+
+func (p *places) addVariables(doc inputs.Document) {
 	for i, v := range doc.Variables {
 		if v.ValueFrom == nil {
 			p.variables = append(p.variables, store.Variable{Name: v.Name, Value: v.Value.Raw})
+			continue
+		}
+		if of := v.ValueFrom.Stack; of != nil {
+			p.variables = append(p.variables, store.Variable{Name: v.Name, Stack: of.Name, Output: of.Output})
 			continue
 		}
 		pl := place{dir: fmt.Sprintf("variables/%02d", i)}
@@ -90,13 +110,10 @@ func (p *places) addVariables(doc inputs.Document) {
 
 // tell puts the places into an order.
 func (p places) tell(order *store.Order) {
-	order.Variables = p.variables
-	order.SecretEnv = p.secretEnv
+	order.VariableFiles, order.Variables = p.files, p.variables
+	order.SecretEnv, order.ModuleCredentials = p.secretEnv, p.credentials
 	for _, pl := range p.list {
-		switch {
-		case pl.files:
-			order.VariableFiles = append(order.VariableFiles, store.VariableFiles{Dir: pl.dir, Secret: pl.secret != ""})
-		case pl.env:
+		if pl.hidden {
 			order.SecretDirs = append(order.SecretDirs, pl.dir)
 		}
 	}

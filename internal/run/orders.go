@@ -149,13 +149,18 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
 		Destroy:       run.Spec.Operation == v1alpha1.OperationDestroy,
 		Source:        doc.Source,
+		Path:          doc.Path,
+		Engine:        string(doc.Engine.Name),
 		EngineVersion: doc.Engine.Version,
 		Outputs:       run.Spec.Operation == v1alpha1.OperationApply,
 		Timeout:       stack.Spec.Timeout.Duration,
 	}
 	layout(run, doc).tell(&order)
-	if run.Status.Plan != nil {
-		order.PlanDigest = run.Status.Plan.Digest
+	if plan := run.Status.Plan; plan != nil {
+		order.PlanDigest = plan.Digest
+		if isApply(*current(&run.Status)) && plan.EngineVersion != "" {
+			order.EngineVersion = "= " + plan.EngineVersion
+		}
 	}
 	return order
 }

@@ -30,11 +30,17 @@ var everything = inputs.Document{
 	Variables: []v1alpha1.Variable{
 		{Name: "servers", Value: &apiextensionsv1.JSON{Raw: []byte("3")}},
 		{Name: "password", ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: "db", Key: "password"}}},
+		{Name: "vpc_id", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "vpc", Output: "id"}}},
 		{Name: "zone", ValueFrom: &v1alpha1.ValueFrom{ConfigMap: &v1alpha1.KeyRef{Name: "site", Key: "zone"}}},
 	},
 	VariableFiles: []v1alpha1.VariableFile{
 		{Secret: &v1alpha1.ObjectRef{Name: "net-tfvars"}},
+		{Path: "envs/./prod.tfvars"},
 		{ConfigMap: &v1alpha1.ObjectRef{Name: "common"}},
+	},
+	ModuleCredentials: []v1alpha1.ModuleCredentials{
+		{Host: "git.example.com", Secret: v1alpha1.ObjectRef{Name: "forge"}},
+		{Host: "localhost:8443", Secret: v1alpha1.ObjectRef{Name: "other"}},
 	},
 	Env: []corev1.EnvVar{
 		{Name: "AWS_REGION", Value: "eu-west-1"},

@@ -24,6 +24,7 @@ type Reconciler struct {
 	// Live reads past the cache, where an old view could start a second pod or lose one.
 	Live   client.Reader
 	Inputs *inputs.Store
+	Turns  *Turns
 	Pods   PodSettings
 	// Clock; time.Now when nil.
 	Clock func() time.Time
@@ -32,27 +33,29 @@ type Reconciler struct {
 // Reconcile gathers, decides, acts and reports.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.Run{}
-	if err := r.Client.Get(ctx, req.NamespacedName, run); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if run.Status.Phase.Finished() || run.DeletionTimestamp != nil {
+	err := r.Client.Get(ctx, req.NamespacedName, run)
+	if apierrors.IsNotFound(err) || (err == nil && (run.Status.Phase.Finished() || run.DeletionTimestamp != nil)) {
+		r.Turns.Leave(ctx, req.NamespacedName)
 		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	world, err := r.gather(ctx, run)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
 	status, decision := Settle(world)
-	if decision.NeedsPod() {
-		pod, err := r.pod(ctx, run, world.Stack, decision.Begin, nextNumber(&status))
-		switch {
-		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || errors.Is(err, errForeign):
-			status, decision = refused(status, err, run.Generation, world.Now)
-		case err != nil:
-			return ctrl.Result{}, err
-		default:
-			status = Begin(status, decision, run.Generation, pod.Name, pod.UID, world.Now)
-		}
+	switch {
+	case decision.NeedsPod():
+		status, decision, err = r.begin(ctx, world, status, decision)
+	case beginsInPod(run, &status):
+		status, decision, err = r.goOn(ctx, world, status, decision)
+	default:
+		r.Turns.See(ctx, run, world.Stack, &status)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	// The report goes before the end of a pod: a pod that is deleted by intent is not to be taken for a lost one.
 	if err := r.report(ctx, run, status); err != nil {
@@ -64,6 +67,44 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 	}
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
+}
+
+// begin makes the pod of the attempt that was decided on, if it is the Run's turn.
+func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStatus, d Decision) (v1alpha1.RunStatus, Decision, error) {
+	turn, err := r.Turns.Take(ctx, w.Run, w.Stack, d.Begin)
+	if err != nil {
+		return status, d, err
+	}
+	if !turn.Start {
+		status, d = waits(status, turn, w.Run.Generation, w.Now)
+		return status, d, nil
+	}
+	pod, err := r.pod(ctx, w.Run, w.Stack, d.Begin, nextNumber(&status))
+	switch {
+	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || errors.Is(err, errForeign):
+		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
+		status, d = refused(status, err, w.Run.Generation, w.Now)
+	case err != nil:
+		return status, d, err
+	default:
+		status = Begin(status, d, w.Run.Generation, pod.Name, pod.UID, w.Now)
+	}
+	return status, d, nil
+}
+
+// beginsInPod says that the status begins an attempt in the pod of the one before.
+func beginsInPod(run *v1alpha1.Run, status *v1alpha1.RunStatus) bool {
+	before, after := current(&run.Status), current(status)
+	return before != nil && after != nil && before.FinishedAt != nil && after.FinishedAt == nil && before.Number < after.Number
+}
+
+// goOn lets the pod that made a plan apply it, if it is the Run's turn: a pod that waits has no place.
+func (r *Reconciler) goOn(ctx context.Context, w World, status v1alpha1.RunStatus, d Decision) (v1alpha1.RunStatus, Decision, error) {
+	turn, err := r.Turns.Take(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
+	if err == nil && !turn.Start {
+		status, d = waits(w.Run.Status, turn, w.Run.Generation, w.Now)
+	}
+	return status, d, err
 }
 
 // errForeign: the name of a pod is taken.

@@ -45,7 +45,10 @@ func enter(t *testing.T) *room {
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: StackIndex, Values: IndexStack},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: PodIndex, Values: IndexPods},
 	)}
-	r.Reconciler = &Reconciler{Client: r.Room.Client, Live: r.Room.Live, Inputs: inputs.NewStore(memory{}), Pods: settings}
+	r.Reconciler = &Reconciler{
+		Client: r.Room.Client, Live: r.Room.Live, Inputs: inputs.NewStore(memory{}), Pods: settings,
+		Turns: NewTurns(NewQueue(Limits{}, time.Now), r.Room.Client),
+	}
 	digest, err := r.Inputs.Put(t.Context(), inputs.Document{Source: "sha256:code"})
 	apiserver.Must(t, err)
 	r.stack = &v1alpha1.Stack{

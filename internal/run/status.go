@@ -88,7 +88,7 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 	}
 	if d.Reason != "" {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionSucceeded, Status: succeeded(s.Phase), Reason: d.Reason, Message: clip(d.Message, 4096),
+			Type: v1alpha1.ConditionSucceeded, Status: succeeded(s.Phase), Reason: d.Reason, Message: Clip(d.Message, 4096),
 			ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
 		})
 	}
@@ -123,8 +123,8 @@ func succeeded(p v1alpha1.RunPhase) metav1.ConditionStatus {
 	}
 }
 
-// clip shortens a text to what an object may hold.
-func clip(s string, limit int) string {
+// Clip shortens a text to what an object may hold.
+func Clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

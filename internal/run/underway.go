@@ -37,15 +37,17 @@ func podCannotStart(w World) (Decision, bool) {
 	}}, true
 }
 
-// podIsTooLate: what a pod would plan that has not started is no longer wanted.
+// podIsTooLate: what a pod would plan that has not started is no longer wanted. A drift check only looks, so that one is
+// ended also in the middle: somebody waits for the change that came meanwhile.
 func podIsTooLate(w World) (Decision, bool) {
 	a := unfinished(w)
-	if a == nil || a.Phase != v1alpha1.AttemptPlan || w.Pod.State != PodPending {
+	early := w.Pod.State == PodPending || (w.Pod.State == PodRunning && IsDriftCheck(w.Run))
+	if a == nil || a.Phase != v1alpha1.AttemptPlan || !early {
 		return Decision{}, false
 	}
 	if why := staleness(w); why != "" {
 		return Decision{DeletePod: true, End: &v1alpha1.Failure{
-			Class: v1alpha1.FailureTransient, Message: fmt.Sprintf("pod %s never started", a.Pod),
+			Class: v1alpha1.FailureTransient, Message: fmt.Sprintf("pod %s is not needed any more: %s", a.Pod, why),
 		}}, true
 	}
 	return Decision{}, false
