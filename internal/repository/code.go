@@ -1,0 +1,149 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/git"
+)
+
+// Code is what a Stack's git source is now.
+type Code struct {
+	closure.Closure
+	Commit git.Commit
+	// Revision names the ref and the commit.
+	Revision string
+	// Key is the same for code whose archive has the same bytes. What submodules and LFS add is shown to one Repository's
+	// credentials, so that it is no other's, even of the same Digest.
+	Key string
+	// Remote says that the archive may have to be fetched in part: submodules, LFS files.
+	Remote bool
+
+	mirror *git.Mirror
+	tree   *git.Tree
+}
+
+// Archive writes the code as tar.gz: the same code, the same bytes.
+func (c Code) Archive(ctx context.Context, w io.Writer) error {
+	return c.mirror.Archive(ctx, c.tree, c.Files, w)
+}
+
+// Codes finds the code of Stacks in the mirrors.
+type Codes struct {
+	mirrors  *Mirrors
+	closures *closure.Closures
+	// told is the digest that Of gave last, for each Stack.
+	told *lru.Cache[types.UID, string]
+}
+
+// NewCodes reads from the mirrors.
+func NewCodes(mirrors *Mirrors) *Codes {
+	told, err := lru.New[types.UID, string](100_000)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), told: told}
+}
+
+// Of gives the code of a Stack whose source is in the Repository. An error that is not passing says, by Reason, what a
+// person has to do; ErrNotFetched passes by itself.
+func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	at, err := c.at(ctx, r, stack)
+	if err != nil {
+		c.told.Remove(stack.UID)
+		return Code{}, err
+	}
+	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(stack))
+	c.told.Add(stack.UID, found.Digest)
+	if err != nil {
+		return Code{}, err
+	}
+	at.Closure, at.Key = found, found.Digest
+	if o := at.mirror.Options(); o.LFS || (o.Submodules && found.Submodules) {
+		at.Remote = true
+		at.Key = fmt.Sprintf("%s/%s/submodules-%t-lfs-%t", found.Digest, r.UID, o.Submodules, o.LFS)
+	}
+	return at, nil
+}
+
+// Changed says that Of would give other code now than it did the last time.
+func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
+	told, ok := c.told.Get(stack.UID)
+	at, err := c.at(ctx, r, stack)
+	if err != nil || !ok {
+		return true
+	}
+	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(stack)) // an error has no digest
+	return digest != told
+}
+
+// at is the commit that a Stack reads from, without what it reads there.
+func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))
+	if err != nil {
+		return Code{}, err
+	}
+	tree, err := mirror.Tree(ctx, commit.Tree)
+	if err != nil {
+		return Code{}, fmt.Errorf("read commit %s: %w", commit.ID, err)
+	}
+	return Code{Commit: commit, Revision: revision(commit), mirror: mirror, tree: tree}, nil
+}
+
+func wanted(stack *v1alpha1.Stack) closure.Wanted {
+	source := stack.Spec.Source.Git
+	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: stack.Spec.Engine.Name == v1alpha1.EngineTerragrunt}
+	for _, f := range stack.Spec.VariableFiles {
+		if f.Path != "" {
+			w.VariableFiles = append(w.VariableFiles, f.Path)
+		}
+	}
+	return w
+}
+
+// Reason says what kind of error Of or Archive gave, for a condition; empty for one that may pass.
+func Reason(err error) string {
+	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrConfig} {
+		if errors.Is(err, lasting) {
+			return git.Reason(err)
+		}
+	}
+	return closure.Reason(err)
+}
+
+func revision(c git.Commit) string {
+	if c.Ref == "" {
+		return "sha1:" + c.ID
+	}
+	return c.Ref + "@sha1:" + c.ID
+}
+
+// refOf is the ref of a source: its own, or the Repository's.
+func refOf(r *v1alpha1.Repository, source *v1alpha1.GitSource) string {
+	if source.Ref != "" {
+		return source.Ref
+	}
+	return r.Spec.Ref
+}
+
+// Allows says whether Stacks of a namespace may use the Repository.
+func Allows(r *v1alpha1.Repository, namespace string) bool {
+	return r.Namespace == namespace || slices.Contains(r.Spec.AllowedNamespaces, namespace) || slices.Contains(r.Spec.AllowedNamespaces, "*")
+}
+
+// Trouble is what a Repository's condition says that is not Ready; empty when it is.
+func Trouble(r *v1alpha1.Repository) string {
+	if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != "True" {
+		return c.Reason + ": " + c.Message
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+//go:build envtest
+
+package repository
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+	"cairn.dev/cairn/test/gitserver"
+)
+
+func TestWhatPersonsHaveToCorrect(t *testing.T) {
+	r := enter(t)
+	remote := r.remote("infra")
+	r.push(remote, gitserver.Change{Files: map[string]string{"docs/README": "text", "broken/main.tf": "module \"m\" {\n  source = \"../none\"\n}\n"}})
+	repo := r.declare(remote)
+	r.settle(repo)
+	codes := NewCodes(r.Mirrors)
+	for name, tt := range map[string]struct{ path, ref, reason string }{
+		"a folder that is there":       {path: "net"},
+		"a folder that is not there":   {path: "nets", reason: "PathNotFound"},
+		"a folder without code":        {path: "docs", reason: "NoCode"},
+		"a module that is not there":   {path: "broken", reason: "ModuleNotFound"},
+		"a branch that is not there":   {path: "net", ref: "release", reason: "RefNotFound"},
+		"a commit that is not there":   {path: "net", ref: "1111111111111111111111111111111111111111", reason: "RefNotFound"},
+		"an abbreviated commit is not": {path: "net", ref: "1111111", reason: "RefNotFound"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, err := codes.Of(t.Context(), repo, r.stack(repo, r.Namespace, tt.path, tt.ref))
+			if Reason(err) != tt.reason || (err == nil) != (tt.reason == "") {
+				t.Errorf("got %q (%v), want %q", Reason(err), err, tt.reason)
+			}
+			if err == nil && (code.Digest == "" || len(code.Files) != 1) {
+				t.Errorf("%+v", code)
+			}
+		})
+	}
+}
+
+// Changed is asked for each Stack after each fetch, to tell those whose code changed from the many where it did not.
+func TestChanged(t *testing.T) {
+	r := enter(t)
+	remote := r.remote("infra")
+	repo := r.declare(remote)
+	r.settle(repo)
+	codes := NewCodes(r.Mirrors)
+	net, web, late := r.stack(repo, r.Namespace, "net", ""), r.stack(repo, r.Namespace, "web", ""), r.stack(repo, r.Namespace, "net", "late")
+	expect := func(want map[*v1alpha1.Stack]bool) {
+		t.Helper()
+		for stack, changed := range want {
+			if got := codes.Changed(t.Context(), repo, stack); got != changed {
+				t.Errorf("%s at %q changed: %t", stack.Spec.Source.Git.Path, stack.Spec.Source.Git.Ref, got)
+			}
+		}
+	}
+	look := func() {
+		for _, stack := range []*v1alpha1.Stack{net, web, late} {
+			_, _ = codes.Of(t.Context(), repo, stack) // what it says is another test's
+		}
+	}
+	fetch := func(c gitserver.Change) {
+		t.Helper()
+		r.request(repo, r.push(remote, c))
+		r.settle(repo)
+	}
+
+	expect(map[*v1alpha1.Stack]bool{net: true, web: true, late: true}) // never looked at
+	look()
+	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: true})
+
+	fetch(gitserver.Change{Files: map[string]string{"README": "text"}})
+	expect(map[*v1alpha1.Stack]bool{net: false, web: false})
+
+	fetch(gitserver.Change{Files: map[string]string{"net/main.tf": "# 2"}})
+	expect(map[*v1alpha1.Stack]bool{net: true, web: false})
+	look()
+	expect(map[*v1alpha1.Stack]bool{net: false, web: false})
+
+	fetch(gitserver.Change{Files: map[string]string{"web/main.tf": "# now it is there"}})
+	expect(map[*v1alpha1.Stack]bool{net: false, web: true})
+	look()
+
+	fetch(gitserver.Change{Branch: "late", Onto: "main", Files: map[string]string{"net/main.tf": "# late"}})
+	look()
+	expect(map[*v1alpha1.Stack]bool{net: false, web: false, late: false})
+}
+
+// A Stack of a namespace that may not use a Repository does not get its refs looked up, let alone fetched.
+func TestNamespacesThatAreNotAllowed(t *testing.T) {
+	r := enter(t)
+	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	apiserver.Must(t, r.Room.Client.Create(t.Context(), team))
+	remote := r.remote("infra")
+	id := r.push(remote, gitserver.Change{Branch: "dev", Files: map[string]string{"net/main.tf": ""}})
+	first, err := remote.Git("rev-parse", "main")
+	apiserver.Must(t, err)
+	repo := r.declare(remote)
+	r.stack(repo, team.Name, "net", "dev")
+	r.settle(repo)
+	r.expectRefs(repo, map[string]string{"main": first})
+
+	r.change(repo, func() { repo.Spec.AllowedNamespaces = []string{team.Name} })
+	r.settle(repo)
+	r.expectRefs(repo, map[string]string{"main": first, "dev": id})
+}

@@ -1,0 +1,161 @@
+package repository
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// a world with a Repository that was fetched a minute ago; the options make it another one.
+func world(options ...func(*World)) World {
+	w := World{
+		Now: now,
+		Repository: &v1alpha1.Repository{
+			ObjectMeta: metav1.ObjectMeta{Name: "infra", Generation: 2, UID: "uid"},
+			Spec: v1alpha1.RepositorySpec{
+				URL: "https://git.example.com/infra.git", Ref: "main",
+				Interval: &metav1.Duration{Duration: 5 * time.Minute}, Timeout: &metav1.Duration{Duration: time.Minute},
+			},
+		},
+		Ask:     Ask{Generation: 2},
+		Last:    &Fetch{Ask: Ask{Generation: 2}, At: now.Add(-time.Minute), Took: time.Second},
+		Refs:    []v1alpha1.RefStatus{{Name: "main", Revision: "main@sha1:1f3c2ab000"}},
+		Subject: "Widen the subnet",
+	}
+	for _, o := range options {
+		o(&w)
+	}
+	return w
+}
+
+func never(w *World)    { w.Last, w.Refs = nil, nil }
+func fetching(w *World) { w.Fetching = true }
+func before(w *World)   { w.Repository.Status.LastFetch = &v1alpha1.FetchStatus{At: metav1.NewTime(now)} }
+func later(d time.Duration) func(*World) {
+	return func(w *World) { w.Now = now.Add(d) }
+}
+func failed(reason string, times int) func(*World) {
+	return func(w *World) { w.Last.Reason, w.Last.Message, w.Last.Failures = reason, "what git said", times }
+}
+
+func TestDecide(t *testing.T) {
+	tests := map[string]struct {
+		world   World
+		fetch   bool
+		ready   metav1.ConditionStatus
+		reason  string
+		message string
+		stalled bool
+		requeue time.Duration
+	}{
+		"a new Repository is fetched": {world: world(never), fetch: true, ready: "Unknown", reason: "Fetching", message: "the first fetch of https://"},
+		"once":                        {world: world(never, fetching), ready: "Unknown", reason: "Fetching"},
+		"a new process fetches, and says nothing new":     {world: world(never, before), fetch: true},
+		"without its credentials nothing is fetched":      {world: world(never, func(w *World) { w.Problem = &Problem{"CredentialsMissing", "Secret x"} }), ready: "False", reason: "CredentialsMissing", stalled: true},
+		"what was fetched is told":                        {world: world(), ready: "True", reason: "Fetched", message: "main@1f3c2ab Widen the subnet", requeue: 4*time.Minute - jitterOf()},
+		"it is fetched again when the interval is over":   {world: world(later(4 * time.Minute)), fetch: true},
+		"while it is fetched the condition stays":         {world: world(later(9*time.Minute), fetching)},
+		"an interval of 0 waits to be asked":              {world: world(later(9*time.Hour), func(w *World) { w.Repository.Spec.Interval.Duration = 0 }), ready: "True", reason: "Fetched"},
+		"another spec is fetched":                         {world: world(func(w *World) { w.Ask.Generation = 3 }), fetch: true},
+		"other credentials are tried":                     {world: world(failed("AuthenticationFailed", 1), func(w *World) { w.Ask.Credentials = "uid/2" }), fetch: true},
+		"who asks gets a fetch":                           {world: world(func(w *World) { w.Ask.Request = "now" }), fetch: true},
+		"a commit that no branch has is asked for":        {world: world(func(w *World) { w.Ask.Commits = "1f3c" }), fetch: true},
+		"a failure is told, and tried again soon":         {world: world(failed("Unreachable", 3), func(w *World) { w.Last.At = now }), ready: "False", reason: "Unreachable", message: "what git said", requeue: 40 * time.Second},
+		"a failure is tried again":                        {world: world(failed("Unreachable", 1)), fetch: true},
+		"a failure is tried no more often than every 5m":  {world: world(failed("Unreachable", 60)), ready: "False", reason: "Unreachable", requeue: 4 * time.Minute},
+		"and no less often than the interval":             {world: world(failed("Unreachable", 60), func(w *World) { w.Repository.Spec.Interval.Duration = 90 * time.Second }), ready: "False", reason: "Unreachable", requeue: 30 * time.Second},
+		"a failure that only a person ends says so":       {world: world(failed("HostKeyUnknown", 9)), ready: "False", reason: "HostKeyUnknown", stalled: true, requeue: 4 * time.Minute},
+		"a ref that is not there is told":                 {world: world(func(w *World) { w.Refs[0].Revision = "" }), ready: "False", reason: "RefNotFound", message: "no branch, tag or commit main", stalled: true, requeue: 4*time.Minute - jitterOf()},
+		"a remote without a default branch is told":       {world: world(func(w *World) { w.Repository.Spec.Ref, w.Refs = "", []v1alpha1.RefStatus{{Name: Head}} }), ready: "False", reason: "RefNotFound", message: "no default branch", stalled: true, requeue: 4*time.Minute - jitterOf()},
+		"a ref that only a Stack names is that Stack's":   {world: world(func(w *World) { w.Refs = append(w.Refs, v1alpha1.RefStatus{Name: "v9"}) }), ready: "True", reason: "Fetched", requeue: 4*time.Minute - jitterOf()},
+		"a commit that is nowhere is looked for every 5m": {world: world(func(w *World) { w.Unknown = true }), ready: "True", reason: "Fetched", requeue: 4 * time.Minute},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tt.world)
+			if !strings.Contains(d.Message, tt.message) {
+				t.Errorf("message %q does not tell %q", d.Message, tt.message)
+			}
+			d.Message = ""
+			want := Decision{Fetch: tt.fetch, Ready: tt.ready, Reason: tt.reason, Stalled: tt.stalled, RequeueAfter: tt.requeue}
+			if diff := cmp.Diff(want, d); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func jitterOf() time.Duration { return -jitter(world().Repository, 5*time.Minute) }
+
+func TestJitter(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for _, uid := range []string{"a", "b", "c", "d", "e"} {
+		j := jitter(&v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}, time.Hour)
+		if j > 0 || j < -6*time.Minute {
+			t.Errorf("%s: %s", uid, j)
+		}
+		seen[j] = true
+	}
+	if len(seen) < 5 {
+		t.Errorf("%d values of 5", len(seen))
+	}
+}
+
+// A fetch that finds all as it was is not written down; one that brings something is, and so are a failure and its end.
+func TestStatusSettles(t *testing.T) {
+	w := world(func(w *World) { w.Last.Moved = true })
+	pass := func() v1alpha1.RepositoryStatus {
+		w.Repository.Status = status(w, Decide(w))
+		return w.Repository.Status
+	}
+	first := pass()
+	if first.LastFetch == nil || first.Refs[0].Revision != "main@sha1:1f3c2ab000" {
+		t.Fatalf("%+v", first)
+	}
+	w.Last = &Fetch{Ask: w.Ask, At: now.Add(time.Hour), Took: time.Minute}
+	w.Now = now.Add(time.Hour)
+	if diff := cmp.Diff(first, pass()); diff != "" {
+		t.Errorf("a fetch that found nothing was written down:\n%s", diff)
+	}
+
+	w.Last = &Fetch{Ask: w.Ask, At: now.Add(2 * time.Hour), Reason: "Unreachable", Message: "away", Failures: 1}
+	w.Now = now.Add(2 * time.Hour)
+	bad := pass()
+	if !bad.LastFetch.At.Time.Equal(now.Add(2*time.Hour)) || apimeta.IsStatusConditionTrue(bad.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("%+v", bad)
+	}
+	if diff := cmp.Diff(first.Refs, bad.Refs); diff != "" {
+		t.Errorf("the last good state is not kept:\n%s", diff)
+	}
+	w.Last = &Fetch{Ask: w.Ask, At: now.Add(3 * time.Hour), Reason: "Unreachable", Message: "away", Failures: 2}
+	if diff := cmp.Diff(bad, pass()); diff != "" {
+		t.Errorf("the same failure was written down again:\n%s", diff)
+	}
+	w.Last = &Fetch{Ask: w.Ask, At: now.Add(4 * time.Hour)}
+	if good := pass(); !good.LastFetch.At.Time.Equal(now.Add(4 * time.Hour)) {
+		t.Errorf("%+v", good)
+	}
+}
+
+func TestAllows(t *testing.T) {
+	r := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"}}
+	r.Spec.AllowedNamespaces = []string{"team-a"}
+	for namespace, want := range map[string]bool{"platform": true, "team-a": true, "team-b": false, "team": false, "": false} {
+		if got := Allows(r, namespace); got != want {
+			t.Errorf("%q: %t", namespace, got)
+		}
+	}
+	r.Spec.AllowedNamespaces = []string{"*"}
+	if !Allows(r, "team-b") {
+		t.Error("* does not name all")
+	}
+}

@@ -1,0 +1,255 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/git"
+)
+
+// atOnce is how many Repositories are fetched at the same time, in all and of one namespace, so that remotes which answer
+// slowly hold up those of their own namespace only.
+const (
+	atOnce     = 16
+	atOnceEach = 4
+)
+
+// Mirrors are the mirrors of all Repositories in a folder of this machine. What is in it can be fetched again.
+type Mirrors struct {
+	dir string
+	// opening and slots bound how many are opened and fetched at the same time. They are two, since remotes that do not
+	// answer must not keep others from what is on the disk.
+	opening, slots *semaphore.Weighted
+	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, or is there now.
+	ended, moved chan Event
+
+	mu  sync.Mutex
+	all map[types.UID]*mirror
+	// each has the slots of a namespace.
+	each map[string]*semaphore.Weighted
+	// running is over when the fetches are to end.
+	running context.Context
+	stop    context.CancelFunc
+	fetches sync.WaitGroup
+}
+
+// Event names a Repository to which something happened.
+type Event = event.TypedGenericEvent[types.NamespacedName]
+
+// mirror of one Repository.
+type mirror struct {
+	key types.NamespacedName
+	// git is nil before the first fetch; only a fetch sets it. filled says that it has what a fetch brought, maybe one of an
+	// earlier process. opened is what it was opened for.
+	git    *git.Mirror
+	filled bool
+	opened opened
+	last   *Fetch
+	// cancel ends the fetch under way; nil when there is none. done is closed when the last one that began is over.
+	cancel context.CancelFunc
+	done   chan struct{}
+	// commits are what refs name, as far as somebody asked since the last fetch.
+	commits map[string]resolved
+}
+
+type resolved struct {
+	commit git.Commit
+	err    error
+}
+
+// NewMirrors keeps mirrors below dir, one folder each.
+func NewMirrors(dir string) *Mirrors {
+	running, stop := context.WithCancel(context.Background())
+	return &Mirrors{
+		running: running, stop: stop,
+		dir: dir, opening: semaphore.NewWeighted(atOnce), slots: semaphore.NewWeighted(atOnce), all: map[types.UID]*mirror{}, each: map[string]*semaphore.Weighted{},
+		ended: make(chan Event, 1000), moved: make(chan Event, 1000),
+	}
+}
+
+// Ended gives the Repositories whose fetch has ended.
+func (m *Mirrors) Ended() <-chan Event { return m.ended }
+
+// Moved gives the Repositories whose refs may name other commits now.
+func (m *Mirrors) Moved() <-chan Event { return m.moved }
+
+// Start owns the fetches: when ctx is done they are ended and waited for.
+func (m *Mirrors) Start(ctx context.Context) error {
+	<-ctx.Done()
+	m.mu.Lock()
+	m.stop()
+	m.mu.Unlock()
+	m.fetches.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, one := range m.all {
+		if one.git != nil {
+			errs = append(errs, one.git.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Fetch begins to fetch a Repository, if no fetch of it is under way. It returns at once; Ended tells of the end.
+func (m *Mirrors) Fetch(r *v1alpha1.Repository, auth git.Auth, ask Ask, commits []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running.Err() != nil {
+		return
+	}
+	one := m.one(r)
+	if one.cancel != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(m.running)
+	done := make(chan struct{})
+	one.cancel, one.done = cancel, done
+	spec := *r.Spec.DeepCopy()
+	m.fetches.Go(func() {
+		defer close(done)
+		defer cancel()
+		m.fetch(ctx, r.UID, one, spec, auth, ask, commits)
+	})
+}
+
+// one is the mirror of a Repository. The caller holds mu.
+func (m *Mirrors) one(r *v1alpha1.Repository) *mirror {
+	one := m.all[r.UID]
+	if one == nil {
+		one = &mirror{key: types.NamespacedName{Namespace: r.Namespace, Name: r.Name}}
+		m.all[r.UID] = one
+	}
+	if m.each[r.Namespace] == nil {
+		m.each[r.Namespace] = semaphore.NewWeighted(atOnceEach)
+	}
+	return one
+}
+
+func (m *Mirrors) fetch(ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, ask Ask, commits []string) {
+	began := time.Now()
+	moved, err := m.update(ctx, uid, one, spec, auth, commits)
+	now := time.Now()
+	end := &Fetch{Ask: ask, At: now, Took: now.Sub(began).Round(time.Millisecond), Moved: moved}
+	if err != nil {
+		end.Reason, end.Message = git.Reason(err), err.Error()
+	}
+
+	m.mu.Lock()
+	if err != nil && one.last != nil {
+		end.Failures = one.last.Failures
+	}
+	if err != nil {
+		end.Failures++
+	}
+	// The first fetch that succeeds is news also when it found nothing.
+	moved = moved || (err == nil && !one.filled)
+	one.last, one.cancel = end, nil
+	one.filled = one.filled || err == nil
+	one.commits = map[string]resolved{}
+	gone := m.all[uid] != one
+	m.mu.Unlock()
+	if gone {
+		return
+	}
+	m.tell(m.ended, one.key)
+	if moved {
+		m.tell(m.moved, one.key)
+	}
+}
+
+// update opens the mirror, if that was not done yet, and fetches.
+func (m *Mirrors) update(ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, commits []string) (moved bool, err error) {
+	repo, err := m.open(ctx, uid, one, opened{git.Options{Timeout: spec.Timeout.Duration, Submodules: spec.Submodules, LFS: spec.LFS}, spec.URL})
+	if err != nil {
+		return false, err
+	}
+	leave, err := m.enter(ctx, one.key.Namespace)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, spec.Timeout.Duration) // it does not run while others are waited for
+	defer cancel()
+	before := repo.Refs()
+	err = repo.Fetch(ctx, git.Remote{URL: spec.URL, Auth: auth}, git.FetchOptions{Commits: commits})
+	moved = before != repo.Refs() // also when what came after the branches failed
+	for _, id := range commits {
+		if _, err := repo.Resolve(ctx, id); err == nil { // it was not there before
+			moved = true
+		}
+	}
+	if len(commits) > 0 && errors.Is(err, git.ErrNoRef) { // the Stacks that name the commit tell it; all the rest is fetched
+		err = nil
+	}
+	return moved, err
+}
+
+// enter takes a place among the fetches of a namespace, and then among all.
+func (m *Mirrors) enter(ctx context.Context, namespace string) (leave func(), err error) {
+	m.mu.Lock()
+	each := m.each[namespace]
+	m.mu.Unlock()
+	if err := each.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := m.slots.Acquire(ctx, 1); err != nil {
+		each.Release(1)
+		return nil, err
+	}
+	return func() { m.slots.Release(1); each.Release(1) }, nil
+}
+
+func (m *Mirrors) tell(c chan Event, key types.NamespacedName) {
+	select {
+	case c <- Event{Object: key}:
+	case <-m.running.Done():
+	}
+}
+
+// Look gives how the last fetch of a Repository went, nil before the first, and whether one is under way.
+func (m *Mirrors) Look(uid types.UID) (last *Fetch, fetching bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	one := m.all[uid]
+	if one == nil {
+		return nil, false
+	}
+	return one.last, one.cancel != nil
+}
+
+// ErrNotFetched is a Repository that this process has no mirror of yet.
+var ErrNotFetched = errors.New("it is not fetched yet")
+
+// Commit gives the commit that a ref names in the mirror; "" is the remote's default branch.
+func (m *Mirrors) Commit(ctx context.Context, uid types.UID, ref string) (*git.Mirror, git.Commit, error) {
+	m.mu.Lock()
+	one := m.all[uid]
+	if one == nil || one.git == nil || !one.filled {
+		m.mu.Unlock()
+		return nil, git.Commit{}, ErrNotFetched
+	}
+	repo, commits := one.git, one.commits
+	known, ok := commits[ref]
+	m.mu.Unlock()
+	if ok {
+		return repo, known.commit, known.err
+	}
+	known.commit, known.err = repo.Resolve(ctx, ref)
+	if errors.Is(known.err, git.ErrEmpty) { // it was damaged, and is to be fetched anew
+		return nil, git.Commit{}, ErrNotFetched
+	}
+	if known.err == nil || errors.Is(known.err, git.ErrNoRef) {
+		m.mu.Lock()
+		commits[ref] = known
+		m.mu.Unlock()
+	}
+	return repo, known.commit, known.err
+}
