@@ -37,16 +37,23 @@ type rule func(World) (Decision, bool)
 func Decide(w World) Decision {
 	rules := []rule{
 		isNew,
+		driftCheckIsUnderWay,
 		isSuspended,
+		dependsOnItself,
+		inputsArrive,
 		inputsAreMissing,
 		runIsUnderWay,
 		stateIsStranded,
+		dependencyGoesFirst,
 		runIsDue,
 		outputsAreForeign,
 		outputsAreMissing,
 		outputsFailed,
 		lastRunFailed,
 		changesAreOnlyShown,
+		driftIsToBePutRight,
+		driftCheckIsDue,
+		isDrifted,
 		isReady,
 	}
 	if w.Stack.DeletionTimestamp != nil {
@@ -57,6 +64,7 @@ func Decide(w World) Decision {
 			isOrphaned,
 			isDestroyed,
 			destroyIsUnderWay,
+			dependentsGoFirst,
 			isSuspended,
 			isProtected,
 			isNeverApplied,
@@ -101,6 +109,22 @@ func isSuspended(w World) (Decision, bool) {
 	return unready("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false")
 }
 
+// inputsArrive: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
+// to say.
+func inputsArrive(w World) (Decision, bool) {
+	if w.Problem == nil || !w.Problem.Passing || w.active() != nil {
+		return Decision{}, false
+	}
+	if w.Problem.After == 0 && w.Stack.Status.Inputs != "" && w.Stack.Status.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
+		return Decision{}, true
+	}
+	d, ok := progressing(w.Problem.Reason, "%s", w.Problem.Message)
+	d.RequeueAfter = w.Problem.After
+	return d, ok
+}
+
+func readySays(w World, reason string) bool { return readyReason(w.Stack.Status) == reason }
+
 func inputsAreMissing(w World) (Decision, bool) {
 	if w.Problem == nil || w.active() != nil {
 		return Decision{}, false
@@ -120,7 +144,8 @@ func runIsUnderWay(w World) (Decision, bool) {
 // follow each phase: that would be a write for each, and the Run tells it.
 func under(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
-	case run.ReasonAwaitingApproval, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue:
+	case run.ReasonAwaitingApproval, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue,
+		run.ReasonWindowClosed, run.ReasonWindowInvalid:
 		return unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
 	return underWay(r.Name, r.Spec)
@@ -135,27 +160,36 @@ func underWay(name string, spec v1alpha1.RunSpec) (Decision, bool) {
 
 // stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
 func stateIsStranded(w World) (Decision, bool) {
-	last := w.last()
+	last := w.decisive()
 	if last == nil || runCondition(last).Reason != string(v1alpha1.FailureStranded) {
 		return Decision{}, false
 	}
 	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back; then, or to go on without it, delete Run %s", last.Name, runCondition(last).Message, last.Name)
 }
 
-// runIsDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned.
 func runIsDue(w World) (Decision, bool) {
-	operation := v1alpha1.OperationApply
-	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
-		operation = v1alpha1.OperationPlan
+	if !isDue(w) {
+		return Decision{}, false
 	}
+	return starting(w, operation(w), cause(w))
+}
+
+// isDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned.
+func isDue(w World) bool {
 	if appliedInputs(w) == w.Digest {
-		return Decision{}, false
+		return false
 	}
-	if last := w.last(); last != nil && !w.forgotten() && last.Spec.Inputs == w.Digest && last.Spec.Operation == operation &&
-		last.Status.Phase != v1alpha1.PhaseSuperseded {
-		return Decision{}, false
+	last := w.decisive()
+	return last == nil || w.forgotten() || last.Spec.Inputs != w.Digest || last.Spec.Operation != operation(w) ||
+		last.Status.Phase == v1alpha1.PhaseSuperseded
+}
+
+// operation is what a Run may do that is made for a change.
+func operation(w World) v1alpha1.Operation {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return v1alpha1.OperationPlan
 	}
-	return starting(w, operation, cause(w))
+	return v1alpha1.OperationApply
 }
 
 func starting(w World, operation v1alpha1.Operation, c v1alpha1.Cause) (Decision, bool) {
@@ -209,23 +243,23 @@ func outputsAreForeign(w World) (Decision, bool) {
 
 // outputsAreMissing writes outputs again that somebody deleted, or that an object was in the way of until now.
 func outputsAreMissing(w World) (Decision, bool) {
-	step := outputsStep(w.last())
+	step := outputsStep(w.decisive())
 	if w.Outputs.Missing == "" || step == nil || w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		return Decision{}, false
 	}
 	c := v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: w.Outputs.Missing + " is missing"}
-	if step.State == v1alpha1.StepFailed && w.last().Spec.Cause == c { // it was tried, to no avail
+	if step.State == v1alpha1.StepFailed && w.decisive().Spec.Cause == c { // it was tried, to no avail
 		return Decision{}, false
 	}
 	return starting(w, v1alpha1.OperationApply, c)
 }
 
 func outputsFailed(w World) (Decision, bool) {
-	step := outputsStep(w.last())
+	step := outputsStep(w.decisive())
 	if step == nil || step.State != v1alpha1.StepFailed {
 		return Decision{}, false
 	}
-	return stalled("OutputsFailed", "Run %s: %s", w.last().Name, step.Message)
+	return stalled("OutputsFailed", "Run %s: %s", w.decisive().Name, step.Message)
 }
 
 // outputsStep is how a Run that succeeded wrote its outputs; nil when it had none to write.
@@ -241,7 +275,7 @@ func outputsStep(r *v1alpha1.Run) *v1alpha1.Step {
 }
 
 func lastRunFailed(w World) (Decision, bool) {
-	last := w.last()
+	last := w.decisive()
 	if last == nil || last.Status.Phase != v1alpha1.PhaseFailed || last.Spec.Inputs != w.Digest {
 		return Decision{}, false
 	}
@@ -249,7 +283,7 @@ func lastRunFailed(w World) (Decision, bool) {
 }
 
 func changesAreOnlyShown(w World) (Decision, bool) {
-	last := w.last()
+	last := w.decisive()
 	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.Inputs != w.Digest ||
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
@@ -262,6 +296,8 @@ func isReady(w World) (Decision, bool) {
 	if n := resources(w); n > 0 {
 		d.Message = fmt.Sprintf("%d resources are as declared", n)
 	}
+	d.Message += lastCheckFailed(w)
+	d.RequeueAfter = untilDriftCheck(w)
 	return d, true
 }
 

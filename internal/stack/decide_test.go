@@ -45,7 +45,9 @@ func noFinalizer(w *World) { w.Stack.Finalizers = nil }
 func applied(inputs string) func(*World) {
 	return func(w *World) { w.Stack.Status.AppliedInputs = inputs }
 }
-func missing(w *World) { w.Problem, w.Digest = &Problem{"SecretMissing", "Secret db is not there"}, "" }
+func missing(w *World) {
+	w.Problem, w.Digest = &Problem{Reason: "SecretMissing", Message: "Secret db is not there"}, ""
+}
 func named(run string) func(*World) {
 	return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun = run, run }
 }
@@ -99,20 +101,25 @@ func says(reason string) func(*v1alpha1.Run) {
 	}
 }
 
+// decision is what is expected of a world.
+type decision struct {
+	world World
+	// start is the operation and name of the Run that is made.
+	start   string
+	ready   metav1.ConditionStatus
+	reason  string
+	message string
+	stalled bool
+	requeue time.Duration
+	finish  string // "with state" or "without"
+	// finalizer is added.
+	finalizer bool
+}
+
 func TestDecide(t *testing.T) {
-	tests := map[string]struct {
-		world World
-		// start is the operation and name of the Run that is made.
-		start   string
-		ready   metav1.ConditionStatus
-		reason  string
-		message string
-		stalled bool
-		requeue time.Duration
-		finish  string // "with state" or "without"
-	}{
+	decide(t, map[string]decision{
 		"a Stack without a finalizer gets one first": {
-			world: world(noFinalizer),
+			world: world(noFinalizer), finalizer: true,
 		},
 		"a new Stack is run": {
 			world: world(), start: "Apply net-1", ready: "Unknown", reason: "Running", message: "the Stack is new",
@@ -277,7 +284,12 @@ func TestDecide(t *testing.T) {
 		"a deleted Stack whose resources Cairn did not make stays": {
 			world: world(deleted, state(3), func(w *World) { w.State.Status.Inputs = "" }), ready: "False", reason: "InputsUnknown", stalled: true,
 		},
-	}
+	})
+}
+
+// decide compares what is decided with what is expected.
+func decide(t *testing.T, tests map[string]decision) {
+	t.Helper()
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.world)
@@ -290,7 +302,7 @@ func TestDecide(t *testing.T) {
 				Requeue        time.Duration
 			}
 			got := outcome{Finalizer: d.AddFinalizer, Ready: d.Ready, Reason: d.Reason, Stalled: d.Stalled, Requeue: d.RequeueAfter}
-			want := outcome{Finalizer: name == "a Stack without a finalizer gets one first", Start: tt.start, Ready: tt.ready, Reason: tt.reason, Finish: tt.finish, Stalled: tt.stalled, Requeue: tt.requeue}
+			want := outcome{Finalizer: tt.finalizer, Start: tt.start, Ready: tt.ready, Reason: tt.reason, Finish: tt.finish, Stalled: tt.stalled, Requeue: tt.requeue}
 			if d.Start != nil {
 				got.Start = string(d.Start.Operation) + " " + status(tt.world, d).LastRun
 			}

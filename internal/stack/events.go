@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
 )
 
 // Recorder tells in events what the Ready condition says, when its reason has become another one that a person would
@@ -20,7 +21,7 @@ func (r Recorder) Tell(w World, d Decision) {
 	}
 	kind := corev1.EventTypeWarning
 	switch d.Reason {
-	case "Applied", "AwaitingApproval", "ChangesPending", "Suspended":
+	case "Applied", "AwaitingApproval", "ChangesPending", "Suspended", run.ReasonWindowClosed:
 		kind = corev1.EventTypeNormal
 	}
 	r.Eventf(w.Stack, nil, kind, d.Reason, "Reconcile", "%s", d.Message)

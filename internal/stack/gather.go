@@ -33,6 +33,9 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 		if w.active() != nil {
 			return w, nil
 		}
+		if err := r.gatherDependents(ctx, &w); err != nil {
+			return w, err
+		}
 		if w.empty() || w.destroyed() {
 			if err := r.gatherLiveState(ctx, &w); err != nil {
 				return w, err
@@ -40,10 +43,13 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 		}
 		return w, r.gatherNamespace(ctx, &w)
 	}
+	if err := r.gatherDependencies(ctx, &w); err != nil {
+		return w, err
+	}
 	if err := r.gatherInputs(ctx, &w); err != nil {
 		return w, err
 	}
-	if last := w.last(); last != nil {
+	if last := w.decisive(); last != nil {
 		if doc, err := r.Inputs.Get(ctx, last.Spec.Inputs); err == nil { // it only words a cause
 			w.Last = &doc
 		}
@@ -108,28 +114,22 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 	doc := inputs.Document{
 		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
 		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
-		Image: spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
+		ModuleCredentials: spec.ModuleCredentials,
+		Image:             spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
 	}
-	var codeVersion string
-	if cm := spec.Source.ConfigMap; cm != nil {
-		meta, err := r.metadata(ctx, w.Stack.Namespace, "ConfigMap", cm.Name)
-		if err != nil {
-			return err
-		}
-		if meta != nil {
-			codeVersion = versionOf(meta)
-		}
+	if _, err := run.ParseWindows(spec.Windows); err != nil {
+		w.Problem = &Problem{Reason: run.ReasonWindowInvalid, Message: err.Error()}
+		return nil
 	}
-	var err error
-	if doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, codeVersion); err != nil || w.Problem != nil {
+	if err := r.gatherCode(ctx, w, &doc); err != nil || w.Problem != nil {
 		return err
 	}
-	w.Revision = doc.Source
 	for _, ref := range references(&spec) {
 		meta, err := r.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		switch {
 		case err != nil:
 			return err
+		case meta != nil && ref.Credential:
 		case meta != nil:
 			doc.Versions[ref.key()] = versionOf(meta)
 		case !ref.Optional:
@@ -137,7 +137,11 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 			return nil
 		}
 	}
+	if err := r.gatherUsedOutputs(ctx, w, &doc); err != nil || w.Problem != nil {
+		return err
+	}
 	w.Inputs = doc
+	var err error
 	_, w.Digest, err = doc.Encode()
 	return err
 }

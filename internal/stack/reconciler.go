@@ -15,6 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 )
 
@@ -39,6 +40,7 @@ type Reconciler struct {
 	// Live reads past the cache, where an old view could lose something.
 	Live    client.Reader
 	Sources *Sources
+	Code    *repository.Codes
 	Inputs  *inputs.Store
 	States  States
 	Runs    Runs
@@ -176,20 +178,29 @@ func (r *Reconciler) prune(ctx context.Context, w World) error {
 	return nil
 }
 
-// superfluous are the finished Runs past spec.history, without the newest Run.
+// superfluous are the finished Runs past spec.history, without the newest Run. Drift checks are not counted: of them the
+// newest is kept, and the one that found the drift that is known.
 func superfluous(w World) []v1alpha1.Run {
 	if len(w.Runs) == 0 || w.Stack.Spec.History == nil {
 		return nil
 	}
-	var finished []v1alpha1.Run
-	for _, r := range w.Runs[:len(w.Runs)-1] {
-		if r.Status.Phase.Finished() {
+	newest, decisive, found := w.last().Name, w.decisive(), ""
+	if drift := w.Stack.Status.Drift; drift != nil {
+		found = drift.Run
+	}
+	var finished, checks []v1alpha1.Run
+	for _, r := range w.Runs {
+		switch {
+		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name:
+		case !run.IsDriftCheck(&r):
 			finished = append(finished, r)
+		case r.Name != found:
+			checks = append(checks, r)
 		}
 	}
 	keep := int(*w.Stack.Spec.History)
-	if w.active() == nil {
+	if decisive != nil && decisive.Status.Phase.Finished() {
 		keep-- // the newest is one of those that are kept
 	}
-	return finished[:max(0, len(finished)-max(0, keep))]
+	return append(finished[:max(0, len(finished)-max(0, keep))], checks...)
 }

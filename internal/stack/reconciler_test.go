@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
 	runs "cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -24,7 +26,10 @@ type memory map[string][]byte
 
 func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
 func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
-	return m[key], nil
+	if data, ok := m[key]; ok {
+		return data, nil
+	}
+	return nil, bucket.ErrNotFound
 }
 func (m memory) DeletePrefix(context.Context, string) error { return nil }
 
@@ -43,8 +48,9 @@ func (e *ended) Orphan(context.Context, client.ObjectKey) error        { return 
 type room struct {
 	apiserver.Room
 	*Reconciler
-	stack *v1alpha1.Stack
-	ended ended
+	stack  *v1alpha1.Stack
+	bucket memory
+	ended  ended
 }
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
@@ -52,12 +58,8 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
 // enter makes a Stack whose variable file is in a Secret.
 func enter(t *testing.T) *room {
 	t.Helper()
-	r := &room{Room: apiserver.Enter(t, apiserver.Index{Of: &v1alpha1.Run{}, Field: runs.StackIndex, Values: runs.IndexStack})}
-	bucket := memory{}
-	r.Reconciler = &Reconciler{
-		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: bucket},
-		Sources: NewSources(r.Room.Live, bucket), Inputs: inputs.NewStore(bucket), Events: Recorder{events.NewFakeRecorder(100)},
-	}
+	r := &room{Room: apiserver.Enter(t, indexes()...)}
+	r.begin(memory{})
 	r.stack = &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
 		Spec: v1alpha1.StackSpec{
@@ -68,6 +70,23 @@ func enter(t *testing.T) *room {
 	}
 	r.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "vars"}}, r.stack)
 	return r
+}
+
+func indexes() []apiserver.Index {
+	return []apiserver.Index{
+		{Of: &v1alpha1.Run{}, Field: runs.StackIndex, Values: runs.IndexStack},
+		{Of: &v1alpha1.Stack{}, Field: DependencyIndex, Values: IndexDependencies},
+		{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
+	}
+}
+
+// begin starts a process with a bucket.
+func (r *room) begin(kept memory) {
+	r.bucket = kept
+	r.Reconciler = &Reconciler{
+		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: kept},
+		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)},
+	}
 }
 
 func (r *room) reconcile() {
@@ -93,7 +112,7 @@ func (r *room) ends(name string, phase v1alpha1.RunPhase) {
 	r.Helper()
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
-	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: time.Now()}}
+	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: r.now()}}
 	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), run))
 	r.Seen(run)
 }

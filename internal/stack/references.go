@@ -15,6 +15,8 @@ type Reference struct {
 	Why string
 	// Optional ones may be missing.
 	Optional bool
+	// Credential ones only open a door: another version of one is no cause for a Run.
+	Credential bool
 }
 
 func (r Reference) key() string { return ObjectKey(r.Kind, r.Name) }
@@ -23,15 +25,16 @@ func (r Reference) key() string { return ObjectKey(r.Kind, r.Name) }
 func references(spec *v1alpha1.StackSpec) []Reference {
 	var refs []Reference
 	secret := func(name, why string, optional *bool) {
-		refs = append(refs, Reference{"Secret", name, why, optional != nil && *optional})
+		refs = append(refs, Reference{Kind: "Secret", Name: name, Why: why, Optional: optional != nil && *optional})
 	}
 	configMap := func(name, why string, optional *bool) {
-		refs = append(refs, Reference{"ConfigMap", name, why, optional != nil && *optional})
+		refs = append(refs, Reference{Kind: "ConfigMap", Name: name, Why: why, Optional: optional != nil && *optional})
 	}
 	for _, f := range spec.VariableFiles {
-		if f.Secret != nil {
+		switch {
+		case f.Secret != nil:
 			secret(f.Secret.Name, "spec.variableFiles", nil)
-		} else {
+		case f.ConfigMap != nil:
 			configMap(f.ConfigMap.Name, "spec.variableFiles", nil)
 		}
 	}
@@ -40,7 +43,7 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 		case v.ValueFrom == nil:
 		case v.ValueFrom.Secret != nil:
 			secret(v.ValueFrom.Secret.Name, why, nil)
-		default:
+		case v.ValueFrom.ConfigMap != nil:
 			configMap(v.ValueFrom.ConfigMap.Name, why, nil)
 		}
 	}
@@ -60,12 +63,15 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 			configMap(e.ConfigMapRef.Name, "spec.envFrom", e.ConfigMapRef.Optional)
 		}
 	}
+	for _, m := range spec.ModuleCredentials {
+		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " + m.Host, Credential: true})
+	}
 	return refs
 }
 
 // problem says that a reference leads nowhere.
 func (r Reference) problem() *Problem {
-	return &Problem{r.Kind + "Missing", fmt.Sprintf("%s %s is not there (%s): make it, or correct the Stack", r.Kind, r.Name, r.Why)}
+	return &Problem{Reason: r.Kind + "Missing", Message: fmt.Sprintf("%s %s is not there (%s): make it, or correct the Stack", r.Kind, r.Name, r.Why)}
 }
 
 // ObjectIndex is the field by which the cache finds the Stacks to which the change of a Secret or ConfigMap is news.

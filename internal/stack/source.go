@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -15,10 +16,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
 )
 
 // Sources packs the code of Stacks into archives that the bucket keeps under their digest.
@@ -27,6 +31,7 @@ type Sources struct {
 	bucket inputs.Bucket
 	// packed remembers which archive a version of a ConfigMap became, so that it is read once.
 	packed *lru.Cache[string, string]
+	later  *packs
 }
 
 // NewSources reads ConfigMaps past the cache, which has only their metadata.
@@ -35,8 +40,14 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Sources{live: live, bucket: bucket, packed: packed}
+	return &Sources{live: live, bucket: bucket, packed: packed, later: newPacks()}
 }
+
+// Packed gives the Stacks whose code is packed now, or could not be.
+func (s *Sources) Packed() <-chan repository.Event { return s.later.ended }
+
+// Start owns the packing that goes on beside reconciles: when ctx is done it is ended and waited for.
+func (s *Sources) Start(ctx context.Context) error { return s.later.start(ctx) }
 
 // Pack gives the digest of the Stack's code as it is now. The version of a ConfigMap is "" for one that is not there.
 func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string) (digest string, problem *Problem, err error) {
@@ -45,7 +56,7 @@ func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version strin
 		return s.keep(ctx, fmt.Sprintf("stack/%s/%d", stack.UID, stack.Generation), bytesOf(source.Inline))
 	}
 	if version == "" {
-		return "", &Problem{"SourceMissing", fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
+		return "", &Problem{Reason: "SourceMissing", Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
 	}
 	if digest, ok := s.packed.Get(version); ok {
 		return digest, nil, nil
@@ -61,6 +72,47 @@ func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version strin
 	files := bytesOf(cm.Data)
 	maps.Copy(files, cm.BinaryData)
 	return s.keep(ctx, versionOf(&cm), files)
+}
+
+// Keep gives the digest of the archive of code from git. It is made once for all that has the same content: at once when all
+// of it is in the mirror, and otherwise beside the caller, who gets a *notPacked until it is done.
+func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code repository.Code) (string, error) {
+	if digest, ok := s.packed.Get(code.Key); ok {
+		return digest, nil
+	}
+	known, err := s.bucket.Get(ctx, "closures/"+code.Key, 100)
+	if err == nil {
+		s.packed.Add(code.Key, string(known))
+		return string(known), nil
+	}
+	if !errors.Is(err, bucket.ErrNotFound) {
+		return "", fmt.Errorf("look for the archive of %s: %w", code.Revision, err)
+	}
+	if code.Remote {
+		return "", s.later.pack(stack, code.Key, func(ctx context.Context) error { return s.pack(ctx, code) })
+	}
+	if err := s.pack(ctx, code); err != nil {
+		return "", err
+	}
+	digest, _ := s.packed.Get(code.Key)
+	return digest, nil
+}
+
+// pack makes the archive of code from git and keeps it.
+func (s *Sources) pack(ctx context.Context, code repository.Code) error {
+	var archive bytes.Buffer
+	if err := code.Archive(ctx, &archive); err != nil {
+		return fmt.Errorf("pack %s: %w", code.Revision, err)
+	}
+	digest := inputs.Digest(archive.Bytes())
+	if err := s.bucket.PutOnce(ctx, "sources/"+digest, archive.Bytes()); err != nil {
+		return fmt.Errorf("keep source %s: %w", digest, err)
+	}
+	if err := s.bucket.PutOnce(ctx, "closures/"+code.Key, []byte(digest)); err != nil {
+		return fmt.Errorf("keep the digest of source %s: %w", digest, err)
+	}
+	s.packed.Add(code.Key, digest)
+	return nil
 }
 
 func bytesOf(texts map[string]string) map[string][]byte {
@@ -98,14 +150,14 @@ func check(files map[string][]byte) *Problem {
 	code := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") || len(name) > 500 {
-			return &Problem{"SourceInvalid", fmt.Sprintf("%q cannot be a file of the code: a path is relative, without . and .. in it", name)}
+			return &Problem{Reason: "SourceInvalid", Message: fmt.Sprintf("%q cannot be a file of the code: a path is relative, without . and .. in it", name)}
 		}
 		for _, suffix := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 			code = code || strings.HasSuffix(name, suffix)
 		}
 	}
 	if !code {
-		return &Problem{"SourceInvalid", "there is no code: none of the files ends in .tf, .tofu, .tf.json or .tofu.json"}
+		return &Problem{Reason: "SourceInvalid", Message: "there is no code: none of the files ends in .tf, .tofu, .tf.json or .tofu.json"}
 	}
 	return nil
 }

@@ -30,9 +30,14 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 			s.Run = last.Name
 		}
 	}
-	s.AppliedInputs, s.Outputs = appliedInputs(w), outputs(w)
+	s.AppliedInputs, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.Run, s.LastRun = nextRun(w), nextRun(w)
+	}
+	if c := driftCondition(w, s.Drift); c != nil {
+		apimeta.SetStatusCondition(&s.Conditions, *c)
+	} else {
+		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionDrifted)
 	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{

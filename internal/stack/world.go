@@ -2,9 +2,11 @@
 package stack
 
 import (
+	"slices"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
 )
@@ -17,7 +19,9 @@ type World struct {
 	Inputs   inputs.Document
 	Digest   string
 	Revision string
-	Problem  *Problem
+	// Commit of the code, when it is from git.
+	Commit  git.Commit
+	Problem *Problem
 	// State of the Stack; nil when there is none.
 	State *v1alpha1.State
 	// Runs of the Stack, oldest first.
@@ -26,15 +30,27 @@ type World struct {
 	Taken int
 	// Last is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
 	Last *inputs.Document
+	// Dependencies are the Stacks that go first, as they stand now.
+	Dependencies []Dependency
+	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
+	Cycle []string
+	// Dependents are the Stacks that name this one as a dependency.
+	Dependents []Dependent
 	// Outputs says how the objects stand that spec.outputs names.
 	Outputs OutputsState
 	// NamespaceEnds says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
 	NamespaceEnds bool
+	// quiet asks what the Stack says apart from drift checks: none is to be started.
+	quiet bool
 }
 
 // Problem says why the inputs cannot be had.
 type Problem struct {
 	Reason, Message string
+	// Passing problems go away by themselves; what is known of the Stack stays known meanwhile.
+	Passing bool
+	// After is when to look again, where no event tells that it has passed: something failed, and a person should know.
+	After time.Duration
 }
 
 // OutputsState says how the objects stand that spec.outputs names.
@@ -51,6 +67,17 @@ func (w World) last() *v1alpha1.Run {
 		return nil
 	}
 	return &w.Runs[len(w.Runs)-1]
+}
+
+// decisive is the newest Run that was made to change something, or to show what would change: drift checks are not, they
+// only look. Nil when there is none.
+func (w World) decisive() *v1alpha1.Run {
+	for i := range slices.Backward(w.Runs) {
+		if !run.IsDriftCheck(&w.Runs[i]) {
+			return &w.Runs[i]
+		}
+	}
+	return nil
 }
 
 // forgotten says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.

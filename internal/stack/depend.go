@@ -1,0 +1,154 @@
+package stack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Dependency is a Stack that has to be applied before this one is planned.
+type Dependency struct {
+	Name string
+	// Waits says why it has to be waited for; empty when its last applied inputs are its current ones.
+	Waits string
+}
+
+// Dependent is a Stack that names this one as a dependency.
+type Dependent struct {
+	Name string
+	// Deleting says that it is being deleted.
+	Deleting bool
+	// Circular says that this Stack depends on it too: then neither goes first.
+	Circular bool
+}
+
+// dependenciesOf names the Stacks that a Stack depends on, each once, in the order of its spec.
+func dependenciesOf(spec *v1alpha1.StackSpec) []string {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, d := range spec.DependsOn {
+		add(d.Name)
+	}
+	for _, v := range spec.Variables {
+		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
+			add(v.ValueFrom.Stack.Name)
+		}
+	}
+	return names
+}
+
+// waitsFor says why a dependency has to be waited for. One that drifted is as it was applied as far as Cairn's doing goes,
+// and does not hold up others.
+func waitsFor(s *v1alpha1.Stack) string {
+	ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case s.DeletionTimestamp != nil:
+		return "it is being deleted"
+	case ready == nil, s.Status.ObservedGeneration != s.Generation:
+		return "it is not looked at yet"
+	case ready.Status == metav1.ConditionTrue, ready.Reason == "Drifted":
+		return ""
+	}
+	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message is its own to tell, and changes often
+}
+
+// cycle finds a way from a Stack over dependencies back to it; empty when there is none. lookup gives a Stack by name, nil
+// when there is none.
+func cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []string {
+	seen := map[string]bool{}
+	var walk func(s *v1alpha1.Stack, way []string) []string
+	walk = func(s *v1alpha1.Stack, way []string) []string {
+		for _, name := range dependenciesOf(&s.Spec) {
+			if name == from.Name {
+				return append(way, name)
+			}
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if next := lookup(name); next != nil {
+				if found := walk(next, append(slices.Clone(way), name)); found != nil {
+					return found
+				}
+			}
+		}
+		return nil
+	}
+	return walk(from, []string{from.Name})
+}
+
+// reaches says that a Stack depends on the one named, by itself or over others.
+func reaches(from *v1alpha1.Stack, name string, lookup func(name string) *v1alpha1.Stack) bool {
+	seen := map[string]bool{}
+	var walk func(s *v1alpha1.Stack) bool
+	walk = func(s *v1alpha1.Stack) bool {
+		for _, next := range dependenciesOf(&s.Spec) {
+			if next == name {
+				return true
+			}
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if other := lookup(next); other != nil && walk(other) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(from)
+}
+
+func dependsOnItself(w World) (Decision, bool) {
+	if len(w.Cycle) == 0 || w.active() != nil {
+		return Decision{}, false
+	}
+	return stalled("DependencyCycle", "the dependencies go in a circle: %s; take one of them out", strings.Join(w.Cycle, " -> "))
+}
+
+// dependencyGoesFirst: a Run is due, and something that it builds on is not as declared yet.
+func dependencyGoesFirst(w World) (Decision, bool) {
+	if !isDue(w) {
+		return Decision{}, false
+	}
+	for _, d := range w.Dependencies {
+		if d.Waits != "" {
+			return progressing("DependencyNotReady", "waits for Stack %s: %s", d.Name, d.Waits)
+		}
+	}
+	return Decision{}, false
+}
+
+// dependentsGoFirst: what is built on this Stack is destroyed before it.
+func dependentsGoFirst(w World) (Decision, bool) {
+	for _, d := range w.Dependents {
+		switch {
+		case d.Circular:
+		case d.Deleting:
+			return progressing("Deleting", "waits for Stack %s to be destroyed first: it depends on this one", d.Name)
+		default:
+			return unready("DependentsExist", "Stack %s depends on this one: delete it too, or take the dependency out of it", d.Name)
+		}
+	}
+	return Decision{}, false
+}
+
+// outputKey names an output among the versions of a document.
+func outputKey(stack, output string) string { return "Stack/" + stack + "#" + output }
+
+// outputOf reads what outputKey made.
+func outputOf(key string) (stack, output string, ok bool) {
+	rest, isOutput := strings.CutPrefix(key, "Stack/")
+	stack, output, ok = strings.Cut(rest, "#")
+	return stack, output, ok && isOutput
+}

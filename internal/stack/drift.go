@@ -1,0 +1,175 @@
+package stack
+
+import (
+	"hash/fnv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// The rules for drift. A check is a Run that plans the inputs which are applied: whatever it would change is drift. While
+// one is under way, and when one fails, the Stack goes on to say what it said before.
+
+// every is the time between two drift checks; 0 for none.
+func every(w World) time.Duration {
+	if d := w.Stack.Spec.Drift; d != nil && d.Every != nil {
+		return d.Every.Duration
+	}
+	return 0
+}
+
+// driftCheckIsUnderWay: the check changes nothing, so that all but the start of another Run is as without it.
+func driftCheckIsUnderWay(w World) (Decision, bool) {
+	r := w.active()
+	if r == nil || !run.IsDriftCheck(r) {
+		return Decision{}, false
+	}
+	if w.Problem == nil && w.Digest != r.Spec.Inputs { // it is superseded, and then the change is due
+		return under(r)
+	}
+	w.Runs, w.quiet = w.Runs[:len(w.Runs)-1], true
+	d := Decide(w)
+	return d, d.Start == nil
+}
+
+// driftIsToBePutRight: drift is known, and the Stack asks for what was applied to be put back.
+func driftIsToBePutRight(w World) (Decision, bool) {
+	drift := driftStatus(w)
+	if drift == nil || drift.Since == nil || w.Stack.Spec.Drift.OnDrift != v1alpha1.DriftApply || w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return Decision{}, false
+	}
+	if last := w.decisive(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && run.Number(last.Name) > run.Number(drift.Run) {
+		return Decision{}, false // that was tried; the next check tells whether it has to be tried again
+	}
+	return starting(w, v1alpha1.OperationApply, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "put back what drifted: " + drifted(drift)})
+}
+
+func driftCheckIsDue(w World) (Decision, bool) {
+	if w.quiet || w.State == nil || every(w) == 0 || untilDriftCheck(w) > 0 {
+		return Decision{}, false
+	}
+	w.quiet = true
+	d := Decide(w) // what the Stack says meanwhile
+	d.Start = &v1alpha1.RunSpec{
+		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, Operation: v1alpha1.OperationPlan, Inputs: w.Digest, Revision: w.Revision,
+		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every " + duration.HumanDuration(every(w))},
+	}
+	return d, true
+}
+
+func isDrifted(w World) (Decision, bool) {
+	drift := driftStatus(w)
+	if drift == nil || drift.Since == nil {
+		return Decision{}, false
+	}
+	d, ok := unready("Drifted", "%s since %s, found by Run %s; nothing that is declared changed%s",
+		drifted(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, lastCheckFailed(w))
+	d.RequeueAfter = untilDriftCheck(w)
+	return d, ok
+}
+
+// drifted says in a few words what would have to be done to put back what was applied.
+func drifted(s *v1alpha1.DriftStatus) string {
+	return run.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
+}
+
+// lastCheckFailed tells of a drift check that failed, after what is known from before it.
+func lastCheckFailed(w World) string {
+	last := w.last()
+	if last == nil || !run.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || every(w) == 0 {
+		return ""
+	}
+	return "; the last drift check failed: Run " + last.Name + ": " + runCondition(last).Message
+}
+
+// untilDriftCheck is how long it is until the next check; 0 when it is time, or when there are none.
+//
+// The checks of all Stacks are spread evenly: each has its own place within the interval, by its UID, at which its checks
+// are due. A check is due when none was made, and no other Run looked at what there is, since that place was last passed.
+func untilDriftCheck(w World) time.Duration {
+	interval := every(w)
+	if interval == 0 {
+		return 0
+	}
+	place := placeOf(string(w.Stack.UID), interval)
+	passed := w.Now.Add(-place).Truncate(interval).Add(place)
+	if lookedAt(w).Before(passed) {
+		return 0
+	}
+	return passed.Add(interval).Sub(w.Now)
+}
+
+// placeOf is a time from 0 up to the interval, as good as random, and always the same of one text.
+func placeOf(text string, interval time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	return time.Duration(mix(h.Sum64()) % uint64(interval))
+}
+
+// mix spreads what two texts that are nearly the same differ in over all bits.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// lookedAt is when a Run last looked at what there is, or tried to.
+func lookedAt(w World) time.Time {
+	var at time.Time
+	if drift := w.Stack.Status.Drift; drift != nil {
+		at = drift.CheckedAt.Time
+	}
+	if last := w.last(); last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) {
+		at = last.Status.FinishedAt.Time
+	}
+	return at
+}
+
+// driftStatus is what is known of drift: what the newest Run that looked found, or else what was known before it. An apply
+// that went well put everything right.
+func driftStatus(w World) *v1alpha1.DriftStatus {
+	known := w.Stack.Status.Drift
+	if every(w) == 0 {
+		return nil
+	}
+	last := w.last()
+	if last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Status.Plan == nil ||
+		last.Status.FinishedAt == nil || last.Spec.Operation == v1alpha1.OperationDestroy {
+		return known
+	}
+	if known != nil && last.Status.FinishedAt.Time.Before(known.CheckedAt.Time) {
+		return known
+	}
+	now := &v1alpha1.DriftStatus{CheckedAt: *last.Status.FinishedAt}
+	plan := last.Status.Plan
+	switch {
+	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:
+		return now
+	case !run.IsDriftCheck(last) || last.Spec.Inputs != w.Stack.Status.AppliedInputs:
+		return known // what it would change is, or may be, what was declared since
+	}
+	now.Add, now.Change, now.Destroy, now.Replace = plan.Add, plan.Change, plan.Destroy, plan.Replace
+	now.Since, now.Run = last.Status.FinishedAt, last.Name
+	if known != nil && known.Since != nil {
+		now.Since = known.Since
+	}
+	return now
+}
+
+// driftCondition is Drifted; nil when it is to go.
+func driftCondition(w World, drift *v1alpha1.DriftStatus) *metav1.Condition {
+	if drift == nil || drift.Since == nil {
+		return nil
+	}
+	return &metav1.Condition{
+		Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue, Reason: "DriftFound",
+		Message:            drifted(drift) + ", found by Run " + drift.Run,
+		ObservedGeneration: w.Stack.Generation, LastTransitionTime: *drift.Since,
+	}
+}

@@ -1,0 +1,107 @@
+//go:build envtest
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func checked(every time.Duration) func(*v1alpha1.StackSpec) {
+	return func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: every}} }
+}
+
+// runless is a client that makes no Run.
+type runless struct {
+	client.Client
+	err error
+}
+
+func (c runless) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	if _, ok := o.(*v1alpha1.Run); ok {
+		return c.err
+	}
+	return c.Client.Create(ctx, o, opts...)
+}
+
+// A drift check is named in the status before it is made, so that a crash in between makes it and no second one.
+func TestADriftCheckIsNamedFirst(t *testing.T) {
+	r := enterEmpty(t).with("net", checked(time.Hour))
+	r.state(1, nil)
+	r.applied()
+	r.expectNoRun("net-2")
+
+	r.Clock = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	crash := runless{r.Room.Client, errors.New("the process ends here")}
+	crashing := *r.Reconciler
+	crashing.Client = crash
+	_, err := crashing.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	if !errors.Is(err, crash.err) {
+		t.Errorf("got %v", err)
+	}
+	r.Seen(r.stack)
+	if r.stack.Status.Run != "net-2" || r.stack.Status.LastRun != "net-2" {
+		t.Errorf("the status names %q and %q", r.stack.Status.Run, r.stack.Status.LastRun)
+	}
+	r.expectNoRun("net-2")
+
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 net-2 ")
+	check := r.run("net-2")
+	want := v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every 60m"}
+	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want || check.Spec.Inputs != r.stack.Status.AppliedInputs {
+		t.Errorf("the check is %+v", check.Spec)
+	}
+	r.Seen(check)
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 net-2 ")
+
+	r.ends("net-2", v1alpha1.PhaseSucceeded) // with changes
+	r.reconcile()
+	r.expect("False", "Drifted", "net-1 net-2 ")
+	if c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionDrifted); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("Drifted is %+v", c)
+	}
+	if d := r.stack.Status.Drift; d == nil || d.Run != "net-2" || d.Since == nil {
+		t.Errorf("the drift is %+v", d)
+	}
+}
+
+// Without a state there is nothing that could drift.
+func TestNothingIsCheckedBeforeThereIsAState(t *testing.T) {
+	r := enterEmpty(t).with("net", checked(time.Hour))
+	r.applied()
+	r.Clock = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+}
+
+// A window that cannot be read might have said no, so nothing is begun.
+func TestAWindowThatCannotBeRead(t *testing.T) {
+	r := enterEmpty(t).with("net", func(s *v1alpha1.StackSpec) {
+		s.Windows = []v1alpha1.Window{{Kind: v1alpha1.WindowDeny, Schedule: "0 25 * * *", Duration: metav1.Duration{Duration: time.Hour}}}
+	})
+	r.reconcile()
+	r.expect("False", "WindowInvalid", "")
+	c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionReady)
+	if !strings.Contains(c.Message, "spec.windows[0]") || !apimeta.IsStatusConditionTrue(r.stack.Status.Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("got %+v", r.stack.Status.Conditions)
+	}
+	r.Seen(r.stack)
+	r.stack.Spec.Windows[0].Schedule = "0 23 * * *"
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+}

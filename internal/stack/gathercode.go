@@ -1,0 +1,120 @@
+package stack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
+)
+
+// gatherCode puts the code as it is now into the document, or says why it cannot be had.
+func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Document) (err error) {
+	source := w.Stack.Spec.Source
+	if source.Git != nil {
+		return r.gatherGit(ctx, w, doc)
+	}
+	var version string
+	if source.ConfigMap != nil {
+		meta, err := r.metadata(ctx, w.Stack.Namespace, "ConfigMap", source.ConfigMap.Name)
+		if err != nil {
+			return err
+		}
+		if meta != nil {
+			version = versionOf(meta)
+		}
+	}
+	doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, version)
+	w.Revision = doc.Source
+	return err
+}
+
+func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Document) error {
+	repo, err := r.repositoryOf(ctx, w)
+	if err != nil || w.Problem != nil {
+		return err
+	}
+	code, err := r.Code.Of(ctx, repo, w.Stack)
+	if w.Problem = codeProblem(repo, err); err != nil {
+		return unless(w.Problem, err)
+	}
+	w.Revision, w.Commit = code.Revision, code.Commit
+	if doc.Path = path.Clean(w.Stack.Spec.Source.Git.Path); doc.Path == "." {
+		doc.Path = ""
+	}
+	if doc.Engine.Version == "" {
+		says := engineOf(code.Engine, doc.Engine.Name)
+		if says.Problem != "" {
+			w.Problem = &Problem{Reason: "EngineVersionInvalid", Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
+			return nil
+		}
+		doc.Engine.Version = cmp.Or(says.Constraint, strings.Join(says.Required, ", "))
+	}
+	doc.Source, err = r.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), code)
+	w.Problem = codeProblem(repo, err)
+	return unless(w.Problem, err)
+}
+
+// repositoryOf finds the Repository that the Stack names, if it may use it.
+func (r *Reconciler) repositoryOf(ctx context.Context, w *World) (*v1alpha1.Repository, error) {
+	key, _ := w.Stack.RepositoryKey()
+	repo := &v1alpha1.Repository{}
+	err := r.Client.Get(ctx, key, repo)
+	if err == nil && repository.Allows(repo, w.Stack.Namespace) {
+		return repo, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	w.Problem = &Problem{Reason: "RepositoryMissing", Message: fmt.Sprintf("Repository %s is not there: make it, or correct spec.source.git.repository", key.Name)}
+	if key.Namespace != w.Stack.Namespace {
+		w.Problem.Message = fmt.Sprintf("Repository %s is not there, or its spec.allowedNamespaces does not name %s", key, w.Stack.Namespace)
+	}
+	return nil, nil
+}
+
+// codeProblem is what an error about the code says to a person; nil for one that only the log can tell.
+func codeProblem(repo *v1alpha1.Repository, err error) *Problem {
+	var later *notPacked
+	switch reason := repository.Reason(err); {
+	case errors.Is(err, repository.ErrNotFetched):
+		p := &Problem{Passing: true, Reason: "RepositoryNotReady", Message: "waits for Repository " + repo.Name}
+		if trouble := repository.Trouble(repo); trouble != "" {
+			p.Message += ": " + trouble
+		}
+		return p
+	case errors.As(err, &later):
+		return &Problem{Passing: true, After: later.again, Reason: "SourceNotReady", Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+	case reason != "":
+		return &Problem{Reason: reason, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+	}
+	return nil
+}
+
+// unless is the error, unless it was told as a problem.
+func unless(p *Problem, err error) error {
+	if p != nil {
+		return nil
+	}
+	return err
+}
+
+// engineOf is what the code says about the version of an engine.
+func engineOf(e closure.Engine, name v1alpha1.EngineName) closure.Version {
+	switch name {
+	case v1alpha1.EngineTerraform:
+		return e.Terraform
+	case v1alpha1.EngineTerragrunt:
+		return e.Terragrunt
+	default:
+		return e.OpenTofu
+	}
+}

@@ -1,0 +1,374 @@
+//go:build envtest
+
+package stack
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/test/apiserver"
+	"cairn.dev/cairn/test/gitserver"
+)
+
+// A gitRoom is a room with a git server and a Stack that reads the folder net of a Repository.
+type gitRoom struct {
+	*room
+	http    *gitserver.HTTP
+	remote  *gitserver.Repo
+	repo    *v1alpha1.Repository
+	mirrors *repository.Mirrors
+}
+
+func enterGit(t *testing.T) *gitRoom {
+	t.Helper()
+	g := &gitRoom{room: &room{Room: apiserver.Enter(t, indexes()...)}}
+	g.room.begin(memory{})
+	repos := gitserver.New(t)
+	var err error
+	g.http, err = gitserver.ServeHTTP(repos, true)
+	apiserver.Must(t, err)
+	t.Cleanup(func() { _ = g.http.Close() })
+	g.remote, err = repos.Init("infra")
+	apiserver.Must(t, err)
+	g.push(gitserver.Change{Message: "Begin", Files: map[string]string{"net/main.tf": "# 1"}})
+	g.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ca"}, Data: map[string][]byte{"ca.crt": g.http.CA}})
+	g.repo = g.repository("infra", false)
+	g.begin()
+	g.stack = g.reads("net", g.repo, "net")
+	return g
+}
+
+// begin starts a process that keeps the bucket, and has no mirrors yet.
+func (g *gitRoom) begin() {
+	g.Helper()
+	g.room.begin(g.bucket)
+	mirrors, over := repository.NewMirrors(g.TempDir()), make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { over <- mirrors.Start(ctx) }()
+	packed, sources := make(chan error, 1), g.Sources
+	go func() { packed <- sources.Start(ctx) }()
+	g.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-packed, <-over); err != nil {
+			g.Errorf("the mirrors ended with %v", err)
+		}
+	})
+	g.mirrors, g.Code = mirrors, repository.NewCodes(mirrors)
+}
+
+func (g *gitRoom) repository(name string, lfs bool) *v1alpha1.Repository {
+	g.Helper()
+	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RepositorySpec{
+		URL: g.http.URL + g.remote.Path(), LFS: lfs, Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "ca"}},
+	}}
+	g.Make(repo)
+	return repo
+}
+
+// reads makes a Stack that reads a folder.
+func (g *gitRoom) reads(name string, repo *v1alpha1.Repository, folder string) *v1alpha1.Stack {
+	g.Helper()
+	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
+		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repo.Name}, Path: folder}},
+	}}
+	g.Make(stack)
+	return stack
+}
+
+func (g *gitRoom) push(c gitserver.Change) string {
+	g.Helper()
+	id, err := g.remote.Commit(c)
+	apiserver.Must(g.T, err)
+	return id
+}
+
+// fetch fetches a Repository.
+func (g *gitRoom) fetch(repo *v1alpha1.Repository) {
+	g.Helper()
+	r := &repository.Reconciler{Client: g.Room.Client, Live: g.Room.Live, Mirrors: g.mirrors, Events: events.NewFakeRecorder(100)}
+	pass := func() {
+		g.Helper()
+		_, err := r.Reconcile(g.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(repo)})
+		apiserver.Must(g.T, err)
+		g.Seen(repo)
+	}
+	repo.Annotations = map[string]string{v1alpha1.RequestedAtAnnotation: time.Now().String()}
+	apiserver.Must(g.T, g.Room.Client.Update(g.Context(), repo))
+	g.Seen(repo)
+	pass()
+	select {
+	case <-g.mirrors.Ended():
+	case <-time.After(20 * time.Second):
+		g.Fatal("the fetch never ends")
+	}
+	pass()
+	if !apimeta.IsStatusConditionTrue(repo.Status.Conditions, v1alpha1.ConditionReady) {
+		g.Fatalf("the Repository is %+v", repo.Status.Conditions)
+	}
+}
+
+// as is the same room from where another Stack stands.
+func (g *gitRoom) as(stack *v1alpha1.Stack) *room {
+	other := *g.room
+	other.stack = stack
+	return &other
+}
+
+// packs runs the passes of a Stack whose archive needs the network, which is made beside them.
+func (r *room) packs() {
+	r.Helper()
+	r.reconcile()
+	select {
+	case <-r.Sources.Packed():
+	case <-time.After(20 * time.Second):
+		r.Fatal("the archive is never made")
+	}
+	r.reconcile()
+}
+
+// source is the archive that a Stack's inputs name.
+func (r *room) source() string {
+	r.Helper()
+	r.Seen(r.stack)
+	doc, err := r.Inputs.Get(r.Context(), r.stack.Status.Inputs)
+	apiserver.Must(r.T, err)
+	return doc.Source
+}
+
+// file reads a file of an archive.
+func (r *room) file(source, name string) string {
+	r.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(r.bucket["sources/"+source]))
+	apiserver.Must(r.T, err)
+	for archive := tar.NewReader(unzipped); ; {
+		header, err := archive.Next()
+		apiserver.Must(r.T, err)
+		if header.Name == name {
+			content, err := io.ReadAll(archive)
+			apiserver.Must(r.T, err)
+			return string(content)
+		}
+	}
+}
+
+func (r *room) run(name string) *v1alpha1.Run {
+	r.Helper()
+	run := &v1alpha1.Run{}
+	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
+	return run
+}
+
+func TestAStackFromGit(t *testing.T) {
+	g := enterGit(t)
+	g.reconcile()
+	g.expect("Unknown", "RepositoryNotReady", "")
+
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 ")
+	if got := g.run("net-1").Spec.Revision; got != g.stack.Status.Revision || got != g.repo.Status.Refs[0].Revision {
+		t.Errorf("the Run is of revision %q, the Stack of %q", got, g.stack.Status.Revision)
+	}
+	g.ends("net-1", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 ")
+
+	id := g.push(gitserver.Change{Files: map[string]string{"README": "no code"}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 ")
+	if g.stack.Status.Revision != "main@sha1:"+id {
+		t.Errorf("the revision is %s, want that of commit %s", g.stack.Status.Revision, id)
+	}
+
+	id = g.push(gitserver.Change{Message: "Widen the subnet\n\nIt was full.", Files: map[string]string{"net/main.tf": "# 2"}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	want := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: id[:7] + " Widen the subnet", By: "Alice"}
+	if got := g.run("net-2").Spec.Cause; got != want {
+		t.Errorf("the cause is %+v, want %+v", got, want)
+	}
+	if got := g.file(g.source(), "net/main.tf"); got != "# 2" {
+		t.Errorf("the archive has %q", got)
+	}
+}
+
+// A process that has no mirror yet says what the last one said; only what was declared since is answered by the wait.
+func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
+	g := enterGit(t)
+	g.fetch(g.repo)
+	g.reconcile()
+	g.ends("net-1", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 ")
+	known := g.stack.DeepCopy()
+
+	g.begin()
+	g.reconcile()
+	g.expect("True", "Applied", "net-1 ")
+	if g.stack.ResourceVersion != known.ResourceVersion {
+		t.Errorf("the status was written: %+v", g.stack.Status)
+	}
+
+	g.stack.Spec.Source.Git.Path = "nets"
+	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.stack))
+	g.Seen(g.stack)
+	g.reconcile()
+	g.expect("Unknown", "RepositoryNotReady", "net-1 ")
+	if g.stack.Status.Inputs != known.Status.Inputs || g.stack.Status.Revision != known.Status.Revision {
+		t.Errorf("what was known is lost: %+v", g.stack.Status)
+	}
+
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("False", "PathNotFound", "net-1 ")
+}
+
+// A Repository that does not name the Stack's namespace is as good as none: the message does not tell which.
+func TestARepositoryThatIsNotForTheStack(t *testing.T) {
+	g := enterGit(t)
+	other := enterGit(t)
+	other.fetch(other.repo)
+	var messages []string
+	for _, name := range []string{"infra", "none"} {
+		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "uses-" + name}, Spec: v1alpha1.StackSpec{
+			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: other.Namespace, Name: name}, Path: "net"}},
+		}}
+		g.Make(stack)
+		r := g.as(stack)
+		r.Code = other.Code // one process has the mirrors of all
+		r.reconcile()
+		r.expect("False", "RepositoryMissing", "")
+		c := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
+		messages = append(messages, strings.ReplaceAll(c.Message, "/"+name, "/x"))
+	}
+	if messages[0] != messages[1] {
+		t.Errorf("%q tells more than %q", messages[0], messages[1])
+	}
+
+	other.repo.Spec.AllowedNamespaces = []string{g.Namespace}
+	apiserver.Must(t, g.Room.Client.Update(t.Context(), other.repo))
+	g.Seen(other.repo)
+	r := g.as(&v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: "uses-infra"}})
+	r.Code = other.Code
+	r.reconcile()
+	r.expect("Unknown", "Running", "uses-infra-1 ")
+}
+
+func TestAnArchiveIsMadeOnce(t *testing.T) {
+	g := enterGit(t)
+	g.fetch(g.repo)
+	g.reconcile()
+	twin := g.as(g.reads("twin", g.repo, "net"))
+	made := &makers{memory: g.bucket}
+	twin.Sources.bucket = made
+	twin.reconcile()
+	if twin.source() != g.source() || made.sources != 0 {
+		t.Errorf("two Stacks of the same code have %s and %s, and %d archives were made", twin.source(), g.source(), made.sources)
+	}
+
+	// A new process finds it in the bucket.
+	g.begin()
+	g.fetch(g.repo)
+	g.Sources.bucket = made
+	third := g.as(g.reads("third", g.repo, "net"))
+	third.reconcile()
+	if third.source() != g.source() || made.sources != 0 {
+		t.Errorf("after a restart it is %s, was %s, and %d archives were made", third.source(), g.source(), made.sources)
+	}
+}
+
+// makers counts the archives that are made.
+type makers struct {
+	memory
+	sources int
+}
+
+func (m *makers) PutOnce(ctx context.Context, key string, data []byte) error {
+	if strings.HasPrefix(key, "sources/") {
+		m.sources++
+	}
+	return m.memory.PutOnce(ctx, key, data)
+}
+
+// What is in LFS is shown to the credentials of one Repository. Another one with the same commit has it only by its own.
+func TestArchivesWithLFSAreNotShared(t *testing.T) {
+	g := enterGit(t)
+	pointer := g.http.PutLFS("a secret of one team")
+	g.push(gitserver.Change{Files: map[string]string{
+		"net/main.tf": "# 1", "net/secret.bin": pointer, "net/.gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+	}})
+	g.fetch(g.repo)
+	g.reconcile()
+	if got := g.file(g.source(), "net/secret.bin"); got != pointer {
+		t.Errorf("without LFS the archive has %q", got)
+	}
+
+	g.repo.Spec.LFS = true
+	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
+	g.Seen(g.repo)
+	g.fetch(g.repo)
+	owner := g.as(g.reads("owner", g.repo, "net"))
+	owner.packs()
+	if got := owner.file(owner.source(), "net/secret.bin"); got != "a secret of one team" {
+		t.Errorf("with LFS the archive has %q", got)
+	}
+
+	g.http.SpoilLFS("nothing for you")
+	thief := g.repository("thief", true)
+	g.fetch(thief)
+	r := g.as(g.reads("thief", thief, "net"))
+	r.packs()
+	r.Seen(r.stack)
+	if got := r.stack.Status.Inputs; got != "" {
+		t.Errorf("a Repository that LFS shows nothing has inputs %s", got)
+	}
+}
+
+// Code that no archive can hold is a person's to correct, so it is told.
+func TestCodeThatCannotBePacked(t *testing.T) {
+	g := enterGit(t)
+	g.push(gitserver.Change{Links: map[string]string{"net/passwd": "../../etc/passwd"}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("False", "ContentInvalid", "")
+}
+
+// A bucket that is away is no reason to make an archive anew, or to say that something is wrong with the Stack.
+func TestABucketThatIsAway(t *testing.T) {
+	g := enterGit(t)
+	g.fetch(g.repo)
+	away := errors.New("away")
+	g.Sources.bucket = broken{away}
+	_, err := g.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(g.stack)})
+	if !errors.Is(err, away) {
+		t.Errorf("got %v", err)
+	}
+	g.Seen(g.stack)
+	if len(g.stack.Status.Conditions) != 0 {
+		t.Errorf("it is written: %+v", g.stack.Status)
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) PutOnce(context.Context, string, []byte) error      { return b.err }
+func (b broken) Get(context.Context, string, int64) ([]byte, error) { return nil, b.err }
