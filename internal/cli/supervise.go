@@ -38,6 +38,10 @@ func newServeProcess(ctx context.Context, o devOptions, data string) (*serveProc
 	if err != nil {
 		return nil, err
 	}
+	web, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
 	bucket := url.URL{Scheme: "file", Path: filepath.Join(data, "bucket")}
 	return &serveProcess{
 		program: program,
@@ -46,8 +50,10 @@ func newServeProcess(ctx context.Context, o devOptions, data string) (*serveProc
 			"--kubeconfig=" + o.kubeconfig,
 			"--namespace=" + systemNamespace,
 			"--bucket=" + bucket.String(),
+			"--cache=" + filepath.Join(data, "cache"),
 			"--listen=" + store,
 			"--store-url=https://" + store,
+			"--web-listen=" + web,
 			"--health-address=" + health,
 			"--log-level=" + o.level.String(),
 			"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev",

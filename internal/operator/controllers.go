@@ -2,8 +2,13 @@ package operator
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -12,8 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/state"
@@ -23,17 +30,43 @@ import (
 func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	ask := lookups{mgr.GetClient()}
 	options := controller.Options{MaxConcurrentReconciles: 4}
+	mirrors := repository.NewMirrors(filepath.Join(o.CacheDir, "git"))
+	if err := mgr.Add(mirrors); err != nil {
+		return err
+	}
+	codes := repository.NewCodes(mirrors)
+	sources := stack.NewSources(mgr.GetAPIReader(), p.bucket)
+	if err := mgr.Add(sources); err != nil {
+		return err
+	}
 
-	err := ctrl.NewControllerManagedBy(mgr).Named("stack").WithOptions(options).
+	err := ctrl.NewControllerManagedBy(mgr).Named("repository").WithOptions(options).
+		For(&v1alpha1.Repository{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(repositoryOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.repositoriesOf)).
+		WatchesRawSource(source.Channel(mirrors.Ended(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
+		Complete(&repository.Reconciler{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: mgr.GetEventRecorder("cairn"),
+		})
+	if err != nil {
+		return err
+	}
+
+	err = ctrl.NewControllerManagedBy(mgr).Named("stack").WithOptions(options).
 		For(&v1alpha1.Stack{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&v1alpha1.Run{}).
-		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(sameName)).
+		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(ask.related)).
+		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(ask.usersOf)).
+		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(ask.stacksFrom), builder.WithPredicates(readiness())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.stacksOf("Secret"))).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ask.stacksOf("ConfigMap"))).
+		WatchesRawSource(source.Channel(mirrors.Moved(), moved(mgr.GetClient(), codes))).
+		WatchesRawSource(source.Channel(sources.Packed(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
 		Complete(&stack.Reconciler{
 			Client:  mgr.GetClient(),
 			Live:    mgr.GetAPIReader(),
-			Sources: stack.NewSources(mgr.GetAPIReader(), p.bucket),
+			Sources: sources,
+			Code:    codes,
 			Inputs:  p.inputs,
 			States:  p.states,
 			Runs:    run.Kept{Bucket: p.bucket},
@@ -50,9 +83,16 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 
+	turns := run.NewTurns(run.NewQueue(run.Limits{
+		Install: o.MaxRuns, Namespace: o.MaxRunsPerNamespace, Repository: ask.limitOf(context.Background()),
+	}, time.Now), mgr.GetClient())
+	if err := mgr.Add(turns); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).Named("run").WithOptions(options).
 		For(&v1alpha1.Run{}).
 		Owns(&corev1.Pod{}).
+		WatchesRawSource(source.Channel(turns.Wake(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
 		Watches(&v1alpha1.Run{}, handler.EnqueueRequestsFromMapFunc(ask.siblings)).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(ask.runsOf)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.runsWithout)).
@@ -61,6 +101,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
 			Inputs: p.inputs,
+			Turns:  turns,
 			Pods: run.PodSettings{
 				StoreURL:      o.StoreURL,
 				CABundle:      p.keys.Bundle,
@@ -78,20 +119,81 @@ func sameName(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
 
+func itself(_ context.Context, key types.NamespacedName) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: key}}
+}
+
+// repositoryOf finds the Repository that a Stack reads from.
+func repositoryOf(_ context.Context, o client.Object) []reconcile.Request {
+	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
+		return []reconcile.Request{{NamespacedName: key}}
+	}
+	return nil
+}
+
+// repositoriesOf finds the Repositories that have their credentials from a Secret.
+func (l lookups) repositoriesOf(ctx context.Context, o client.Object) []reconcile.Request {
+	return l.list(ctx, &v1alpha1.RepositoryList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{repository.SecretIndex: o.GetName()})
+}
+
 // stacksOf finds the Stacks that read or write a Secret or ConfigMap.
 func (l lookups) stacksOf(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		var stacks v1alpha1.StackList
-		err := l.cache.List(ctx, &stacks, client.InNamespace(o.GetNamespace()), client.MatchingFields{stack.ObjectIndex: stack.ObjectKey(kind, o.GetName())})
-		if err != nil {
-			return nil // only for a cache that is stopping
-		}
-		var requests []reconcile.Request
-		for i := range stacks.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&stacks.Items[i])})
-		}
-		return requests
+		return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{stack.ObjectIndex: stack.ObjectKey(kind, o.GetName())})
 	}
+}
+
+// limitOf tells how many Runs of a Repository's Stacks may run at once, by namespace/name; 0 is no limit.
+func (l lookups) limitOf(ctx context.Context) func(string) int {
+	return func(key string) int {
+		ctx, cancel := context.WithTimeout(ctx, time.Second) // the queue waits
+		defer cancel()
+		namespace, name, _ := strings.Cut(key, "/")
+		repo := &v1alpha1.Repository{}
+		if err := l.cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo); err != nil || repo.Spec.Limits == nil {
+			return 0
+		}
+		return int(repo.Spec.Limits.Runs)
+	}
+}
+
+// stacksFrom finds the Stacks that read from a Repository.
+func (l lookups) stacksFrom(ctx context.Context, o client.Object) []reconcile.Request {
+	return l.list(ctx, &v1alpha1.StackList{}, client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(o).String()})
+}
+
+// usersOf finds the Stack of a State, and those that use its outputs.
+func (l lookups) usersOf(ctx context.Context, o client.Object) []reconcile.Request {
+	return append(l.dependents(ctx, o), sameName(ctx, o)...)
+}
+
+func (l lookups) dependents(ctx context.Context, o client.Object) []reconcile.Request {
+	return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{stack.DependencyIndex: o.GetName()})
+}
+
+// related finds the Stacks that depend on a Stack, and those that wait to be destroyed after it.
+func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
+	requests := l.dependents(ctx, o)
+	for _, name := range stack.Dependencies(o.(*v1alpha1.Stack)) {
+		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
+		if err := l.cache.Get(ctx, key, other); err == nil && other.DeletionTimestamp != nil {
+			requests = append(requests, reconcile.Request{NamespacedName: key})
+		}
+	}
+	return requests
+}
+
+// list finds objects in the cache.
+func (l lookups) list(ctx context.Context, list client.ObjectList, opts ...client.ListOption) []reconcile.Request {
+	if err := l.cache.List(ctx, list, opts...); err != nil {
+		return nil // only for a cache that is stopping
+	}
+	var requests []reconcile.Request
+	_ = apimeta.EachListItem(list, func(o runtime.Object) error { // fails only for what is no list
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o.(client.Object))})
+		return nil
+	})
+	return requests
 }
 
 // runsOf finds the Runs of a Stack that are not finished.

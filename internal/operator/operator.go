@@ -20,6 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/version"
@@ -31,16 +32,24 @@ type Options struct {
 	Namespace string
 	// BucketURL is where plans, logs and sources are kept. Example: file:///var/lib/cairn.
 	BucketURL string
+	// CacheDir keeps mirrors of repositories, engines and providers. What is in it can be fetched again.
+	CacheDir string
+	// Downloads say where engines and providers come from.
+	Downloads
 	// StateHome is where states are kept.
 	StateHome v1alpha1.StateHome
 	// StoreAddress is what the store listens on. Example: :8443.
 	StoreAddress string
+	// WebAddress is what the server for forges listens on, plain HTTP; "0" for none.
+	WebAddress string
 	// StoreURL is where runners find the store.
 	StoreURL string
 	// RunnerPatience is how long a runner keeps trying a store that is away.
 	RunnerPatience time.Duration
 	// RunnerImage, RunnerCommand and EngineImage shape runner pods.
 	RunnerImage, RunnerCommand, EngineImage string
+	// MaxRuns and MaxRunsPerNamespace are how many Runs may have a pod at work at once; 0 is no limit.
+	MaxRuns, MaxRunsPerNamespace int
 	// LeaderElection makes one of several operators the active one.
 	LeaderElection bool
 	// MetricsAddress and HealthAddress to listen on; "0" for none.
@@ -157,6 +166,9 @@ func index(ctx context.Context, mgr ctrl.Manager) error {
 		{&v1alpha1.Run{}, run.PodIndex, run.IndexPods},
 		{&v1alpha1.Run{}, run.WaitingIndex, run.IndexWaiting},
 		{&v1alpha1.Stack{}, stack.ObjectIndex, stack.IndexObjects},
+		{&v1alpha1.Stack{}, stack.DependencyIndex, stack.IndexDependencies},
+		{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
+		{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 	} {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.field, i.values); err != nil {
 			return err

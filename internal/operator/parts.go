@@ -57,7 +57,7 @@ func makeParts(ctx context.Context, mgr ctrl.Manager, o Options) (*parts, error)
 		keys:   keys,
 		bucket: b,
 		inputs: inputs.NewStore(b),
-		states: state.New(direct, direct, b, state.Options{Home: o.StateHome, Log: log}),
+		states: state.New(direct, direct, b, state.Options{Home: o.StateHome, Fingerprint: keys.Fingerprint, Log: log}),
 		log:    log,
 	}, nil
 }
@@ -78,25 +78,37 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err != nil {
 		return fmt.Errorf("store URL: %w", err)
 	}
+	engines, mirror, closers, err := o.Downloads.open(o.CacheDir)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(closers); err != nil {
+		return err
+	}
 	s, err := server.New(server.Options{
-		Address: o.StoreAddress,
-		Hosts:   []string{address.Hostname()},
-		Keys:    p.keys,
-		Client:  p.direct,
-		Live:    p.direct,
-		State:   p.states,
-		Bucket:  p.bucket,
-		Runs:    runsByPod{mgr.GetClient()},
-		Orders:  orders,
-		Reports: run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
-		Inputs:  p.inputs.Get,
-		Outputs: outputsOf(mgr.GetClient()),
-		Log:     p.log,
+		Engines:   engines,
+		Providers: mirror,
+		Address:   o.StoreAddress,
+		Hosts:     []string{address.Hostname()},
+		Keys:      p.keys,
+		Client:    p.direct,
+		Live:      p.direct,
+		State:     p.states,
+		Bucket:    p.bucket,
+		Runs:      runsByPod{mgr.GetClient()},
+		Orders:    orders,
+		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Inputs:    p.inputs.Get,
+		Outputs:   outputsOf(mgr.GetClient()),
+		Log:       p.log,
 	})
 	if err != nil {
 		return err
 	}
-	return mgr.Add(s)
+	if err := mgr.Add(s); err != nil || o.WebAddress == "0" {
+		return err
+	}
+	return mgr.Add(server.NewWeb(server.WebOptions{Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, Log: p.log}))
 }
 
 // wake tells orders of every event on a Run.

@@ -119,7 +119,7 @@ func newWorld(t *testing.T) *world {
 	w.dir = t.TempDir()
 	w.bucket, err = bucket.Open(t.Context(), "file://"+w.dir, w.keys.Bucket())
 	must(t, err)
-	w.state = state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Log: log})
+	w.state = state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Log: log, Fingerprint: w.keys.Fingerprint})
 	documents := inputs.NewStore(w.bucket)
 	w.source = inputs.Digest([]byte("the code"))
 	must(t, w.bucket.Put(t.Context(), "sources/"+w.source, []byte("the code")))

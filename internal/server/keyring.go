@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -12,16 +13,23 @@ import (
 
 // Keys of the Secret that the keyring is kept in.
 const (
-	fieldIdentity = "identity.age"
-	fieldSigning  = "ca"
-	fieldNext     = "next"
-	fieldPast     = "past.crt"
+	fieldIdentity    = "identity.age"
+	fieldFingerprint = "fingerprint.key"
+	fieldSigning     = "ca"
+	fieldNext        = "next"
+	fieldPast        = "past.crt"
 )
+
+// fingerprintSize is the length of the key for fingerprints in bytes, as long as HMAC-SHA256 has use for.
+const fingerprintSize = 32
 
 // keyring is what an install has to keep to itself: who may read its bucket, and who its store is.
 type keyring struct {
 	// identities read what is in the bucket; everything is written to the first.
 	identities []*age.X25519Identity
+	// fingerprint is the key for fingerprints. It is one of its own, made once, since it must never change: identities may
+	// be replaced, and then what was fingerprinted before has to be the same still.
+	fingerprint []byte
 	// signing makes the serving certificates, next will do so.
 	signing, next *authority
 	// past ones signed before. Only their certificates are kept.
@@ -45,6 +53,9 @@ func parseKeyring(data map[string][]byte) (keyring, error) {
 			k.identities = append(k.identities, x)
 		}
 	}
+	if k.fingerprint = data[fieldFingerprint]; len(k.fingerprint) != 0 && len(k.fingerprint) != fingerprintSize {
+		return k, fmt.Errorf("%s: %d bytes where %d are expected", fieldFingerprint, len(k.fingerprint), fingerprintSize)
+	}
 	var err error
 	for field, slot := range map[string]**authority{fieldSigning: &k.signing, fieldNext: &k.next} {
 		if len(data[field+".crt"]) == 0 && len(data[field+".key"]) == 0 {
@@ -62,7 +73,7 @@ func parseKeyring(data map[string][]byte) (keyring, error) {
 
 // data is what parseKeyring reads.
 func (k keyring) data() (map[string][]byte, error) {
-	data := map[string][]byte{fieldPast: encodeCerts(k.past)}
+	data := map[string][]byte{fieldPast: encodeCerts(k.past), fieldFingerprint: k.fingerprint}
 	for _, id := range k.identities {
 		data[fieldIdentity] = append(data[fieldIdentity], id.String()+"\n"...)
 	}
@@ -85,6 +96,10 @@ func (k keyring) renew(now time.Time) (keyring, bool, error) {
 			return k, false, err
 		}
 		k.identities, changed = []*age.X25519Identity{id}, true
+	}
+	if len(k.fingerprint) == 0 {
+		k.fingerprint, changed = make([]byte, fingerprintSize), true
+		_, _ = rand.Read(k.fingerprint) // never fails
 	}
 	rotation := Rotate(now, k.signing.span(), k.next.span())
 	if rotation == RotateNothing {

@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -63,6 +66,14 @@ func (k *Keys) Identities() []age.Identity {
 // Bucket gives the keys in the form that a bucket takes.
 func (k *Keys) Bucket() bucket.Keys {
 	return bucket.Keys{Recipient: k.current().identities[0].Recipient(), Identities: k.Identities()}
+}
+
+// Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the install and for
+// as long as it lives. Without the install's key nobody can tell of which message it is, not even by trying.
+func (k *Keys) Fingerprint(message []byte) string {
+	mac := hmac.New(sha256.New, k.current().fingerprint)
+	mac.Write(message)
+	return hex.EncodeToString(mac.Sum(nil))[:32]
 }
 
 func (k *Keys) current() keyring {
@@ -131,8 +142,13 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	if !missing && len(ring.identities) == 0 && len(k.current().identities) > 0 {
 		return keyring{}, errors.New("the identity is gone, and the bucket cannot be read without it: put it back from a backup")
 	}
+	known := k.current().fingerprint
+	lost := len(ring.fingerprint) == 0 && len(known) > 0
+	if lost { // what this process knows is put back
+		ring.fingerprint = known
+	}
 	ring, changed, err := ring.renew(k.now())
-	if err != nil || !changed && !missing {
+	if err != nil || !changed && !missing && !lost {
 		return ring, err
 	}
 	if secret.Data, err = ring.data(); err != nil {

@@ -44,6 +44,15 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 		t.Fatal("another identity")
 	}
 	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
+	delete(kept.Data, "fingerprint.key")
+	must(t, apiserver.Kube.Update(t.Context(), kept))
+	must(t, all[2].Renew(t.Context()))
+	again, err = server.LoadKeys(t.Context(), apiserver.Kube, secret, time.Now, nil)
+	must(t, err)
+	if again.Fingerprint(nil) != all[0].Fingerprint(nil) {
+		t.Fatal("another key for fingerprints")
+	}
+	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
 	delete(kept.Data, "identity.age")
 	must(t, apiserver.Kube.Update(t.Context(), kept))
 	if err := all[0].Renew(t.Context()); err == nil {

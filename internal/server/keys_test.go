@@ -167,7 +167,7 @@ func TestWhoIsNotTheStoreIsNotTrusted(t *testing.T) {
 
 func TestAKeyringThatCannotBeReadIsNotReplaced(t *testing.T) {
 	i := newInstall(t)
-	for _, field := range []string{"identity.age", "ca.crt", "ca.key", "next.crt", "next.key"} {
+	for _, field := range []string{"identity.age", "fingerprint.key", "ca.crt", "ca.key", "next.crt", "next.key"} {
 		data, err := i.keys.ring.data()
 		if err != nil {
 			t.Fatal(err)
@@ -190,5 +190,22 @@ func TestTheIdentityOutlivesEveryRotation(t *testing.T) {
 	data, err := i.keys.ring.data()
 	if err != nil || bytes.Count(data["identity.age"], []byte("AGE-SECRET-KEY-1")) != 1 {
 		t.Fatalf("%v", err)
+	}
+}
+
+func TestAFingerprintIsTheSameForAsLongAsTheInstallLives(t *testing.T) {
+	i, other := newInstall(t), newInstall(t)
+	was := i.keys.Fingerprint([]byte("x"))
+	if len(was) != 32 || strings.Trim(was, "0123456789abcdef") != "" {
+		t.Fatalf("%q", was)
+	}
+	if was == i.keys.Fingerprint([]byte("y")) || was == other.keys.Fingerprint([]byte("x")) {
+		t.Error("another message or another install has the same one")
+	}
+	i.clock = i.clock.Add(10 * caLife)
+	i.keys.ring.identities = other.keys.ring.identities // and all that was encrypted was encrypted anew
+	i.renew()
+	if now := i.keys.Fingerprint([]byte("x")); now != was {
+		t.Errorf("%s, then %s", was, now)
 	}
 }

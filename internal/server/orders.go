@@ -43,6 +43,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 		return c, err
 	}
 	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
+	order.Providers = s.Providers != nil
 	if order.Kind == store.OrderPlan {
 		if order, err = s.readyToPlan(r.Context(), c, order); err != nil {
 			return c, err

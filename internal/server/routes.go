@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"time"
+
+	"cairn.dev/cairn/internal/forge"
 )
 
 // How long a request may take to arrive and to be answered.
@@ -35,11 +37,25 @@ func (s *Server) Handler() http.Handler {
 	handle("GET /v1/plan/{digest}", long, current, s.getPlan)
 	handle("PUT /v1/inputs", quick, current, s.keepInputs)
 	handle("GET /v1/inputs", quick, current, s.keptInputs)
+	handle("GET /v1/outputs/{stack}/{output}", long, current, s.stackOutput)
 	handle("POST /v1/outputs", quick, current, s.writeOutputs)
+	if s.Engines != nil {
+		e := engines{from: s.Engines, inputs: s.Inputs}
+		handle("GET /v1/engines/{name}", long, current, e.find)
+		handle("GET /v1/engines/{name}/{version}", long, current, e.program)
+	}
+	handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", long, current, provider(s.Providers))
 	handle("POST /v1/steps", quick, named, s.report)
 	handle("POST /v1/logs", quick, named, s.appendLog)
 	mux.Handle("/", s.answer(quick, func(_ http.ResponseWriter, r *http.Request) (Caller, error) {
 		return Caller{}, refusef(http.StatusNotFound, "there is no %s", r.URL.Path)
 	}))
+	return mux
+}
+
+// Handler has all that forges are answered.
+func (s *Web) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Log: s.Log}))
 	return mux
 }

@@ -59,6 +59,10 @@ type Options struct {
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
 	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
 	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
+	// Engines has the engines that an image lacks; nil for none.
+	Engines Engines
+	// Providers is a mirror of providers; nil for none.
+	Providers Providers
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
 	// Now is the clock; nil means the real one.

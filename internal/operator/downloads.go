@@ -1,0 +1,80 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"cairn.dev/cairn/internal/engine/release"
+	"cairn.dev/cairn/internal/providers"
+	"cairn.dev/cairn/internal/server"
+)
+
+// Downloads say where engines and providers come from. They are brought once, verified, and given to runners.
+type Downloads struct {
+	// EngineMirrors are addresses in place of the makers' own, by engine: https://, http:// or file:// for a folder.
+	EngineMirrors map[string]string
+	// EngineKeys are files with the armored OpenPGP public keys that an engine's releases are signed with, by engine.
+	// OpenTofu's is built in.
+	EngineKeys map[string]string
+	// EngineUnsigned are engines whose releases are taken on their checksum alone when they publish no signature.
+	EngineUnsigned []string
+	// ProviderMirror gives runners their providers through the store. ProviderFolder is a packed mirror that is looked in
+	// first, ProviderOffline asks no registry, ProviderHosts are the only ones that are asked; empty for any.
+	ProviderMirror  bool
+	ProviderFolder  string
+	ProviderOffline bool
+	ProviderHosts   []string
+}
+
+// owned closes what the server uses once the process ends.
+type owned []func() error
+
+// Start waits for the end.
+func (o owned) Start(ctx context.Context) error {
+	<-ctx.Done()
+	var errs []error
+	for _, c := range o {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
+
+// NeedLeaderElection says that every process has its own.
+func (o owned) NeedLeaderElection() bool { return false }
+
+// open makes the engines and providers that a server gives out.
+func (d Downloads) open(cache string) (server.Engines, server.Providers, owned, error) {
+	o := release.Options{
+		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{},
+	}
+	for name, address := range d.EngineMirrors {
+		o.Mirrors[release.Product(name)] = address
+	}
+	for name, path := range d.EngineKeys {
+		key, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("key of %s: %w", name, err)
+		}
+		o.Keys[release.Product(name)] = []string{string(key)}
+	}
+	for _, name := range d.EngineUnsigned {
+		o.Unsigned = append(o.Unsigned, release.Product(name))
+	}
+	engines, err := release.New(o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !d.ProviderMirror {
+		return engines, nil, owned{engines.Close}, nil
+	}
+	mirror, err := providers.New(providers.Options{
+		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts,
+	})
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, engines.Close())
+	}
+	return engines, mirror, owned{engines.Close, func() error { mirror.Close(); return nil }}, nil
+}

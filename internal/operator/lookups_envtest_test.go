@@ -1,0 +1,147 @@
+//go:build envtest
+
+package operator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+
+func enter(t *testing.T) apiserver.Room {
+	t.Helper()
+	return apiserver.Enter(t,
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.StackIndex, Values: run.IndexStack},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.WaitingIndex, Values: run.IndexWaiting},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.ObjectIndex, Values: stack.IndexObjects},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.DependencyIndex, Values: stack.IndexDependencies},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
+		apiserver.Index{Of: &v1alpha1.Repository{}, Field: repository.SecretIndex, Values: repository.IndexSecret},
+	)
+}
+
+// newStack makes a Stack that depends on others.
+func newStack(r apiserver.Room, name string, after ...string) *v1alpha1.Stack {
+	r.Helper()
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{v1alpha1.Finalizer}}, Spec: v1alpha1.StackSpec{
+		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}},
+	}}
+	for _, name := range after {
+		s.Spec.DependsOn = append(s.Spec.DependsOn, v1alpha1.Dependency{Name: name})
+	}
+	r.Make(s)
+	return s
+}
+
+// newRun makes a Run of a Stack, whose condition has a reason.
+func newRun(r apiserver.Room, name, of string, phase v1alpha1.RunPhase, reason string) *v1alpha1.Run {
+	r.Helper()
+	one := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{
+		Stack: v1alpha1.ObjectRef{Name: of}, Operation: v1alpha1.OperationApply,
+		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: "sha256:" + strings.Repeat("0", 64),
+	}}
+	r.Make(one)
+	one.Status = v1alpha1.RunStatus{Phase: phase, Conditions: []metav1.Condition{{
+		Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, LastTransitionTime: metav1.Now(),
+	}}}
+	apiserver.Must(r.T, r.Client.Status().Update(r.Context(), one))
+	r.Seen(one)
+	return one
+}
+
+// names of the requests, those of other namespaces with theirs.
+func names(r apiserver.Room, requests []reconcile.Request) string {
+	var all []string
+	for _, q := range requests {
+		all = append(all, strings.TrimPrefix(q.String(), r.Namespace+"/"))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// Each event goes to those to whom it is news, and to no others.
+func TestLookups(t *testing.T) {
+	r, elsewhere := enter(t), enter(t)
+	ask := lookups{r.Client}
+	vpc := newStack(r, "vpc")
+	net := newStack(r, "net", "vpc", "dns")
+	web := newStack(r, "web", "net")
+	dns := newStack(r, "dns")
+	r.Seen(newStack(elsewhere, "alien", "vpc", "net"))
+	apiserver.Must(t, r.Client.Delete(t.Context(), dns)) // it stays, for its finalizer
+	r.Seen(dns)
+
+	infra := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "infra"}, Spec: v1alpha1.RepositorySpec{
+		URL: "https://git.example.com/infra.git", Limits: &v1alpha1.RepositoryLimits{Runs: 3},
+		Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "git"}},
+	}}
+	open := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: "open"}, Spec: v1alpha1.RepositorySpec{URL: infra.Spec.URL}}
+	r.Make(infra, open)
+	code := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "code"}, Spec: v1alpha1.StackSpec{
+		Source:        v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: "infra"}}},
+		VariableFiles: []v1alpha1.VariableFile{{Secret: &v1alpha1.ObjectRef{Name: "git"}}},
+	}}
+	r.Make(code)
+	guest := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "guest"}, Spec: v1alpha1.StackSpec{
+		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "infra"}}},
+	}}
+	elsewhere.Make(guest)
+	r.Seen(guest)
+
+	done := newRun(r, "vpc-1", "vpc", v1alpha1.PhaseSucceeded, "Applied")
+	plan := newRun(r, "vpc-2", "vpc", v1alpha1.PhasePlanning, "Planning")
+	newRun(r, "vpc-3", "vpc", v1alpha1.PhaseQueued, run.ReasonInputsMissing)
+	newRun(r, "net-1", "net", v1alpha1.PhaseQueued, run.ReasonQueued)
+	newRun(r, "net-2", "net", v1alpha1.PhaseFailed, run.ReasonInputsMissing)
+
+	state := func(name string) client.Object {
+		return &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}
+	}
+	for name, tt := range map[string]struct {
+		got  []reconcile.Request
+		want string
+	}{
+		"a Stack is news to those that depend on it":                  {ask.related(t.Context(), vpc), "net"},
+		"and to those that are deleted and wait for it":               {ask.related(t.Context(), net), "dns web"},
+		"one that nobody depends on is news to none":                  {ask.related(t.Context(), web), ""},
+		"a State is news to its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
+		"a State without a Stack is news to it when it is made":       {ask.usersOf(t.Context(), state("none")), "none"},
+		"a Stack is news to its Repository":                           {repositoryOf(t.Context(), guest), "infra"},
+		"a Stack without one to none":                                 {repositoryOf(t.Context(), vpc), ""},
+		"a Repository is news to its Stacks in all namespaces":        {ask.stacksFrom(t.Context(), infra), "code " + elsewhere.Namespace + "/guest"},
+		"a Repository without Stacks to none":                         {ask.stacksFrom(t.Context(), open), ""},
+		"a Secret is news to the Repositories that show it":           {ask.repositoriesOf(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "infra"},
+		"not to those of other namespaces":                            {ask.repositoriesOf(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "git")), ""},
+		"and to the Stacks that read it":                              {ask.stacksOf("Secret")(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "code"},
+		"a ConfigMap of the same name is not":                         {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
+		"a Stack is news to its Runs that are not finished":           {ask.runsOf(t.Context(), vpc), "vpc-2 vpc-3"},
+		"a finished Run is news to those that waited for it":          {ask.siblings(t.Context(), done), "vpc-2 vpc-3"},
+		"one that goes on is not":                                     {ask.siblings(t.Context(), plan), ""},
+		"an object is news to the Runs that wait for one":             {ask.runsWithout(t.Context(), apiserver.Metadata("Secret", r.Namespace, "any")), "vpc-3"},
+		"an object of another namespace is not":                       {ask.runsWithout(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "any")), ""},
+		"what tells of itself is news to itself":                      {itself(t.Context(), client.ObjectKeyFromObject(infra)), "infra"},
+	} {
+		if got := names(r, tt.got); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+
+	limit := ask.limitOf(t.Context())
+	for key, want := range map[string]int{r.Namespace + "/infra": 3, r.Namespace + "/open": 0, r.Namespace + "/none": 0, elsewhere.Namespace + "/infra": 0, "": 0} {
+		if got := limit(key); got != want {
+			t.Errorf("%q: %d Runs at once, want %d", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine/release"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/releases"
+)
+
+// newEngines gives a runner's client for a store that has engines, for a Run of an engine.
+func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *store.Client {
+	t.Helper()
+	s := &Server{Options: Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))}}
+	e := engines{from: from, inputs: func(context.Context, string) (inputs.Document, error) {
+		return inputs.Document{Engine: v1alpha1.Engine{Name: its}}, nil
+	}}
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request, Caller) error{
+		"GET /v1/engines/{name}": e.find, "GET /v1/engines/{name}/{version}": e.program,
+	} {
+		mux.Handle(pattern, s.answer(long, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
+			c := Caller{Run: &v1alpha1.Run{}, RunName: "net-1"}
+			return c, h(w, r, c)
+		}))
+	}
+	server := httptest.NewTLSServer(mux)
+	t.Cleanup(server.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := store.NewClient(store.ClientOptions{
+		URL: server.URL, TokenFile: token,
+		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// mirrored gives Releases that are all from a mirror.
+func mirrored(t *testing.T, m *releases.Mirror) *release.Releases {
+	t.Helper()
+	o := release.Options{Dir: t.TempDir(), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}}
+	for _, p := range []release.Product{release.OpenTofu, release.Terraform, release.Terragrunt} {
+		o.Mirrors[p], o.Keys[p] = m.URL, []string{m.Key}
+	}
+	r, err := release.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func TestARunnerGetsItsEngine(t *testing.T) {
+	m := releases.New(t,
+		releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "arm64", Program: []byte("one")},
+		releases.Release{Product: "OpenTofu", Version: "1.9.1", OS: "linux", Arch: "arm64", Program: []byte("two")})
+	c := newEngines(t, mirrored(t, m), v1alpha1.EngineOpenTofu)
+	file, err := os.Create(filepath.Join(t.TempDir(), "tofu"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for constraint, want := range map[string]struct{ version, program string }{"~> 1.8.0": {"1.8.0", "one"}, "": {"1.9.1", "two"}} {
+		got, err := c.Engine(t.Context(), "OpenTofu", constraint, "linux", "arm64")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted := store.EngineRelease{Version: want.version, Digest: inputs.Digest([]byte(want.program)), Size: 3}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Error(diff)
+		}
+		if err := c.EngineProgram(t.Context(), "OpenTofu", got.Version, "linux", "arm64", file, got.Size); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(file.Name()); err != nil || string(data) != want.program {
+			t.Errorf("%q, %v", data, err)
+		}
+	}
+	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "linux", "arm64", file, 2); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("a program that is larger than it may be: %v", err)
+	}
+}
+
+func TestWhyThereIsNoEngine(t *testing.T) {
+	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: []byte("one")},
+		releases.Release{Product: "OpenTofu", Version: "1.7.0", OS: "linux", Arch: "amd64", Program: []byte("old")},
+		releases.Release{Product: "Terraform", Version: "1.5.7", OS: "linux", Arch: "amd64", Program: []byte("tf")})
+	m.Write("opentofu/1.7.0/tofu_1.7.0_linux_amd64.zip", []byte("evil"))
+	m.Write("terraform/1.5.7/terraform_1.5.7_SHA256SUMS.72D7468F.sig", []byte("signed, me"))
+	from := mirrored(t, m)
+	gone := releases.New(t)
+	gone.Vanish()
+
+	tests := map[string]struct {
+		from Engines
+		its  v1alpha1.EngineName
+		// name, version, os and arch that are asked for.
+		name, version, os, arch string
+		code                    int // 0 is success
+		says                    string
+	}{
+		"the Run's engine":                     {from, "OpenTofu", "OpenTofu", "1.8.0", "", "", 0, ""},
+		"the engine of a Run that names none":  {from, "", "OpenTofu", "1.8.0", "linux", "amd64", 0, ""},
+		"the engine beneath Terragrunt":        {from, "Terragrunt", "OpenTofu", "1.8.0", "linux", "", 0, ""},
+		"another engine than the Run's":        {from, "OpenTofu", "Terragrunt", "1.8.0", "", "", 403, "not the engine of Run net-1"},
+		"Terragrunt for a Run of its engine":   {from, "Terraform", "Terragrunt", "0.99.0", "", "", 403, "not the engine"},
+		"an engine that nobody knows":          {from, "Pulumi", "Pulumi", "1.8.0", "", "", 422, "no such engine"},
+		"a version that there is not":          {from, "OpenTofu", "OpenTofu", "1.8.7", "", "", 422, "near it are 1.8.0, 1.7.0"},
+		"a version that leads elsewhere":       {from, "OpenTofu", "OpenTofu", "../1.8.0", "", "", 422, "there is no such version"},
+		"a platform without a release":         {from, "OpenTofu", "OpenTofu", "1.8.0", "darwin", "arm64", 422, "near it are"},
+		"a platform that no runner has":        {from, "OpenTofu", "OpenTofu", "1.8.0", "plan9", "amd64", 422, "not given out"},
+		"a release with a wrong checksum":      {from, "OpenTofu", "OpenTofu", "1.7.0", "", "", 424, "checksum"},
+		"a release with a wrong signature":     {from, "Terraform", "Terraform", "1.5.7", "", "", 424, "signature"},
+		"a mirror that does not answer":        {mirrored(t, gone), "OpenTofu", "OpenTofu", "1.8.0", "", "", 503, "try again"},
+		"a program that changed under the eye": {damaged{from, t.TempDir()}, "OpenTofu", "OpenTofu", "1.8.0", "", "", 0, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newEngines(t, test.from, test.its)
+			file, err := os.Create(filepath.Join(t.TempDir(), "x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			_, found := c.Engine(t.Context(), test.name, test.version, test.os, test.arch)
+			got := c.EngineProgram(t.Context(), test.name, test.version, test.os, test.arch, file, 100)
+			if _, ok := test.from.(damaged); ok {
+				if store.Code(got) != 503 {
+					t.Errorf("the program: %v", got)
+				}
+				got = nil
+			}
+			for what, err := range map[string]error{"the release": found, "the program": got} {
+				if store.Code(err) != test.code || (err == nil) != (test.code == 0) || !strings.Contains(fmt.Sprint(err), test.says) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+// damaged has programs that are not what they were.
+type damaged struct {
+	Engines
+	dir string
+}
+
+func (d damaged) Get(context.Context, release.Product, string, string, string) (release.Program, error) {
+	path := filepath.Join(d.dir, "tofu")
+	err := os.WriteFile(path, []byte("bad"), 0o600)
+	return release.Program{Path: path, Digest: inputs.Digest([]byte("one")), Size: 3, Version: "1.8.0"}, err
+}

@@ -1,0 +1,212 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// hooks is a server for forges, in a namespace with a Repository.
+type hooks struct {
+	apiserver.Room
+	repo   *v1alpha1.Repository
+	url    string
+	writes atomic.Int64
+}
+
+// counting counts what is written through a client.
+type counting struct {
+	client.Client
+	writes *atomic.Int64
+}
+
+func (c counting) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	c.writes.Add(1)
+	return c.Client.Patch(ctx, o, patch, opts...)
+}
+
+func (c counting) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	c.writes.Add(1)
+	return c.Client.Update(ctx, o, opts...)
+}
+
+func newHooks(t *testing.T) *hooks {
+	t.Helper()
+	h := &hooks{Room: apiserver.Enter(t)}
+	web := server.NewWeb(server.WebOptions{
+		Cache: h.Client, Client: counting{apiserver.Kube, &h.writes}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	served := httptest.NewServer(web.Handler())
+	t.Cleanup(served.Close)
+	h.url = served.URL
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "webhook"},
+		StringData: map[string]string{"old": "the-old-secret", "new": "the-new-secret"},
+	}))
+	h.repo = h.repository("infra", "webhook")
+	return h
+}
+
+// repository makes one whose webhooks are signed with a Secret, "" for none.
+func (h *hooks) repository(name, secret string) *v1alpha1.Repository {
+	h.Helper()
+	repo := &v1alpha1.Repository{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"kept": "yes"}},
+		Spec:       v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"},
+	}
+	if secret != "" {
+		repo.Spec.Webhook = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: secret}}
+	}
+	h.Make(repo)
+	return repo
+}
+
+// unsigned stands for no signature.
+const unsigned = "-"
+
+// push sends what GitHub would after a push, signed unless the secret is unsigned. A delivery is sent once.
+func (h *hooks) push(path, secret, event, delivery string) int {
+	h.Helper()
+	body := `{"ref":"refs/heads/main","after":"1f3c2ab0001f3c2ab0001f3c2ab0001f3c2ab000","repository":{"clone_url":"https://elsewhere.example.com/x.git"}}`
+	req, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.url+path, strings.NewReader(body))
+	must(h.T, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-GitHub-Event", event)
+	req.Header.Set("X-GitHub-Delivery", delivery)
+	if secret != unsigned {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write([]byte(body))
+		req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	}
+	res, err := http.DefaultClient.Do(req)
+	must(h.T, err)
+	must(h.T, res.Body.Close())
+	return res.StatusCode
+}
+
+// A push asks for a fetch by the one annotation, and changes nothing else, whatever it says of URLs.
+func TestAPushAsksForAFetch(t *testing.T) {
+	h := newHooks(t)
+	before := h.repo.DeepCopy()
+	began := time.Now()
+	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-old-secret", "push", "1"); got != http.StatusAccepted {
+		t.Fatalf("answered %d", got)
+	}
+	h.Seen(h.repo)
+	at, err := time.Parse(time.RFC3339Nano, h.repo.Annotations[v1alpha1.RequestedAtAnnotation])
+	if err != nil || at.Before(began.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
+		t.Errorf("the fetch is requested at %v (%v)", h.repo.Annotations, err)
+	}
+	if h.repo.Annotations["kept"] != "yes" || h.repo.Generation != before.Generation || h.repo.Spec.URL != before.Spec.URL {
+		t.Errorf("the push changed more: %+v", h.repo)
+	}
+	if n := h.writes.Load(); n != 1 {
+		t.Errorf("%d writes", n)
+	}
+
+	// The same delivery again is none; a later push is another request, by the other secret too.
+	first := h.repo.Annotations[v1alpha1.RequestedAtAnnotation]
+	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-old-secret", "push", "1"); got != http.StatusOK || h.writes.Load() != 1 {
+		t.Errorf("a delivery that comes again is answered %d, after %d writes", got, h.writes.Load())
+	}
+	if got := h.push("/hooks/"+h.Namespace+"/infra", "the-new-secret", "push", "2"); got != http.StatusAccepted || h.writes.Load() != 2 {
+		t.Errorf("a push with the other secret is answered %d, after %d writes", got, h.writes.Load())
+	}
+	h.Seen(h.repo)
+	if h.repo.Annotations[v1alpha1.RequestedAtAnnotation] == first {
+		t.Error("another push is no other request")
+	}
+}
+
+func TestWebhooksThatAskForNothing(t *testing.T) {
+	h := newHooks(t)
+	h.repository("without", "")
+	h.repository("lost", "no-such-secret")
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "hollow"}, StringData: map[string]string{"secret": ""},
+	}))
+	h.repository("hollow", "hollow")
+	elsewhere := newHooks(t) // the same names in another namespace
+	must(t, apiserver.Kube.Delete(t.Context(), elsewhere.repo))
+	h.Gone(elsewhere.repo)
+	for name, tt := range map[string]struct {
+		path, secret, event string
+		want                int
+	}{
+		"one that is not signed":                         {"/hooks/" + h.Namespace + "/infra", unsigned, "push", 401},
+		"one that is signed with another secret":         {"/hooks/" + h.Namespace + "/infra", "guess", "push", 401},
+		"one signed with nothing":                        {"/hooks/" + h.Namespace + "/hollow", "", "push", 401},
+		"one to a Repository that wants none":            {"/hooks/" + h.Namespace + "/without", "the-old-secret", "push", 401},
+		"one to a Repository whose Secret is not there":  {"/hooks/" + h.Namespace + "/lost", "the-old-secret", "push", 401},
+		"one to a Repository that is not there":          {"/hooks/" + h.Namespace + "/none", "the-old-secret", "push", 401},
+		"one to a Repository of another namespace":       {"/hooks/" + elsewhere.Namespace + "/infra", "the-old-secret", "push", 401},
+		"one to names that can be none":                  {"/hooks/%2e%2e/%00", "the-old-secret", "push", 401},
+		"a ping that is signed":                          {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "ping", 200},
+		"a signed event that is no push":                 {"/hooks/" + h.Namespace + "/infra", "the-old-secret", "issues", 200},
+		"one to another path":                            {"/hook/" + h.Namespace + "/infra", "the-old-secret", "push", 404},
+		"one with the path of a Repository and one more": {"/hooks/" + h.Namespace + "/infra/more", "the-old-secret", "push", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := h.push(tt.path, tt.secret, tt.event, name); got != tt.want {
+				t.Errorf("answered %d, want %d", got, tt.want)
+			}
+			before := h.repo.ResourceVersion
+			h.Seen(h.repo)
+			if h.writes.Load() != 0 || h.repo.ResourceVersion != before {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+// A forge whose push cannot be taken now is told so: it sends it again, and that is no repetition.
+func TestAPushThatCannotBeTakenComesAgain(t *testing.T) {
+	h := newHooks(t)
+	path := "/hooks/" + h.Namespace + "/infra"
+	down := true
+	web := server.NewWeb(server.WebOptions{
+		Cache: h.Client, Client: failing{counting{apiserver.Kube, &h.writes}, &down}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	served := httptest.NewServer(web.Handler())
+	t.Cleanup(served.Close)
+	h.url = served.URL
+	if got := h.push(path, "the-old-secret", "push", "1"); got != http.StatusServiceUnavailable {
+		t.Errorf("answered %d", got)
+	}
+	down = false
+	if got := h.push(path, "the-old-secret", "push", "1"); got != http.StatusAccepted || h.writes.Load() != 1 {
+		t.Errorf("answered %d, after %d writes", got, h.writes.Load())
+	}
+}
+
+// failing is a client that cannot write while down.
+type failing struct {
+	counting
+	down *bool
+}
+
+func (f failing) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if *f.down {
+		return io.ErrUnexpectedEOF
+	}
+	return f.counting.Patch(ctx, o, patch, opts...)
+}

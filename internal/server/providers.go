@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"cairn.dev/cairn/internal/providers"
+)
+
+// Providers is a mirror of providers.
+type Providers interface {
+	// Versions gives the versions of a provider.
+	Versions(ctx context.Context, p providers.Provider) ([]string, error)
+	// Version gives the platforms of a version, with their hashes.
+	Version(ctx context.Context, p providers.Provider, version string) (providers.Release, error)
+	// Archive gives the archive for a platform. The caller closes it.
+	Archive(ctx context.Context, p providers.Provider, version, os, arch string) (providers.Archive, error)
+}
+
+// provider answers with a mirror's files, in the protocol that engines know as network mirror: index.json, one
+// <version>.json for each version, and archives.
+func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) error {
+	return func(w http.ResponseWriter, r *http.Request, _ Caller) error {
+		if from == nil {
+			return refusef(http.StatusNotFound, "this install has no mirror of providers")
+		}
+		p, err := providers.ParseProvider(r.PathValue("hostname"), r.PathValue("namespace"), r.PathValue("type"))
+		if err != nil {
+			return refuseProvider(err)
+		}
+		name := r.PathValue("file")
+		if version, ok := strings.CutSuffix(name, ".json"); ok {
+			return refuseProvider(describeProvider(w, r, from, p, version))
+		}
+		version, platform, ok := p.ParseFilename(name)
+		if !ok {
+			return refusef(http.StatusNotFound, "%.200q is no archive of %s", name, p)
+		}
+		archive, err := from.Archive(r.Context(), p, version, platform.OS, platform.Arch)
+		if err != nil {
+			return refuseProvider(err)
+		}
+		defer archive.Close() //nolint:errcheck // only read
+		w.Header().Set("Content-Type", "application/zip")
+		w.Header().Set("ETag", `"sha256:`+archive.SHA256+`"`)
+		http.ServeContent(w, r, name, time.Time{}, archive.File)
+		return nil
+	}
+}
+
+// describeProvider answers with the versions of a provider, or what there is of one.
+func describeProvider(w http.ResponseWriter, r *http.Request, from Providers, p providers.Provider, version string) error {
+	if version != "index" {
+		release, err := from.Version(r.Context(), p, version)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, release)
+	}
+	versions, err := from.Versions(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	index := map[string]struct{}{}
+	for _, version := range versions {
+		index[version] = struct{}{}
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"versions": index})
+}
+
+// refuseProvider says what an error means to who asked. Unlike others it is told in full: it is about a registry, and
+// only who asked for that one can know what to do.
+func refuseProvider(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, providers.ErrNotFound):
+		return refusef(http.StatusNotFound, "%s", err)
+	case errors.Is(err, providers.ErrVerify):
+		return refusef(http.StatusFailedDependency, "%s", err)
+	}
+	return refusef(http.StatusServiceUnavailable, "%s", err)
+}

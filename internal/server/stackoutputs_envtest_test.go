@@ -1,0 +1,169 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// producer is a Stack with a state that others use.
+type producer struct {
+	*runner
+	name   string
+	serial int
+}
+
+func (w *world) newProducer(name string) *producer {
+	w.Helper()
+	run := w.newRun(w.newStack(name), name+"-1")
+	return &producer{runner: w.newPod(name+"-1-apply-1", run).begin(run, v1alpha1.AttemptApply), name: name}
+}
+
+// has writes a state with these outputs and gives their fingerprints.
+func (p *producer) has(outputs string) map[string]string {
+	p.Helper()
+	p.serial++
+	p.lock("a", 200, "")
+	p.write("a", fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"L","outputs":{%s},"resources":[]}`, p.serial, outputs), 200, "")
+	p.unlock("a", 200, "")
+	return p.fingerprints()
+}
+
+func (p *producer) fingerprints() map[string]string {
+	p.Helper()
+	st := &v1alpha1.State{}
+	must(p.T, apiserver.Kube.Get(p.Context(), types.NamespacedName{Namespace: p.namespace, Name: p.name}, st))
+	return st.Status.Outputs
+}
+
+// user makes the pod of a Run with variables from outputs of Stacks, "stack#output", that it was made for the
+// fingerprints of.
+func (w *world) user(run string, of map[string]string) *runner {
+	w.Helper()
+	doc := inputs.Document{Source: w.source, Versions: map[string]string{}, Variables: []v1alpha1.Variable{{Name: "plain"}}}
+	for name, fingerprint := range of {
+		stack, output, _ := strings.Cut(name, "#")
+		from := &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}
+		doc.Variables = append(doc.Variables, v1alpha1.Variable{Name: output, ValueFrom: from})
+		if fingerprint != "" {
+			doc.Versions["Stack/"+name] = fingerprint
+		}
+	}
+	digest, err := inputs.NewStore(w.bucket).Put(w.Context(), doc)
+	must(w.T, err)
+	was := w.inputs
+	w.inputs = digest
+	defer func() { w.inputs = was }()
+	r := w.newRun(w.stack, run)
+	return w.newPod(run+"-plan-1", r).begin(r, v1alpha1.AttemptPlan)
+}
+
+func TestAnOutputIsGivenToTheRunThatWasMadeForIt(t *testing.T) {
+	w := newWorld(t)
+	vpc := w.newProducer("vpc")
+	first := vpc.has(`"id":{"value":{"a":[1,2.50]}},"secret":{"value":"canary","sensitive":true}`)
+	if len(first["id"]) != 32 || len(first["secret"]) != 32 {
+		t.Fatalf("fingerprints %v", first)
+	}
+	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
+	got, err := user.client().StackOutput(t.Context(), "vpc", "id")
+	must(t, err)
+	if diff := cmp.Diff(store.Output{Value: json.RawMessage(`{"a":[1,2.50]}`)}, got); diff != "" {
+		t.Error(diff)
+	}
+	user.expect(403, `no variable of Run net-1 takes its value from output "secret" of Stack "vpc"`, "GET", "/v1/outputs/vpc/secret", nil)
+	user.expect(403, "", "GET", "/v1/outputs/net/id", nil)
+	user.expect(403, "", "GET", "/v1/outputs/vpc/..%2Fid", nil)
+	vpc.expect(403, "Run vpc-1", "GET", "/v1/outputs/vpc/id", nil)
+
+	// Another output is another matter; this one has to be what it was.
+	if again := vpc.has(`"id":{"value":{"a":[1,2.50]}},"secret":{"value":"other","sensitive":true}`); again["id"] != first["id"] || again["secret"] == first["secret"] {
+		t.Errorf("%v after %v", again, first)
+	}
+	user.expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
+	now := vpc.has(`"id":{"value":{"a":[1,2.50]},"sensitive":true}`)
+	user.expect(409, "output id of Stack vpc changed since Run net-1 was made", "GET", "/v1/outputs/vpc/id", nil)
+
+	next := w.user("net-2", map[string]string{"vpc#id": now["id"]})
+	if got, err := next.client().StackOutput(t.Context(), "vpc", "id"); err != nil || !got.Sensitive {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if gone := vpc.has(""); gone != nil {
+		t.Errorf("a state without outputs has fingerprints %v", gone)
+	}
+	next.expect(409, "output id of Stack vpc is gone since Run net-2 was made", "GET", "/v1/outputs/vpc/id", nil)
+}
+
+func TestAnOutputThatCannotBeGiven(t *testing.T) {
+	w := newWorld(t)
+	w.newProducer("vpc").has(`"id":{"value":1},"large":{"value":"` + strings.Repeat("x", 1<<20) + `"}`)
+	dark := w.newProducer("dark")
+	dark.lock("a", 200, "")
+	dark.write("a", []byte(`{"serial":1,"lineage":"L","encrypted_data":"eA==","encryption_version":"v0"}`), 200, "")
+	if f := dark.fingerprints(); f != nil {
+		t.Errorf("an encrypted state has fingerprints %v", f)
+	}
+	far := newWorld(t).newProducer("far").has(`"id":{"value":1}`) // in another namespace
+	user := w.user("net-1", map[string]string{"far#id": far["id"], "vpc#id": "", "vpc#large": "", "vpc#gone": "f", "dark#id": "f", "none#id": "f"})
+	user.expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)    // made for no value at all
+	user.expect(409, "changed", "GET", "/v1/outputs/vpc/large", nil) // nor has it a fingerprint
+	user.expect(409, "is gone", "GET", "/v1/outputs/vpc/gone", nil)
+	user.expect(409, "is gone", "GET", "/v1/outputs/none/id", nil)
+	user.expect(409, "is gone", "GET", "/v1/outputs/far/id", nil)
+	user.expect(422, "the state of Stack dark is encrypted", "GET", "/v1/outputs/dark/id", nil)
+}
+
+// Where no fingerprints are kept none can be right.
+func TestWithoutAKeyNoOutputIsGiven(t *testing.T) {
+	w := newWorld(t)
+	w.state.Fingerprint = nil
+	if got := w.newProducer("vpc").has(`"id":{"value":1}`); got != nil {
+		t.Errorf("fingerprints %v", got)
+	}
+	w.user("net-1", map[string]string{"vpc#id": ""}).expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)
+}
+
+// What the Run was made for is compared with what was written down beside the value, whatever key there is now.
+func TestAnOutputIsGivenAfterTheKeyForFingerprintsWasLost(t *testing.T) {
+	w := newWorld(t)
+	vpc := w.newProducer("vpc")
+	first := vpc.has(`"id":{"value":1}`)
+	w.state.Fingerprint = func(message []byte) string { return "another" + w.keys.Fingerprint(message)[:25] }
+	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
+	user.expect(200, `"value":1`, "GET", "/v1/outputs/vpc/id", nil)
+
+	// The same value in another version is another one, as nobody can tell that it is the same.
+	now := vpc.has(`"id":{"value":1},"other":{"value":1}`)
+	if now["id"] == first["id"] {
+		t.Fatal("the key is the old one")
+	}
+	user.expect(409, "changed", "GET", "/v1/outputs/vpc/id", nil)
+	w.user("net-2", map[string]string{"vpc#id": now["id"]}).expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
+}
+
+// A state from before there were fingerprints gets them soon: until then nothing is given, and the runner asks again.
+func TestAnOutputThatHasNoFingerprintYet(t *testing.T) {
+	w := newWorld(t)
+	vpc := w.newProducer("vpc")
+	first := vpc.has(`"id":{"value":1}`)
+	key := types.NamespacedName{Namespace: w.namespace, Name: "vpc"}
+	st := &v1alpha1.State{}
+	must(t, apiserver.Kube.Get(t.Context(), key, st))
+	st.Status.Outputs, st.Status.OutputsVersion = nil, 0
+	must(t, apiserver.Kube.Update(t.Context(), st))
+	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
+	user.expect(503, "try again", "GET", "/v1/outputs/vpc/id", nil)
+	must(t, w.state.FillOutputs(t.Context(), key))
+	user.expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
+}

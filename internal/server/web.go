@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// WebOptions of a Web. All of them are needed.
+type WebOptions struct {
+	// Address to listen on. Example: :8080.
+	Address string
+	// Cache has the Repositories.
+	Cache client.Reader
+	// Client reads the Secrets of webhooks, and asks for fetches.
+	Client client.Client
+	// Log gets a line for each request at debug, and its errors at warn.
+	Log *slog.Logger
+}
+
+// Web is the HTTP server for forges. It speaks plain HTTP: what is in front of it, such as an Ingress, has the certificate
+// that the world knows.
+type Web struct{ WebOptions }
+
+// NewWeb makes a Web that does not listen yet.
+func NewWeb(o WebOptions) *Web { return &Web{o} }
+
+// NeedLeaderElection says that every process may serve.
+func (s *Web) NeedLeaderElection() bool { return false }
+
+// Start listens and serves until ctx is done, and then for as long as the requests under way need, up to 10 s.
+func (s *Web) Start(ctx context.Context) error {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", s.Address)
+	if err != nil {
+		return fmt.Errorf("listen for forges: %w", err)
+	}
+	web := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err = web.Shutdown(draining); err != nil {
+		err = errors.Join(fmt.Errorf("requests cut off: %w", err), web.Close())
+	}
+	<-served //nolint:errcheck // http.ErrServerClosed, as asked
+	return err
+}
