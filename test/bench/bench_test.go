@@ -179,7 +179,7 @@ func untilReady(b *testing.B, c *devcluster.Cluster, stack *v1alpha1.Stack, othe
 				b.Fatalf("watch: %v", event.Object)
 			}
 			for _, condition := range s.Status.Conditions {
-				if condition.Type == v1alpha1.ConditionReady && condition.Status == metav1.ConditionTrue && s.Status.AppliedInputs != other {
+				if s.Name == stack.Name && condition.Type == v1alpha1.ConditionReady && condition.Status == metav1.ConditionTrue && s.Status.AppliedInputs != other {
 					return s.Status.AppliedInputs
 				}
 			}

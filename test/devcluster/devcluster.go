@@ -4,6 +4,7 @@ package devcluster
 import (
 	"bufio"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,20 @@ func Start(t testing.TB, serveArgs ...string) *Cluster {
 	c.start(t)
 	t.Cleanup(func() { c.stop() })
 	return c
+}
+
+// FreeAddress is one on this machine that nothing listens on now.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	var config net.ListenConfig
+	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
 }
 
 // Restart stops it, as Ctrl-C does, and starts it again on the same data folder.

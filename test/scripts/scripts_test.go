@@ -22,23 +22,35 @@ import (
 )
 
 // A cluster is the `cairn dev` that the scripts share.
-type cluster struct{ *devcluster.Cluster }
+type cluster struct {
+	*devcluster.Cluster
+	// hooks is where forges tell of pushes.
+	hooks string
+}
 
 func TestScripts(t *testing.T) {
 	// A short patience, so that a store that refuses everything is given up on within a test.
-	c := cluster{devcluster.Start(t, "--runner-patience=5s")}
+	hooks := devcluster.FreeAddress(t)
+	args := append(append(engines(t), providerFolder(t)...), "--runner-patience=5s", "--web-listen="+hooks)
+	c := cluster{devcluster.Start(t, args...), "http://" + hooks}
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata",
 		Setup: c.setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"approve":       c.approve,
+			"capture":       c.capture,
 			"eventually":    c.eventually,
+			"fill":          fill,
+			"git-answers":   c.gitAnswers,
+			"git-server":    c.gitServer,
+			"hook":          c.hook,
 			"idle":          c.idle,
 			"kill-operator": c.killOperator,
 			"kill-runner":   c.killRunner,
 			"kubectl":       kubectl,
 			"make-stack":    c.makeStack,
 			"nowhere":       c.nowhere,
+			"push":          c.push,
 			"refuse-states": c.refuseStates,
 		},
 	})
@@ -65,6 +77,7 @@ func (c cluster) setup(env *testscript.Env) error {
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
 		return err
 	}
+	env.Values[repositories{}] = &scriptServers{}
 	env.Setenv("NAMESPACE", name)
 	env.Setenv("KUBECONFIG", kubeconfig)
 	env.Setenv("DATA", c.Data)
