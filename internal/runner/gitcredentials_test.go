@@ -223,7 +223,7 @@ var sshKey = map[string]string{"git/0/identity": "key", "git/0/known_hosts": "gi
 
 func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skip("no ssh here")
+		t.Fatal("no ssh: install openssh-client")
 	}
 	a := gitAttempt(t, sshKey, []store.ModuleCredentials{{Host: "Git.example.com:2222", Dir: "git/0"}})
 	if err := a.prepareGit(); err != nil {
