@@ -90,12 +90,13 @@ func lastCheckFailed(w World) string {
 //
 // The checks of all Stacks are spread evenly: each has its own place within the interval, by its UID, at which its checks
 // are due. A check is due when none was made, and no other Run looked at what there is, since that place was last passed.
+// Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a place at .5 would seem to end before it.
 func untilDriftCheck(w World) time.Duration {
 	interval := every(w)
 	if interval == 0 {
 		return 0
 	}
-	place := placeOf(string(w.Stack.UID), interval)
+	place := placeOf(string(w.Stack.UID), interval).Truncate(time.Second)
 	passed := w.Now.Add(-place).Truncate(interval).Add(place)
 	if lookedAt(w).Before(passed) {
 		return 0

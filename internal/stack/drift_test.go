@@ -61,7 +61,7 @@ func isApplied(w *World) {
 }
 
 func TestDrift(t *testing.T) {
-	rest := 40*time.Minute + time.Duration(placeOf(string(uidAt(40*time.Minute)), time.Hour)%time.Minute)
+	rest := 40*time.Minute + (placeOf(string(uidAt(40*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
 	decide(t, map[string]decision{
 		"a Stack that was not looked at since its place in the hour is looked at, and stays Ready": {
 			world: world(checks("Report"), isApplied), start: "Plan net-2", ready: "True", reason: "Applied",
@@ -277,5 +277,23 @@ func TestDriftChecksAreNotKept(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"net-2", "net-3", "net-4", "net-6", "net-7"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The times of Runs are whole seconds; a place in the middle of one must not make a check seem to be from before it.
+func TestACheckIsDueOnceInEachInterval(t *testing.T) {
+	for i := range 50 {
+		w := world(checks("Report"), isApplied)
+		w.Stack.UID = types.UID(fmt.Sprint(i))
+		due := 0
+		for w.Now = now; w.Now.Before(now.Add(3 * time.Hour)); w.Now = w.Now.Add(300 * time.Millisecond) {
+			if untilDriftCheck(w) == 0 {
+				due++
+				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now.Truncate(time.Second))}
+			}
+		}
+		if due < 3 || due > 4 { // at once, and then at each place
+			t.Errorf("UID %d: %d checks in 3 hours, want 3 or 4", i, due)
+		}
 	}
 }

@@ -26,10 +26,12 @@ func compile(ts *testscript.TestScript, pattern string) *regexp.Regexp {
 	return re
 }
 
-// idle fails if anybody writes anything to the script's namespace for a time: idle DURATION.
+// idle fails if anybody writes anything to the script's namespace for a time: idle DURATION. It begins once events that
+// tell of what went before are written, which happens in the background.
 func (c cluster) idle(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
+	time.Sleep(500 * time.Millisecond)
 	since := time.Now()
 	time.Sleep(d) // what is looked for is that nothing happens
 	writes, err := dev.Writes(c.AuditLog(), since, func(w dev.Write) bool {
