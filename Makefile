@@ -19,12 +19,16 @@ ONCE ?=
 ##@ Build
 
 .PHONY: build
-build: bin/cairn bin/cairn-runner ## Build bin/cairn and bin/cairn-runner
+build: bin/cairn bin/kubectl-cairn bin/cairn-runner ## Build bin/cairn and bin/cairn-runner
 
 # go knows best what is out of date, so both are asked for every time. The flags of bin/cairn are those of `go test`
 # on purpose: the two share compiled packages.
 bin/cairn: FORCE
 	@go build -buildvcs=false -ldflags "$(X_VERSION)" -o $@ ./cmd/cairn
+
+# With this in the PATH, `kubectl cairn` is cairn.
+bin/kubectl-cairn: bin/cairn
+	@ln -sf cairn $@
 
 # Static: it is copied into whatever image a Stack chooses.
 bin/cairn-runner: FORCE
