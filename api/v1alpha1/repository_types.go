@@ -159,6 +159,6 @@ type FetchStatus struct {
 	Took metav1.Duration `json:"took"`
 }
 
-// RequestedAtAnnotation asks for a fetch of a Repository now. Any other value than the last one counts; people and
+// RequestedAtAnnotation asks for a fetch of a Repository, or a Run of a Stack, now. Any other value than the last one counts; people and
 // webhooks write the time. Example: kubectl annotate --overwrite repository infra cairn.dev/requested-at="$(date +%s)".
 const RequestedAtAnnotation = "cairn.dev/requested-at"

@@ -21,7 +21,11 @@ import (
 // +kubebuilder:printcolumn:name="Destroy",type=integer,JSONPath=`.status.plan.destroy`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].message`
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.approval) || (has(oldSelf.spec.approval) && self.spec.approval == oldSelf.spec.approval) || (has(self.status) && has(self.status.phase) && self.status.phase == 'AwaitingApproval')",messageExpression="'this Run is ' + (has(self.status) && has(self.status.phase) ? self.status.phase : 'Queued') + ' and waits for no approval'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.approval) || (has(oldSelf.spec.approval) && self.spec.approval == oldSelf.spec.approval) || (has(self.status) && has(self.status.plan) && self.spec.approval.planDigest == self.status.plan.digest)",message="spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.rejection) || (has(oldSelf.spec.rejection) && self.spec.rejection == oldSelf.spec.rejection) || (has(self.status) && has(self.status.phase) && self.status.phase == 'AwaitingApproval')",messageExpression="'this Run is ' + (has(self.status) && has(self.status.phase) ? self.status.phase : 'Queued') + ' and has no plan that could be rejected'"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.rejection) || (has(oldSelf.spec.rejection) && self.spec.rejection == oldSelf.spec.rejection) || (has(self.status) && has(self.status.plan) && self.spec.rejection.planDigest == self.status.plan.digest)",message="spec.rejection.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and reject that one"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.cancel) || !self.spec.cancel || (has(oldSelf.spec.cancel) && oldSelf.spec.cancel) || !has(self.status) || !has(self.status.phase) || !(self.status.phase in ['Succeeded', 'Failed', 'Canceled', 'Superseded'])",messageExpression="'this Run is ' + self.status.phase + ' already'"
 type Run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -66,9 +70,29 @@ type RunSpec struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// Approval is written by the person who read the plan. It fits exactly one plan.
+	// FourEyes refuses an approval by cause.by.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's fourEyes cannot change"
+	// +optional
+	FourEyes bool `json:"fourEyes,omitempty"`
+
+	// Approval is written by the person who read the plan. It fits exactly one plan, and takes the verb approve on this Run.
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
+
+	// Rejection ends a Run that waits for an approval: nothing is applied. It takes the verb reject on this Run.
+	// +optional
+	Rejection *Rejection `json:"rejection,omitempty"`
+
+	// Cancel ends the Run. What is queued or waits for an approval ends at once; an engine at work is interrupted, finishes
+	// what it has in flight and saves the state. It takes the verb cancel on this Run, and cannot be taken back.
+	// +kubebuilder:validation:XValidation:rule="self || !oldSelf",message="a Run that was canceled stays canceled"
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+
+	// CanceledBy is who cancels.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	CanceledBy string `json:"canceledBy,omitempty"`
 }
 
 // Operation is what a Run does.
@@ -85,7 +109,7 @@ const (
 
 // CauseType is the kind of reason for a Run.
 //
-// +kubebuilder:validation:Enum=Spec;Variables;Commit;Dependency;Drift;Deletion
+// +kubebuilder:validation:Enum=Spec;Variables;Commit;Dependency;Drift;Deletion;Manual
 type CauseType string
 
 // Why there is a Run.
@@ -102,6 +126,8 @@ const (
 	CauseDrift CauseType = "Drift"
 	// CauseDeletion: the Stack is being deleted.
 	CauseDeletion CauseType = "Deletion"
+	// CauseManual: somebody asked for it.
+	CauseManual CauseType = "Manual"
 )
 
 // Cause says why there is a Run.
@@ -112,7 +138,7 @@ type Cause struct {
 	// +kubebuilder:validation:MaxLength=1000
 	// +optional
 	Message string `json:"message,omitempty"`
-	// By is who caused it, where that is known: the author of a commit.
+	// By is who caused it, where that is known: the author of a commit, who asked for the Run, who changed the Stack.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	By string `json:"by,omitempty"`
@@ -123,10 +149,25 @@ type Approval struct {
 	// PlanDigest is status.plan.digest of the plan that was read.
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	PlanDigest string `json:"planDigest"`
-	// By is who approves.
+	// By is who approves: the name under which the API server knows who writes this, and no other.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	By string `json:"by"`
+}
+
+// Rejection ends a Run whose plan is not wanted.
+type Rejection struct {
+	// PlanDigest is status.plan.digest of the plan that was read.
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	PlanDigest string `json:"planDigest"`
+	// By is who rejects: the name under which the API server knows who writes this, and no other.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	By string `json:"by"`
+	// Reason for those who wanted the change. Example: "not on a Friday".
+	// +kubebuilder:validation:MaxLength=1000
+	// +optional
+	Reason string `json:"reason,omitempty"`
 }
 
 // RunPhase is how far a Run is.
@@ -134,12 +175,13 @@ type Approval struct {
 //	Queued ─► Planning ─► AwaitingApproval ─► Applying ─► Succeeded
 //	   │         │ ▲  └────────────┼──────────────┤
 //	   │         │ └── new attempt ┼──────────────┤
-//	   └─────────┴─────────────────┴──► Superseded└─► Failed
+//	   ├─────────┴─────────────────┼──► Superseded├─► Failed
+//	   └───────────────────────────┴──────────────┴─► Canceled
 //
-// +kubebuilder:validation:Enum=Queued;Planning;AwaitingApproval;Applying;Succeeded;Failed;Superseded
+// +kubebuilder:validation:Enum=Queued;Planning;AwaitingApproval;Applying;Succeeded;Failed;Canceled;Superseded
 type RunPhase string
 
-// How far a Run is. The last three are final.
+// How far a Run is. The last four are final.
 const (
 	// PhaseQueued: no pod was made yet.
 	PhaseQueued RunPhase = "Queued"
@@ -153,13 +195,15 @@ const (
 	PhaseSucceeded RunPhase = "Succeeded"
 	// PhaseFailed: it was not done, and this Run will not try again.
 	PhaseFailed RunPhase = "Failed"
+	// PhaseCanceled: somebody canceled it, or rejected its plan. An apply that was interrupted has done a part of its plan.
+	PhaseCanceled RunPhase = "Canceled"
 	// PhaseSuperseded: a newer Run takes its place; nothing was applied.
 	PhaseSuperseded RunPhase = "Superseded"
 )
 
 // Finished says that the phase is final.
 func (p RunPhase) Finished() bool {
-	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseSuperseded
+	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseCanceled || p == PhaseSuperseded
 }
 
 // RunStatus says how far a Run is.
@@ -178,7 +222,8 @@ type RunStatus struct {
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
 
-	// Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped.
+	// Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped, but
+	// not the newest that may have changed something.
 	// +listType=map
 	// +listMapKey=number
 	// +optional
@@ -226,6 +271,9 @@ type Plan struct {
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
+	// Policy is what the policies say of it; absent when there were none to ask.
+	// +optional
+	Policy *PolicyResult `json:"policy,omitempty"`
 }
 
 // ResourceChange is what a plan would do to one resource.
@@ -267,6 +315,9 @@ type Attempt struct {
 	// +listType=atomic
 	// +optional
 	Steps []Step `json:"steps,omitempty"`
+	// Changed is how many resources an apply that did not succeed has changed; the plan's counts say of how many.
+	// +optional
+	Changed *int32 `json:"changed,omitempty"`
 	// Failure says why it did not succeed.
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`
@@ -274,24 +325,32 @@ type Attempt struct {
 
 // StepState is how a step stands.
 //
-// +kubebuilder:validation:Enum=Running;Succeeded;Failed
+// +kubebuilder:validation:Enum=Waiting;Running;Succeeded;Failed;Skipped
 type StepState string
 
 // How a step stands.
 const (
-	StepRunning   StepState = "Running"
+	// StepWaiting: what goes before it is not done yet.
+	StepWaiting StepState = "Waiting"
+	// StepRunning: it is at work.
+	StepRunning StepState = "Running"
+	// StepSucceeded: it is done.
 	StepSucceeded StepState = "Succeeded"
-	StepFailed    StepState = "Failed"
+	// StepFailed: it could not be done. The attempt goes on after it only where a hook says onFailure: Continue.
+	StepFailed StepState = "Failed"
+	// StepSkipped: it was not done, because of what happened before it, or because there was no need.
+	StepSkipped StepState = "Skipped"
 )
 
-// Step is a thing an attempt does: fetch, engine, init, plan, apply, outputs.
+// Step is a thing an attempt does: fetch, engine, init, plan, policy, apply, outputs, and hooks before and after them.
 type Step struct {
-	// Name of the step.
+	// Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one.
 	Name string `json:"name"`
 	// State of the step.
 	State StepState `json:"state"`
 	// StartedAt is when it began.
-	StartedAt metav1.MicroTime `json:"startedAt"`
+	// +optional
+	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
 	// FinishedAt is when it ended.
 	// +optional
 	FinishedAt *metav1.MicroTime `json:"finishedAt,omitempty"`
@@ -305,7 +364,7 @@ type Step struct {
 
 // FailureClass says what to do about a failure.
 //
-// +kubebuilder:validation:Enum=Transient;Config;Lost;Stranded
+// +kubebuilder:validation:Enum=Transient;Config;Policy;Lost;Canceled;Stranded
 type FailureClass string
 
 // What to do about a failure.
@@ -314,6 +373,10 @@ const (
 	FailureTransient FailureClass = "Transient"
 	// FailureConfig: the code or its values are wrong; not tried again on the same inputs.
 	FailureConfig FailureClass = "Config"
+	// FailurePolicy: a policy denies the plan; not tried again on the same inputs.
+	FailurePolicy FailureClass = "Policy"
+	// FailureCanceled: somebody canceled the Run; not tried again.
+	FailureCanceled FailureClass = "Canceled"
 	// FailureLost: the pod went away before it reported; tried again with a new plan.
 	FailureLost FailureClass = "Lost"
 	// FailureStranded: the state after an apply could be neither written nor rescued; it is in the pod's log. Nothing is

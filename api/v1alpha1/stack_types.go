@@ -115,6 +115,25 @@ type StackSpec struct {
 	// +optional
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 
+	// FourEyes refuses the approval of whoever caused the change: who asked for the Run, changed the Stack or wrote the
+	// commit. Where nobody is known to have caused it, as with drift or the change of a Secret, anybody who may approve can. Also where
+	// spec.apply is Automatic every plan then waits for that.
+	// +optional
+	FourEyes bool `json:"fourEyes,omitempty"`
+
+	// Hooks are scripts that run before or after a step, in the pod, beside the code. They run in the order given.
+	// +kubebuilder:validation:MaxItems=50
+	// +listType=atomic
+	// +optional
+	Hooks []Hook `json:"hooks,omitempty"`
+
+	// Policies look at each plan that has changes, before anybody is asked to approve it. The install may require more of
+	// them.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=atomic
+	// +optional
+	Policies []Policy `json:"policies,omitempty"`
+
 	// Outputs names the objects that receive the code's outputs. Nothing is written when absent.
 	// +optional
 	Outputs *Outputs `json:"outputs,omitempty"`
@@ -445,6 +464,15 @@ type StackStatus struct {
 	// Resources is how many resources the state holds.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
+
+	// LastRequest is the last request for a Run that was taken up: the value that the annotation cairn.dev/requested-at had.
+	// +optional
+	LastRequest string `json:"lastRequest,omitempty"`
+
+	// Destroyed is the Run that destroyed everything because somebody asked for it. While it is there nothing is made again
+	// before somebody asks for that too.
+	// +optional
+	Destroyed string `json:"destroyed,omitempty"`
 
 	// Drift is what the last drift check that went well found; absent before the first one.
 	// +optional

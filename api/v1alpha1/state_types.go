@@ -61,7 +61,7 @@ type StateStatus struct {
 	// Resources is how many resource instances the current version holds, data sources not counted.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
-	// UpdatedBy is the Run that wrote the current version.
+	// UpdatedBy is the Run that wrote the current version; empty when a person did, whom the version names.
 	// +optional
 	UpdatedBy string `json:"updatedBy,omitempty"`
 	// Inputs is the digest of the inputs of the last apply that was begun, or of those that were found to need none since:
@@ -141,6 +141,9 @@ type StateVersion struct {
 	// Attempt of the Run.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
+	// By is the person who wrote it, if no Run did. Example: alice@example.com.
+	// +optional
+	By string `json:"by,omitempty"`
 	// At is when it was written.
 	At metav1.Time `json:"at"`
 }
