@@ -1,0 +1,385 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// absent stands for a value that is not there, which is not null.
+type absent struct{}
+
+// variables gives a value of a place that knows which variables are sensitive; all others are marked themselves.
+func (m *masker) variables(at place, name string, value any, declared *declarations) any {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return m.marked(value)
+	}
+	var hidden string
+	switch {
+	case at == document && name == "variables":
+		hidden, declared = "value", m.root
+	case at == configModule && name == "variables":
+		hidden = "default"
+	case at == moduleCall && name == "expressions":
+		hidden = "constant_value"
+	default:
+		return m.marked(value)
+	}
+	return m.members(object, func(name string, v any) any {
+		m.hideIn(v, hidden, declared.sensitive(name))
+		return m.marked(v)
+	})
+}
+
+// hideIn hides a member of an object, if it is to be hidden.
+func (m *masker) hideIn(value any, name string, hide bool) {
+	if object, ok := value.(map[string]any); ok && hide {
+		if v, ok := object[name]; ok {
+			object[name] = m.hide(v)
+		}
+	}
+}
+
+// marked gives a value of the engine's format, in which objects say themselves what of them is sensitive. It changes the
+// value.
+func (m *masker) marked(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		m.pairOf(v, "before", "after", "before_sensitive", "after_sensitive")
+		m.oneOf(v, "values", "sensitive_values")
+		m.oneOf(v, "config_values", "config_sensitive")
+		if isSet(v["sensitive"]) || isSet(v["ephemeral"]) {
+			for _, name := range []string{"value", "default", "constant_value"} {
+				m.hideIn(v, name, true)
+			}
+			m.hideIn(v["expression"], "constant_value", true)
+		}
+		return m.members(v, func(name string, value any) any {
+			switch name {
+			case "before", "after", "values", "config_values":
+				return value // done
+			case "before_sensitive", "after_sensitive", "after_unknown", "sensitive_values", "config_sensitive", "config_unknown":
+				return m.unmarked(value)
+			case "actions", "mode":
+				if ownWords(value) {
+					return value
+				}
+			case "schema_version":
+				if _, ok := value.(json.Number); ok {
+					return value // the provider's: a plan without it could not be read
+				}
+			}
+			return m.marked(value)
+		})
+	case []any:
+		for i := range v {
+			v[i] = m.marked(v[i])
+		}
+		return v
+	default:
+		return m.leaf(v)
+	}
+}
+
+// isSet says whether a mark on a whole value is set: one of a form that we do not know is.
+func isSet(mark any) bool {
+	return mark != nil && mark != false
+}
+
+// unmarked gives a value in which nothing is marked.
+func (m *masker) unmarked(value any) any {
+	if m.redact == nil {
+		return value
+	}
+	return m.one(value, nil)
+}
+
+// pairOf masks the values before and after a change that an object has under these names. They are masked together: what is
+// sensitive in one is hidden in both.
+func (m *masker) pairOf(object map[string]any, before, after, beforeMarks, afterMarks string) {
+	get := func(name string) any {
+		if v, ok := object[name]; ok {
+			return v
+		}
+		return absent{}
+	}
+	b, a := m.pair(get(before), get(after), object[beforeMarks], object[afterMarks])
+	if b != any(absent{}) {
+		object[before] = b
+	}
+	if a != any(absent{}) {
+		object[after] = a
+	}
+}
+
+// oneOf masks the value that an object has under this name.
+func (m *masker) oneOf(object map[string]any, name, marks string) {
+	if v, ok := object[name]; ok {
+		object[name] = m.one(v, object[marks])
+	}
+}
+
+// pair masks a value before and after a change.
+func (m *masker) pair(before, after, beforeMarks, afterMarks any) (any, any) {
+	if sensitive(beforeMarks) || sensitive(afterMarks) {
+		same := reflect.DeepEqual(before, after)
+		before, after = m.hide(before), m.hide(after)
+		if before == any(Hidden) && after == any(Hidden) && !same {
+			after = HiddenChanged
+		}
+		return before, after
+	}
+	switch b := before.(type) {
+	case map[string]any:
+		if a, ok := after.(map[string]any); ok {
+			return m.objects(b, a, beforeMarks, afterMarks)
+		}
+	case []any:
+		if a, ok := after.([]any); ok {
+			return m.lists(b, a, beforeMarks, afterMarks)
+		}
+	case string:
+		if a, ok := after.(string); ok && a != b {
+			maskedBefore, maskedAfter := m.one(b, beforeMarks), m.one(a, afterMarks)
+			if maskedBefore == maskedAfter {
+				maskedAfter = fmt.Sprint(maskedAfter, changed)
+			}
+			return maskedBefore, maskedAfter
+		}
+	case json.Number:
+		if a, ok := after.(json.Number); ok && a != b {
+			maskedBefore, maskedAfter := m.one(b, beforeMarks), m.one(a, afterMarks)
+			if maskedBefore == any(Hidden) && maskedAfter == any(Hidden) {
+				maskedAfter = HiddenChanged
+			}
+			return maskedBefore, maskedAfter
+		}
+	}
+	return m.one(before, beforeMarks), m.one(after, afterMarks)
+}
+
+func (m *masker) objects(before, after map[string]any, beforeMarks, afterMarks any) (any, any) {
+	for name, a := range after {
+		b, ok := before[name]
+		if !ok {
+			after[name] = m.one(a, of(afterMarks, name))
+			continue
+		}
+		before[name], after[name] = m.pair(b, a, of(beforeMarks, name), of(afterMarks, name))
+	}
+	for name, b := range before {
+		if _, ok := after[name]; !ok {
+			// What is sensitive afterwards, and not known yet, is marked there only.
+			before[name], _ = m.pair(b, absent{}, of(beforeMarks, name), of(afterMarks, name))
+		}
+	}
+	return m.members(before, nil), m.members(after, nil)
+}
+
+func (m *masker) lists(before, after []any, beforeMarks, afterMarks any) (any, any) {
+	for i := range max(len(before), len(after)) {
+		var b, a any = absent{}, absent{}
+		if i < len(before) {
+			b = before[i]
+		}
+		if i < len(after) {
+			a = after[i]
+		}
+		b, a = m.pair(b, a, at(beforeMarks, i), at(afterMarks, i))
+		if i < len(before) {
+			before[i] = b
+		}
+		if i < len(after) {
+			after[i] = a
+		}
+	}
+	return before, after
+}
+
+// one masks a value that has no counterpart.
+func (m *masker) one(value, marks any) any {
+	if sensitive(marks) {
+		return m.hide(value)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if _, ok := marks.([]any); ok && anySensitive(marks) {
+			return m.hide(v)
+		}
+		for name, child := range v {
+			v[name] = m.one(child, of(marks, name))
+		}
+		return m.members(v, nil)
+	case []any:
+		if _, ok := marks.(map[string]any); ok && anySensitive(marks) {
+			return m.hide(v)
+		}
+		for i, child := range v {
+			v[i] = m.one(child, at(marks, i))
+		}
+		return v
+	default:
+		if anySensitive(marks) { // something within what has nothing within it: the marks are of another value
+			return m.hide(v)
+		}
+		return m.leaf(v)
+	}
+}
+
+// members gives an object with its names redacted, and its values as each gives them. Names that have become alike are
+// numbered.
+func (m *masker) members(object map[string]any, each func(string, any) any) map[string]any {
+	var renamed []string
+	for name, value := range object {
+		if each != nil {
+			object[name] = each(name, value)
+		}
+		if m.redact != nil && m.name(name) != name {
+			renamed = append(renamed, name)
+		}
+	}
+	slices.Sort(renamed)
+	values := make([]any, len(renamed))
+	for i, name := range renamed {
+		values[i] = object[name]
+		delete(object, name)
+	}
+	for i, name := range renamed {
+		to := m.name(name)
+		for n := 2; ; n++ {
+			if _, ok := object[to]; !ok {
+				break
+			}
+			to = fmt.Sprintf("%s (%d)", m.name(name), n)
+		}
+		object[to] = values[i]
+	}
+	return object
+}
+
+// name gives a name in an object, redacted unless it is one of the format.
+func (m *masker) name(name string) string {
+	if words[name] {
+		return name
+	}
+	return m.redact(name)
+}
+
+// leaf gives a text redacted. A number that has a known secret in it is hidden as a whole: what is left of it is none.
+func (m *masker) leaf(value any) any {
+	if m.redact == nil {
+		return value
+	}
+	switch v := value.(type) {
+	case string:
+		if v != Hidden && v != HiddenChanged {
+			return m.redact(v)
+		}
+	case json.Number:
+		if m.redact(v.String()) != v.String() {
+			return Hidden
+		}
+	}
+	return value
+}
+
+// hide gives what stands for a sensitive value, and learns every text in it.
+func (m *masker) hide(value any) any {
+	switch value {
+	case nil, any(absent{}), any(HiddenChanged):
+		return value
+	}
+	m.learnFrom(value)
+	return Hidden
+}
+
+func (m *masker) learnFrom(value any) {
+	if m.learn == nil {
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, child := range v {
+			m.learnFrom(child)
+		}
+	case []any:
+		for _, child := range v {
+			m.learnFrom(child)
+		}
+	case string:
+		if v != "" && v != Hidden && !m.known[v] {
+			m.known[v] = true
+			m.learn(v)
+		}
+	}
+}
+
+// sensitive says whether marks hide a whole value. They are true where they do; of a form that we do not know, they do too.
+func sensitive(marks any) bool {
+	switch v := marks.(type) {
+	case nil, map[string]any, []any, absent:
+		return false
+	case bool:
+		return v
+	default:
+		return true
+	}
+}
+
+// anySensitive says whether marks hide anything.
+func anySensitive(marks any) bool {
+	switch v := marks.(type) {
+	case map[string]any:
+		for _, child := range v {
+			if anySensitive(child) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(v, anySensitive)
+	default:
+		return sensitive(v)
+	}
+}
+
+// of gives the marks of a member. Where the marks are those of a list, each hides it.
+func of(marks any, name string) any {
+	switch v := marks.(type) {
+	case map[string]any:
+		return v[name]
+	case []any:
+		return anySensitive(v)
+	}
+	return nil
+}
+
+// at gives the marks of an element. Where the marks are those of an object, each hides it.
+func at(marks any, i int) any {
+	switch v := marks.(type) {
+	case []any:
+		if i < len(v) {
+			return v[i]
+		}
+	case map[string]any:
+		return anySensitive(v)
+	}
+	return nil
+}
+
+// ownWords says whether a value is, or lists, only words of the engine that decide how a change is read. No secret is such
+// a word, and a plan in which they are hidden could not be read.
+func ownWords(value any) bool {
+	switch v := value.(type) {
+	case string:
+		switch v {
+		case "no-op", "create", "read", "update", "delete", "forget", "open", "managed", "data", "ephemeral":
+			return true
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(each any) bool { return !ownWords(each) })
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+// Hidden stands for a sensitive value. HiddenChanged stands for the value after a change that makes it another one, so that
+// who compares before and after, in a policy say, sees that much.
+const (
+	Hidden        = "(sensitive value)"
+	HiddenChanged = "(sensitive value, changed)"
+)
+
+// changed is put after a text that would look like the one before only because both have been redacted.
+const changed = " (changed)"
+
+// Mask gives the engine's JSON of a plan with every value that is marked sensitive, and every ephemeral one, replaced by
+// "(sensitive value)", and with every other text, names in maps among them, as redact gives it back. First learn gets every
+// sensitive text, so that redact can hide it wherever else it stands. Numbers and booleans are hidden where they are marked,
+// and not learned: hiding a 1 everywhere would hide everything. A number that redact would change is hidden too. A null says
+// nothing and stays.
+//
+// What cannot be read is an error, and so is a format of another major version: nothing passes unseen. A mark of a form
+// that we do not know hides what it is on. All else of the document stays as it is, also what we do not know.
+//
+// The document is read piece by piece, three times: what is sensitive among variables, what there is to learn, and the
+// result. So it takes memory for the result and for one resource.
+func Mask(raw []byte, redact func(string) string, learn func(string)) ([]byte, error) {
+	var head struct {
+		FormatVersion string `json:"format_version"`
+		Configuration struct {
+			RootModule declarations `json:"root_module"`
+		} `json:"configuration"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, fmt.Errorf("the engine's plan in JSON: %w", clean(err))
+	}
+	if err := supported(head.FormatVersion); err != nil {
+		return nil, err
+	}
+	m := &masker{root: &head.Configuration.RootModule, learn: learn, known: map[string]bool{}}
+	if err := m.document(raw, nil); err != nil {
+		return nil, err
+	}
+	m.learn, m.known, m.redact = nil, nil, redact
+	var out bytes.Buffer
+	out.Grow(len(raw))
+	if err := m.document(raw, &out); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// supported refuses formats of which we cannot know what is marked how. A newer minor version only adds to an older one.
+func supported(format string) error {
+	if err := (&tfjson.Plan{FormatVersion: format}).Validate(); err != nil {
+		return fmt.Errorf("the engine's plan in JSON: %w", err)
+	}
+	return nil
+}
+
+// clean gives an error of decoding without the piece of the document that it may quote.
+func clean(err error) error {
+	switch e := err.(type) { //nolint:errorlint // what encoding/json returns is not wrapped
+	case *json.SyntaxError:
+		return fmt.Errorf("not JSON at byte %d", e.Offset)
+	case *json.UnmarshalTypeError:
+		return fmt.Errorf("unexpected %s at byte %d", firstWord(e.Value), e.Offset)
+	}
+	return fmt.Errorf("not as expected")
+}
+
+func firstWord(s string) string {
+	for i, r := range s {
+		if r == ' ' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// declarations are what a module of the configuration says of variables, its own and those of the modules it calls.
+type declarations struct {
+	Variables   map[string]declaration `json:"variables"`
+	ModuleCalls map[string]struct {
+		Module declarations `json:"module"`
+	} `json:"module_calls"`
+}
+
+// declaration of a variable. The engine tells the value of an ephemeral variable in clear, and does not mark it.
+type declaration struct {
+	Sensitive mark `json:"sensitive"`
+	Ephemeral mark `json:"ephemeral"`
+}
+
+// mark is true for all but false and null: one of a form that we do not know hides rather than shows.
+type mark bool
+
+// UnmarshalJSON never fails.
+func (m *mark) UnmarshalJSON(data []byte) error {
+	*m = mark(string(data) != "false" && string(data) != "null")
+	return nil
+}
+
+// call gives what is declared in a module that is called; nothing where it is not known.
+func (d *declarations) call(name string) *declarations {
+	if d == nil {
+		return nil
+	}
+	call, ok := d.ModuleCalls[name]
+	if !ok {
+		return nil
+	}
+	return &call.Module
+}
+
+// sensitive says whether a variable's value is to be hidden: also when nothing is known of it.
+func (d *declarations) sensitive(name string) bool {
+	if d == nil {
+		return true
+	}
+	v, ok := d.Variables[name]
+	return !ok || bool(v.Sensitive || v.Ephemeral)
+}

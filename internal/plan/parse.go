@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+// Parse reads the engine's JSON of a plan, masked or not: what is marked sensitive is not in the View either way. Formats
+// of a newer minor version are read as far as they are known.
+func Parse(engineJSON []byte) (View, error) {
+	// Only what the View needs is decoded: the configuration and the states of a large plan are most of it.
+	var all struct {
+		FormatVersion   string                     `json:"format_version"`
+		EngineVersion   string                     `json:"terraform_version"`
+		ResourceChanges []*tfjson.ResourceChange   `json:"resource_changes"`
+		OutputChanges   map[string]json.RawMessage `json:"output_changes"`
+	}
+	if err := decode(engineJSON, &all); err != nil {
+		return View{}, err
+	}
+	if err := supported(all.FormatVersion); err != nil {
+		return View{}, err
+	}
+	view := View{EngineVersion: all.EngineVersion}
+	var reads []Change
+	for _, r := range all.ResourceChanges {
+		if r == nil || r.Change == nil {
+			return View{}, fmt.Errorf("the engine's plan in JSON: a change of a resource is empty")
+		}
+		changes, err := changesOf(r)
+		if err != nil {
+			return View{}, err
+		}
+		for _, c := range changes {
+			if c.Action == Read {
+				reads = append(reads, c)
+			} else {
+				view.Changes = append(view.Changes, c)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all.OutputChanges)) {
+		var c tfjson.Change
+		if err := decode(all.OutputChanges[name], &c); err != nil {
+			return View{}, err
+		}
+		if action := outputAction(&c); action != "" {
+			view.Outputs = append(view.Outputs, Output{Name: name, Action: action, Attributes: outputAttributes(name, &c)})
+		}
+	}
+	if len(view.Changes) == 0 && len(view.Outputs) == 0 {
+		view.Changes = reads
+	}
+	slices.SortStableFunc(view.Changes, func(a, b Change) int {
+		return cmp.Or(slices.Index(gravest, a.Action)-slices.Index(gravest, b.Action), strings.Compare(a.Address, b.Address))
+	})
+	return view, nil
+}
+
+func decode(data []byte, to any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(to); err != nil {
+		return fmt.Errorf("the engine's plan in JSON: %w", clean(err))
+	}
+	return nil
+}
+
+// changesOf gives what a plan would do to one resource: nothing, or one thing, or two where the old object is forgotten and
+// a new one made.
+func changesOf(r *tfjson.ResourceChange) ([]Change, error) {
+	if r.Mode != tfjson.ManagedResourceMode && r.Mode != tfjson.DataResourceMode {
+		return nil, nil // ephemeral ones are opened and closed, and change nothing
+	}
+	c := Change{
+		Address: r.Address, Deposed: r.DeposedKey, Type: r.Type, Module: r.ModuleAddress, Provider: r.ProviderName,
+		Reason: reasons[r.ActionReason],
+	}
+	if r.PreviousAddress != r.Address {
+		c.Previous = r.PreviousAddress
+	}
+	if r.Change.Importing != nil {
+		c.Importing = importing(r.Change.Importing)
+	}
+	do := func(action string) []Change {
+		c.Action = action
+		c.Attributes, c.Unchanged = attributes(r.Change)
+		return []Change{c}
+	}
+	switch actions := r.Change.Actions; {
+	case actions.NoOp():
+		switch {
+		case c.Importing != "":
+			return do(Import), nil
+		case c.Previous != "":
+			return do(Move), nil
+		}
+		return nil, nil
+	case actions.Create():
+		return do(Create), nil
+	case actions.Read():
+		return do(Read), nil
+	case actions.Update():
+		return do(Update), nil
+	case actions.Delete():
+		return do(Delete), nil
+	case actions.Forget():
+		c.Action = Forget
+		return []Change{c}, nil
+	case actions.Replace():
+		c.CreateFirst = actions.CreateBeforeDestroy()
+		return do(Replace), nil
+	case len(actions) == 2 && slices.Contains(actions, tfjson.ActionForget) && slices.Contains(actions, tfjson.ActionCreate):
+		forget := c
+		forget.Action, forget.Importing = Forget, ""
+		r.Change.Before, r.Change.BeforeSensitive, r.Change.ReplacePaths = nil, nil, nil
+		return append([]Change{forget}, do(Create)...), nil
+	default:
+		return nil, fmt.Errorf("the engine's plan in JSON: actions %q of %s are not known", actions, r.Address)
+	}
+}
+
+// importing names what is imported.
+func importing(i *tfjson.Importing) string {
+	if i.ID != "" || i.Identity == nil {
+		return cmp.Or(i.ID, "an ID that is not known yet")
+	}
+	return string(encode(i.Identity))
+}
+
+func outputAction(c *tfjson.Change) string {
+	switch {
+	case c.Actions.Create():
+		return Create
+	case c.Actions.Update():
+		return Update
+	case c.Actions.Delete():
+		return Delete
+	}
+	return ""
+}
+
+// reasons are what the engines tell of why, in words.
+var reasons = map[tfjson.ActionReason]string{
+	tfjson.ActionReasonReplaceBecauseCannotUpdate:    "it cannot be changed in place",
+	tfjson.ActionReasonReplaceBecauseTainted:         "it is tainted: an earlier apply did not finish it",
+	tfjson.ActionReasonReplaceByRequest:              "somebody asked for it",
+	tfjson.ActionReasonReplaceByTriggers:             "replace_triggered_by names what changes",
+	tfjson.ActionReasonDeleteBecauseNoResourceConfig: "it is not in the code",
+	tfjson.ActionReasonDeleteBecauseWrongRepetition:  "its key does not fit to how the code repeats it",
+	tfjson.ActionReasonDeleteBecauseCountIndex:       "count in the code is lower",
+	tfjson.ActionReasonDeleteBecauseEachKey:          "for_each in the code does not have its key",
+	tfjson.ActionReasonDeleteBecauseNoModule:         "its module is not in the code",
+	tfjson.ActionReasonDeleteBecauseNoMoveTarget:     "it was moved to an address that is not in the code",
+	tfjson.ActionReasonReadBecauseConfigUnknown:      "what it is read by is known after the apply",
+	tfjson.ActionReasonReadBecauseDependencyPending:  "it depends on what changes",
+	tfjson.ActionReasonReadBecauseCheckNested:        "a check reads it",
+	"delete_because_enabled_false":                   "enabled in the code is false",
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var (
+	record = flag.Bool("record", false, "run the real engine over testdata/*.txtar and write what it says beside them")
+	update = flag.Bool("update", false, "write the golden files anew")
+)
+
+// TestRecord plans every testdata/*.txtar with the real engine, after an apply of what is under before/ in it, and keeps
+// the plan in JSON and as text. It does so only with -record; other tests read what it kept.
+func TestRecord(t *testing.T) {
+	if !*record {
+		t.Skip("only with -record")
+	}
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			text, json := planOf(t, file)
+			keep(t, "testdata/"+name+".engine.txt", text)
+			keep(t, "testdata/"+name+".json", json)
+		})
+	}
+}
+
+func keep(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// planOf plans with the real engine.
+func planOf(t *testing.T, file string) (text, json []byte) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	code := filepath.Join(home, "code")
+	tofu := engine(t, home, code)
+	for _, stage := range []string{"before/", ""} {
+		if !write(t, code, stage, archive) {
+			continue
+		}
+		tofu("init")
+		if stage != "" {
+			tofu("apply", "-auto-approve")
+			continue
+		}
+		args := []string{"plan", "-out=plan"}
+		if strings.HasPrefix(string(archive.Comment), "destroy\n") {
+			args = append(args, "-destroy")
+		}
+		text, _, _ = bytes.Cut(tofu(args...), []byte("\n─────"))
+		json = tofu("show", "-json", "plan")
+	}
+	return text, json
+}
+
+// write puts the files of a stage in place of those that are there, and says whether it has any.
+func write(t *testing.T, dir, stage string, archive *txtar.Archive) bool {
+	t.Helper()
+	var names []string
+	for _, f := range archive.Files {
+		if stage == "" && strings.HasPrefix(f.Name, "before/") || !strings.HasPrefix(f.Name, stage) {
+			continue
+		}
+		name := filepath.Join(dir, strings.TrimPrefix(f.Name, stage))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		keep(t, name, f.Data)
+		names = append(names, name)
+	}
+	return len(names) > 0
+}
+
+// engine gives a function that runs the real engine, with the one provider that we have.
+func engine(t *testing.T, home, dir string) func(args ...string) []byte {
+	t.Helper()
+	bin := os.Getenv("CAIRN_BIN")
+	if bin == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bin = filepath.Join(cache, "cairn", "bin")
+	}
+	provider := filepath.Join(home, "mirror", "registry.opentofu.org", "hashicorp", "time", "0.14.2", runtime.GOOS+"_"+runtime.GOARCH)
+	if err := os.MkdirAll(provider, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(bin, "terraform-provider-time"), filepath.Join(provider, "terraform-provider-time_v0.14.2")); err != nil {
+		t.Fatalf("%v: run make tools first", err)
+	}
+	config := filepath.Join(home, "tofurc")
+	keep(t, config, fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror { path = %q }\n}\n", filepath.Join(home, "mirror")))
+	return func(args ...string) []byte {
+		cmd := exec.Command(filepath.Join(bin, "tofu"), args...)
+		if args[0] != "show" {
+			cmd.Args = append(cmd.Args, "-no-color", "-input=false")
+		}
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TF_CLI_CONFIG_FILE=" + config, "TF_IN_AUTOMATION=1"}
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && args[0] != "apply" { // one recording is of an apply that fails
+			t.Fatalf("%s: %s%s", args, out, exit.Stderr)
+		} else if err != nil && exit == nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
