@@ -1,0 +1,220 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// What a check may take.
+const (
+	timeLimit   = 10 * time.Second
+	memoryLimit = 512 << 20
+	// mostFindings is how many are kept; the counts count all.
+	mostFindings = 200
+	// glance is how often the memory is looked at.
+	glance = 5 * time.Millisecond
+)
+
+// ErrTooMuch is of policies that took more than they may. It need not be their doing: what else the process does at the time
+// takes of its time and counts as memory too.
+var ErrTooMuch = errors.New("the policies took too much")
+
+var (
+	errTime   = fmt.Errorf("%w: longer than %s", ErrTooMuch, timeLimit)
+	errMemory = fmt.Errorf("%w: more than %d MiB of memory", ErrTooMuch, memoryLimit>>20)
+)
+
+// turn is held by the one check that runs: a large plan takes a gigabyte, and what one takes can only be known when there
+// is no other.
+var turn = make(chan struct{}, 1)
+
+// Check asks the policies about a plan in the engine's JSON. A policy that fails denies and says why. An error means that there
+// is no answer; it is ErrTooMuch where asking took more time or memory than it may.
+func (s *Set) Check(ctx context.Context, planJSON []byte) (store.Verdict, error) {
+	if s.checked == 0 {
+		return store.Verdict{}, nil
+	}
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return store.Verdict{}, context.Cause(ctx)
+	}
+	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit})
+}
+
+// limits are for one check.
+type limits struct {
+	time   time.Duration
+	memory uint64
+}
+
+func (s *Set) check(parent context.Context, planJSON []byte, most limits) (store.Verdict, error) {
+	plan, err := decode(planJSON)
+	if err != nil {
+		return store.Verdict{}, err
+	}
+	var input ast.Value
+	if len(s.rules) > 0 {
+		if input, err = ast.InterfaceToValue(plan); err != nil {
+			return store.Verdict{}, fmt.Errorf("the plan in JSON: %w", err)
+		}
+	}
+	if len(s.validations) == 0 {
+		plan = nil
+	} else {
+		plan = native(plan)
+	}
+	ctx, done := watched(parent, most)
+	defer done()
+	var all []store.Finding
+	for _, r := range s.rules {
+		findings, err := guarded(ctx, r.module, func() ([]store.Finding, error) { return r.ask(ctx, input) })
+		if err != nil {
+			return store.Verdict{}, err
+		}
+		all = append(all, findings...)
+	}
+	for _, v := range s.validations {
+		findings, err := guarded(ctx, v.module, func() ([]store.Finding, error) { return v.ask(ctx, plan) })
+		if err != nil {
+			return store.Verdict{}, err
+		}
+		all = append(all, findings...)
+	}
+	if parent.Err() != nil {
+		return store.Verdict{}, context.Cause(parent)
+	}
+	return verdict(s.checked, all), nil
+}
+
+// guarded asks one policy. What goes wrong with it is a finding: a policy that cannot be asked does not let pass. An error says
+// why it was cut off.
+func guarded(ctx context.Context, module string, ask func() ([]store.Finding, error)) (findings []store.Finding, err error) {
+	deny := func(why any) []store.Finding {
+		return []store.Finding{{Policy: module, Action: store.Deny, Message: fmt.Sprintf("it cannot be evaluated: %v", why)}}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			findings, err = deny(p), nil
+		}
+	}()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	findings, err = ask()
+	switch {
+	case err == nil:
+		return findings, nil
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return nil, err
+	}
+	return deny(err), nil
+}
+
+// watched gives a context that ends when the time is up or too much memory has been taken since.
+func watched(parent context.Context, most limits) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ctx, stop := context.WithTimeoutCause(ctx, most.time, errTime)
+	runtime.GC() // so that garbage of before does not count
+	from := heap()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(glance)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if now := heap(); now > from && now-from > most.memory {
+				cancel(errMemory)
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		<-over
+	}
+}
+
+// heap gives how much memory objects take, those that are not collected yet among them.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// verdict sorts and counts.
+func verdict(checked int32, all []store.Finding) store.Verdict {
+	for i := range all {
+		if all[i].Message = cut(all[i].Message); all[i].Message == "" {
+			all[i].Message = "it gives no message"
+		}
+	}
+	slices.SortFunc(all, func(a, b store.Finding) int {
+		return cmp.Or(strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Message, b.Message))
+	})
+	v := store.Verdict{Checked: checked, Findings: all[:min(len(all), mostFindings):min(len(all), mostFindings)]}
+	for _, f := range all[len(v.Findings):] {
+		if f.Action == store.Deny {
+			v.MoreDenied++
+		} else {
+			v.MoreWarned++
+		}
+	}
+	return v
+}
+
+// decode reads a plan.
+func decode(planJSON []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(planJSON))
+	decoder.UseNumber()
+	var plan any
+	if err := decoder.Decode(&plan); err != nil {
+		return nil, errors.New("the plan is not JSON")
+	}
+	if _, ok := plan.(map[string]any); !ok {
+		return nil, errors.New("the plan is not a JSON object")
+	}
+	return plan, nil
+}
+
+// native gives numbers as CEL knows them. It changes the value.
+func native(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, child := range v {
+			v[name] = native(child)
+		}
+	case []any:
+		for i, child := range v {
+			v[i] = native(child)
+		}
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		f, _ := strconv.ParseFloat(v.String(), 64) // one that is too large is infinite
+		return f
+	}
+	return value
+}

@@ -1,0 +1,453 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+var plan = `{"format_version":"1.2","text":"` + strings.Repeat("a", 100_000) + `","resource_changes":[
+	{"address":"terraform_data.a","type":"terraform_data","name":"a","change":{"actions":["create"],"before":null,"after":{"size":3,"big":12345678901234567890,"ratio":1.5}}},
+	{"address":"terraform_data.b","type":"terraform_data","name":"b","change":{"actions":["delete"],"before":{"size":9},"after":null}}]}`
+
+// check asks policies, given as name and text, about the plan.
+func check(t *testing.T, modules ...string) store.Verdict {
+	t.Helper()
+	v, err := compile(t, modules...).Check(t.Context(), []byte(plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func compile(t testing.TB, modules ...string) *Set {
+	t.Helper()
+	set, err := Compile(listed(modules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func listed(modules []string) []Module {
+	var all []Module
+	for i := 0; i+1 < len(modules); i += 2 {
+		all = append(all, Module{Name: modules[i], Text: modules[i+1]})
+	}
+	return all
+}
+
+// said gives findings as lines: action, policy and message.
+func said(v store.Verdict) []string {
+	var all []string
+	for _, f := range v.Findings {
+		all = append(all, f.Action+" "+f.Policy+": "+f.Message)
+	}
+	return all
+}
+
+func TestRulesInTheConventionsOfConftest(t *testing.T) {
+	for _, test := range []struct {
+		name, module string
+		want         []string
+	}{
+		{"texts", `deny contains msg if { some r in input.resource_changes; msg := sprintf("%s is there", [r.address]) }`, []string{
+			"Deny c/a.rego: terraform_data.a is there", "Deny c/a.rego: terraform_data.b is there",
+		}},
+		{"objects with msg", `violation contains {"msg": "no", "details": {"a": 1}}`, []string{"Deny c/a.rego: no"}},
+		{"a warning", `warn contains "think"`, []string{"Warn c/a.rego: think"}},
+		{"names with an ending", "deny_tags contains \"a\"\nwarn_a_2 contains \"b\"\nviolation_x contains \"c\"", []string{
+			"Deny c/a.rego: a", "Deny c/a.rego: c", "Warn c/a.rego: b",
+		}},
+		{"names that only begin so", "denyall contains \"a\"\nwarning contains \"b\"\ndeny contains \"c\" if false", nil},
+		{"nothing to say", `deny contains "x" if input.nothing`, nil},
+		{"import rego.v1", "import rego.v1\ndeny contains \"x\" if true", []string{"Deny c/a.rego: x"}},
+		{"a rule that is true", `deny if count(input.resource_changes) == 2`, []string{"Deny c/a.rego: deny"}},
+		{"a rule that is false", "default deny := false", nil},
+		{"a rule that is a text", `deny := "x"`, []string{"Deny c/a.rego: x"}},
+		{"a rule with else", "deny := \"x\" if false else := \"y\"", []string{"Deny c/a.rego: y"}},
+		{"a list", `deny := ["x", {"msg": "y"}]`, []string{"Deny c/a.rego: x", "Deny c/a.rego: y"}},
+		{"an object of messages", `deny["x"] := true`, []string{"Deny c/a.rego: x"}},
+		{"rules below a name", `deny.tags contains "x"`, []string{"Deny c/a.rego: x"}},
+		{"objects without msg", `deny contains {"a": 1}`, []string{`Deny c/a.rego: {"a":1}`}},
+		{"a msg that is no text", `deny contains {"msg": ["a"]}`, []string{`Deny c/a.rego: ["a"]`}},
+		{"no message", `deny contains ""`, []string{"Deny c/a.rego: it gives no message"}},
+		{"rules that use each other", "deny contains \"x\"\nwarn contains msg if { some msg in deny }", []string{
+			"Deny c/a.rego: x", "Warn c/a.rego: x",
+		}},
+		{"numbers keep their digits", `deny contains sprintf("%v", [input.resource_changes[0].change.after.big])`, []string{
+			"Deny c/a.rego: 12345678901234567890",
+		}},
+		{"rules that contradict each other", "deny := \"a\" if true\ndeny := \"b\" if true", []string{
+			"Deny c/a.rego: it cannot be evaluated: rule data.main.deny produced conflicting values:\n  \"a\" at c/a.rego:2\n  \"b\" at c/a.rego:3",
+		}},
+		{"characters for terminals", `deny contains "a\u001b[31m\u202eb\u0000c"`, []string{"Deny c/a.rego: a [31m b c"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := check(t, "c/a.rego", "package main\n"+test.module)
+			if diff := cmp.Diff(test.want, said(v)); diff != "" {
+				t.Error(diff)
+			}
+			if v.Checked != 1 {
+				t.Errorf("%d were checked", v.Checked)
+			}
+		})
+	}
+}
+
+func TestModulesOfOneConfigMapSeeEachOther(t *testing.T) {
+	v := check(t,
+		"c/a.rego", "package main\nimport data.lib.size\ndeny contains \"too large\" if count(size.large) > 0",
+		"c/lib.rego", "package lib.size\nlarge contains r.name if { some r in input.resource_changes; r.change.before.size > 5 }",
+		"c/sub.rego", "package main.sub\nwarn contains \"below main\"",
+		"c/more.rego", "package main\ndeny contains \"another module, the same rule\"",
+		"c/aside.rego", "package other\ndeny contains \"not in main\"",
+	)
+	want := []string{
+		"Deny c/a.rego: too large", "Deny c/more.rego: another module, the same rule", "Warn c/sub.rego: below main",
+	}
+	if diff := cmp.Diff(want, said(v)); diff != "" || v.Checked != 3 {
+		t.Error(diff, v.Checked)
+	}
+}
+
+// A tenant's module must not change what a required one says.
+func TestModulesOfAnotherConfigMapAreNotSeen(t *testing.T) {
+	required := "package main\nallowed contains \"b\"\ndeny contains r.name if { some r in input.resource_changes; not r.name in allowed }"
+	v := check(t, "cairn-system/rules/a.rego", required, "rules/a.rego", "package main\nallowed contains \"a\"\ndeny contains \"x\" if false")
+	if diff := cmp.Diff([]string{"Deny cairn-system/rules/a.rego: a"}, said(v)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestValidations(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"one that is true", `[{expression: "plan.resource_changes.size() == 2"}]`, nil},
+		{"one that is not", `[{expression: "plan.resource_changes.all(r, r.name != 'a')", message: no a}]`, []string{"Deny v.yaml: no a"}},
+		{"a warning", `[{expression: "false", message: think, action: Warn}]`, []string{"Warn v.yaml: think"}},
+		{"input is the plan too", `[{expression: "input.resource_changes == plan.resource_changes"}]`, nil},
+		{"without a message", `[{expression: "1 > 2"}]`, []string{"Deny v.yaml: not true: 1 > 2"}},
+		{"a message that is made", `[{expression: "false", message: other, messageExpression: "plan.resource_changes.map(r, r.name).join(', ')"}]`,
+			[]string{"Deny v.yaml: a, b"}},
+		{"a message that cannot be made", `[{expression: "false", message: other, messageExpression: "plan.nothing.text"}]`, []string{"Deny v.yaml: other"}},
+		{"an expression that fails denies, also where it would warn", `[{expression: "plan.nothing == 1", action: Warn}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: no such key: nothing"}},
+		{"an expression that is no bool", `[{expression: "plan.resource_changes"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: plan.resource_changes is not true or false but a list(dyn)"}},
+		{"numbers", `[{expression: "plan.resource_changes[0].change.after.size < 4 && plan.resource_changes[0].change.after.ratio == 1.5"}]`, nil},
+		{"null and absent", `[{expression: "plan.resource_changes[0].change.before == null && !has(plan.errored)"}]`, nil},
+		{"optional members", `[{expression: "plan.?a.?b.orValue('x') == 'x'"}]`, nil},
+		{"texts", `[{expression: "'A,b'.lowerAscii().split(',') == ['a', 'b'] && 'abc'.substring(1) == 'bc'"}]`, nil},
+		{"functions that make texts", `[{expression: "'aXbX'.replace('X', '--') == 'a--b--' && 'aa'.replace('a', 'b', 1) == 'ba' && ['a', 'b'].join() == 'ab'"}]`, nil},
+		{"texts that multiply", `[{expression: "plan.text.replace('', plan.text) == ''"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
+		{"a search", `[{expression: "plan.text.matches('^a+$') && !plan.text.matches('b')"}]`, nil},
+		{"a search that would take for ever", `[{expression: "plan.text.matches('(` + strings.Repeat("(a|b|.*c){1,100}", 50) + `)d')"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: " + errSlow.Error()}},
+		{"lists that multiply", `[{expression: "plan.text.split('').join(plan.text) == ''"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
+		{"lists of nothing that multiply", `[{expression: "[['']]` + strings.Repeat(".map(a, a + a)", 21) + `[0].join() == ''"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: the text would be longer than 1024 KiB"}},
+		{"lists that are the same list", `[{expression: "[1]` + strings.Repeat(".map(a, [a, a])", 22) + ` == [1]` + strings.Repeat(".map(a, [a, a])", 22) + `"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
+		{"that they differ", `[{expression: "[1]` + strings.Repeat(".map(a, [a, a])", 22) + ` != [1]` + strings.Repeat(".map(a, [a, a])", 22) + `"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
+		{"a search in lists without end", `[{expression: "1 in [[0]]` + strings.Repeat(".map(a, a + a)", 22) + `[0]"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: " + fmt.Sprint(errLarge)}},
+		{"comparisons", `[{expression: "plan.resource_changes != [] && 1 in [1.0, 'a'] && 'text' in plan && !('b' in ['a']) && {'a': [1]} == {'a': [1]} && plan.text != null"}]`, nil},
+		{"an expression that would take for ever",
+			`[{expression: "plan.resource_changes.all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, [1,2,3,4,5,6,7,8,9,10].all(g, [1,2,3,4,5,6,7,8,9,10].all(h, [1,2,3,4,5,6,7,8,9,10].all(i, i > 0)))))))))"}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: operation " + "cancel" + "led: actual cost limit exceeded"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := check(t, "v.yaml", "validations: "+test.text)
+			if diff := cmp.Diff(test.want, said(v)); diff != "" || v.Checked != 1 {
+				t.Error(diff, v.Checked)
+			}
+		})
+	}
+}
+
+func TestWhatIsWrongWithAPolicyIsNamed(t *testing.T) {
+	for _, test := range []struct{ name, module, text, want string }{
+		{"no Rego", "c/a.rego", "package main\n\ndeny contains msg if {", "policy c/a.rego, line 3: "},
+		{"old Rego", "c/a.rego", "package main\n\ndeny[msg] { msg := \"x\" }", "policy c/a.rego, line 3: this is the syntax of Rego before version 1: write `deny contains msg if"},
+		{"empty", "c/a.rego", "", "policy c/a.rego: empty module"},
+		{"nothing that is asked", "c/a.rego", "package terraform\ndeny contains \"x\"", "no rule deny, violation or warn in package main"},
+		{"another package that begins so", "c/a.rego", "package mainframe\ndeny contains \"x\"", "no rule deny"},
+		{"a function", "c/a.rego", "package main\ndeny(x) := x", "policy c/a.rego, line 2: deny is a function"},
+		{"the network", "c/a.rego", "package main\ndeny contains \"x\" if http.send({})", "policy c/a.rego, line 2: the function http.send is not there for policies"},
+		{"the environment", "c/a.rego", "package main\ndeny contains \"x\" if opa.runtime().env.HOME", "the function opa.runtime is not there"},
+		{"names of the network", "c/a.rego", "package main\ndeny contains \"x\" if net.lookup_ip_addr(\"x\")", "the function net.lookup_ip_addr is not there"},
+		{"the clock", "c/a.rego", "package main\ndeny contains \"x\" if time.now_ns() > 1", "the function time.now_ns is not there"},
+		{"chance", "c/a.rego", "package main\ndeny contains \"x\" if rand.intn(\"a\", 2) > 1", "the function rand.intn is not there"},
+		{"a name that is not there", "c/a.rego", "package main\ndeny contains \"x\" if foo > 1", "var foo is unsafe"},
+		{"a function that is not there", "c/a.rego", "package main\ndeny contains \"x\" if foo(1)", "undefined function"},
+		{"what makes much of little", "c/a.rego", "package main\ndeny contains \"x\" if json.marshal_with_options(1, {})", "the function json.marshal_with_options is not there"},
+		{"keys of any length", "c/a.rego", "package main\ndeny contains \"x\" if io.jwt.verify_rs256(\"\", \"\")", "the function io.jwt.verify_rs256 is not there"},
+		{"sets", "v.yaml", "validations: [{expression: \"sets.contains([1], [1])\"}]", "undeclared reference to 'sets'"},
+		{"no YAML", "v.yaml", "validations: [", "policy v.yaml: "},
+		{"no validation", "v.yaml", "", "it has 0 validations"},
+		{"a field that is not there", "v.yaml", "validations: [{expresion: \"true\"}]", "expresion"},
+		{"two documents", "v.yaml", "validations: [{expression: \"true\"}]\n---\nvalidations: []", "more than one document"},
+		{"no expression", "v.yaml", "validations:\n- {message: x}", "policy v.yaml, line 2: expression: it is empty"},
+		{"no CEL", "v.yaml", "validations:\n- {expression: \"true\"}\n- {expression: \"a b\"}", "policy v.yaml, line 3: expression: "},
+		{"a name that CEL does not have", "v.yaml", "validations: [{expression: object.x}]", "undeclared reference to 'object'"},
+		{"a number", "v.yaml", "validations: [{expression: \"1\"}]", "it is a int and has to be a bool"},
+		{"an action", "v.yaml", "validations: [{expression: \"true\", action: Audit}]", `action "Audit": it is Deny or Warn`},
+		{"a format that is too wide", "v.yaml", "validations: [{expression: \"'%.1000000000f'.format([1.0]) == 'b'\"}]", "precision"},
+		{"another file", "c/README.md", "# Rules", "policy c/README.md: the name of a policy ends in"},
+		{"a long file", "c/a.rego", strings.Repeat("#", largest+1), "longer than 256 KiB"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Compile([]Module{{test.module, test.text}})
+			var invalid *Invalid
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want) || invalid.Module != test.module {
+				t.Errorf("%v", err)
+			}
+			if err != nil && len(err.Error()) > 3*longest {
+				t.Errorf("%d bytes", len(err.Error()))
+			}
+		})
+	}
+	if _, err := Compile([]Module{{"a.yaml", "validations: [{expression: \"true\"}]"}, {"a.yaml", ""}}); err == nil {
+		t.Error("two of one name")
+	}
+}
+
+func TestFindingsAreSortedAndBounded(t *testing.T) {
+	v := check(t,
+		"b.rego", "package main\ndeny contains sprintf(\"%04d %s\", [i, \"é\"]) if some i in numbers.range(1, 300)",
+		"a.yaml", "validations: [{expression: \"false\", action: Warn, message: w}, {expression: \"false\", message: d}]",
+		"c.rego", "package main\nwarn contains concat(\"\", [\"é\" | some i in numbers.range(1, 2000)])",
+	)
+	if len(v.Findings) != mostFindings || v.MoreDenied != 101 || v.MoreWarned != 2 || v.Denied() != 301 || v.Warned() != 2 || v.Checked != 4 {
+		t.Errorf("%d findings, %d and %d more, %d and %d in all, %d checked", len(v.Findings), v.MoreDenied, v.MoreWarned, v.Denied(), v.Warned(), v.Checked)
+	}
+	if diff := cmp.Diff([]string{"Deny a.yaml: d", "Deny b.rego: 0001 é", "Deny b.rego: 0002 é"}, said(v)[:3]); diff != "" {
+		t.Error(diff)
+	}
+	long := check(t, "c.rego", "package main\nwarn contains concat(\"\", [\"é\" | some i in numbers.range(1, 2000)])").Findings
+	if len(long) != 1 || len(long[0].Message) > longest || !strings.HasSuffix(long[0].Message, "é ...") {
+		t.Errorf("%q", long)
+	}
+}
+
+func TestWithoutPoliciesNothingIsChecked(t *testing.T) {
+	v := check(t)
+	if diff := cmp.Diff(store.Verdict{}, v); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAPlanThatIsNoneIsAnError(t *testing.T) {
+	set := compile(t, "v.yaml", "validations: [{expression: \"true\"}]")
+	for _, text := range []string{"", "null", "[]", "{", "x"} {
+		if v, err := set.Check(t.Context(), []byte(text)); err == nil {
+			t.Errorf("%q: %+v", text, v)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if v, err := set.Check(ctx, []byte(plan)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A policy must not stop the server, whatever it does; and it must not let pass what it did not look at.
+func TestPathologicalPoliciesAreStopped(t *testing.T) {
+	wide := strings.TrimPrefix(strings.Repeat("; x%d in numbers.range(1, 100)", 12), "; ")
+	for i := range 12 {
+		wide = strings.Replace(wide, "x%d", fmt.Sprintf("some x%d", i), 1)
+	}
+	for _, test := range []struct{ name, module, want string }{
+		{"a search without end", "deny contains \"x\" if { " + wide + "; x0 + x1 + x2 < 0 }", errTime.Error()},
+		{"a comprehension without end", "deny contains \"x\" if count([1 | " + wide + "]) > 1", ErrTooMuch.Error()},
+		{"a list of all numbers", "deny contains \"x\" if count(numbers.range(1, 100000000000)) > 1", errMemory.Error()},
+		{"lists that double", "l0 := [1, 2, 3, 4, 5, 6, 7, 8]\n" + doubling(40) + "deny contains \"x\" if count(l40) > 1", errMemory.Error()},
+		{"texts that multiply", "s := concat(\"\", [\"0123456789\" | some i in numbers.range(1, 200000)])\ndeny contains \"x\" if count(replace(s, \"\", s)) > 1", ErrTooMuch.Error()},
+		{"addresses of a network", "deny contains \"x\" if count(net.cidr_expand(\"0.0.0.0/0\")) > 1", ErrTooMuch.Error()},
+		{"as many findings as there can be", "deny contains x if some x in numbers.range(1, 100000000000)", ErrTooMuch.Error()},
+		{"an expression with many states", "deny contains \"x\" if regex.match(\"" + strings.Repeat("(a|b|.*c){1,100}", 50) + "d\", concat(\"\", [\"ab\" | some i in numbers.range(1, 20000)]))", errSlow.Error()},
+		{"an expression that is too large", "deny contains \"x\" if regex.match(\"((a{1,1000}){1,1000}){1,1000}\", \"a\")", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := compile(t, "c/a.rego", "package main\n"+test.module, "c/v.yaml", "validations: [{expression: \"true\"}]")
+			began := time.Now()
+			v, err := set.check(t.Context(), []byte(plan), limits{time.Second, 64 << 20})
+			if took := time.Since(began); took > 20*time.Second {
+				t.Fatal(took)
+			}
+			if strings.HasPrefix(test.want, ErrTooMuch.Error()) {
+				if !errors.Is(err, ErrTooMuch) || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%+v, %v", v, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want != "" && (v.Denied() == 0 || !strings.Contains(said(v)[0], test.want)) {
+				t.Errorf("%q", said(v))
+			}
+		})
+	}
+}
+
+// What one call takes cannot be stopped. Here it would be some megabytes more than it may.
+func TestCallsThatTakeTooMuchAreNotMade(t *testing.T) {
+	const text = "s := concat(\"\", [\"0123456789\" | some i in numbers.range(1, 200000)])\n"
+	const long = "l := numbers.range(1, 12000)\n"
+	for _, test := range []struct {
+		name, module string
+		want         error
+	}{
+		{"concat of a list", text + `deny contains "x" if concat("", [s, s, s, s, s, s, s, s, s]) == ""`, errText},
+		{"concat of a set", text + `deny contains "x" if concat("", {concat("", [s, sprintf("%d", [i])]) | some i in numbers.range(1, 9)}) == ""`, errText},
+		{"concat with a long separator", text + `deny contains "x" if concat(s, ["", "", "", "", "", "", "", "", "", ""]) == ""`, errText},
+		{"sprintf of one value many times", text + `deny contains "x" if sprintf("` + strings.Repeat("%[1]s", 9) + `", [s]) == ""`, errText},
+		{"sprintf of wide numbers", `deny contains "x" if sprintf("` + strings.Repeat("%1000000d", 9) + `", [1]) == ""`, errText},
+		{"sprintf of precise numbers", `deny contains "x" if sprintf("` + strings.Repeat("%.1000000f", 9) + `", [1.5]) == ""`, errText},
+		{"sprintf with a width that is given", `deny contains "x" if sprintf("` + strings.Repeat("%[1]*[1]d", 9) + `", [1000000]) == ""`, errText},
+		{"sprintf of a list", text + `deny contains "x" if sprintf("%v", [[s, s, s, s, s, s, s, s, s]]) == ""`, errText},
+		{"a text with values in it", text + `deny contains "x" if $"` + strings.Repeat("{s}", 9) + `" == ""`, errText},
+		{"JSON of a list", text + `deny contains "x" if json.marshal([s | some i in numbers.range(1, 40)]) == ""`, errValue},
+		{"a query of an object", text + `deny contains "x" if urlquery.encode_object({"a": [sprintf("%d", [i]) | some i in numbers.range(1, 10)], "b": {concat("", [s, sprintf("%d", [i])]) | some i in numbers.range(1, 40)}}) == ""`, errValue},
+		{"a message", text + `deny contains [s | some i in numbers.range(1, 40)]`, errValue},
+		{"a message of lists that are the same", `l0 := ["a"]` + "\n" + pairing(22) + `deny contains l22`, errValue},
+		{"places in a text", text + `deny contains "x" if indexof(s, substring(s, 0, 100)) == 1`, errSteps},
+		{"all places in a text", text + `deny contains "x" if indexof_n(s, substring(s, 0, 100)) == []`, errSteps},
+		{"patches", long + `deny contains "x" if json.patch(l, [{"op": "add", "path": "/0", "value": i} | some i in l]) == []`, errSteps},
+		{"a list in a list", long + `deny contains "x" if object.subset(l, l)`, errSteps},
+		{"a graph", long + `deny contains "x" if count(graph.reachable({"a": l}, ["a"])) == 0`, errSteps},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := compile(t, "c/a.rego", "package main\n"+test.module)
+			v, err := set.Check(t.Context(), []byte(plan))
+			if err != nil || v.Denied() != 1 || !strings.HasSuffix(v.Findings[0].Message, test.want.Error()) {
+				t.Errorf("%q, %v", said(v), err)
+			}
+		})
+	}
+	v := check(t, "c/a.rego", "package main\n"+text+`deny contains "fine" if {
+		sprintf("%5d%% of %s: %v", [5, substring(s, 0, 100000), [1]]) != ""
+		concat(", ", [s, s]) != ""
+		json.marshal([input, s, s]) != ""
+		indexof(s, "9") == 9
+		json.patch({"a": 1}, [{"op": "add", "path": "b", "value": 2}]) == {"a": 1, "b": 2}
+		object.subset(input, {"format_version": "1.2"})
+		graph.reachable({"a": ["b"], "b": []}, ["a"]) == {"a", "b"}
+	}`)
+	if diff := cmp.Diff([]string{"Deny c/a.rego: fine"}, said(v)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// pairing gives lists of which each has the one before twice.
+func pairing(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "l%d := [l%d, l%d]\n", i+1, i, i)
+	}
+	return b.String()
+}
+
+func doubling(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "l%d := array.concat(l%d, l%d)\n", i+1, i, i)
+	}
+	return b.String()
+}
+
+// The compiler cannot be interrupted.
+func TestTextsThatTheCompilerWouldBeAtForHoursAreRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"comprehensions in comprehensions": "x := " + strings.Repeat("[1 | y := ", 20) + "1" + strings.Repeat("]", 20),
+		"sets of objects of lists":         "x := " + strings.Repeat("{1 | y := {1: 1 | z := [1 | w := ", 4) + "1" + strings.Repeat("]}}", 4),
+		"a sum without end":                "x := " + strings.Repeat("1+", 80_000) + "1",
+		"brackets":                         "x := " + strings.Repeat("[", 40_000) + strings.Repeat("]", 40_000),
+		"a long body":                      "x if {\n" + strings.Repeat("1 < 2\n", 30_000) + "}",
+		"many branches":                    "x := 1 if false " + strings.Repeat(" else := 1 if false", 8000),
+	} {
+		began := time.Now()
+		_, err := Compile([]Module{{"c/a.rego", "package main\ndeny contains \"x\"\n" + text}})
+		var invalid *Invalid
+		if took := time.Since(began); !errors.As(err, &invalid) || took > 5*time.Second {
+			t.Errorf("%s: %s, %v", name, took, err)
+		}
+	}
+}
+
+func TestAPolicyReachesNoNetwork(t *testing.T) {
+	called := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { called <- r.URL.Path }))
+	defer server.Close()
+	for _, body := range []string{
+		`http.send({"method": "GET", "url": "%s"})`,
+		`json.match_schema({}, {"$ref": "%s/schema"})`,
+		`json.verify_schema({"$ref": "%s/schema"})[0]`,
+		`graphql.schema_is_valid("%s")`,
+	} {
+		set, err := Compile([]Module{{"a.rego", "package main\ndeny contains \"x\" if " + fmt.Sprintf(body, server.URL)}})
+		if err == nil {
+			_, _ = set.Check(t.Context(), []byte(plan))
+			t.Errorf("%s is there", body)
+		}
+	}
+	select {
+	case path := <-called:
+		t.Errorf("%s was called", path)
+	default:
+	}
+}
+
+func TestASetIsAskedByManyAtOnceAndSaysTheSame(t *testing.T) {
+	set := compile(t, "c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes", "c/v.yaml", "validations: [{expression: \"plan.a == 1\"}]")
+	want, err := set.Check(t.Context(), []byte(plan))
+	if err != nil || want.Denied() != 3 {
+		t.Fatal(want, err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if got, err := set.Check(t.Context(), []byte(plan)); err != nil || !cmp.Equal(want, got) {
+				t.Error(got, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add("a.rego", "package main\ndeny contains msg if { some r in input.resource_changes; msg := r.address }")
+	f.Add("a.rego", "package main\ndeny[msg] { msg := \"x\" }")
+	f.Add("a.rego", "package main.x\nimport rego.v1\nwarn_a contains {\"msg\": x} if some x in [1 | true] else := 3")
+	f.Add("a.yaml", "validations:\n- {expression: \"plan.all(a, a == 1)\", messageExpression: \"'a' + 'b'\", action: Warn}")
+	f.Add("a.yaml", "a: &a [x, x]\nb: [*a, *a]")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		set, err := Compile([]Module{{name, text}})
+		var invalid *Invalid
+		switch {
+		case err != nil && !errors.As(err, &invalid):
+			t.Fatalf("%T %v", err, err)
+		case err == nil:
+			if _, err := set.check(t.Context(), []byte(plan), limits{time.Second, 256 << 20}); err != nil && !errors.Is(err, ErrTooMuch) {
+				t.Fatal(err)
+			}
+		}
+	})
+}
