@@ -25,7 +25,7 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 		return Transient
 	}
 	for _, rule := range rules {
-		if strings.HasPrefix(first.Summary, rule.summary) && strings.Contains(first.Detail, rule.detail) {
+		if rule.fits(*first) {
 			return rule.class
 		}
 	}
@@ -38,29 +38,36 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 }
 
 // rules are the errors whose place in the code, or the lack of one, says the wrong thing about them. A summary matches
-// as a prefix, a detail anywhere.
-var rules = []struct {
-	summary, detail string
-	class           Class
-}{
+// as a prefix, a detail anywhere. docs/failures.md tells people of them.
+var rules = []rule{
 	// They have a place in the code, but are about the network or the world.
 	{"Failed to download module", "", Transient},
 	{"Error accessing remote module registry", "", Transient},
 	{"Invalid response from remote module registry", "", Transient},
-	{"Module installation was interrupted", "", Transient},
-	{"Module download was interrupted", "", Transient},
 	{"Resource postcondition failed", "", Transient},
 
 	// They have no place in the code, but are about it.
 	{"Cycle: ", "", Config},
 	{"No configuration files", "", Config},
 	{"Unreadable module directory", "", Config},
-	{"Value for undeclared variable", "", Config},
 	{"Invalid dependency on built-in provider", "", Config},
 	{"Inconsistent dependency lock file", "", Config},
 	{"Invalid backend configuration argument", "", Config},
 	{"Provider dependency changes detected", "", Config},
 	{"Failed to query available provider packages", "no available releases match", Config},
 	{"Failed to query available provider packages", "does not match configured version constraint", Config},
+	{"Failed to query available provider packages", "was not found in any of the search locations", Config},
+	{"Failed to query available provider packages", "does not have a provider named", Config},
+	{"Failed to resolve provider packages", "no available releases match", Config},
 	{"Failed to resolve provider packages", "does not match configured version constraint", Config},
+	{"Failed to install provider", "checksums previously recorded in the dependency lock file", Config},
+}
+
+type rule struct {
+	summary, detail string
+	class           Class
+}
+
+func (r rule) fits(d Diagnostic) bool {
+	return strings.HasPrefix(d.Summary, r.summary) && strings.Contains(d.Detail, r.detail)
 }

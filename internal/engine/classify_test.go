@@ -2,7 +2,10 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,6 +43,21 @@ func TestClassify(t *testing.T) {
 		{"syntax", StepInit, Config, "Invalid expression: Expected the start of an expression, but found an invalid expression token. (main.tf:2)"},
 		{"variable-file-json", StepInit, Config, "Missing JSON value: "},
 		{"variable-file-syntax", StepInit, Config, "Invalid multi-line string: "},
+		{"backend-argument", StepInit, Config, `Invalid backend configuration argument: The backend configuration argument "nonsense"`},
+		{"provider-built-in", StepInit, Config, "Invalid dependency on built-in provider: "},
+		{"provider-checksum", StepInit, Config, "Failed to install provider: Error while installing cairn.dev/test/failing v1.0.0: the local package"},
+		{"provider-lock-file", StepInit, Config, "Provider dependency changes detected: "},
+		{"provider-locked", StepInit, Config, "Failed to resolve provider packages: Could not resolve provider cairn.dev/test/failing: locked provider"},
+		{"provider-unheard-of", StepInit, Config, "Failed to query available provider packages: "},
+		{"provider-unknown", StepInit, Config, "Failed to query available provider packages: "},
+		{"provider-version", StepInit, Config, "Failed to resolve provider packages: "},
+		{"backend-forbidden", StepInit, Transient, "Error refreshing state: HTTP remote state endpoint invalid auth"},
+		{"backend-throttled", StepInit, Transient, "Error refreshing state: Failed to get state: "},
+		{"backend-unavailable", StepInit, Transient, "Error refreshing state: Failed to get state: "},
+		{"module-answer", StepInit, Transient, "Invalid response from remote module registry: "},
+		{"module-interrupted", StepInit, Transient, "Module installation canceled: "},
+		{"module-unavailable", StepInit, Transient, "Error accessing remote module registry: "},
+		{"provider-unavailable", StepInit, Transient, "Failed to resolve provider packages: "},
 		{"backend-down", StepInit, Transient, "Error refreshing state: "},
 		{"registry-module", StepInit, Transient, "Error accessing remote module registry: "},
 		{"registry-provider", StepInit, Transient, "Failed to resolve provider packages: "},
@@ -57,11 +75,23 @@ func TestClassify(t *testing.T) {
 		{"unknown-attribute", StepPlan, Config, "Unsupported attribute: "},
 		{"variable-validation", StepPlan, Config, "Invalid value for variable: must be more than ten "},
 		{"wrong-type", StepPlan, Config, "Invalid value for input variable: "},
+		{"no-code", StepPlan, Config, "No configuration files: "},
+		{"no-init", StepPlan, Config, "Inconsistent dependency lock file: "},
+		{"provider-config", StepPlan, Transient, "No valid credential sources found: "},
+		{"provider-crash", StepPlan, Transient, "Plugin did not respond: "},
+		{"provider-network", StepPlan, Transient, "reading things: Get "},
+		{"provider-throttled", StepPlan, Transient, "reading things: operation error EC2: DescribeVpcs, https response error StatusCode: 503, api error RequestLimitExceeded"},
 		{"postcondition-plan", StepPlan, Transient, "Resource postcondition failed: no way "},
 		{"remote-state-down", StepPlan, Transient, "Failed to get state: GET http://127.0.0.1:1/x giving up"},
 		{"remote-state-missing", StepPlan, Transient, "data.terraform_remote_state.x: Unable to read remote state"},
 		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit 3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
+		{"half", StepApply, Transient, "local-exec provisioner error: "},
+		{"lock-held", StepApply, Transient, "Error acquiring the state lock: Error message: HTTP remote state already locked: ID=8d4f5661"},
+		{"lock-unavailable", StepApply, Transient, "Error acquiring the state lock: Error message: Failed to lock: "},
 		{"postcondition", StepApply, Transient, "Resource postcondition failed: no way "},
+		{"provider-crash-apply", StepApply, Transient, "Plugin did not respond: "},
+		{"provider-quota", StepApply, Transient, "creating a thing: api error LimitExceeded: "},
+		{"state-unwritten", StepApply, Transient, "Failed to save state: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, events := load(t, test.name)
@@ -78,15 +108,84 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestAnEngineThatSaidNothingOrWasKilledIsNotAtFault(t *testing.T) {
+// TestEveryRuleIsForSomethingThatAnEngineSaid: each decides about a recorded failure, of OpenTofu or of Terraform.
+func TestEveryRuleIsForSomethingThatAnEngineSaid(t *testing.T) {
+	used := map[rule]bool{}
+	use := func(step Step, errors []Diagnostic) {
+		first := FirstError(errors)
+		if first == nil || step == StepApply {
+			return
+		}
+		if i := slices.IndexFunc(rules, func(r rule) bool { return r.fits(*first) }); i >= 0 {
+			used[rules[i]] = true
+		}
+	}
+	files, _ := filepath.Glob("testdata/*.tf")
+	for _, file := range files {
+		r, events := load(t, strings.TrimSuffix(filepath.Base(file), ".tf"))
+		use(r.Step, events.Errors)
+	}
+	for _, name := range slices.Concat(terraformCode, newTerraformCode) {
+		r, events, _ := heard(t, terraforms[0], name)
+		use(r.Step, events.Errors)
+	}
+	for _, rule := range rules {
+		if !used[rule] {
+			t.Errorf("no engine was ever heard to say %q with %q", rule.summary, rule.detail)
+		}
+	}
+}
+
+// TestPeopleAreToldEachRule, in the same order.
+func TestPeopleAreToldEachRule(t *testing.T) {
+	text, err := os.ReadFile("../../docs/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for _, r := range rules {
+		fmt.Fprintf(&want, "| %s | %s | %s |\n", strings.TrimSpace(r.summary), r.detail, r.class)
+	}
+	table := strings.ReplaceAll(want.String(), "|  |", "| |")
+	if !strings.Contains(string(text), "|---|---|---|\n"+table+"\n") {
+		t.Errorf("docs/failures.md has another table than this:\n%s", table)
+	}
+}
+
+// TestWarningsAreNoFailures: a check that does not hold, and a value for a variable that is not declared.
+func TestWarningsAreNoFailures(t *testing.T) {
+	for _, name := range []string{"checks", "undeclared-value"} {
+		if r, events := load(t, name); r.ExitCode != PlanChanges || len(events.Errors) > 0 || !strings.Contains(r.Events, `"severity":"warning"`) {
+			t.Errorf("%s: exit code %d, %v", name, r.ExitCode, events.Errors)
+		}
+		if r, events, _ := heard(t, terraforms[0], name); r.ExitCode != PlanChanges || len(events.Errors) > 0 {
+			t.Errorf("%s of Terraform: exit code %d, %v", name, r.ExitCode, events.Errors)
+		}
+	}
+}
+
+func TestOnlyAnEngineThatEndedByItselfIsAtFault(t *testing.T) {
 	mistake := []Diagnostic{{Severity: "error", Summary: "Invalid expression", Range: &Range{Filename: "main.tf"}}}
-	for name, got := range map[string]Class{
-		"said nothing": Classify(StepPlan, 1, nil),
-		"was killed":   Classify(StepPlan, -1, mistake),
-		"ran out":      Classify(StepInit, 137, mistake),
+	for _, test := range []struct {
+		name string
+		step Step
+		code int
+		said []Diagnostic
+		want Class
+	}{
+		{"found a mistake", StepPlan, 1, mistake, Config},
+		{"found a mistake only when it applied", StepApply, 1, mistake, Transient},
+		{"said nothing", StepPlan, 1, nil, Transient},
+		{"said something and ended well, as Terragrunt's code may have it", StepPlan, 0, mistake, Transient},
+		{"has another exit code than it knows for a failure", StepPlan, 2, mistake, Transient},
+		{"crashed", StepInit, 11, mistake, Transient},
+		{"was interrupted", StepInit, 130, mistake, Transient},
+		{"was killed, for its memory above all", StepInit, 137, mistake, Transient},
+		{"was terminated", StepPlan, 143, mistake, Transient},
+		{"has no exit code", StepPlan, -1, mistake, Transient},
 	} {
-		if got != Transient {
-			t.Errorf("%s: %s", name, got)
+		if got := Classify(test.step, test.code, test.said); got != test.want {
+			t.Errorf("an engine that %s: %s", test.name, got)
 		}
 	}
 }

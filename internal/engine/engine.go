@@ -46,6 +46,8 @@ type Engine interface {
 	Plan(Plan) []string
 	// Apply does what was planned.
 	Apply(Apply) []string
+	// Show tells what a saved plan would do, as JSON.
+	Show(Show) []string
 	// Output asks for all outputs, for ParseOutputs. Only a state that the engine encrypts makes it necessary.
 	Output(files []string) []string
 	// PrintsEvents says whether a step prints its events, for a Listener, and no text for people.
@@ -82,6 +84,14 @@ type Apply struct {
 	Plan string
 	// Version of the engine that made the plan and applies it; empty when it is not known.
 	Version string
+}
+
+// Show is what a show is told.
+type Show struct {
+	// VariableFiles have to be those of the plan: they are for the keys of encrypted plans.
+	VariableFiles []string
+	// Plan is the saved plan.
+	Plan string
 }
 
 func variableFiles(args, files []string) []string {

@@ -30,6 +30,7 @@ func TestArguments(t *testing.T) {
 				"-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json"}},
 		"apply": {tofu.Apply(Apply{Events: "/e", VariableFiles: files, Plan: "/p"}),
 			[]string{"apply", "-input=false", "-no-color", "-json-into=/e", "-var-file=/v/000-a.tfvars", "-var-file=/v/zz.tfvars.json", "/p"}},
+		"show":    {tofu.Show(Show{Plan: "/p", VariableFiles: files[:1]}), []string{"show", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "-plan=/p"}},
 		"output":  {tofu.Output(nil), []string{"output", "-no-color", "-json"}},
 		"version": {tofu.Version(), []string{"version", "-json"}},
 		"init of Terraform": {terraform.Init(Init{Events: "/e", VariableFiles: files[:1], Locked: true}),
@@ -42,6 +43,7 @@ func TestArguments(t *testing.T) {
 			[]string{"apply", "-input=false", "-no-color", "-json", "/p"}},
 		"apply of a new Terraform": {terraform.Apply(Apply{VariableFiles: files[:1], Plan: "/p", Version: "1.10.0"}),
 			[]string{"apply", "-input=false", "-no-color", "-json", "-var-file=/v/000-a.tfvars", "/p"}},
+		"show of Terraform":     {terraform.Show(Show{Plan: "/p", VariableFiles: files}), []string{"show", "-no-color", "-json", "/p"}},
 		"output of Terraform":   {terraform.Output(files), []string{"output", "-no-color", "-json"}},
 		"version of Terraform":  {terraform.Version(), []string{"version", "-json"}},
 		"version of Terragrunt": {grunt.Version(), []string{"--version"}},
@@ -49,6 +51,7 @@ func TestArguments(t *testing.T) {
 		"plan of Terragrunt":    {grunt.Plan(Plan{Out: "/p"}), append(slices.Clone(run), terraform.Plan(Plan{Out: "/p"})...)},
 		"apply of Terragrunt": {grunt.Apply(Apply{Plan: "/p", VariableFiles: files, Version: "1.1.3"}),
 			append(slices.Clone(run), terraform.Apply(Apply{Plan: "/p"})...)},
+		"show of Terragrunt":   {grunt.Show(Show{Plan: "/p"}), append(slices.Clone(run), terraform.Show(Show{Plan: "/p"})...)},
 		"output of Terragrunt": {grunt.Output(nil), append(slices.Clone(run), terraform.Output(nil)...)},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {

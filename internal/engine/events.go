@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/hashicorp/go-version"
 )
@@ -25,6 +26,9 @@ type Events struct {
 	Changes Changes
 	// Done is what an apply did, when it got to its end.
 	Done *Summary
+	// Changed has the addresses of the resources that an apply changed, whether it got to its end or not. One that is
+	// replaced, which the engine tells of twice, is one.
+	Changed map[string]bool
 }
 
 // Summary is how an engine counts what it did: a replacement both adds and removes.
@@ -47,6 +51,20 @@ type event struct {
 	Diagnostic *Diagnostic `json:"diagnostic"`
 	Change     *change     `json:"change"`
 	Changes    *Summary    `json:"changes"`
+	Hook       *hook       `json:"hook"`
+}
+
+// hook is what an apply tells of one resource.
+type hook struct {
+	Resource struct {
+		Address string `json:"addr"`
+	} `json:"resource"`
+	Action string `json:"action"`
+}
+
+// changes says whether it tells of a change: what is only read, or opened as long as the engine runs, is none.
+func (h hook) changes() bool {
+	return h.Resource.Address != "" && !slices.Contains([]string{"", "read", "noop"}, h.Action)
 }
 
 // ReadEvents reads the file of events that an engine wrote. Lines that are none are left out, as is a last one that is
@@ -87,6 +105,11 @@ func (all *Events) add(e event) {
 		all.Changes.add(*e.Change)
 	case e.Type == "change_summary" && e.Changes != nil && e.Changes.Operation != "plan":
 		all.Done = e.Changes
+	case e.Type == "apply_complete" && e.Hook != nil && e.Hook.changes():
+		if all.Changed == nil {
+			all.Changed = map[string]bool{}
+		}
+		all.Changed[e.Hook.Resource.Address] = true
 	}
 }
 

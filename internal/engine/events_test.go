@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +57,20 @@ func TestAnApplyTellsWhatItDid(t *testing.T) {
 	}
 	if _, events := load(t, "local-exec"); events.Done != nil {
 		t.Errorf("an apply that failed did %+v", events.Done)
+	}
+}
+
+func TestAnApplyTellsWhatItChangedEvenWhenItFails(t *testing.T) {
+	for name, want := range map[string][]string{
+		"apply-replace": {"terraform_data.a", "terraform_data.b"}, // a is destroyed and then created: one resource
+		"half":          {"terraform_data.a", "terraform_data.b"}, // c fails, and d waits for it; what is read is no change
+		"local-exec":    nil,
+		"plan-create":   nil,
+	} {
+		_, events := load(t, name)
+		if got := slices.Sorted(maps.Keys(events.Changed)); !slices.Equal(got, want) {
+			t.Errorf("%s changed %v, want %v", name, got, want)
+		}
 	}
 }
 

@@ -1,12 +1,21 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -46,30 +55,85 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordTerraform does the same with a Terraform, and keeps all that it says in one file with its version.
+// TestRecordTerraform does the same with a Terraform, and keeps all that it says in one file with its version. With
+// -run=TestRecordTerraform/NAME the rest of the file stays.
 func TestRecordTerraform(t *testing.T) {
 	if !*record || *terraform == "" {
 		t.Skip("only with -record and -terraform=PROGRAM")
 	}
-	all := map[string]recorded{}
-	for _, name := range terraformCode {
-		all[name] = run(t, Terraform{}, *terraform, "testdata/"+name+".tf")
-	}
-	events, err := ReadEvents(strings.NewReader(all["plan-create"].Text))
+	out, err := exec.Command(*terraform, Terraform{}.Version()...).Output()
 	if err != nil {
 		t.Fatal(err)
+	}
+	version, err := ParseVersion(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := "testdata/terraform-" + version + ".json"
+	all := map[string]recorded{}
+	if data, err := os.ReadFile(file); err == nil {
+		if err := json.Unmarshal(data, &all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range slices.Concat(terraformCode, newTerraformCode) {
+		t.Run(name, func(t *testing.T) { all[name] = run(t, Terraform{}, *terraform, "testdata/"+name+".tf") })
 	}
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("testdata/terraform-"+events.Version+".json", append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(file, append(data, '\n'), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// run runs a file of code. Comments at its beginning say how: "# files: NAME=TEXT", "# before: CODE" is applied first
-// in the same place, "# apply" applies the plan too, "# destroy" plans a destroy.
+// failingProvider builds the provider of testdata/provider and gives the CLI configuration that leads an engine to it.
+func failingProvider(t *testing.T, dir string) string {
+	t.Helper()
+	mirror := filepath.Join(dir, "mirror")
+	path := filepath.Join(mirror, "cairn.dev", "test", "failing", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-failing_v1.0.0")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Dir = "testdata/provider"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	config := filepath.Join(dir, "cli.tfrc")
+	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// answers is a server that answers each method with a status and a text, as "GET 503 later" says; others with 404. "GET
+// interrupt" interrupts the engine that asks.
+func answers(t *testing.T, lines []string, engine func() *os.Process) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, line := range lines {
+			method, rest, _ := strings.Cut(line, " ")
+			status, text, _ := strings.Cut(rest, " ")
+			if method == r.Method && status == "interrupt" {
+				engine().Signal(os.Interrupt)
+				<-r.Context().Done()
+				return
+			}
+			if code, err := strconv.Atoi(status); err == nil && method == r.Method {
+				w.WriteHeader(code)
+				io.WriteString(w, text)
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// run runs a file of code. Comments at its beginning say how: "# file: NAME=TEXT" is a variable file, "# beside:
+// NAME=LINE" is a line of a file beside the code, "# before: CODE" is applied first in the same place, "# apply" applies the plan too,
+// "# destroy" plans a destroy, "# init: ARGUMENT" is given to init too, "# no init" leaves that out, "# no code" leaves the file itself out, "# answer: METHOD STATUS TEXT" is what a server says whose address stands for SERVER, also as
+// the registry of registry.test, and "# provider" makes the provider of testdata/provider be found.
 func run(t *testing.T, engine Engine, program, file string) recorded {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -81,8 +145,10 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var files []string
-	var apply, destroy bool
+	var files, said []string
+	var apply, destroy, none, noInit, registry bool
+	var more []string
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1"}
 	var before string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -93,31 +159,65 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 			files = append(files, filepath.Join("..", name))
 		case strings.HasPrefix(line, "# before: "):
 			before += strings.TrimPrefix(line, "# before: ") + "\n"
+		case strings.HasPrefix(line, "# beside: "):
+			name, content, _ := strings.Cut(strings.TrimPrefix(line, "# beside: "), "=")
+			soFar, _ := os.ReadFile(filepath.Join(work, name))
+			os.WriteFile(filepath.Join(work, name), append(soFar, content+"\n"...), 0o644)
+		case strings.HasPrefix(line, "# answer: "):
+			said = append(said, strings.TrimPrefix(line, "# answer: "))
+		case line == "# provider":
+			env = append(env, "TF_CLI_CONFIG_FILE="+failingProvider(t, dir))
+		case strings.HasPrefix(line, "# init: "):
+			more = append(more, strings.TrimPrefix(line, "# init: "))
+		case line == "# no init":
+			noInit = true
+		case line == "# registry":
+			registry = true
+		case line == "# no code":
+			none = true
 		case line == "# apply":
 			apply = true
 		case line == "# destroy":
 			destroy = true
 		}
 	}
+	var current atomic.Pointer[os.Process]
+	server := answers(t, said, current.Load).URL
+	if registry {
+		config := filepath.Join(dir, "registry.tfrc")
+		text := fmt.Sprintf("host \"registry.test\" {\n  services = {\n    \"modules.v1\" = \"%[1]s/\"\n    \"providers.v1\" = \"%[1]s/\"\n  }\n}\n", server)
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, "TF_CLI_CONFIG_FILE="+config, "TF_REGISTRY_DISCOVERY_RETRY=0")
+	}
 	events := filepath.Join(dir, "events")
 	plan := filepath.Join(dir, "plan")
+	host, _ := os.Hostname()
+	anywhere := strings.NewReplacer(dir, "/work", server, "http://server", "@"+host, "@here")
 	step := func(step Step, args []string) recorded {
 		os.Remove(events)
 		cmd := exec.Command(program, args...)
 		cmd.Dir = work
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1"}
-		out, _ := cmd.CombinedOutput()
+		cmd.Env = env
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		current.Store(cmd.Process)
+		cmd.Wait()
 		data, _ := os.ReadFile(events)
-		t.Logf("%s %d\n%s", step, cmd.ProcessState.ExitCode(), out)
+		t.Logf("%s %d\n%s", step, cmd.ProcessState.ExitCode(), out.String())
 		said := recorded{Step: step, ExitCode: cmd.ProcessState.ExitCode()}
-		said.Events = strings.ReplaceAll(string(data), dir, "/work")
+		said.Events = anywhere.Replace(string(data))
 		if _, ok := engine.(Terraform); ok {
-			said.Text = strings.ReplaceAll(string(out), dir, "/work")
+			said.Text = anywhere.Replace(out.String())
 		}
 		return said
 	}
 	code := func(text string) {
-		if err := os.WriteFile(filepath.Join(work, "main.tf"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(work, "main.tf"), []byte(strings.ReplaceAll(text, "SERVER", server)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,8 +227,13 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 		step(StepPlan, engine.Plan(Plan{Events: events, Out: plan}))
 		step(StepApply, engine.Apply(Apply{Events: events, Plan: plan}))
 	}
-	code(string(text))
-	last := step(StepInit, engine.Init(Init{Events: events, VariableFiles: files}))
+	if !none {
+		code(string(text))
+	}
+	var last recorded
+	if !noInit {
+		last = step(StepInit, append(engine.Init(Init{Events: events, VariableFiles: files}), more...))
+	}
 	if last.ExitCode != 0 {
 		return last
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/google/uuid"
 )
 
 // State is what Cairn reads of a state.
@@ -48,6 +50,24 @@ func ParseState(data []byte) (State, error) {
 		}
 	}
 	return s.State, nil
+}
+
+// WithLineage gives a state the lineage that it lacks: OpenTofu leaves the first state of all without one when it cannot ask
+// the backend whether there is another (1.12). It is made of the content, so that the same state always gets the same one.
+func WithLineage(data []byte) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("read the state: %w", err)
+	}
+	var lineage string
+	if _, encrypted := fields["encrypted_data"]; encrypted || (json.Unmarshal(fields["lineage"], &lineage) == nil && lineage != "") {
+		return data, nil
+	}
+	var err error
+	if fields["lineage"], err = json.Marshal(uuid.NewSHA1(uuid.Nil, data)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(fields)
 }
 
 // decode reads a JSON value, numbers as they are written. What cannot be read is taken as one string.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -40,4 +41,25 @@ func TestParseState(t *testing.T) {
 func FuzzParseState(f *testing.F) {
 	f.Add([]byte(`{"resources":[{"instances":[{"attributes":{"a":["x"]},"sensitive_attributes":[[{"type":"get_attr","value":"a"},{"type":"index","value":0}]]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) { ParseState(data) })
+}
+
+func TestAStateWithoutALineageGetsOne(t *testing.T) {
+	const state = `{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[{"type":"a"}]}`
+	got, err := WithLineage([]byte(state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := WithLineage([]byte(state))
+	parsed, err := ParseState(got)
+	if err != nil || len(parsed.Lineage) != 36 || !bytes.Equal(got, again) || !bytes.Contains(got, []byte(`"resources":[{"type":"a"}]`)) {
+		t.Errorf("%s, then %s: %v", got, again, err)
+	}
+	for _, other := range []string{`{"serial":1,"lineage":"mine"}`, `{"serial":1,"lineage":"","encrypted_data":"x"}`} {
+		if got, err := WithLineage([]byte(other)); err != nil || string(got) != other {
+			t.Errorf("%s became %s: %v", other, got, err)
+		}
+	}
+	if _, err := WithLineage([]byte("no state")); err == nil {
+		t.Error("what is no state has a lineage")
+	}
 }

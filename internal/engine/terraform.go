@@ -48,5 +48,8 @@ func (Terraform) Apply(o Apply) []string {
 	return append(args, o.Plan)
 }
 
+// Show gives the arguments for o, without variables: Terraform encrypts no plans.
+func (Terraform) Show(o Show) []string { return []string{"show", "-no-color", "-json", o.Plan} }
+
 // Output gives the arguments. It needs no variables: Terraform encrypts no states.
 func (Terraform) Output([]string) []string { return []string{"output", "-no-color", "-json"} }

@@ -3,7 +3,9 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,8 +21,24 @@ var terraformCode = []string{
 	"apply-replace", "local-exec", "postcondition",
 }
 
+// newTerraformCode was recorded with the first of terraforms only.
+var newTerraformCode = []string{
+	"backend-argument", "backend-forbidden", "backend-throttled", "backend-unavailable", "checks", "half", "lock-held",
+	"lock-unavailable", "module-answer", "module-interrupted", "module-unavailable", "no-code", "no-init", "provider-built-in", "provider-checksum", "provider-config", "provider-crash",
+	"provider-crash-apply", "provider-locked", "provider-lock-file", "provider-network", "provider-quota",
+	"provider-throttled", "provider-unavailable", "provider-unheard-of", "provider-unknown", "provider-version", "state-unwritten", "undeclared-value",
+}
+
 // terraforms are the versions: the last one that is free software, and one whose init could tell events.
 var terraforms = []string{"1.5.7", "1.13.5"}
+
+// recordedWith gives the versions of Terraform that a file of testdata was recorded with.
+func recordedWith(name string) []string {
+	if slices.Contains(newTerraformCode, name) {
+		return terraforms[:1]
+	}
+	return terraforms
+}
 
 // heard gives what a Terraform said: its events, or the errors in its text, and the text for people.
 func heard(t *testing.T, version, name string) (recorded, Events, string) {
@@ -83,8 +101,31 @@ func TestClassifyTerraform(t *testing.T) {
 		{"remote-state-down", StepPlan, Transient, "Failed to get state: "},
 		{"local-exec", StepApply, Transient, "local-exec provisioner error: Error running command 'echo boo; exit 3': exit status 3. Output: boo (terraform_data.x, main.tf:3)"},
 		{"postcondition", StepApply, Transient, "Resource postcondition failed: no way "},
+		{"backend-argument", StepInit, Config, "Invalid backend configuration argument: "},
+		{"provider-built-in", StepInit, Config, "Invalid dependency on built-in provider: "},
+		{"provider-checksum", StepInit, Config, "Failed to install provider: "},
+		{"provider-lock-file", StepInit, Config, "Provider dependency changes detected: "},
+		{"provider-locked", StepInit, Config, "Failed to query available provider packages: "},
+		{"provider-unheard-of", StepInit, Config, "Failed to query available provider packages: "},
+		{"provider-unknown", StepInit, Config, "Failed to query available provider packages: "},
+		{"provider-version", StepInit, Config, "Failed to query available provider packages: "},
+		{"module-answer", StepInit, Transient, "Invalid response from remote module registry: "},
+		{"module-interrupted", StepInit, Transient, "Failed to download module: "},
+		{"module-unavailable", StepInit, Transient, "Error accessing remote module registry: "},
+		{"provider-unavailable", StepInit, Transient, "Failed to query available provider packages: "},
+		{"no-code", StepPlan, Config, "No configuration files: "},
+		{"no-init", StepPlan, Config, "Inconsistent dependency lock file: "},
+		{"provider-config", StepPlan, Transient, "No valid credential sources found: "},
+		{"provider-network", StepPlan, Transient, "reading things: Get "},
+		{"provider-throttled", StepPlan, Transient, "reading things: operation error EC2: "},
+		{"half", StepApply, Transient, "local-exec provisioner error: "},
+		{"lock-held", StepApply, Transient, "Error acquiring the state lock: "},
+		{"lock-unavailable", StepApply, Transient, "Error acquiring the state lock: "},
+		{"provider-crash-apply", StepApply, Transient, "Plugin did not respond: "},
+		{"provider-quota", StepApply, Transient, "creating a thing: api error LimitExceeded: "},
+		{"state-unwritten", StepApply, Transient, "Failed to save state: "},
 	} {
-		for _, version := range terraforms {
+		for _, version := range recordedWith(test.name) {
 			t.Run(test.name+" "+version, func(t *testing.T) {
 				r, events, text := heard(t, version, test.name)
 				if r.Step != test.step || r.ExitCode != 1 {
@@ -143,6 +184,34 @@ func TestATerraformTellsPeopleAsMuchAsItDoes(t *testing.T) {
 		if strings.Contains(text, "{") {
 			t.Errorf("%s: there are events in\n%s", version, text)
 		}
+	}
+}
+
+func TestAnApplyOfTerraformTellsWhatItChanged(t *testing.T) {
+	for name, want := range map[string][]string{
+		"apply-replace": {"terraform_data.a", "terraform_data.b"}, "half": {"terraform_data.a", "terraform_data.b"}, "local-exec": nil,
+	} {
+		for _, version := range recordedWith(name) {
+			_, events, _ := heard(t, version, name)
+			if got := slices.Sorted(maps.Keys(events.Changed)); !slices.Equal(got, want) {
+				t.Errorf("%s %s changed %v, want %v", name, version, got, want)
+			}
+		}
+	}
+}
+
+// TestTheStateOfABackendThatIsAwayIsNoMistake: Terraform's init tells it as no error at all.
+func TestTheStateOfABackendThatIsAwayIsNoMistake(t *testing.T) {
+	for _, name := range []string{"backend-forbidden", "backend-throttled", "backend-unavailable"} {
+		r, events, text := heard(t, terraforms[0], name)
+		if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 || !strings.Contains(text, "Error refreshing state: ") {
+			t.Errorf("%s: %s, exit code %d\n%s", name, got, r.ExitCode, text)
+		}
+	}
+	// A provider that crashes is told as a request that was canceled, or as one that was not answered.
+	r, events, _ := heard(t, terraforms[0], "provider-crash")
+	if got := Classify(r.Step, r.ExitCode, events.Errors); got != Transient || r.ExitCode != 1 || len(events.Errors) == 0 {
+		t.Errorf("%s, exit code %d, %v", got, r.ExitCode, events.Errors)
 	}
 }
 

@@ -38,6 +38,9 @@ func (t Terragrunt) Apply(o Apply) []string {
 	return t.run(t.Engine.Apply(o))
 }
 
+// Show gives the arguments for o.
+func (t Terragrunt) Show(o Show) []string { return t.run(t.Engine.Show(o)) }
+
 // Output gives the arguments.
 func (t Terragrunt) Output(files []string) []string { return t.run(t.Engine.Output(files)) }
 

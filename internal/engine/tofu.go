@@ -39,6 +39,11 @@ func (OpenTofu) Apply(o Apply) []string {
 	return append(variableFiles(args, o.VariableFiles), o.Plan)
 }
 
+// Show gives the arguments for o.
+func (OpenTofu) Show(o Show) []string {
+	return append(variableFiles([]string{"show", "-no-color", "-json"}, o.VariableFiles), "-plan="+o.Plan)
+}
+
 // Output gives the arguments.
 func (OpenTofu) Output(files []string) []string {
 	return variableFiles([]string{"output", "-no-color", "-json"}, files)

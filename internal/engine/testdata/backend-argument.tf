@@ -1,0 +1,4 @@
+# init: -backend-config=nonsense=1
+terraform {
+  backend "local" {}
+}

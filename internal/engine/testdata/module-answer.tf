@@ -1,0 +1,3 @@
+# registry
+# answer: GET 200 {"modules":[]}
+module "m" { source = "registry.test/a/b/c" }

@@ -1,0 +1,3 @@
+# answer: GET interrupt
+# answer: HEAD 200
+module "m" { source = "SERVER/x.zip" }

@@ -1,0 +1,3 @@
+# registry
+# answer: GET 400 no
+module "m" { source = "registry.test/a/b/c" }

@@ -1,0 +1,2 @@
+# file: a.tfvars=unknown = 1
+resource "terraform_data" "x" {}
