@@ -34,10 +34,27 @@ type Document struct {
 	Resources          v1alpha1.Resources `json:"resources,omitzero"`
 	// Outputs says where outputs go, so that a new place is filled by a new Run.
 	Outputs *v1alpha1.Outputs `json:"outputs,omitempty"`
+	// Hooks and Policies with their text: they are code, and a Run takes them as they were when it was made.
+	Hooks    []Hook   `json:"hooks,omitempty"`
+	Policies []Policy `json:"policies,omitempty"`
 	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for a
 	// Secret, whose value the operator never reads. For an output of another Stack, "Stack/name#output", the fingerprint of
 	// its value.
 	Versions map[string]string `json:"versions,omitempty"`
+}
+
+// Hook is a script around a step.
+type Hook struct {
+	Step      v1alpha1.HookStep    `json:"step"`
+	When      v1alpha1.HookTime    `json:"when"`
+	Script    string               `json:"script"`
+	OnFailure v1alpha1.HookFailure `json:"onFailure,omitempty"`
+}
+
+// Policy is a ConfigMap with policies: the text of each, by key.
+type Policy struct {
+	Name  string            `json:"name"`
+	Files map[string]string `json:"files"`
 }
 
 // Encode gives the document's bytes and their digest. Equal documents have equal bytes.

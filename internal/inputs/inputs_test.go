@@ -49,12 +49,28 @@ func TestDigest(t *testing.T) {
 		"an environment":   func(d *Document) { d.EnvFrom = []corev1.EnvFromSource{{Prefix: "x"}} },
 		"the outputs":      func(d *Document) { d.Outputs = &v1alpha1.Outputs{} },
 		"a Secret's value": func(d *Document) { d.Versions["Secret/a"] = "9" },
+		"a hook":           func(d *Document) { d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: "true"}} },
+		"a policy":         func(d *Document) { d.Policies = []Policy{{Name: "rules", Files: map[string]string{"a.rego": ""}}} },
 	} {
 		d := document()
 		change(&d)
 		if _, other, _ := d.Encode(); other == digest {
 			t.Errorf("%s changed and the digest did not", name)
 		}
+	}
+}
+
+// A document that says nothing of hooks and policies is named as it was before there were any: an upgrade starts no Run.
+func TestADocumentKeepsItsDigestOverUpgrades(t *testing.T) {
+	const was = "sha256:3e09fe672d3b0f780cde25cd2c6376085ed23645b956591ab63281c54a2d6dfb"
+	data, digest, err := document().Encode()
+	if err != nil || digest != was {
+		t.Errorf("the digest is %s, and was %s: %s %v", digest, was, data, err)
+	}
+	d := document()
+	d.Hooks, d.Policies = []Hook{}, []Policy{}
+	if _, digest, _ = d.Encode(); digest != was {
+		t.Errorf("with no hooks and no policies it is %s", digest)
 	}
 }
 

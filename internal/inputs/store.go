@@ -2,9 +2,8 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Bucket keeps bytes under a key.
@@ -13,22 +12,26 @@ type Bucket interface {
 	Get(ctx context.Context, key string, limit int64) ([]byte, error)
 }
 
-// maxSize of a document; an object of the API server is no larger.
-const maxSize = 4 << 20
+const (
+	// MaxSize of a document. A Stack has no more than an object of the API server, and the rest is the text of scripts and
+	// policies.
+	MaxSize = 8 << 20
+	// atHand is how much of documents is kept in memory.
+	atHand = 64 << 20
+)
+
+// ErrTooLarge is a document that is larger than MaxSize.
+var ErrTooLarge = errors.New("the inputs are too large")
 
 // Store keeps documents in the bucket, under their digest.
 type Store struct {
 	bucket Bucket
-	known  *lru.Cache[string, Document]
+	known  *Memory[Document]
 }
 
-// NewStore keeps documents in the bucket and up to 1,000 of them at hand.
+// NewStore keeps documents in the bucket, and those that were used last at hand.
 func NewStore(bucket Bucket) *Store {
-	known, err := lru.New[string, Document](1000)
-	if err != nil {
-		panic(err) // only for a size below one
-	}
-	return &Store{bucket: bucket, known: known}
+	return &Store{bucket: bucket, known: NewMemory[Document](atHand)}
 }
 
 // Put keeps a document and gives its digest.
@@ -37,13 +40,16 @@ func (s *Store) Put(ctx context.Context, d Document) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s.known.Contains(digest) {
+	if _, ok := s.known.Get(digest); ok {
 		return digest, nil
+	}
+	if len(data) > MaxSize {
+		return "", fmt.Errorf("keep inputs %s of %d bytes: %w", digest, len(data), ErrTooLarge)
 	}
 	if err := s.bucket.PutOnce(ctx, "inputs/"+digest, data); err != nil {
 		return "", fmt.Errorf("keep inputs %s: %w", digest, err)
 	}
-	s.known.Add(digest, d)
+	s.known.Add(digest, d, len(data))
 	return digest, nil
 }
 
@@ -52,7 +58,7 @@ func (s *Store) Get(ctx context.Context, digest string) (Document, error) {
 	if d, ok := s.known.Get(digest); ok {
 		return d, nil
 	}
-	data, err := s.bucket.Get(ctx, "inputs/"+digest, maxSize)
+	data, err := s.bucket.Get(ctx, "inputs/"+digest, MaxSize)
 	if err != nil {
 		return Document{}, fmt.Errorf("inputs %s: %w", digest, err)
 	}
@@ -63,6 +69,6 @@ func (s *Store) Get(ctx context.Context, digest string) (Document, error) {
 	if err != nil {
 		return Document{}, fmt.Errorf("inputs %s: %w", digest, err)
 	}
-	s.known.Add(digest, d)
+	s.known.Add(digest, d, len(data))
 	return d, nil
 }

@@ -9,6 +9,10 @@
 //	UNLOCK /v1/state                  give it back
 //	PUT    /v1/plan                   keep a saved plan; answers PlanKept
 //	GET    /v1/plan/{digest}          the saved plan
+//	PUT    /v1/plan/{digest}/{form}   keep a form of it for people: "json", what the engine tells of it, or "text"; both
+//	                                  without secrets
+//	POST   /v1/policy/{digest}        ask the policies about a plan whose json is kept: Verdict
+//	GET    /v1/interrupt              held while the attempt is to go on: 204 after a while; Interrupt when it is to stop
 //	PUT    /v1/inputs                 keep the variable files that an apply is about to use, or that a plan found to change
 //	                                  nothing: InputsKept
 //	GET    /v1/inputs                 those that were kept for the inputs of this Run, for a destroy
@@ -84,6 +88,15 @@ type Order struct {
 	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
 	// Variables win over VariableFiles; a later one wins over an earlier one.
 	Variables []Variable `json:"variables,omitempty"`
+	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan or Destroy; the source's name for people; why
+	// there is this Run.
+	Operation string `json:"operation,omitempty"`
+	Revision  string `json:"revision,omitempty"`
+	Cause     string `json:"cause,omitempty"`
+	// Hooks in the order in which they run where several are at the same place.
+	Hooks []Hook `json:"hooks,omitempty"`
+	// Policy says that there are policies to ask about a plan that has changes: POST /v1/policy.
+	Policy bool `json:"policy,omitempty"`
 	// SecretEnv names the environment variables of the runner whose values are secret.
 	SecretEnv []string `json:"secretEnv,omitempty"`
 	// SecretDirs are folders below the runner's inputs folder; every file in them holds a secret value.
@@ -102,6 +115,66 @@ type Order struct {
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
+}
+
+// Hook is a script around a step.
+type Hook struct {
+	// Step that it is around, and When: Before or After.
+	Step string `json:"step"`
+	When string `json:"when"`
+	// Script itself, all of it.
+	Script string `json:"script"`
+	// Continue goes on when it fails.
+	Continue bool `json:"continue,omitempty"`
+}
+
+// Interrupt says why an attempt is to stop.
+type Interrupt struct {
+	// Reason for people. Example: canceled by alice.
+	Reason string `json:"reason"`
+}
+
+// Verdict is what the policies say of a plan.
+type Verdict struct {
+	// Checked is how many were asked.
+	Checked int32 `json:"checked"`
+	// Findings, those that refuse the plan first. There are no more than 200.
+	Findings []Finding `json:"findings,omitempty"`
+	// MoreDenied and MoreWarned are how many others there were.
+	MoreDenied int `json:"moreDenied,omitempty"`
+	MoreWarned int `json:"moreWarned,omitempty"`
+}
+
+// Denied counts the findings that refuse the plan.
+func (v Verdict) Denied() int { return v.MoreDenied + v.count(Deny) }
+
+// Warned counts the findings that only warn.
+func (v Verdict) Warned() int { return v.MoreWarned + v.count(Warn) }
+
+func (v Verdict) count(action string) int {
+	n := 0
+	for _, f := range v.Findings {
+		if f.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// What a finding does.
+const (
+	Deny = "Deny"
+	Warn = "Warn"
+)
+
+// Finding is one thing that a policy has to say.
+type Finding struct {
+	// Policy that says it. Example: rules/tags.rego.
+	Policy string `json:"policy"`
+	// Action: Deny or Warn.
+	Action string `json:"action"`
+	// Message for a person.
+	Message string `json:"message"`
 }
 
 // ModuleCredentials are for one host, and are never shown to another.
@@ -148,8 +221,8 @@ type Report struct {
 // Step is a thing an attempt does.
 type Step struct {
 	Name       string     `json:"name"`
-	State      string     `json:"state"` // Running, Succeeded, Failed
-	StartedAt  time.Time  `json:"startedAt"`
+	State      string     `json:"state"` // Waiting, Running, Succeeded, Failed, Skipped
+	StartedAt  *time.Time `json:"startedAt,omitempty"`
 	FinishedAt *time.Time `json:"finishedAt,omitempty"`
 	ExitCode   *int32     `json:"exitCode,omitempty"`
 	// Message is one line, without secrets.
@@ -162,11 +235,13 @@ type Done struct {
 	Plan    *Plan    `json:"plan,omitempty"`
 	// Outputs that are not sensitive, when they were asked for.
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
+	// Changed is how many resources an apply that failed has changed.
+	Changed *int32 `json:"changed,omitempty"`
 }
 
 // Failure says why an attempt did not succeed.
 type Failure struct {
-	// Class: Transient, Config or Stranded (see ExitStranded).
+	// Class: Transient, Config, Policy, Canceled or Stranded (see ExitStranded).
 	Class string `json:"class"`
 	// Message is the engine's first error, without secrets.
 	Message string `json:"message"`

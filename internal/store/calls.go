@@ -81,6 +81,51 @@ func (c *Client) PutPlan(ctx context.Context, plan io.ReaderAt, size int64) (Pla
 	return kept, err
 }
 
+// Forms of a plan for people; they hold no secrets.
+const (
+	// PlanJSON is what the engine tells of it.
+	PlanJSON = "json"
+	// PlanText is the engine's own text.
+	PlanText = "text"
+)
+
+// How large a form may be.
+const (
+	LargestPlanJSON = 32 << 20
+	LargestPlanText = 16 << 20
+)
+
+// KeepPlanForm keeps a form of a plan that is kept.
+func (c *Client) KeepPlanForm(ctx context.Context, digest, form string, body io.ReaderAt, size int64) error {
+	path := "/v1/plan/" + url.PathEscape(digest) + "/" + url.PathEscape(form)
+	return c.do(ctx, call{method: http.MethodPut, path: path, body: body, size: size})
+}
+
+// PlanForm writes a form of a plan into file, which then holds nothing else. An *Error of code 404 says that there is none.
+func (c *Client) PlanForm(ctx context.Context, digest, form string, file *os.File, limit int64) error {
+	return c.download(ctx, "/v1/plan/"+url.PathEscape(digest)+"/"+url.PathEscape(form), file, limit)
+}
+
+// CheckPolicy asks the policies about a plan whose json is kept.
+func (c *Client) CheckPolicy(ctx context.Context, digest string) (Verdict, error) {
+	var verdict Verdict
+	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/policy/" + url.PathEscape(digest), take: into(&verdict)})
+	return verdict, err
+}
+
+// Interrupt waits until the attempt is to stop, or until the store has held the request long enough: then it is nil.
+func (c *Client) Interrupt(ctx context.Context) (*Interrupt, error) {
+	var interrupt *Interrupt
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/interrupt", take: func(body io.Reader) error {
+		data, err := readAll(body, largestAnswer)
+		if err != nil || len(data) == 0 {
+			return err
+		}
+		return json.Unmarshal(data, &interrupt)
+	}})
+	return interrupt, err
+}
+
 // PutInputs keeps the variable files that an apply is about to use.
 func (c *Client) PutInputs(ctx context.Context, inputs InputsKept) error {
 	return c.sendJSON(ctx, http.MethodPut, "/v1/inputs", inputs)

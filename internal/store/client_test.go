@@ -199,8 +199,13 @@ func TestWhatIsSent(t *testing.T) {
 		"GET /v1/order?after=3 ": func() error { _, err := c.Order(t.Context(), 3); return err },
 		"POST /v1/state?ID=l {}": func() error { _, err := c.State(t.Context(), "POST", "l", []byte("{}")); return err },
 		"UNLOCK /v1/state {}":    func() error { _, err := c.State(t.Context(), "UNLOCK", "", []byte("{}")); return err },
-		"PUT /v1/rescue state":   func() error { return c.Rescue(t.Context(), []byte("state")) },
-		"POST /v1/outputs {}":    func() error { return c.WriteOutputs(t.Context(), nil) },
+		"PUT /v1/plan/sha256:1/json {}": func() error {
+			return c.KeepPlanForm(t.Context(), "sha256:1", PlanJSON, strings.NewReader("{}"), 2)
+		},
+		"POST /v1/policy/sha256:1 ": func() error { _, err := c.CheckPolicy(t.Context(), "sha256:1"); return err },
+		"GET /v1/interrupt ":        func() error { _, err := c.Interrupt(t.Context()); return err },
+		"PUT /v1/rescue state":      func() error { return c.Rescue(t.Context(), []byte("state")) },
+		"POST /v1/outputs {}":       func() error { return c.WriteOutputs(t.Context(), nil) },
 		`POST /v1/steps {"steps":null}`: func() error {
 			return c.Report(t.Context(), Report{})
 		},
@@ -215,5 +220,56 @@ func TestWhatIsSent(t *testing.T) {
 		if err := send(); err != nil || got != want {
 			t.Errorf("got %q, want %q, %v", got, want, err)
 		}
+	}
+}
+
+func TestAnInterruptIsToldOrNot(t *testing.T) {
+	for name, test := range map[string]struct {
+		code int
+		text string
+		want *Interrupt
+		err  bool
+	}{
+		"not yet":       {http.StatusNoContent, "", nil, false},
+		"now":           {http.StatusOK, `{"reason":"canceled by bob"}`, &Interrupt{Reason: "canceled by bob"}, false},
+		"nonsense":      {http.StatusOK, "<html>", nil, true},
+		"not the store": {http.StatusNotFound, "no", nil, true},
+	} {
+		c, _ := newClient(t, 0, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(test.code)
+			fmt.Fprint(w, test.text)
+		})
+		got, err := c.Interrupt(t.Context())
+		if (err != nil) != test.err || (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestAFormOfAPlanReplacesWhatTheFileHeld(t *testing.T) {
+	c, _ := newClient(t, 0, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/plan/sha256:1/text" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, "Plan: 1 to add")
+	})
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	fmt.Fprint(file, "what was there, and is longer")
+	if err := c.PlanForm(t.Context(), "sha256:1", PlanText, file, 100); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := os.ReadFile(file.Name()); string(data) != "Plan: 1 to add" {
+		t.Errorf("%q", data)
+	}
+	if err := c.PlanForm(t.Context(), "sha256:1", PlanText, file, 5); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+	if err := c.PlanForm(t.Context(), "sha256:1", PlanJSON, file, 100); Code(err) != http.StatusNotFound {
+		t.Errorf("%v", err)
 	}
 }
