@@ -14,6 +14,11 @@ type World struct {
 	Run *v1alpha1.Run
 	// Over: the holder of the lock is known to be over.
 	Over bool
+	// Busy is a Run of the Stack that has an attempt under way or waits for an approval, for what people ask; nil when none is. What
+	// waits was planned, and is read, for the state as it is.
+	Busy *v1alpha1.Run
+	// Stranded is where the last state was lost that could be sent nowhere; nil when none was.
+	Stranded *Stranded
 	// Now, for what is written down.
 	Now metav1.Time
 }
@@ -124,7 +129,7 @@ func holdsLock(lock *v1alpha1.Lock, by Holder, id string) *Refusal {
 }
 
 func lockedBy(lock *v1alpha1.Lock) *Refusal {
-	r := refuse(Locked, "the state is locked by %s since %s", holderName(lock), lock.Since.UTC().Format("2006-01-02 15:04:05 MST"))
+	r := refuse(Locked, "the state is locked by %s since %s", holderName(lock), clock(lock.Since))
 	r.Lock = lock.DeepCopy()
 	return r
 }

@@ -33,7 +33,8 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 	}
 	by := Holder{Run: r.Run, Attempt: r.Attempt}
 	older := false
-	err = s.commit(ctx, key, summary, data, by, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	next := &candidate{summary, data, by.origin()}
+	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		older = false
 		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
 			return nil, nil
@@ -45,7 +46,12 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 			older = true
 			return nil, nil
 		}
-		return s.unlocked(ctx, st)
+		status, err := s.unlocked(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		status.Rescued = nil
+		return status, s.number(key, next, summary, data, firstSerial(st.Status, summary))
 	})
 	if err != nil || !older {
 		return err

@@ -15,6 +15,8 @@ const (
 	NotCurrent Reason = "NotCurrent"
 	// Locked: another one holds the lock.
 	Locked Reason = "Locked"
+	// Busy: a Run of the Stack is at work.
+	Busy Reason = "Busy"
 	// NotHolder: what the caller wants needs the lock, and the caller does not hold it.
 	NotHolder Reason = "NotHolder"
 	// Stale: what is written does not follow what is there.

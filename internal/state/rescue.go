@@ -55,7 +55,8 @@ var errWaits = errors.New("another one holds the lock")
 func (s *Store) commitRescued(
 	ctx context.Context, key types.NamespacedName, by Holder, r v1alpha1.RescuedState, summary Summary, data []byte,
 ) error {
-	return s.commit(ctx, key, summary, data, by, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	next := &candidate{summary, data, by.origin()}
+	_, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		switch outcome, err := s.admitRescue(ctx, st, by, r); {
 		case err != nil:
 			return nil, err
@@ -64,8 +65,13 @@ func (s *Store) commitRescued(
 		case outcome == RescueDone:
 			return nil, nil
 		}
-		return st.Status.DeepCopy(), nil
+		status := st.Status.DeepCopy()
+		if status.Rescued != nil && status.Rescued.SHA256 == r.SHA256 {
+			status.Rescued = nil
+		}
+		return status, s.number(key, next, summary, data, firstSerial(st.Status, summary))
 	})
+	return err
 }
 
 func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by Holder, r v1alpha1.RescuedState) error {

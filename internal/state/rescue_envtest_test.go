@@ -33,6 +33,40 @@ func TestTheFirstStateOfAllMayBeARescuedOne(t *testing.T) {
 	w.reads(stateFile(1, "L", "", 1))
 }
 
+// Its engine may not have counted up before it gave it away, and a plan that was made before would take it for none.
+func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	for range 2 {
+		must(t, w.store.Rescue(t.Context(), w.key, me, stateFile(0, "L", "", 1)))
+	}
+	w.reads(stateFile(1, "L", "", 1))
+	if st := w.status(); st.Version != 1 || st.Rescued != nil {
+		t.Fatalf("status %+v", st)
+	}
+
+	w = newWorld(t, state.Options{})
+	first, later := w.attempt(), w.attempt()
+	w.lock(later, "b")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(0, "L", "", 1)))
+	must(t, w.store.Unlock(t.Context(), w.key, later, "b"))
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(1, "L", "", 1))
+	if st := w.status(); st.Version != 1 || st.Rescued != nil {
+		t.Fatalf("status %+v", st)
+	}
+
+	w = newWorld(t, state.Options{}).withStack()
+	me = w.attempt()
+	w.rest(me, v1alpha1.FailureStranded)
+	must(t, second(w.store.Recover(t.Context(), w.key, "alice", stateFile(0, "L", "", 1))))
+	w.reads(stateFile(1, "L", "", 1))
+
+	w = newWorld(t, state.Options{}).withStack()
+	must(t, second(w.store.Push(t.Context(), w.key, "alice", stateFile(0, "L", "", 1), false, 0)))
+	w.reads(stateFile(1, "L", "", 1))
+}
+
 func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	first := w.attempt()

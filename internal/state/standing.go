@@ -26,7 +26,7 @@ const (
 // persist its first state does not count up before it gives it away.
 func standing(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Standing {
 	last, ok := current(st)
-	same := ok && last.Run == r.Run && last.Attempt == r.Attempt
+	same := ok && r.Run != "" && last.Run == r.Run && last.Attempt == r.Attempt
 	switch {
 	case st.Version == 0:
 		return Newer

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,10 +40,22 @@ func digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// origin is who a version is from: an attempt of a Run, or a person.
+type origin struct {
+	run     string
+	attempt int32
+	by      string
+	// after is what it was written after, whatever the clock says.
+	after time.Time
+}
+
+func (h Holder) origin() origin { return origin{run: h.Run, attempt: h.Attempt} }
+
 // version is the next version of a state. Where its bytes are is filled in once they are there.
-func (s Summary) version(number int64, run string, attempt int32, at metav1.Time) v1alpha1.StateVersion {
+func (s Summary) version(number int64, from origin, at metav1.Time) v1alpha1.StateVersion {
 	return v1alpha1.StateVersion{
-		Version: number, Serial: s.Serial, SHA256: s.SHA256, Size: s.Size, Run: run, Attempt: attempt, At: at,
+		Version: number, Serial: s.Serial, SHA256: s.SHA256, Size: s.Size,
+		Run: from.run, Attempt: from.attempt, By: from.by, At: at,
 	}
 }
 

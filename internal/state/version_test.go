@@ -44,7 +44,7 @@ func TestAcceptMakesAVersionTheCurrentOne(t *testing.T) {
 	st.Lock, st.Inputs, st.Outputs = lockOf(me, "a"), "sha256:in", map[string]string{"id": "f1", "gone": "f1"}
 	st.Rescued = &v1alpha1.RescuedState{SHA256: "sha256:6"}
 	s := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6", Size: 100, Resources: 4, Outputs: map[string]string{"id": "f2"}}
-	v := s.version(4, "net-7", 2, noon)
+	v := s.version(4, me.origin(), noon)
 
 	got, dropped := accept(st, s, v, 30)
 	want := v1alpha1.StateStatus{

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +17,7 @@ func (s *Store) Write(ctx context.Context, key types.NamespacedName, by Holder, 
 	if err != nil {
 		return refuse(Invalid, "%v", err)
 	}
-	return s.commit(ctx, key, summary, data, by, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	_, err = s.commit(ctx, key, &candidate{summary, data, by.origin()}, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.look(ctx, st, by)
 		if err != nil {
 			return nil, err
@@ -27,35 +28,52 @@ func (s *Store) Write(ctx context.Context, key types.NamespacedName, by Holder, 
 		}
 		return v.Status, nil
 	})
+	return err
+}
+
+// candidate is a state that is to become a version.
+type candidate struct {
+	Summary
+	data []byte
+	from origin
 }
 
 // commit keeps the bytes first and then makes them count, if admit still says so of the State that they are swapped
-// into. Bytes are kept anew only when the version's number changed in between.
+// into; admit may also change what is to be kept. Bytes are kept anew only when they or the version's number changed in
+// between. It gives the status that is there then.
 func (s *Store) commit(
-	ctx context.Context, key types.NamespacedName, summary Summary, data []byte, by Holder,
+	ctx context.Context, key types.NamespacedName, next *candidate,
 	admit func(*v1alpha1.State) (*v1alpha1.StateStatus, error),
-) error {
+) (v1alpha1.StateStatus, error) {
 	var version v1alpha1.StateVersion
 	var now v1alpha1.StateStatus
 	var dropped []v1alpha1.StateVersion
 	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		dropped = nil
+		now, dropped = st.Status, nil
 		admitted, err := admit(st)
 		if err != nil || admitted == nil {
 			return nil, err
 		}
-		if next := admitted.Version + 1; version.Version != next {
-			at := metav1.NewTime(s.Now())
-			version, err = s.keep(ctx, key, summary.version(next, by.Run, by.Attempt, at), data)
+		if number := admitted.Version + 1; version.Version != number || version.SHA256 != next.SHA256 {
+			version, err = s.keep(ctx, key, next.version(number, next.from, s.date(next.from)), next.data)
 			if err != nil {
 				return nil, err
 			}
 		}
-		now, dropped = accept(*admitted, summary, version, s.Keep)
+		now, dropped = accept(*admitted, next.Summary, version, s.Keep)
 		return &now, nil
 	})
 	if err == nil && len(dropped) > 0 {
 		s.sweep(ctx, key, now, dropped)
 	}
-	return err
+	return now, err
+}
+
+// date is when a version counts as written. Of it whole seconds are kept.
+func (s *Store) date(from origin) metav1.Time {
+	at := s.Now()
+	if !at.Truncate(time.Second).After(from.after) {
+		at = from.after.Add(time.Second)
+	}
+	return metav1.NewTime(at)
 }

@@ -1,0 +1,204 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Stranded is an attempt that made a state which it could send nowhere.
+type Stranded struct {
+	Run     string
+	Attempt int32
+	At      metav1.MicroTime
+}
+
+// isLost says that what a stranded attempt made is in no version: none was written since.
+func isLost(w World) bool {
+	return w.Stranded != nil && !slices.ContainsFunc(w.Status.Versions, func(v v1alpha1.StateVersion) bool {
+		return v.At.After(w.Stranded.At.Time)
+	})
+}
+
+// lostFirst refuses what would pass for the state that a stranded attempt lost, and let the Stack go on without it.
+func lostFirst(w World, otherwise string) *Refusal {
+	return refuse(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state rescue <stack>, or %s "+
+		"to leave it behind", w.Stranded.Attempt, w.Stranded.Run, otherwise)
+}
+
+// AdmitPush says whether a state that a person hands in becomes the current version. Without force it has to follow
+// what is there, as engines ask of it too, unless there is nothing to lose.
+//
+// Whoever replaces what is there gets a serial that no version had: a plan knows by lineage and serial what it was made
+// for, and must not take another state for that one. A first state of serial 0 gets one too, see firstSerial.
+func AdmitPush(w World, next Summary, force bool) (v Verdict, renumber int64) {
+	if refusal := atRest(w); refusal != nil {
+		return Verdict{Refusal: refusal}, 0
+	}
+	now := w.Status
+	follows := now.Version == 0 || next.Lineage == now.Lineage && next.Serial > now.Serial
+	empty := now.Resources == 0 && len(now.Outputs) == 0
+	switch {
+	case now.Rescued != nil && !force:
+		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before "+
+			"the next plan: let that be made first, or push by force to leave it behind", now.Rescued.Attempt, now.Rescued.Run,
+			now.Rescued.Serial)}, 0
+	case isLost(w) && !force:
+		return Verdict{Refusal: lostFirst(w, "push by force")}, 0
+	case now.Version > 0 && next.SHA256 == now.SHA256 && now.Rescued == nil && !isLost(w):
+		return Verdict{}, 0
+	case follows || force || empty:
+	case next.Lineage != now.Lineage:
+		return Verdict{Refusal: refuse(Stale, "the state has lineage %s, this one %s: it is another Stack's, or one made anew. "+
+			"If it is to replace what is there, push it by force", now.Lineage, next.Lineage)}, 0
+	default:
+		return Verdict{Refusal: refuse(Stale, "the state is at serial %d, this one has %d: it does not follow. If it is to replace "+
+			"what is there, push it by force", now.Serial, next.Serial)}, 0
+	}
+	if !follows || next.Serial == 0 {
+		renumber = unused(now, next.Serial)
+	}
+	if renumber > 0 && next.Resources == Unknown {
+		return Verdict{Refusal: opaqueSerial(next.Serial, renumber)}, 0
+	}
+	status := now.DeepCopy()
+	status.Rescued = nil
+	return Verdict{Status: status}, renumber
+}
+
+// AdmitRollback says whether an older version is made the current one again, as a new version with the serial that
+// follows.
+func AdmitRollback(w World, version int64, content Document) (v Verdict, serial int64) {
+	if refusal := atRest(w); refusal != nil {
+		return Verdict{Refusal: refusal}, 0
+	}
+	now := w.Status
+	serial = unused(now, now.Serial)
+	switch {
+	case version == now.Version:
+		return Verdict{Refusal: refuse(Invalid, "version %d is the current one", version)}, 0
+	case now.Rescued != nil:
+		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before "+
+			"the next plan: let that be made first", now.Rescued.Attempt, now.Rescued.Run, now.Rescued.Serial)}, 0
+	case isLost(w):
+		return Verdict{Refusal: lostFirst(w, "pull that version and push it by force")}, 0
+	case content.Lineage != now.Lineage:
+		return Verdict{Refusal: refuse(Stale, "version %d has lineage %s, the current one %s: it is another state. If it is to "+
+			"replace what is there, pull it, and push it by force", version, content.Lineage, now.Lineage)}, 0
+	case content.Resources == Unknown:
+		return Verdict{Refusal: opaqueSerial(content.Serial, serial)}, 0
+	}
+	return Verdict{Status: now.DeepCopy()}, serial
+}
+
+// AdmitRelease says whether a person may end the lock of that ID.
+func AdmitRelease(w World, id string) Verdict {
+	lock := w.Status.Lock
+	switch {
+	case lock == nil:
+		return Verdict{Refusal: refuse(Missing, "the state is not locked")}
+	case lock.ID == deletion:
+		return Verdict{Refusal: refuse(Busy, "the state is being deleted, and that goes on by itself")}
+	case lock.ID != id:
+		return Verdict{Refusal: refuse(NotHolder, "the state is locked under another ID, by %s since %s: look at it again with "+
+			"kubectl get state -o yaml", holderName(lock), clock(lock.Since))}
+	case !w.Over:
+		return Verdict{Refusal: lockedBy(lock)}
+	}
+	next := w.Status.DeepCopy()
+	next.Lock = nil
+	return Verdict{Status: next}
+}
+
+// AdmitRecover says what becomes of a state that a person found in a pod's log. What was lost by the Stack's last
+// stranded attempt is judged like a state that this attempt rescues; of any other the serial has to tell.
+//
+// When it is the current version already it is made to count once more: then the Stack knows that it was put back.
+func AdmitRecover(w World, found Summary) (v Verdict, renumber int64) {
+	if refusal := atRest(w); refusal != nil {
+		return Verdict{Refusal: refusal}, 0
+	}
+	r := v1alpha1.RescuedState{SHA256: found.SHA256, Serial: found.Serial, Lineage: found.Lineage, At: w.Now}
+	if w.Stranded != nil {
+		r.Run, r.Attempt, r.At = w.Stranded.Run, w.Stranded.Attempt, metav1.NewTime(w.Stranded.At.Time)
+	}
+	now := w.Status
+	switch standing(now, r) {
+	case Same:
+		if !isLost(w) {
+			return Verdict{}, 0
+		}
+	case Older:
+		return Verdict{Refusal: refuse(Stale, "the current version (serial %d) is past the state in this log (serial %d): there is "+
+			"nothing to put back", now.Serial, found.Serial)}, 0
+	case Forked:
+		return Verdict{Refusal: refuse(Stale, "the state in this log (serial %d, lineage %s) does not follow the current version "+
+			"(serial %d, lineage %s), which somebody else wrote since. Pull that, merge what the log has into it, and push it",
+			found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
+	case Newer:
+	}
+	if waiting := now.Rescued; waiting != nil && waiting.SHA256 != found.SHA256 &&
+		(waiting.Lineage != found.Lineage || waiting.Serial > found.Serial) {
+		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d) than the one in this log (serial "+
+			"%d); it becomes a version before the next plan", waiting.Attempt, waiting.Run, waiting.Serial, found.Serial)}, 0
+	}
+	return Verdict{Status: now.DeepCopy()}, firstSerial(now, found)
+}
+
+// atRest refuses whatever a person wants of a state that an apply writes, or a plan reads. A Run that only waits is no
+// hindrance: its plan goes stale, which its engine finds, and Cairn plans again.
+func atRest(w World) *Refusal {
+	if run := w.Busy; run != nil {
+		last := run.Status.Attempts[len(run.Status.Attempts)-1]
+		if last.FinishedAt != nil {
+			return refuse(Busy, "the plan of Run %s waits for an approval, and is for the state as it is: approve it and let it end, or end it with cairn cancel %s",
+				run.Name, run.Name)
+		}
+		return refuse(Busy, "attempt %d of Run %s is at work in pod %s: let it end, or cancel it with cairn cancel %s",
+			last.Number, run.Name, last.Pod, run.Name)
+	}
+	lock := w.Status.Lock
+	if lock == nil {
+		return nil
+	}
+	refusal := lockedBy(lock)
+	switch {
+	case lock.ID == deletion:
+		refusal.Message = "the state is being deleted"
+	case w.Over:
+		refusal.Message += fmt.Sprintf(", who is over: give it free with cairn state unlock <stack> %s", lock.ID)
+	}
+	return refusal
+}
+
+// unused is the serial for a state that does not follow the ones that are kept; 0 when its own was never used.
+func unused(st v1alpha1.StateStatus, serial int64) int64 {
+	highest := st.Serial
+	for _, v := range st.Versions {
+		highest = max(highest, v.Serial)
+	}
+	if serial > highest {
+		return 0
+	}
+	return highest + 1
+}
+
+// firstSerial is the serial for the first state of all when it has none that counts; 0 when its own will do. A plan that was
+// made before there was a state knows no lineage, and its engine compares serials alone: it would take a state of serial 0
+// for none, and write over it. One that cannot be counted up stays as it is: it may be the only copy.
+func firstSerial(now v1alpha1.StateStatus, next Summary) int64 {
+	if now.Version > 0 || next.Serial > 0 || next.Resources == Unknown {
+		return 0
+	}
+	return unused(now, next.Serial)
+}
+
+func opaqueSerial(has, needs int64) *Refusal {
+	return refuse(Opaque, "the state has serial %d and would have to get serial %d, and its engine encrypts it, or its format is not "+
+		"known: Cairn cannot count it up without breaking it. Push it with a higher serial from its engine", has, needs)
+}
+
+func clock(at metav1.Time) string { return at.UTC().Format("2006-01-02 15:04:05 MST") }
