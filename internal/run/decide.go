@@ -32,6 +32,7 @@ type Decision struct {
 // Reasons of the condition that tell what a Run waits for.
 const (
 	ReasonAwaitingApproval = "AwaitingApproval"
+	ReasonCanceling        = "Canceling"
 	ReasonInputsMissing    = "InputsMissing"
 	ReasonOverdue          = "Overdue"
 	ReasonPodPending       = "PodPending"
@@ -41,6 +42,12 @@ const (
 	ReasonSuspended        = "Suspended"
 	ReasonWindowClosed     = "WindowClosed"
 	ReasonWindowInvalid    = "WindowInvalid"
+)
+
+// Reasons of the condition of a Run that a person ended.
+const (
+	ReasonCanceled = "Canceled"
+	ReasonRejected = "Rejected"
 )
 
 // NeedsPod says that a pod has to be made before the rest of the decision can be reported.
@@ -59,10 +66,13 @@ func Decide(w World) Decision {
 	for _, r := range []rule{
 		isFinished,
 		podIsLost,
+		cancelComesEarly,
 		podCannotStart,
 		podIsTooLate,
 		attemptIsOverdue,
 		attemptIsUnderWay,
+		isCanceled,
+		isRejected,
 		inputsAreStale,
 		attemptFailed,
 		isQueued,
@@ -103,7 +113,7 @@ func inputsAreStale(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	a := current(&w.Run.Status)
-	if a != nil && a.Failure != nil && slices.ContainsFunc(w.Run.Status.Attempts, isApply) { // something may have been applied
+	if a != nil && a.Failure != nil && Began(w.Run) { // something may have been applied
 		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
 			Message: fmt.Sprintf("%s: %s; not tried again since %s", failedStep(a), a.Failure.Message, why)}, true
 	}
@@ -122,18 +132,49 @@ func staleness(w World) string {
 		return ""
 	case !destroy && w.Stack.Status.Inputs != w.Run.Spec.Inputs:
 		return "the inputs changed"
-	case destroy && w.Stack.Spec.Deletion != v1alpha1.DeletionDestroy:
+	case destroy && !mayDestroy(w.Stack):
 		return "spec.deletion is " + string(w.Stack.Spec.Deletion) + " now"
 	}
-	return ""
+	return replaced(w)
+}
+
+// mayDestroy says that spec.deletion lets what the Stack made be destroyed. Orphan speaks of what a deletion leaves, not of
+// what somebody asks for.
+func mayDestroy(stack *v1alpha1.Stack) bool {
+	switch stack.Spec.Deletion {
+	case v1alpha1.DeletionProtect:
+		return false
+	case v1alpha1.DeletionOrphan:
+		return stack.DeletionTimestamp == nil
+	}
+	return true
 }
 
 func isApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
+
+// Began says that an apply began, so that something may have been changed.
+func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts, changes) }
+
+// changes says that an attempt may have changed something: it is an apply, and did not report that it ended before the
+// engine's turn. What a pod that was lost did after its last report nobody knows.
+func changes(a v1alpha1.Attempt) bool {
+	if !isApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailureLost {
+		return isApply(a)
+	}
+	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
+}
 
 // applied says that the last attempt was an apply that went well.
 func applied(w World) bool {
 	a := current(&w.Run.Status)
 	return a != nil && a.Phase == v1alpha1.AttemptApply && a.FinishedAt != nil && a.Failure == nil
+}
+
+// finds says that the last attempt was a plan after which nothing is to be done: it found no changes, or was only to look.
+func finds(w World) bool {
+	a, plan := current(&w.Run.Status), w.Run.Status.Plan
+	return a != nil && a.Phase == v1alpha1.AttemptPlan && a.FinishedAt != nil && a.Failure == nil && plan != nil &&
+		(!plan.Changes || w.Run.Spec.Operation == v1alpha1.OperationPlan)
 }
 
 func isQueued(w World) (Decision, bool) {
@@ -215,11 +256,18 @@ func windowCloses(w World, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (D
 }
 
 func approved(w World) bool {
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Run.Spec.FourEyes { // that one who changes the Stack cannot take from a Run
 		return true
 	}
 	a := w.Run.Spec.Approval
-	return w.Stack.Spec.Apply == v1alpha1.ApplyManual && a != nil && a.PlanDigest == w.Run.Status.Plan.Digest
+	return w.Stack.Spec.Apply != v1alpha1.ApplyNever && a != nil && a.PlanDigest == w.Run.Status.Plan.Digest && !sameEyes(w)
+}
+
+// sameEyes says that whoever caused the Run approves it, where that takes another. The Stack may ask for that also after
+// the Run was made.
+func sameEyes(w World) bool {
+	a := w.Run.Spec.Approval
+	return (w.Run.Spec.FourEyes || w.Stack.Spec.FourEyes) && a != nil && a.By == w.Run.Spec.Cause.By
 }
 
 // lingers says that the pod which made the plan is there and stays long enough to be given the apply.

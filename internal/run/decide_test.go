@@ -33,7 +33,7 @@ func world(options ...func(*World)) World {
 		},
 		Run: &v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Name: "net-7"},
-			Spec:       v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Inputs: "sha256:now"},
+			Spec:       v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Inputs: "sha256:now"},
 		},
 	}
 	for _, o := range options {
@@ -118,17 +118,20 @@ func closed(operation v1alpha1.Operation) func(*World) {
 
 func retried(n int32) func(*World) { return func(w *World) { w.Run.Status.Retries = n } }
 
+// settled is what is expected of a world.
+type settled struct {
+	world World
+	phase v1alpha1.RunPhase
+	// begin is the attempt that is started, with "in pod" when it is given to the pod that lives.
+	begin   string
+	reason  string
+	message string
+	requeue time.Duration
+	delete  bool
+}
+
 func TestSettle(t *testing.T) {
-	tests := map[string]struct {
-		world World
-		phase v1alpha1.RunPhase
-		// begin is the attempt that is started, with "in pod" when it is given to the pod that lives.
-		begin   string
-		reason  string
-		message string
-		requeue time.Duration
-		delete  bool
-	}{
+	settle(t, map[string]settled{
 		"a queued Run starts a pod for its plan": {
 			world: world(), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
@@ -243,7 +246,7 @@ func TestSettle(t *testing.T) {
 			world: world(planned, changed), phase: "Superseded", reason: "Superseded",
 		},
 		"a manual apply waits for a person": {
-			world: world(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "sha256:plan",
+			world: world(planned, manual), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "approve with cairn approve net",
 		},
 		"a destroy of a manual Stack waits for a person too": {
 			world: world(planned, manual, destroy, deleting), phase: "AwaitingApproval", reason: "AwaitingApproval",
@@ -278,6 +281,12 @@ func TestSettle(t *testing.T) {
 		"a mistake in the code is not tried again": {
 			world: world(planning, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config", message: "plan: boom",
 		},
+		"a plan that a policy denies is not made again": {
+			world: world(planned, failed(v1alpha1.FailurePolicy)), phase: "Failed", reason: "Policy", message: "boom",
+		},
+		"what policies warn of is counted": {
+			world: world(waiting, func(w *World) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
+		},
 		"a passing failure is tried again later": {
 			world: world(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
 		},
@@ -311,7 +320,12 @@ func TestSettle(t *testing.T) {
 		"a finished Run stays as it is": {
 			world: world(changed, func(w *World) { w.Run.Status.Phase = v1alpha1.PhaseSucceeded }), phase: "Succeeded",
 		},
-	}
+	})
+}
+
+// settle compares what comes of worlds with what is expected.
+func settle(t *testing.T, tests map[string]settled) {
+	t.Helper()
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := tt.world.Run.DeepCopy()

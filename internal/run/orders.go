@@ -13,12 +13,22 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
+// OrdersOptions are what Orders tell runners, and where they know it from. All are needed.
+type OrdersOptions struct {
+	// Client reads Runs and Stacks from a cache that has PodIndex.
+	Client client.Reader
+	// Inputs has the documents of Runs.
+	Inputs *inputs.Store
+	// Policy says whether there are policies to ask about the plan of a Run.
+	Policy func(context.Context, *v1alpha1.Run) (bool, error)
+	// Patience and Recipient are passed on to runners.
+	Patience  time.Duration
+	Recipient string
+}
+
 // Orders tells waiting runners what to do next, as soon as their Run says it.
 type Orders struct {
-	client    client.Reader
-	inputs    *inputs.Store
-	patience  time.Duration
-	recipient string
+	OrdersOptions
 
 	mu      sync.Mutex
 	waiting map[types.UID]*waiters
@@ -30,9 +40,9 @@ type waiters struct {
 	n       int
 }
 
-// NewOrders reads Runs and Stacks from a cache that has PodIndex. Patience and recipient are passed on to runners.
-func NewOrders(c client.Reader, in *inputs.Store, patience time.Duration, recipient string) *Orders {
-	return &Orders{client: c, inputs: in, patience: patience, recipient: recipient, waiting: map[types.UID]*waiters{}}
+// NewOrders makes Orders that wait for nobody yet.
+func NewOrders(o OrdersOptions) *Orders {
+	return &Orders{OrdersOptions: o, waiting: map[types.UID]*waiters{}}
 }
 
 // Changed wakes the runners that wait on a Run. It is called for each event on a Run.
@@ -98,14 +108,14 @@ func (o *Orders) wait(ctx context.Context, namespace string, pod types.UID, afte
 }
 
 func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, time.Time, error) {
-	run, err := ByPod(ctx, o.client, namespace, pod)
+	run, err := ByPod(ctx, o.Client, namespace, pod)
 	if err != nil {
 		return store.Order{}, time.Time{}, err
 	}
 	if run == nil { // made, but not named yet
 		return store.Order{Kind: store.OrderWait}, time.Time{}, nil
 	}
-	stack, err := StackOf(ctx, o.client, run)
+	stack, err := StackOf(ctx, o.Client, run)
 	if err != nil {
 		return store.Order{}, time.Time{}, err
 	}
@@ -113,13 +123,16 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	if kind != store.OrderPlan && kind != store.OrderApply {
 		return store.Order{Kind: kind}, until, nil
 	}
-	doc, err := o.inputs.Get(ctx, run.Spec.Inputs)
+	doc, err := o.Inputs.Get(ctx, run.Spec.Inputs)
 	if err != nil {
 		return store.Order{}, time.Time{}, err
 	}
 	order := orderOf(run, stack, doc)
-	order.Kind, order.Patience, order.Recipient = kind, o.patience, o.recipient
-	return order, time.Time{}, nil
+	order.Kind, order.Patience, order.Recipient = kind, o.Patience, o.Recipient
+	if kind == store.OrderPlan {
+		order.Policy, err = o.Policy(ctx, run)
+	}
+	return order, time.Time{}, err
 }
 
 // nextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
@@ -152,8 +165,12 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 		Path:          doc.Path,
 		Engine:        string(doc.Engine.Name),
 		EngineVersion: doc.Engine.Version,
-		Outputs:       run.Spec.Operation == v1alpha1.OperationApply,
+		Outputs:       givesOutputs(run, stack),
 		Timeout:       stack.Spec.Timeout.Duration,
+		Operation:     string(run.Spec.Operation),
+		Revision:      run.Spec.Revision,
+		Cause:         causeOf(run),
+		Hooks:         hooksOf(doc),
 	}
 	layout(run, doc).tell(&order)
 	if plan := run.Status.Plan; plan != nil {
@@ -163,4 +180,38 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 		}
 	}
 	return order
+}
+
+// givesOutputs says that outputs are written after the Run: also after a destroy that somebody asked for, which leaves none,
+// so that nobody goes on reading what is no more. With a Stack that is deleted its objects go anyway.
+func givesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
+	switch run.Spec.Operation {
+	case v1alpha1.OperationApply:
+		return true
+	case v1alpha1.OperationDestroy:
+		return stack.DeletionTimestamp == nil
+	default:
+		return false
+	}
+}
+
+// causeOf words why there is a Run. It begins with the cause's type, by which scripts can tell.
+func causeOf(run *v1alpha1.Run) string {
+	c := run.Spec.Cause
+	if c.Message == "" {
+		return string(c.Type)
+	}
+	return string(c.Type) + ": " + c.Message
+}
+
+// hooksOf are the hooks as they were pinned. Their text is shared, not copied.
+func hooksOf(doc inputs.Document) []store.Hook {
+	if len(doc.Hooks) == 0 {
+		return nil
+	}
+	hooks := make([]store.Hook, len(doc.Hooks))
+	for i, h := range doc.Hooks {
+		hooks[i] = store.Hook{Step: string(h.Step), When: string(h.When), Script: h.Script, Continue: h.OnFailure == v1alpha1.HookContinue}
+	}
+	return hooks
 }

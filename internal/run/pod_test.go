@@ -47,11 +47,18 @@ var everything = inputs.Document{
 		{Name: "AWS_SECRET_ACCESS_KEY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "aws"}, Key: "key"}}},
 	},
 	EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "more"}}}},
+	Hooks: []inputs.Hook{
+		{Step: "init", When: v1alpha1.HookBefore, Script: "echo about to init in $PWD"},
+		{Step: "plan", When: v1alpha1.HookAfter, Script: "#!/bin/sh\nexit 1\n", OnFailure: v1alpha1.HookContinue},
+	},
+	Policies: []inputs.Policy{{Name: "rules", Files: map[string]string{"tags.rego": "package main"}}},
 }
 
 func podWorld() World {
 	w := world()
 	w.Run.Namespace, w.Run.UID, w.Run.Spec.Stack.Name = "infra", "run-uid", "net"
+	w.Run.Spec.Revision = "main@sha1:1f3c"
+	w.Run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: "1f3c Widen the subnet", By: "alice"}
 	return w
 }
 
@@ -76,6 +83,7 @@ func TestOrderOf(t *testing.T) {
 			w := podWorld()
 			planned(&w)
 			w.Run.Spec.Operation = operation
+			deleting(&w)
 			golden(t, name, orderOf(w.Run, w.Stack, everything))
 		})
 	}

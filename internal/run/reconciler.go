@@ -66,6 +66,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, err
 		}
 	}
+	if endsEarly(&run.Status) {
+		if err := r.deleteLeftover(ctx, run); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
 }
 

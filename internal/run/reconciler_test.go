@@ -181,7 +181,7 @@ func TestReports(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live}
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	done := store.Report{Done: &store.Done{Plan: &store.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
 	if err := reports.Report(t.Context(), r.run.Namespace, uid, 2, done); !errors.Is(err, ErrNotCurrent) {

@@ -26,6 +26,8 @@ type Reports struct {
 	Client client.Client
 	// Live reads past the cache.
 	Live client.Reader
+	// Verdict of the policies on a plan.
+	Verdict PolicyVerdict
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 }
@@ -61,6 +63,10 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	before := run.DeepCopy()
 	fold(&run.Status, report, r.now())
 	if report.Done != nil {
+		doubt(run)
+		if err := r.judge(ctx, run, report.Done); err != nil {
+			return err
+		}
 		stack, err := StackOf(ctx, r.Client, run)
 		if err != nil {
 			return err
@@ -72,6 +78,13 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 		return nil
 	}
 	return r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+}
+
+// doubt takes no runner's word for it that somebody canceled its Run: that would end the Run for good.
+func doubt(run *v1alpha1.Run) {
+	if a := current(&run.Status); a.Failure != nil && a.Failure.Class == v1alpha1.FailureCanceled && !run.Spec.Cancel {
+		a.Failure.Class = v1alpha1.FailureTransient
+	}
 }
 
 // told says that this last report is there already: its answer was lost on the way.
@@ -98,7 +111,7 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 	for _, st := range report.Steps {
 		a.Steps = append(a.Steps, v1alpha1.Step{
 			Name: st.Name, State: v1alpha1.StepState(st.State), ExitCode: st.ExitCode, Message: st.Message,
-			StartedAt: metav1.MicroTime{Time: st.StartedAt}, FinishedAt: microTime(st.FinishedAt),
+			StartedAt: microTime(st.StartedAt), FinishedAt: microTime(st.FinishedAt),
 		})
 	}
 	done := report.Done
@@ -106,6 +119,9 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 		return
 	}
 	a.FinishedAt = &metav1.MicroTime{Time: now}
+	if isApply(*a) && done.Failure != nil {
+		a.Changed = done.Changed
+	}
 	closeSteps(a, now)
 	if done.Outputs != nil {
 		s.Outputs = make(map[string]apiextensionsv1.JSON, len(done.Outputs))
@@ -116,6 +132,9 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 	switch {
 	case done.Failure != nil:
 		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureClass(done.Failure.Class), Message: done.Failure.Message}
+		if a.Phase == v1alpha1.AttemptPlan && isPolicy(a.Failure) && done.Plan != nil { // it can still be read
+			s.Plan = planOf(done.Plan)
+		}
 	case a.Phase == v1alpha1.AttemptPlan && done.Plan == nil:
 		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the runner reported neither a plan nor a failure"}
 	case a.Phase == v1alpha1.AttemptPlan:

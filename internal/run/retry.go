@@ -15,7 +15,7 @@ func attemptFailed(w World) (Decision, bool) {
 	retry := w.Stack.Spec.Retry
 	limit, at := *retry.Limit, w.Run.Status.NextAttempt
 	switch {
-	case a.Failure.Class == v1alpha1.FailureConfig, a.Failure.Class == v1alpha1.FailureStranded:
+	case isFinal(a.Failure.Class):
 		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
 			Message: fmt.Sprintf("%s: %s", failedStep(a), a.Failure.Message)}, true
 	case w.Run.Status.Retries >= limit:
@@ -33,6 +33,11 @@ func attemptFailed(w World) (Decision, bool) {
 				w.Run.Status.Retries+1, limit, at.UTC().Format(time.TimeOnly+"Z07:00"))}, true
 	}
 	return start(w, v1alpha1.AttemptPlan), true
+}
+
+// isFinal says that trying again on the same inputs is of no use, or not safe.
+func isFinal(class v1alpha1.FailureClass) bool {
+	return class == v1alpha1.FailureConfig || class == v1alpha1.FailurePolicy || class == v1alpha1.FailureStranded
 }
 
 // backoff before retry number n+1.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -75,9 +76,7 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 		s.Attempts = append(s.Attempts, v1alpha1.Attempt{
 			Number: nextNumber(&s), Phase: d.Begin, Pod: pod.name, PodUID: pod.uid, StartedAt: metav1.MicroTime{Time: now},
 		})
-		if n := len(s.Attempts); n > kept {
-			s.Attempts = s.Attempts[n-kept:]
-		}
+		s.Attempts = trim(s.Attempts)
 	}
 	if d.Phase != "" {
 		s.Phase = d.Phase
@@ -95,6 +94,22 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 	return s
 }
 
+// trim drops the oldest attempts past those that are kept, but not the newest that may have changed something: that the Run
+// began to apply is known from it alone.
+func trim(attempts []v1alpha1.Attempt) []v1alpha1.Attempt {
+	n := len(attempts) - kept
+	if n <= 0 {
+		return attempts
+	}
+	rest := attempts[n:]
+	for _, a := range slices.Backward(attempts[:n]) {
+		if changes(a) && !slices.ContainsFunc(rest, changes) {
+			return slices.Concat([]v1alpha1.Attempt{a}, rest[1:])
+		}
+	}
+	return rest
+}
+
 func nextNumber(s *v1alpha1.RunStatus) int32 {
 	if a := current(s); a != nil {
 		return a.Number + 1
@@ -105,9 +120,12 @@ func nextNumber(s *v1alpha1.RunStatus) int32 {
 // closeSteps ends the steps that nobody will report on any more.
 func closeSteps(a *v1alpha1.Attempt, now time.Time) {
 	for i := range a.Steps {
-		if st := &a.Steps[i]; st.State == v1alpha1.StepRunning {
+		switch st := &a.Steps[i]; st.State {
+		case v1alpha1.StepRunning:
 			st.State = v1alpha1.StepFailed
 			st.FinishedAt = &metav1.MicroTime{Time: now}
+		case v1alpha1.StepWaiting:
+			st.State = v1alpha1.StepSkipped
 		}
 	}
 }
@@ -116,7 +134,7 @@ func succeeded(p v1alpha1.RunPhase) metav1.ConditionStatus {
 	switch p {
 	case v1alpha1.PhaseSucceeded:
 		return metav1.ConditionTrue
-	case v1alpha1.PhaseFailed, v1alpha1.PhaseSuperseded:
+	case v1alpha1.PhaseFailed, v1alpha1.PhaseCanceled, v1alpha1.PhaseSuperseded:
 		return metav1.ConditionFalse
 	default:
 		return metav1.ConditionUnknown

@@ -20,15 +20,16 @@ func podIsLost(w World) (Decision, bool) {
 			Message: fmt.Sprintf("the state could be neither written nor rescued: it is in the log of pod %s, encrypted", a.Pod),
 		}}, true
 	}
-	return Decision{End: &v1alpha1.Failure{
-		Class:   v1alpha1.FailureLost,
-		Message: fmt.Sprintf("pod %s: %s before it reported", a.Pod, w.Pod.Message),
-	}}, true
+	lost := &v1alpha1.Failure{Class: v1alpha1.FailureLost, Message: fmt.Sprintf("pod %s: %s before it reported", a.Pod, w.Pod.Message)}
+	if w.Run.Spec.Cancel && (a.Phase == v1alpha1.AttemptPlan || len(a.Steps) == 0) { // as was asked for
+		lost.Class = v1alpha1.FailureCanceled
+	}
+	return Decision{End: lost}, true
 }
 
 func podCannotStart(w World) (Decision, bool) {
 	a := unfinished(w)
-	if a == nil || !w.Pod.Broken || w.Now.Before(a.StartedAt.Add(brokenFor)) {
+	if a == nil || w.Pod.State != PodPending || !w.Pod.Broken || reports(w.Run, a) || w.Now.Before(a.StartedAt.Add(brokenFor)) {
 		return Decision{}, false
 	}
 	return Decision{DeletePod: true, End: &v1alpha1.Failure{
@@ -72,11 +73,14 @@ func attemptIsUnderWay(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	d := Decision{Reason: string(w.Run.Status.Phase), Message: "in pod " + a.Pod}
-	if w.Pod.State == PodPending && w.Pod.Message != "" {
+	switch {
+	case w.Run.Spec.Cancel:
+		d.Reason, d.Message = ReasonCanceling, canceling(w, a)
+	case w.Pod.State == PodPending && w.Pod.Message != "":
 		d.Reason, d.Message = ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, w.Pod.Message)
 	}
 	switch {
-	case w.Pod.Broken:
+	case w.Pod.Broken && !reports(w.Run, a):
 		d.RequeueAfter = a.StartedAt.Add(brokenFor).Sub(w.Now)
 	case w.Stack != nil:
 		d.RequeueAfter = a.StartedAt.Add(w.Stack.Spec.Timeout.Duration + overdue).Sub(w.Now)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -20,30 +21,43 @@ func Summary(p *v1alpha1.Plan) string {
 			parts = append(parts, fmt.Sprintf("%d to %s", c.n, c.verb))
 		}
 	}
+	text := "no changes"
 	switch {
 	case len(parts) > 0:
-		return strings.Join(parts, ", ")
+		text = strings.Join(parts, ", ")
 	case p.Changes:
-		return "only outputs change"
+		text = "only outputs change"
 	}
-	return "no changes"
+	switch {
+	case p.Policy == nil || p.Policy.Warned == 0:
+	case p.Policy.Warned == 1:
+		text += "; 1 warning"
+	default:
+		text += fmt.Sprintf("; %d warnings", p.Policy.Warned)
+	}
+	return text
 }
 
 // approvalHint says what lets a plan that waits go on.
 func approvalHint(w World) string {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
-		return "; spec.apply of the Stack is Never"
+		return "; not applied while spec.apply of the Stack is Never"
 	}
-	hint := "; to approve set spec.approval.planDigest of Run " + w.Run.Name + " to " + w.Run.Status.Plan.Digest
-	if a := w.Run.Spec.Approval; a != nil {
+	hint := fmt.Sprintf("; approve with cairn approve %s", w.Stack.Name)
+	switch a := w.Run.Spec.Approval; {
+	case a == nil:
+	case a.PlanDigest != w.Run.Status.Plan.Digest:
 		hint = "; the approval by " + a.By + " was for another plan" + hint
+	case sameEyes(w):
+		hint = "; the approval by " + a.By + ", who caused this Run, does not count (spec.fourEyes): somebody else has to" + hint
 	}
 	return hint
 }
 
-// failedStep names the step that an attempt failed at, or else what it was at.
+// failedStep names the step that an attempt failed at, or else what it was at: the last that failed, since a hook may fail
+// and the attempt go on.
 func failedStep(a *v1alpha1.Attempt) string {
-	for _, s := range a.Steps {
+	for _, s := range slices.Backward(a.Steps) {
 		if s.State == v1alpha1.StepFailed {
 			return s.Name
 		}

@@ -1,0 +1,47 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// With a Run go its plans, their forms for people, the verdicts on them and the logs; what is another's stays.
+func TestForgetTakesAllThatIsKeptOfARun(t *testing.T) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := bucket.Open(t.Context(), "file://"+t.TempDir(), bucket.Keys{Recipient: key.Recipient(), Identities: []age.Identity{key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	for _, run := range []string{"infra/uid-1", "infra/uid-10", "other/uid-1"} {
+		for _, name := range []string{"plans/%/sha256:a", "plans/%/sha256:a.json", "plans/%/sha256:a.text", "plans/%/sha256:a.verdict", "logs/%/1/000000000000"} {
+			before, after, _ := strings.Cut(name, "%")
+			if err := kept.Put(t.Context(), before+run+after, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", UID: "uid-1"}}
+	if err := (Kept{kept}).Forget(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]int{"plans/infra": 4, "logs/infra": 1, "plans/other": 4, "logs/other": 1, "plans/infra/uid-10": 4} {
+		left, err := kept.List(t.Context(), folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, len(left)); diff != "" {
+			t.Errorf("%s: %v is left, want %d", folder, left, want)
+		}
+	}
+}

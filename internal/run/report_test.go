@@ -1,0 +1,99 @@
+package run
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/store"
+)
+
+func steps(names ...string) store.Report {
+	var r store.Report
+	for _, n := range names {
+		name, state, _ := strings.Cut(n, "=")
+		r.Steps = append(r.Steps, store.Step{Name: name, State: state})
+	}
+	return r
+}
+
+func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
+	done := func(r store.Report, d store.Done) store.Report { r.Done = &d; return r }
+	transient := &store.Failure{Class: "Transient", Message: "so it is"}
+	for name, tt := range map[string]struct {
+		report store.Report
+		want   string
+	}{
+		"those that wait are shown": {steps("fetch=Succeeded", "init=Running", "plan=Waiting"), "fetch=Succeeded init=Running plan=Waiting"},
+		"at the end all are as they were told": {
+			done(steps("fetch=Succeeded", "after-plan=Failed", "outputs=Skipped"), store.Done{Plan: planOne}),
+			"fetch=Succeeded after-plan=Failed outputs=Skipped",
+		},
+		"what runs at the end has failed, and what waits is skipped": {
+			done(steps("fetch=Succeeded", "init=Running", "plan=Waiting"), store.Done{Failure: transient}),
+			"fetch=Succeeded init=Failed plan=Skipped",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(planning)
+			fold(&w.Run.Status, tt.report, now.Add(time.Minute))
+			got := ""
+			for _, st := range current(&w.Run.Status).Steps {
+				got += fmt.Sprintf("%s=%s ", st.Name, st.State)
+				if st.State == v1alpha1.StepSkipped && (st.StartedAt != nil || st.FinishedAt != nil) {
+					t.Errorf("step %s was skipped and has times", st.Name)
+				}
+			}
+			if strings.TrimSpace(got) != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A pod that goes away leaves no step that seems to be at work, or to come.
+func TestStepsOfALostAttemptAreClosed(t *testing.T) {
+	w := world(planning, pod(PodGone))
+	fold(&w.Run.Status, steps("fetch=Succeeded", "init=Running", "plan=Waiting"), now)
+	s, _ := Settle(w)
+	got := ""
+	for _, st := range current(&s).Steps {
+		got += string(st.State) + " "
+	}
+	if got != "Succeeded Failed Skipped " {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOnlyAnApplyThatFailedHasChangedAPart(t *testing.T) {
+	seven, failure := ptr(int32(7)), &store.Failure{Class: "Canceled", Message: "canceled by bob"}
+	for name, tt := range map[string]struct {
+		world World
+		done  store.Done
+		want  *int32
+	}{
+		"an apply that was canceled": {world(applying), store.Done{Failure: failure, Changed: seven}, seven},
+		"one that went well":         {world(applying), store.Done{Changed: seven}, nil},
+		"a plan":                     {world(planning), store.Done{Failure: failure, Changed: seven}, nil},
+	} {
+		fold(&tt.world.Run.Status, store.Report{Done: &tt.done}, now)
+		if got := current(&tt.world.Run.Status).Changed; (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// A runner cannot cancel its own Run.
+func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
+	for canceled, want := range map[bool]v1alpha1.FailureClass{true: v1alpha1.FailureCanceled, false: v1alpha1.FailureTransient} {
+		w := world(applying)
+		w.Run.Spec.Cancel = canceled
+		fold(&w.Run.Status, store.Report{Done: &store.Done{Failure: &store.Failure{Class: "Canceled", Message: "canceled by bob"}}}, now)
+		doubt(w.Run)
+		if got := current(&w.Run.Status).Failure.Class; got != want {
+			t.Errorf("canceled %v: the failure is %s, want %s", canceled, got, want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package run
+
+import (
+	"fmt"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// ReasonDestroyIsNext of a Stack's Ready condition tells the Run under way to make way for the destroy that somebody asked for.
+const ReasonDestroyIsNext = "DestroyIsNext"
+
+// Request is what a person asks of a Stack with annotations: a Run, now.
+type Request struct {
+	// At tells this request from others. It is what the person wrote, a time by convention.
+	At string
+	// Operation that is asked for.
+	Operation v1alpha1.Operation
+	// By is who asks; empty when the API server could not tell.
+	By string
+	// Refused says why nothing comes of it, ever; empty when something does.
+	Refused string
+}
+
+// Requested is the request that waits to be taken up; false when there is none. What was there when the Stack was made is
+// none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
+func Requested(stack *v1alpha1.Stack) (Request, bool) {
+	at := stack.Annotations[v1alpha1.RequestedAtAnnotation]
+	if at == "" || at == stack.Status.LastRequest || stack.Status.ObservedGeneration == 0 || isOlder(at, stack.Status.LastRequest) {
+		return Request{}, false
+	}
+	return LastRequested(stack), true
+}
+
+// isOlder says that a request is from before the last one, where both are times: somebody applied a manifest, or put back
+// annotations, that asked for something long ago.
+func isOlder(at, last string) bool {
+	t, err := time.Parse(time.RFC3339, at)
+	then, lastErr := time.Parse(time.RFC3339, last)
+	return err == nil && lastErr == nil && !t.After(then)
+}
+
+// LastRequested is what was asked for last, whether it waits or not.
+func LastRequested(stack *v1alpha1.Stack) Request {
+	q := Request{
+		At:        stack.Annotations[v1alpha1.RequestedAtAnnotation],
+		Operation: v1alpha1.Operation(stack.Annotations[v1alpha1.RequestedOperationAnnotation]),
+		By:        Clip(stack.Annotations[v1alpha1.RequestedByAnnotation], 253),
+	}
+	if q.Operation == "" {
+		q.Operation = v1alpha1.OperationApply
+	}
+	q.Refused = refusal(stack, q.Operation)
+	return q
+}
+
+// refusal says why nothing comes of a request. It would be dangerous to keep it for a time when something would.
+func refusal(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
+	switch operation {
+	case v1alpha1.OperationPlan, v1alpha1.OperationApply:
+		return ""
+	case v1alpha1.OperationDestroy:
+	default:
+		return fmt.Sprintf("%s is %q: it can be Plan, Apply or Destroy", v1alpha1.RequestedOperationAnnotation, Clip(string(operation), 100))
+	}
+	switch {
+	case stack.DeletionTimestamp != nil: // that has reasons of its own to wait
+		return ""
+	case stack.Spec.Deletion == v1alpha1.DeletionProtect:
+		return "nothing is destroyed while spec.deletion is Protect"
+	case stack.Spec.Apply == v1alpha1.ApplyNever:
+		return "nothing is destroyed while spec.apply is Never"
+	case stack.Spec.Suspend: // whoever resumes it has not asked for that
+		return "nothing is destroyed while spec.suspend is true"
+	}
+	return ""
+}
+
+// Who names the person, as in "asked for by alice".
+func (q Request) Who() string { return by("asked for", q.By) }
+
+// by words who did something, if that is known.
+func by(done, who string) string {
+	if who == "" {
+		return done
+	}
+	return done + " by " + who
+}
+
+// replaced says who asked for another Run in place of this one; empty when nobody did, or when this one is not theirs to
+// end.
+func replaced(w World) string {
+	q, ok := Requested(w.Stack)
+	if !ok || q.Refused != "" || w.Stack.Spec.Suspend || finds(w) || !makesWay(w, q) {
+		return ""
+	}
+	return "another Run was " + q.Who()
+}
+
+// makesWay says that a Run which is not at work ends for a request. One who only wants to look takes nothing from others
+// that would not come back by itself: what was asked for, approved, or begun.
+//
+// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the Stack says when.
+func makesWay(w World, q Request) bool {
+	r := w.Run
+	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan && w.Stack.DeletionTimestamp == nil {
+		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
+		return ready != nil && ready.Reason == ReasonDestroyIsNext
+	}
+	if q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan {
+		return true
+	}
+	return r.Spec.Cause.Type != v1alpha1.CauseManual && r.Spec.Approval == nil && !Began(r)
+}
