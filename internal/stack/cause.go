@@ -13,35 +13,84 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
-// cause says what changed since the newest Run.
+// cause says what changed since the newest Run, and who did it, where that is known.
 func cause(w World) v1alpha1.Cause {
-	last := w.Last
-	switch {
+	c := change(w)
+	if by := stillBy(w); c.By == "" || (by != "" && c.Type == v1alpha1.CauseCommit && w.Stack.Spec.FourEyes) {
+		c.By = by
+	}
+	return c
+}
+
+// causedBefore is who caused what is not applied and what somebody asks to be applied; empty when that is nobody, or only the
+// author of a commit, whom the API server does not know.
+func causedBefore(w World) string {
+	if !isDue(w) {
+		return stillBy(w)
+	}
+	c := cause(w)
+	if c.Type == v1alpha1.CauseCommit && c.By == run.Clip(w.Commit.Author, 253) {
+		return ""
+	}
+	return c.By
+}
+
+// stillBy is who caused the newest Run, if what that was for is not applied: the next one would apply it too, and that a
+// Secret changed meanwhile does not make it another's doing.
+func stillBy(w World) string {
+	last := w.tried()
+	if last == nil || appliedInputs(w) == w.Digest || (last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.Operation == v1alpha1.OperationApply) {
+		return ""
+	}
+	return last.Spec.Cause.By
+}
+
+func change(w World) v1alpha1.Cause {
+	last, now := w.Last, w.Inputs
+	switch tried := w.tried(); {
 	case w.decisive() == nil:
-		return v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: "the Stack is new"}
+		return ofSpec(w, "the Stack is new", true)
+	case tried != nil && tried.Spec.Inputs == w.Digest && isStranded(tried):
+		return ofSpec(w, "the state was put back", false)
 	case last == nil: // what its inputs were is not known any more
-		return v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: "the inputs changed"}
+		return ofSpec(w, "the inputs changed", false)
 	}
-	now := w.Inputs
-	if now.Source != last.Source && now.Path == last.Path && w.Commit.ID != "" {
-		return v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: run.Clip(w.Commit.ID[:7]+" "+w.Commit.Subject, 1000), By: run.Clip(w.Commit.Author, 253)}
-	}
+	commit := now.Source != last.Source && now.Path == last.Path && w.Commit.ID != ""
+	var changed []string
+	inSpec := false
 	for _, part := range []struct {
 		name    string
 		changed bool
+		// own says that it is all in the spec, and not in a ConfigMap.
+		own bool
 	}{
-		{"the code", now.Source != last.Source || now.Path != last.Path},
-		{"spec.engine", now.Engine != last.Engine},
-		{"spec.variables", !equality.Semantic.DeepEqual(now.Variables, last.Variables)},
-		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles)},
-		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom)},
-		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials)},
-		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources)},
-		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs)},
+		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), w.Stack.Spec.Source.ConfigMap == nil},
+		{"spec.source.git", commit && isOtherRef(w), true},
+		{"spec.engine", now.Engine != last.Engine, true},
+		{"spec.variables", !equality.Semantic.DeepEqual(now.Variables, last.Variables), true},
+		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
+		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), true},
+		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
+		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
+		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
+		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources), true},
+		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
 	} {
 		if part.changed {
-			return v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: part.name + " changed"}
+			changed = append(changed, part.name+" changed")
+			inSpec = inSpec || part.own
 		}
+	}
+	switch {
+	case commit:
+		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: run.Clip(w.Commit.Author, 253)}
+		if inSpec {
+			c.By = changedBy(w)
+		}
+		c.Message = run.Clip(strings.Join(append([]string{c.Message}, changed...), "; "), 1000)
+		return c
+	case len(changed) > 0:
+		return ofSpec(w, changed[0], inSpec)
 	}
 	if changed := changedVersions(last, &now); len(changed) > 0 {
 		c := v1alpha1.Cause{Type: v1alpha1.CauseVariables, Message: strings.Join(changed, ", ") + " changed"}
@@ -50,8 +99,51 @@ func cause(w World) v1alpha1.Cause {
 		}
 		return c
 	}
-	return v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: "what is declared is not applied"}
+	return ofSpec(w, "what is declared is not applied", true)
 }
+
+// ofSpec is the cause of a change of the Stack. Who changed it last did this, if it is all in the spec, or the spec is newer
+// than what the status speaks of; what is in a ConfigMap may be anybody's doing.
+func ofSpec(w World, message string, own bool) v1alpha1.Cause {
+	c := v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: message}
+	if own || w.Stack.Status.ObservedGeneration != w.Stack.Generation {
+		c.By = changedBy(w)
+	}
+	return c
+}
+
+// changedBy is who changed the spec last.
+func changedBy(w World) string {
+	return run.Clip(w.Stack.Annotations[v1alpha1.ChangedByAnnotation], 253)
+}
+
+// isOtherRef says that the code is that of another ref than the newest Run's, and not only of a later commit.
+func isOtherRef(w World) bool {
+	last := w.tried()
+	return last != nil && last.Spec.Revision != "" && refOf(last.Spec.Revision) != refOf(w.Revision)
+}
+
+// refOf is main, of main@sha1:1f3c...
+func refOf(revision string) string { return revision[:max(0, strings.LastIndex(revision, "@"))] }
+
+// ownHooks says that more has changed of hooks than the text in ConfigMaps.
+func ownHooks(spec []v1alpha1.Hook, now, last []inputs.Hook) bool {
+	if len(now) != len(last) {
+		return true
+	}
+	for i, is := range now {
+		was := last[i]
+		if i < len(spec) && spec[i].ConfigMap != nil {
+			was.Script = is.Script
+		}
+		if is != was {
+			return true
+		}
+	}
+	return false
+}
+
+func sameName(a, b inputs.Policy) bool { return a.Name == b.Name }
 
 // changedVersions names the outputs and objects whose version is another one, outputs first, at most five of them.
 func changedVersions(last, now *inputs.Document) []string {

@@ -18,6 +18,8 @@ type Decision struct {
 	AddFinalizer bool
 	// Start a Run like this.
 	Start *v1alpha1.RunSpec
+	// Request is what somebody asked for that the Run takes up; empty when nobody did.
+	Request string
 	// Finish lets the Stack go. RemoveState takes its State along.
 	Finish, RemoveState bool
 
@@ -37,19 +39,24 @@ type rule func(World) (Decision, bool)
 func Decide(w World) Decision {
 	rules := []rule{
 		isNew,
-		driftCheckIsUnderWay,
+		lookIsUnderWay,
 		isSuspended,
+		stateIsStranded,
+		destroyIsAskedFor,
+		staysDestroyed,
+		destroyStopped,
 		dependsOnItself,
 		inputsArrive,
 		inputsAreMissing,
 		runIsUnderWay,
-		stateIsStranded,
 		dependencyGoesFirst,
+		runIsAskedFor,
 		runIsDue,
 		outputsAreForeign,
 		outputsAreMissing,
 		outputsFailed,
 		lastRunFailed,
+		lastRunCanceled,
 		changesAreOnlyShown,
 		driftIsToBePutRight,
 		driftCheckIsDue,
@@ -70,6 +77,7 @@ func Decide(w World) Decision {
 			isNeverApplied,
 			namespaceEnds,
 			destroyLeftSomething,
+			destroyWasStopped,
 			destroyIsDue,
 		}
 	}
@@ -106,7 +114,11 @@ func isSuspended(w World) (Decision, bool) {
 	if !w.Stack.Spec.Suspend || w.active() != nil {
 		return Decision{}, false
 	}
-	return unready("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false")
+	d, ok := unready("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
+	if q, waits := asked(w); waits {
+		d.Message += "; the Run that was " + q.Who() + " waits for that"
+	}
+	return d, ok
 }
 
 // inputsArrive: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
@@ -144,7 +156,7 @@ func runIsUnderWay(w World) (Decision, bool) {
 // follow each phase: that would be a write for each, and the Run tells it.
 func under(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
-	case run.ReasonAwaitingApproval, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue,
+	case run.ReasonAwaitingApproval, run.ReasonCanceling, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue,
 		run.ReasonWindowClosed, run.ReasonWindowInvalid:
 		return unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
@@ -158,15 +170,6 @@ func underWay(name string, spec v1alpha1.RunSpec) (Decision, bool) {
 	return progressing("Running", "Run %s is under way: %s", name, spec.Cause.Message)
 }
 
-// stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
-func stateIsStranded(w World) (Decision, bool) {
-	last := w.decisive()
-	if last == nil || runCondition(last).Reason != string(v1alpha1.FailureStranded) {
-		return Decision{}, false
-	}
-	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back; then, or to go on without it, delete Run %s", last.Name, runCondition(last).Message, last.Name)
-}
-
 func runIsDue(w World) (Decision, bool) {
 	if !isDue(w) {
 		return Decision{}, false
@@ -174,14 +177,15 @@ func runIsDue(w World) (Decision, bool) {
 	return starting(w, operation(w), cause(w))
 }
 
-// isDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned.
+// isDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned, or can
+// be tried again since the state that was lost is back.
 func isDue(w World) bool {
 	if appliedInputs(w) == w.Digest {
 		return false
 	}
-	last := w.decisive()
+	last := w.tried()
 	return last == nil || w.forgotten() || last.Spec.Inputs != w.Digest || last.Spec.Operation != operation(w) ||
-		last.Status.Phase == v1alpha1.PhaseSuperseded
+		last.Status.Phase == v1alpha1.PhaseSuperseded || (isStranded(last) && stateIsBack(w, last))
 }
 
 // operation is what a Run may do that is made for a change.
@@ -197,7 +201,7 @@ func starting(w World, operation v1alpha1.Operation, c v1alpha1.Cause) (Decision
 }
 
 func startRun(w World, spec v1alpha1.RunSpec) (Decision, bool) {
-	spec.Stack.Name = w.Stack.Name
+	spec.Stack.Name, spec.FourEyes = w.Stack.Name, w.Stack.Spec.FourEyes
 	d, ok := underWay(nextRun(w), spec)
 	d.Start = &spec
 	return d, ok
@@ -274,26 +278,21 @@ func outputsStep(r *v1alpha1.Run) *v1alpha1.Step {
 	return nil
 }
 
-func lastRunFailed(w World) (Decision, bool) {
-	last := w.decisive()
-	if last == nil || last.Status.Phase != v1alpha1.PhaseFailed || last.Spec.Inputs != w.Digest {
-		return Decision{}, false
-	}
-	return stalled("RunFailed", "Run %s failed: %s; to try again change the Stack or what it reads, or delete Run %s", last.Name, runCondition(last).Message, last.Name)
-}
-
 func changesAreOnlyShown(w World) (Decision, bool) {
 	last := w.decisive()
 	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.Inputs != w.Digest ||
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
 	}
-	return unready("ChangesPending", "Run %s: %s; not applied, since spec.apply is Never", last.Name, run.Summary(last.Status.Plan))
+	return unready("ChangesPending", "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, run.Summary(last.Status.Plan), w.Stack.Name)
 }
 
 func isReady(w World) (Decision, bool) {
 	d := Decision{Ready: metav1.ConditionTrue, Reason: "Applied", Message: "no resources"}
-	if n := resources(w); n > 0 {
+	switch n := resources(w); {
+	case n == 1:
+		d.Message = "1 resource is as declared"
+	case n > 1:
 		d.Message = fmt.Sprintf("%d resources are as declared", n)
 	}
 	d.Message += lastCheckFailed(w)

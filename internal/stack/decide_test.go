@@ -378,7 +378,7 @@ func TestCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			is := was
 			tt.change(&is)
-			if diff := cmp.Diff(tt.want, cause(World{Inputs: is, Last: &was, Runs: make([]v1alpha1.Run, 1)})); diff != "" {
+			if diff := cmp.Diff(tt.want, cause(World{Stack: &v1alpha1.Stack{}, Inputs: is, Last: &was, Runs: make([]v1alpha1.Run, 1)})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

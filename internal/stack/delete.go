@@ -64,28 +64,42 @@ func namespaceEnds(w World) (Decision, bool) {
 
 // destroyLeftSomething: a destroy went well and yet the State is not empty.
 func destroyLeftSomething(w World) (Decision, bool) {
-	if !w.destroyed() {
+	if _, ok := asked(w); ok || !w.destroyed() {
 		return Decision{}, false
 	}
-	left := fmt.Sprintf("the state holds %d resources still", w.State.Status.Resources)
-	if lock := w.State.Status.Lock; lock != nil && w.State.Status.Resources == 0 {
-		left = fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", lock.Attempt, lock.Run)
-	}
-	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletion to Orphan, or delete Run %s to destroy once more", w.last().Name, left, w.last().Name)
+	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletion to Orphan, or cairn retry %s destroys once more",
+		w.last().Name, left(w), w.Stack.Name)
 }
 
-// destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes.
+// destroyWasStopped: somebody did not want it to go on.
+func destroyWasStopped(w World) (Decision, bool) {
+	last := w.last()
+	if _, ok := asked(w); ok || last == nil || !stoppedByHand(w, last) {
+		return Decision{}, false
+	}
+	hint := fmt.Sprintf("; cairn retry %s destroys", w.Stack.Name)
+	if begun(last) {
+		hint = "" // the Run says it
+	}
+	return stalled("Run"+runCondition(last).Reason, "Run %s: %s%s; to leave what is left as it is, set spec.deletion to Orphan", last.Name, runCondition(last).Message, hint)
+}
+
+// destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes. Who asks
+// need not wait for that time.
 func destroyIsDue(w World) (Decision, bool) {
 	inputs := w.State.Status.Inputs
 	if inputs == "" {
 		return stalled("InputsUnknown", "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletion to Orphan", w.State.Status.Resources)
 	}
+	if q, ok := asked(w); ok {
+		return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, Inputs: inputs})
+	}
 	last := w.last()
-	if last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseFailed && last.Status.FinishedAt != nil {
+	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
 		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
 		if w.Now.Before(again) {
-			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s; to leave what is left as it is, set spec.deletion to Orphan",
-				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339))
+			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletion to Orphan",
+				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339), w.Stack.Name)
 			d.RequeueAfter = again.Sub(w.Now)
 			return d, ok
 		}

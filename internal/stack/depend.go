@@ -24,6 +24,8 @@ type Dependent struct {
 	Name string
 	// Deleting says that it is being deleted.
 	Deleting bool
+	// Destroyed says that nothing is left of it, since somebody asked for that.
+	Destroyed bool
 	// Circular says that this Stack depends on it too: then neither goes first.
 	Circular bool
 }
@@ -116,9 +118,9 @@ func dependsOnItself(w World) (Decision, bool) {
 	return stalled("DependencyCycle", "the dependencies go in a circle: %s; take one of them out", strings.Join(w.Cycle, " -> "))
 }
 
-// dependencyGoesFirst: a Run is due, and something that it builds on is not as declared yet.
+// dependencyGoesFirst: a Run is due or asked for, and something that it builds on is not as declared yet.
 func dependencyGoesFirst(w World) (Decision, bool) {
-	if !isDue(w) {
+	if _, ok := asked(w); !ok && !isDue(w) {
 		return Decision{}, false
 	}
 	for _, d := range w.Dependencies {
@@ -133,11 +135,11 @@ func dependencyGoesFirst(w World) (Decision, bool) {
 func dependentsGoFirst(w World) (Decision, bool) {
 	for _, d := range w.Dependents {
 		switch {
-		case d.Circular:
+		case d.Circular, d.Destroyed:
 		case d.Deleting:
 			return progressing("Deleting", "waits for Stack %s to be destroyed first: it depends on this one", d.Name)
 		default:
-			return unready("DependentsExist", "Stack %s depends on this one: delete it too, or take the dependency out of it", d.Name)
+			return unready("DependentsExist", "Stack %s depends on this one: delete or destroy it too, or take the dependency out of it", d.Name)
 		}
 	}
 	return Decision{}, false

@@ -200,7 +200,7 @@ func TestDeletionGoesBackwards(t *testing.T) {
 		one.reconcile()
 	}
 	remove(vpc)
-	vpc.expectReady("False", "DependentsExist", "Stack net depends on this one: delete it too, or take the dependency out of it")
+	vpc.expectReady("False", "DependentsExist", "Stack net depends on this one: delete or destroy it too, or take the dependency out of it")
 	remove(net)
 	net.expectReady("Unknown", "Destroying", "")
 	vpc.reconcile()

@@ -22,16 +22,16 @@ func every(w World) time.Duration {
 	return 0
 }
 
-// driftCheckIsUnderWay: the check changes nothing, so that all but the start of another Run is as without it.
-func driftCheckIsUnderWay(w World) (Decision, bool) {
+// lookIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without it.
+func lookIsUnderWay(w World) (Decision, bool) {
 	r := w.active()
-	if r == nil || !run.IsDriftCheck(r) {
+	if r == nil || !w.looks(r) {
 		return Decision{}, false
 	}
 	if w.Problem == nil && w.Digest != r.Spec.Inputs { // it is superseded, and then the change is due
 		return under(r)
 	}
-	w.Runs, w.quiet = w.Runs[:len(w.Runs)-1], true
+	w.Runs, w.quiet, w.looking = w.Runs[:len(w.Runs)-1], true, run.Number(r.Name)
 	d := Decide(w)
 	return d, d.Start == nil
 }
@@ -39,7 +39,7 @@ func driftCheckIsUnderWay(w World) (Decision, bool) {
 // driftIsToBePutRight: drift is known, and the Stack asks for what was applied to be put back.
 func driftIsToBePutRight(w World) (Decision, bool) {
 	drift := driftStatus(w)
-	if drift == nil || drift.Since == nil || w.Stack.Spec.Drift.OnDrift != v1alpha1.DriftApply || w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+	if drift == nil || drift.Since == nil || w.Stack.Spec.Drift == nil || w.Stack.Spec.Drift.OnDrift != v1alpha1.DriftApply || w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		return Decision{}, false
 	}
 	if last := w.decisive(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && run.Number(last.Name) > run.Number(drift.Run) {
@@ -55,7 +55,7 @@ func driftCheckIsDue(w World) (Decision, bool) {
 	w.quiet = true
 	d := Decide(w) // what the Stack says meanwhile
 	d.Start = &v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, Operation: v1alpha1.OperationPlan, Inputs: w.Digest, Revision: w.Revision,
+		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, FourEyes: w.Stack.Spec.FourEyes, Operation: v1alpha1.OperationPlan, Inputs: w.Digest, Revision: w.Revision,
 		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every " + duration.HumanDuration(every(w))},
 	}
 	return d, true
@@ -66,8 +66,12 @@ func isDrifted(w World) (Decision, bool) {
 	if drift == nil || drift.Since == nil {
 		return Decision{}, false
 	}
-	d, ok := unready("Drifted", "%s since %s, found by Run %s; nothing that is declared changed%s",
-		drifted(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, lastCheckFailed(w))
+	hint := "; cairn apply " + w.Stack.Name + " puts it right"
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		hint = ""
+	}
+	d, ok := unready("Drifted", "%s since %s, found by Run %s; nothing that is declared changed%s%s",
+		drifted(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, hint, lastCheckFailed(w))
 	d.RequeueAfter = untilDriftCheck(w)
 	return d, ok
 }
@@ -133,11 +137,13 @@ func lookedAt(w World) time.Time {
 }
 
 // driftStatus is what is known of drift: what the newest Run that looked found, or else what was known before it. An apply
-// that went well put everything right.
+// that went well put everything right. Where nothing looks by itself, only what somebody found is told.
 func driftStatus(w World) *v1alpha1.DriftStatus {
-	known := w.Stack.Status.Drift
-	if every(w) == 0 {
-		return nil
+	known, regular := w.Stack.Status.Drift, every(w) > 0
+	if known != nil && !regular {
+		if by := w.run(known.Run); by == nil || by.Spec.Cause.Type != v1alpha1.CauseManual {
+			known = nil
+		}
 	}
 	last := w.last()
 	if last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Status.Plan == nil ||
@@ -150,10 +156,15 @@ func driftStatus(w World) *v1alpha1.DriftStatus {
 	now := &v1alpha1.DriftStatus{CheckedAt: *last.Status.FinishedAt}
 	plan := last.Status.Plan
 	switch {
-	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:
-		return now
-	case !run.IsDriftCheck(last) || last.Spec.Inputs != w.Stack.Status.AppliedInputs:
+	case w.looks(last) && last.Spec.Inputs != w.Stack.Status.AppliedInputs:
 		return known // what it would change is, or may be, what was declared since
+	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:
+		if !regular {
+			return nil
+		}
+		return now
+	case !w.looks(last), !regular && last.Spec.Cause.Type != v1alpha1.CauseManual:
+		return known
 	}
 	now.Add, now.Change, now.Destroy, now.Replace = plan.Add, plan.Change, plan.Destroy, plan.Replace
 	now.Since, now.Run = last.Status.FinishedAt, last.Name

@@ -21,10 +21,16 @@ func (r Recorder) Tell(w World, d Decision) {
 	}
 	kind := corev1.EventTypeWarning
 	switch d.Reason {
-	case "Applied", "AwaitingApproval", "ChangesPending", "Suspended", run.ReasonWindowClosed:
+	case "Applied", "AwaitingApproval", "ChangesPending", "Suspended", "Destroyed", "RunCanceled", "RunRejected",
+		run.ReasonCanceling, run.ReasonWindowClosed:
 		kind = corev1.EventTypeNormal
 	}
 	r.Eventf(w.Stack, nil, kind, d.Reason, "Reconcile", "%s", d.Message)
+}
+
+// Refuse tells that nothing comes of what somebody asked for.
+func (r Recorder) Refuse(w World, q run.Request, why string) {
+	r.Eventf(w.Stack, nil, corev1.EventTypeWarning, "RequestRefused", "Reconcile", "the %s that was %s: %s", q.Operation, q.Who(), why)
 }
 
 func readyReason(s v1alpha1.StackStatus) string {

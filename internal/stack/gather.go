@@ -129,7 +129,7 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 		switch {
 		case err != nil:
 			return err
-		case meta != nil && ref.Credential:
+		case meta != nil && (ref.Credential || ref.Text):
 		case meta != nil:
 			doc.Versions[ref.key()] = versionOf(meta)
 		case !ref.Optional:
@@ -137,12 +137,19 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 			return nil
 		}
 	}
+	if err := r.gatherScripts(ctx, w, &doc); err != nil || w.Problem != nil {
+		return err
+	}
 	if err := r.gatherUsedOutputs(ctx, w, &doc); err != nil || w.Problem != nil {
 		return err
 	}
-	w.Inputs = doc
-	var err error
-	_, w.Digest, err = doc.Encode()
+	data, digest, err := doc.Encode()
+	if len(data) > inputs.MaxSize {
+		w.Problem = &Problem{Reason: "InputsTooLarge", Message: fmt.Sprintf(
+			"the inputs have %d bytes with the text of spec.hooks and spec.policies, and at most %d are kept: leave out what is not needed", len(data), inputs.MaxSize)}
+		return nil
+	}
+	w.Inputs, w.Digest = doc, digest
 	return err
 }
 

@@ -139,6 +139,7 @@ func (r *room) packs() {
 	case <-time.After(20 * time.Second):
 		r.Fatal("the archive is never made")
 	}
+	r.Seen(r.stack) // as the last pass wrote it: a pass on an older one comes to nothing
 	r.reconcile()
 }
 

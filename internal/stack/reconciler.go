@@ -60,6 +60,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
+	if err := r.gatherAsked(ctx, &w); err != nil {
+		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
+	}
 	d := Decide(w)
 	if d.AddFinalizer {
 		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
@@ -80,9 +83,13 @@ func (r *Reconciler) act(ctx context.Context, w World, d Decision) error {
 	if d.Finish {
 		return r.finish(ctx, w, d)
 	}
+	request, why := refusedRequest(w)
 	changed, err := r.report(ctx, w, d)
 	if err != nil {
 		return err
+	}
+	if why != "" {
+		r.Events.Refuse(w, request, why)
 	}
 	if d.Start != nil {
 		if err := r.start(ctx, w, d.Start); err != nil {
@@ -179,7 +186,7 @@ func (r *Reconciler) prune(ctx context.Context, w World) error {
 }
 
 // superfluous are the finished Runs past spec.history, without the newest Run. Drift checks are not counted: of them the
-// newest is kept, and the one that found the drift that is known.
+// newest is kept. The one stays that found the drift which is known.
 func superfluous(w World) []v1alpha1.Run {
 	if len(w.Runs) == 0 || w.Stack.Spec.History == nil {
 		return nil
@@ -191,11 +198,12 @@ func superfluous(w World) []v1alpha1.Run {
 	var finished, checks []v1alpha1.Run
 	for _, r := range w.Runs {
 		switch {
-		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name:
-		case !run.IsDriftCheck(&r):
-			finished = append(finished, r)
-		case r.Name != found:
+		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name,
+			r.Name == found:
+		case run.IsDriftCheck(&r):
 			checks = append(checks, r)
+		default:
+			finished = append(finished, r)
 		}
 	}
 	keep := int(*w.Stack.Spec.History)

@@ -17,6 +17,8 @@ type Reference struct {
 	Optional bool
 	// Credential ones only open a door: another version of one is no cause for a Run.
 	Credential bool
+	// Text ones are read here: what they say is among the inputs, and not their version.
+	Text bool
 }
 
 func (r Reference) key() string { return ObjectKey(r.Kind, r.Name) }
@@ -66,8 +68,19 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 	for _, m := range spec.ModuleCredentials {
 		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " + m.Host, Credential: true})
 	}
+	for i, h := range spec.Hooks {
+		if h.ConfigMap != nil {
+			refs = append(refs, Reference{Kind: "ConfigMap", Name: h.ConfigMap.Name, Why: hookField(i), Text: true})
+		}
+	}
+	for i, p := range spec.Policies {
+		refs = append(refs, Reference{Kind: "ConfigMap", Name: p.ConfigMap.Name, Why: policyField(i), Text: true})
+	}
 	return refs
 }
+
+func hookField(i int) string   { return fmt.Sprintf("spec.hooks[%d]", i) }
+func policyField(i int) string { return fmt.Sprintf("spec.policies[%d]", i) }
 
 // problem says that a reference leads nowhere.
 func (r Reference) problem() *Problem {

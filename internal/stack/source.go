@@ -31,16 +31,33 @@ type Sources struct {
 	bucket inputs.Bucket
 	// packed remembers which archive a version of a ConfigMap became, so that it is read once.
 	packed *lru.Cache[string, string]
-	later  *packs
+	// texts are the ConfigMaps of hooks and policies by their version, and checked what is wrong with policies by what they
+	// say; empty for nothing.
+	texts   *inputs.Memory[*text]
+	checked *lru.Cache[string, string]
+	later   *packs
 }
+
+const (
+	// knownSources is how many archives and policies are remembered by name.
+	knownSources = 20_000
+	// knownTexts is how many bytes of hooks and policies are.
+	knownTexts = 64 << 20
+)
 
 // NewSources reads ConfigMaps past the cache, which has only their metadata.
 func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
-	packed, err := lru.New[string, string](20_000)
+	packed, err := lru.New[string, string](knownSources)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Sources{live: live, bucket: bucket, packed: packed, later: newPacks()}
+	checked, err := lru.New[string, string](knownSources)
+	if err != nil {
+		panic(err) // as above
+	}
+	return &Sources{
+		live: live, bucket: bucket, packed: packed, texts: inputs.NewMemory[*text](knownTexts), checked: checked, later: newPacks(),
+	}
 }
 
 // Packed gives the Stacks whose code is packed now, or could not be.

@@ -1,8 +1,6 @@
 package stack
 
 import (
-	"slices"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +32,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	if d.Start != nil {
 		s.Run, s.LastRun = nextRun(w), nextRun(w)
 	}
+	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
 	if c := driftCondition(w, s.Drift); c != nil {
 		apimeta.SetStatusCondition(&s.Conditions, *c)
 	} else {
@@ -60,10 +59,10 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 func appliedInputs(w World) string {
 	last := w.last()
 	switch {
-	case last == nil || w.active() != nil || w.forgotten():
+	case last == nil || w.active() != nil || w.forgotten() || w.looks(last):
 		return w.Stack.Status.AppliedInputs
 	case last.Status.Phase != v1alpha1.PhaseSucceeded:
-		if slices.ContainsFunc(last.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }) {
+		if begun(last) {
 			return ""
 		}
 		return w.Stack.Status.AppliedInputs

@@ -40,8 +40,10 @@ type World struct {
 	Outputs OutputsState
 	// NamespaceEnds says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
 	NamespaceEnds bool
-	// quiet asks what the Stack says apart from drift checks: none is to be started.
+	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
 	quiet bool
+	// looking is the number of a Run under way that only looks, when Runs is without it.
+	looking int
 }
 
 // Problem says why the inputs cannot be had.
@@ -69,11 +71,22 @@ func (w World) last() *v1alpha1.Run {
 	return &w.Runs[len(w.Runs)-1]
 }
 
-// decisive is the newest Run that was made to change something, or to show what would change: drift checks are not, they
-// only look. Nil when there is none.
+// decisive is the newest Run that was made to change something, or to show what would change. Those that only look are not,
+// nor is a destroy that came to nothing since it was not wanted any more. Nil when there is none.
 func (w World) decisive() *v1alpha1.Run {
+	return w.newest(func(r *v1alpha1.Run) bool {
+		return !w.looks(r) && (r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.Phase != v1alpha1.PhaseSuperseded)
+	})
+}
+
+// tried is the newest Run of what was declared; nil when there is none.
+func (w World) tried() *v1alpha1.Run {
+	return w.newest(func(r *v1alpha1.Run) bool { return !w.looks(r) && r.Spec.Operation != v1alpha1.OperationDestroy })
+}
+
+func (w World) newest(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
 	for i := range slices.Backward(w.Runs) {
-		if !run.IsDriftCheck(&w.Runs[i]) {
+		if of(&w.Runs[i]) {
 			return &w.Runs[i]
 		}
 	}
@@ -82,7 +95,7 @@ func (w World) decisive() *v1alpha1.Run {
 
 // forgotten says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.
 func (w World) forgotten() bool {
-	return run.Number(w.last().Name) < run.Number(w.Stack.Status.LastRun)
+	return max(run.Number(w.last().Name), w.looking) < run.Number(w.Stack.Status.LastRun)
 }
 
 // active is the newest Run that is not finished.

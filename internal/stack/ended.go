@@ -1,0 +1,179 @@
+package stack
+
+import (
+	"fmt"
+	"slices"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// The rules for Runs that came to an end which is not the one they were made for, and for Stacks that were destroyed because
+// somebody asked for it. Nothing starts again by itself after them.
+
+// destroyedBy is the Run that destroyed everything because somebody asked for it; empty when what there is, if anything, is
+// there to stay. A deletion is no such thing: the Stack goes with it.
+func destroyedBy(w World) string {
+	last := w.last()
+	name := w.Stack.Status.Destroyed
+	if last != nil && !w.forgotten() && w.destroyed() && w.Stack.DeletionTimestamp == nil {
+		return last.Name
+	}
+	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return w.makesAgain(&r) && run.Number(r.Name) > run.Number(name) }) {
+		return ""
+	}
+	return name
+}
+
+// makesAgain says that a Run has begun to make what was destroyed, or found it there. One that came to nothing, since it was
+// rejected say, is no end to that.
+func (w World) makesAgain(r *v1alpha1.Run) bool {
+	return r.Spec.Operation != v1alpha1.OperationDestroy && !w.looks(r) && (begun(r) || r.Status.Phase == v1alpha1.PhaseSucceeded)
+}
+
+// staysDestroyed: nothing is made again before somebody asks for it.
+func staysDestroyed(w World) (Decision, bool) {
+	name := destroyedBy(w)
+	if _, ok := asked(w); name == "" || ok || w.active() != nil {
+		return Decision{}, false
+	}
+	after := w.decisive()
+	if after != nil && run.Number(after.Name) <= run.Number(name) {
+		after = nil
+	}
+	if after != nil && after.Status.Phase == v1alpha1.PhaseSuperseded { // what was asked for is what is declared since
+		return Decision{}, false
+	}
+	text := "destroyed by Run " + name
+	if r := w.run(name); r != nil && r.Spec.Cause.By != "" {
+		text += ", asked for by " + r.Spec.Cause.By
+	}
+	if !w.empty() {
+		text += fmt.Sprintf("; but %s: cairn destroy %s tries again", left(w), w.Stack.Name)
+	}
+	if after != nil {
+		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, runCondition(after).Message)
+	}
+	return unready("Destroyed", "%s; cairn apply %s makes it again", text, w.Stack.Name)
+}
+
+// left says what a destroy that went well has left.
+func left(w World) string {
+	if w.State == nil {
+		return "the state is not known"
+	}
+	switch s := w.State.Status; {
+	case s.Resources != 0:
+		return fmt.Sprintf("the state holds %d resources still", s.Resources)
+	case s.Lock != nil:
+		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
+	}
+	return "there is a state that was saved aside"
+}
+
+// destroyStopped: a destroy that was asked for came to a part of what it was for. What is gone is not made again by itself,
+// whatever changes, since somebody wanted it to go.
+func destroyStopped(w World) (Decision, bool) {
+	last := w.decisive()
+	if _, ok := asked(w); ok || w.active() != nil || last == nil || last.Spec.Operation != v1alpha1.OperationDestroy || !begun(last) {
+		return Decision{}, false
+	}
+	const again = "cairn apply %s makes again what is gone"
+	switch name := w.Stack.Name; last.Status.Phase {
+	case v1alpha1.PhaseFailed:
+		return stalled("RunFailed", "Run %s failed: %s; cairn retry %s goes on with the destroy, "+again, last.Name, runCondition(last).Message, name, name)
+	case v1alpha1.PhaseCanceled:
+		return stalled("Run"+runCondition(last).Reason, "Run %s: %s, "+again, last.Name, runCondition(last).Message, name)
+	}
+	return Decision{}, false
+}
+
+func lastRunFailed(w World) (Decision, bool) {
+	last := w.decisive()
+	if last == nil || last.Status.Phase != v1alpha1.PhaseFailed || !isOfNow(w, last) {
+		return Decision{}, false
+	}
+	hint := "correct what is wrong, or to try again as it is: cairn retry " + w.Stack.Name
+	if last.Spec.Operation == v1alpha1.OperationDestroy {
+		hint = fmt.Sprintf("cairn retry %s tries again, cairn apply %s keeps what there is", w.Stack.Name, w.Stack.Name)
+	}
+	return stalled("RunFailed", "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
+}
+
+// lastRunCanceled: somebody did not want the Run, and no other starts before what it was for changes, or somebody asks. One
+// that had found nothing to change tells nothing of what is applied.
+func lastRunCanceled(w World) (Decision, bool) {
+	last := w.decisive()
+	if last == nil || last.Status.Phase != v1alpha1.PhaseCanceled || !isOfNow(w, last) {
+		return Decision{}, false
+	}
+	if foundNothing := last.Status.Plan == nil || !last.Status.Plan.Changes; foundNothing && appliedInputs(w) == w.Digest {
+		return Decision{}, false
+	}
+	hint := "" // the Run's message tells how to go on with what is half done
+	switch name := w.Stack.Name; {
+	case begun(last):
+	case last.Spec.Operation == v1alpha1.OperationDestroy:
+		hint = fmt.Sprintf("; cairn destroy %s asks for it again, cairn apply %s keeps what there is", name, name)
+	default:
+		hint = fmt.Sprintf("; change the Stack or what it reads, or cairn apply %s plans it again", name)
+	}
+	return stalled("Run"+runCondition(last).Reason, "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
+}
+
+// isOfNow says that what a Run was for is what is declared now. A destroy is for what was applied before.
+func isOfNow(w World, r *v1alpha1.Run) bool {
+	return r.Spec.Operation == v1alpha1.OperationDestroy || r.Spec.Inputs == w.Digest
+}
+
+// begun says that an apply of the Run began, so that something may have been changed.
+func begun(r *v1alpha1.Run) bool { return run.Began(r) }
+
+// stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
+func stateIsStranded(w World) (Decision, bool) {
+	last := w.decisive()
+	if last == nil || w.active() != nil || !isStranded(last) || stateIsBack(w, last) {
+		return Decision{}, false
+	}
+	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back: cairn state rescue %s; to go on without it, delete Run %s",
+		last.Name, runCondition(last).Message, w.Stack.Name, last.Name)
+}
+
+func isStranded(r *v1alpha1.Run) bool {
+	return runCondition(r).Reason == string(v1alpha1.FailureStranded)
+}
+
+// stateIsBack says that a version of the state was written after the Run lost its own: only people can have done that.
+func stateIsBack(w World, r *v1alpha1.Run) bool {
+	i := len(r.Status.Attempts) - 1
+	if i < 0 || w.State == nil || r.Status.Attempts[i].FinishedAt == nil {
+		return false
+	}
+	lost := r.Status.Attempts[i].FinishedAt.Time
+	return slices.ContainsFunc(w.State.Status.Versions, func(v v1alpha1.StateVersion) bool { return v.At.After(lost) })
+}
+
+// stoppedByHand says that somebody canceled or rejected a destroy since the Stack was deleted.
+func stoppedByHand(w World, r *v1alpha1.Run) bool {
+	return r.Status.Phase == v1alpha1.PhaseCanceled && isOfDeletion(w, r)
+}
+
+// isOfDeletion says that a Run ended since the Stack was deleted. What happened before says nothing about that.
+func isOfDeletion(w World, r *v1alpha1.Run) bool {
+	return r.Spec.Operation == v1alpha1.OperationDestroy && r.Status.FinishedAt != nil && !r.Status.FinishedAt.Before(w.Stack.DeletionTimestamp)
+}
+
+// run finds a Run by name; nil when it is not there.
+func (w World) run(name string) *v1alpha1.Run {
+	if i := slices.IndexFunc(w.Runs, func(r v1alpha1.Run) bool { return r.Name == name }); i >= 0 {
+		return &w.Runs[i]
+	}
+	return nil
+}
+
+// looks says that a Run only looks, and decides nothing about how the Stack stands: a drift check, or one that somebody asked
+// for. Where nothing is ever applied every Run only looks, and all of them count.
+func (w World) looks(r *v1alpha1.Run) bool {
+	return run.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
+		w.Stack.Spec.Apply != v1alpha1.ApplyNever)
+}

@@ -1,0 +1,172 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/run"
+)
+
+// largestScript is how long the script of a hook may be, wherever it comes from.
+const largestScript = 64 << 10
+
+// text is what a ConfigMap says.
+type text struct {
+	files map[string]string
+	// digest of its name and of what it says.
+	digest string
+	// binary are the keys that hold no text.
+	binary []string
+}
+
+// gatherScripts puts the text of hooks and policies into the document, or says what is wrong with it.
+func (r *Reconciler) gatherScripts(ctx context.Context, w *World, doc *inputs.Document) (err error) {
+	for i, h := range w.Stack.Spec.Hooks {
+		script := h.Script
+		if h.ConfigMap != nil {
+			if script, err = r.script(ctx, w, hookField(i), h.ConfigMap); err != nil || w.Problem != nil {
+				return err
+			}
+		}
+		hook := inputs.Hook{Step: h.Step, When: h.When, Script: script}
+		if h.OnFailure != v1alpha1.HookFail { // what is said and what is meant without a word are one
+			hook.OnFailure = h.OnFailure
+		}
+		doc.Hooks = append(doc.Hooks, hook)
+	}
+	for i, p := range w.Stack.Spec.Policies {
+		said, err := r.text(ctx, w, policyField(i), p.ConfigMap.Name)
+		if err != nil || w.Problem != nil {
+			return err
+		}
+		pinned := inputs.Policy{Name: p.ConfigMap.Name, Files: policiesIn(said)}
+		if w.Problem = r.Sources.checkPolicy(policyField(i), pinned, said); w.Problem != nil {
+			return nil
+		}
+		doc.Policies = append(doc.Policies, pinned)
+	}
+	return nil
+}
+
+// script is the one that a key of a ConfigMap holds.
+func (r *Reconciler) script(ctx context.Context, w *World, why string, ref *v1alpha1.KeyRef) (string, error) {
+	said, err := r.text(ctx, w, why, ref.Name)
+	if err != nil || w.Problem != nil {
+		return "", err
+	}
+	script, ok := said.files[ref.Key]
+	switch {
+	case slices.Contains(said.binary, ref.Key):
+		w.Problem = &Problem{Reason: "HookInvalid", Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)", ref.Key, ref.Name, why)}
+	case !ok:
+		w.Problem = &Problem{Reason: "ConfigMapKeyMissing", Message: fmt.Sprintf(
+			"ConfigMap %s has no key %s (%s): add it, or correct the Stack", ref.Name, ref.Key, why)}
+	case len(script) > largestScript:
+		w.Problem = &Problem{Reason: "HookInvalid", Message: fmt.Sprintf(
+			"key %s of ConfigMap %s has %d bytes, and a script has at most %d (%s)", ref.Key, ref.Name, len(script), largestScript, why)}
+	}
+	return script, nil
+}
+
+// text is what a ConfigMap says, as new as the cache knows it or newer.
+func (r *Reconciler) text(ctx context.Context, w *World, why, name string) (*text, error) {
+	meta, err := r.metadata(ctx, w.Stack.Namespace, "ConfigMap", name)
+	if err != nil {
+		return nil, err
+	}
+	var said *text
+	if meta != nil {
+		said, err = r.Sources.text(ctx, client.ObjectKeyFromObject(meta), versionOf(meta))
+	}
+	if err == nil && said == nil {
+		w.Problem = Reference{Kind: "ConfigMap", Name: name, Why: why}.problem()
+	}
+	return said, err
+}
+
+// text reads a ConfigMap past the cache, once for each version; nil when it is not there any more.
+func (s *Sources) text(ctx context.Context, key client.ObjectKey, version string) (*text, error) {
+	if said, ok := s.texts.Get(version); ok {
+		return said, nil
+	}
+	var cm corev1.ConfigMap
+	err := s.live.Get(ctx, key, &cm)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s: %w", key.Name, err)
+	}
+	data, err := json.Marshal(inputs.Policy{Name: cm.Name, Files: cm.Data})
+	if err != nil {
+		return nil, err
+	}
+	said := &text{files: cm.Data, digest: inputs.Digest(data), binary: slices.Sorted(maps.Keys(cm.BinaryData))}
+	s.texts.Add(versionOf(&cm), said, len(data))
+	return said, nil
+}
+
+// policiesIn are the files of a ConfigMap that are policies.
+func policiesIn(said *text) map[string]string {
+	files := map[string]string{}
+	for name, content := range said.files {
+		if isPolicy(name) {
+			files[name] = content
+		}
+	}
+	return files
+}
+
+func isPolicy(name string) bool {
+	return slices.Contains([]string{".rego", ".yaml", ".yml"}, path.Ext(name))
+}
+
+// checkPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
+func (s *Sources) checkPolicy(why string, p inputs.Policy, said *text) *Problem {
+	invalid := func(message string) *Problem {
+		return &Problem{Reason: "PolicyInvalid", Message: run.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}
+	}
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(said.files)), said.binary) {
+		if !isPolicy(key) {
+			return invalid(fmt.Sprintf("key %s of ConfigMap %s ends in none of .rego, .yaml and .yml", key, p.Name))
+		}
+	}
+	if i := slices.IndexFunc(said.binary, isPolicy); i >= 0 {
+		return invalid(fmt.Sprintf("key %s of ConfigMap %s is not text", said.binary[i], p.Name))
+	}
+	if len(p.Files) == 0 {
+		return invalid(fmt.Sprintf("ConfigMap %s has no key that ends in .rego, .yaml or .yml", p.Name))
+	}
+	if wrong := s.compile(p, said.digest); wrong != "" {
+		return invalid(wrong)
+	}
+	return nil
+}
+
+// compile says what is wrong with policies; once for all ConfigMaps of one name that say the same, in whatever namespace.
+func (s *Sources) compile(p inputs.Policy, digest string) string {
+	if wrong, ok := s.checked.Get(digest); ok {
+		return wrong
+	}
+	var modules []policy.Module
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+		modules = append(modules, policy.Module{Name: p.Name + "/" + name, Text: p.Files[name]})
+	}
+	wrong := ""
+	if _, err := policy.Compile(modules); err != nil {
+		wrong = err.Error()
+	}
+	s.checked.Add(digest, wrong)
+	return wrong
+}

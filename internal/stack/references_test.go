@@ -1,0 +1,55 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+)
+
+// The change of a ConfigMap wakes the Stacks whose hooks and policies it holds.
+func TestHooksAndPoliciesAreAmongTheObjectsOfAStack(t *testing.T) {
+	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{
+		Hooks: []v1alpha1.Hook{
+			{Step: "plan", When: v1alpha1.HookBefore, Script: "true"},
+			{Step: "plan", When: v1alpha1.HookBefore, ConfigMap: &v1alpha1.KeyRef{Name: "scripts", Key: "a"}},
+		},
+		Policies: []v1alpha1.Policy{{ConfigMap: v1alpha1.ObjectRef{Name: "rules"}}},
+	}}
+	if got, want := IndexObjects(stack), []string{"ConfigMap/scripts", "ConfigMap/rules"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, ref := range references(&stack.Spec) {
+		if p := ref.problem(); !ref.Text || p.Reason != "ConfigMapMissing" || !strings.Contains(p.Message, "[") {
+			t.Errorf("%+v: %+v", ref, p)
+		}
+	}
+}
+
+// lost is an API server that has no ConfigMap for anybody.
+type lost struct{ client.Reader }
+
+func (lost) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("away")
+}
+
+func TestPoliciesAreCompiledOnceForAllThatSayTheSame(t *testing.T) {
+	s := NewSources(lost{}, nil)
+	p := inputs.Policy{Name: "rules", Files: map[string]string{"a.rego": "package main\ndeny contains msg if {"}}
+	wrong := s.compile(p, "digest")
+	if !strings.Contains(wrong, "rules/a.rego") {
+		t.Errorf("it says %q", wrong)
+	}
+	if again := s.compile(inputs.Policy{}, "digest"); again != wrong {
+		t.Errorf("the second time it says %q", again)
+	}
+	if _, err := s.text(t.Context(), client.ObjectKey{Name: "rules"}, "version"); err == nil {
+		t.Error("no error where the API server is away")
+	}
+}

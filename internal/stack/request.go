@@ -1,0 +1,148 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// The rules for what people ask for with annotations: a Run now, a look, or that everything is destroyed and the Stack stays.
+//
+//	annotation ──► pending ──► taken up: the status that names the Run says so, in one write ──► the Run is made
+//	                  │
+//	                  └──► refused: the status says that too, and an event why
+
+// asked is the request that a Run is to be made for: one that waits to be taken up, or one that was and whose Run was named
+// but not made.
+func asked(w World) (run.Request, bool) {
+	q, ok := run.Requested(w.Stack)
+	if !ok && isHalfTaken(w) {
+		q, ok = run.LastRequested(w.Stack), true
+	}
+	return q, ok && !w.quiet && refused(w, q) == ""
+}
+
+// isHalfTaken says that the status names a Run which was asked for, and that it was not made: the operator ended in
+// between. A Run for a change is named in the same way, so that only what the Ready condition was set to, in the same write,
+// tells them apart; where it cannot, the Run for the change does what was asked for too.
+func isHalfTaken(w World) bool {
+	s := w.Stack.Status
+	if w.active() != nil || s.LastRequest == "" || s.LastRequest != w.Stack.Annotations[v1alpha1.RequestedAtAnnotation] ||
+		s.Run == "" || s.Run != nextRun(w) {
+		return false
+	}
+	switch q := run.LastRequested(w.Stack); {
+	case w.Stack.DeletionTimestamp != nil, q.Operation == v1alpha1.OperationDestroy:
+		return readySays(w, "Destroying")
+	case q.Operation == v1alpha1.OperationApply:
+		return readySays(w, "Running") && (!isDue(w) || destroyedBy(w) != "") // then nothing starts that was not asked for
+	}
+	return !isDue(w)
+}
+
+// refused says why nothing comes of a request; empty when something does.
+func refused(w World, q run.Request) string {
+	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
+		(w.active() == nil || !begun(w.active())) && (w.State == nil || w.State.Status.Inputs == "") {
+		return "no apply of Cairn's has made anything that could be destroyed"
+	}
+	return q.Refused
+}
+
+// refusedRequest is a request that waits and that nothing comes of. It is not kept: it would be dangerous when, long after,
+// something did come of it.
+func refusedRequest(w World) (q run.Request, why string) {
+	if q, ok := run.Requested(w.Stack); ok {
+		return q, refused(w, q)
+	}
+	return run.Request{}, ""
+}
+
+// destroyIsAskedFor: everything is to be destroyed while the Stack stays, with the inputs that were last applied.
+func destroyIsAskedFor(w World) (Decision, bool) {
+	q, ok := asked(w)
+	if !ok || q.Operation != v1alpha1.OperationDestroy {
+		return Decision{}, false
+	}
+	d, waits := dependentsGoFirst(w)
+	switch r := w.active(); {
+	case r != nil && waits: // it goes on as without the request
+		why := d.Message
+		d, _ = under(r)
+		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), why)
+		d.RequeueAfter = time.Minute
+		return d, true
+	case r != nil && (w.State == nil || w.State.Status.Inputs == ""): // there may be something when it has ended
+		return Decision{}, false
+	case r != nil:
+		return progressing(run.ReasonDestroyIsNext, "Run %s makes way, or ends first: the destroy that was %s is next", r.Name, q.Who())
+	case waits:
+		d.Message += "; the destroy that was " + q.Who() + " waits for that"
+		d.RequeueAfter = time.Minute
+		return d, true
+	}
+	return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, Inputs: w.State.Status.Inputs})
+}
+
+// runIsAskedFor: somebody wants a Run, whether anything changed or not.
+func runIsAskedFor(w World) (Decision, bool) {
+	q, ok := asked(w)
+	if !ok || w.active() != nil {
+		return Decision{}, false
+	}
+	spec := v1alpha1.RunSpec{Operation: q.Operation, Inputs: w.Digest, Revision: w.Revision}
+	if q.Operation == v1alpha1.OperationApply {
+		spec.Operation = operation(w)
+	}
+	d, ok := startAsked(w, q, spec)
+	if !w.looks(&v1alpha1.Run{Spec: *d.Start}) {
+		return d, ok
+	}
+	w.quiet = true
+	if meanwhile := Decide(w); meanwhile.Start == nil { // what the Stack says goes on to be true
+		meanwhile.Start, meanwhile.Request = d.Start, d.Request
+		d = meanwhile
+	}
+	return d, ok
+}
+
+// startAsked starts a Run that takes up a request.
+func startAsked(w World, q run.Request, spec v1alpha1.RunSpec) (Decision, bool) {
+	spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: q.Who(), By: q.By}
+	if q.By == "" {
+		spec.Cause.By = stillBy(w)
+	}
+	if before := causedBefore(w); before != "" && spec.Operation == v1alpha1.OperationApply && w.Stack.Spec.FourEyes {
+		spec.Cause.By = before // who only tries again what somebody else changed does not make it theirs
+	}
+	d, ok := startRun(w, spec)
+	d.Request = q.At
+	return d, ok
+}
+
+// lastRequest is the last request that was taken up, or refused. One that was there when the Stack was made counts as taken
+// up.
+func lastRequest(w World, d Decision) string {
+	if d.Request != "" {
+		return d.Request
+	}
+	if w.Stack.Status.ObservedGeneration == 0 {
+		return w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
+	}
+	if q, why := refusedRequest(w); why != "" {
+		return q.At
+	}
+	return w.Stack.Status.LastRequest
+}
+
+// gatherAsked adds what only a destroy that is asked for has to know.
+func (r *Reconciler) gatherAsked(ctx context.Context, w *World) error {
+	q, ok := asked(*w)
+	if !ok || q.Operation != v1alpha1.OperationDestroy || w.Stack.DeletionTimestamp != nil {
+		return nil
+	}
+	return r.gatherDependents(ctx, w)
+}

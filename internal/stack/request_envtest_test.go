@@ -1,0 +1,155 @@
+//go:build envtest
+
+package stack
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// asks for a Run, as alice.
+func (r *room) asks(at string, operation v1alpha1.Operation) {
+	r.Helper()
+	r.Seen(r.stack)
+	before := r.stack.DeepCopy()
+	r.stack.Annotations = map[string]string{
+		v1alpha1.RequestedAtAnnotation: at, v1alpha1.RequestedOperationAnnotation: string(operation), v1alpha1.RequestedByAnnotation: "alice",
+	}
+	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
+	r.Seen(r.stack)
+}
+
+// A request makes one Run, whatever the caches have heard of it.
+func TestARequestMakesOneRun(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+
+	r.asks("1", v1alpha1.OperationApply)
+	stale := r.stack.DeepCopy()
+	written := r.stack.ResourceVersion
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+	if s := r.stack.Status; s.LastRequest != "1" || s.Run != "net-2" || r.stack.ResourceVersion == written {
+		t.Errorf("%+v", s)
+	}
+	run := &v1alpha1.Run{}
+	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
+	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by alice", By: "alice"}) || run.Spec.Inputs != r.stack.Status.Inputs {
+		t.Errorf("%+v with inputs %s", c, run.Spec.Inputs)
+	}
+
+	// One operator that has not heard of the Run, and one that has not heard of the status that names it.
+	blind := *r.Reconciler
+	blind.Client = withoutRuns{r.Room.Client}
+	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(t, err)
+	old := World{Now: r.now(), Stack: stale, Digest: r.stack.Status.Inputs, Runs: []v1alpha1.Run{*firstRun(r)}}
+	if d := Decide(old); d.Start == nil {
+		t.Fatal("the old view asks for no Run")
+	} else if err := r.act(t.Context(), old, d); err == nil {
+		t.Error("the write of an operator that came late was accepted")
+	}
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+	r.ends("net-2", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 net-2 ")
+}
+
+// The status names the Run that was asked for, and the operator ended before it made it.
+func TestACrashBetweenNamingAndMakingWhatWasAskedFor(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.asks("1", v1alpha1.OperationApply)
+	r.reconcile()
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-2"}}
+	r.Seen(run)
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), run))
+	r.Gone(run)
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+	r.Seen(run)
+	if run.Spec.Cause.By != "alice" {
+		t.Errorf("%+v", run.Spec.Cause)
+	}
+}
+
+// What nothing comes of is told once, and is not kept for a time when something would.
+func TestARequestThatIsRefused(t *testing.T) {
+	r := enter(t)
+	told := events.NewFakeRecorder(100)
+	r.Events = Recorder{told}
+	r.stack.Spec.Deletion = v1alpha1.DeletionProtect
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, Resources: 2, Inputs: firstRun(r).Spec.Inputs}})
+	r.asks("1", v1alpha1.OperationDestroy)
+	for range 2 {
+		r.reconcile()
+		r.expect("True", "Applied", "net-1 ")
+	}
+	if r.stack.Status.LastRequest != "1" {
+		t.Error("it still waits")
+	}
+	n, text := 0, ""
+	for len(told.Events) > 0 {
+		if e := <-told.Events; strings.Contains(e, "RequestRefused") {
+			n, text = n+1, e
+		}
+	}
+	if n != 1 || !strings.Contains(text, "the Destroy that was asked for by alice: nothing is destroyed while spec.deletion is Protect") {
+		t.Errorf("told %d times: %s", n, text)
+	}
+	r.stack.Spec.Deletion = v1alpha1.DeletionDestroy
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+}
+
+// A destroy that is asked for waits for the Stacks that are built on this one.
+func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, Resources: 2, Inputs: firstRun(r).Spec.Inputs}})
+	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.StackSpec{
+		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, DependsOn: []v1alpha1.Dependency{{Name: "net"}},
+	}}
+	r.Make(web)
+	r.asks("1", v1alpha1.OperationDestroy)
+	r.reconcile()
+	r.expect("False", "DependentsExist", "net-1 ")
+	if r.stack.Status.LastRequest != "" {
+		t.Error("it is taken up before anything comes of it")
+	}
+	web.Status.Destroyed = "web-2"
+	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), web))
+	r.Seen(web)
+	r.reconcile()
+	r.expect("Unknown", "Destroying", "net-1 net-2 ")
+	r.ends("net-2", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.expect("False", "Destroyed", "net-1 net-2 ")
+	if r.stack.Status.Destroyed != "net-2" || r.stack.Status.AppliedInputs != "" {
+		t.Errorf("%+v", r.stack.Status)
+	}
+}
