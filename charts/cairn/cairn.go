@@ -3,7 +3,7 @@ package cairn
 
 import "embed"
 
-// Manifests are the CustomResourceDefinitions, then the admission policies.
+// Manifests are the CustomResourceDefinitions, then the admission policies, then the roles for people.
 //
-//go:embed crds/*.yaml policies/*.yaml
+//go:embed crds/*.yaml policies/*.yaml rbac/*.yaml
 var Manifests embed.FS

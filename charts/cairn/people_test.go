@@ -1,0 +1,672 @@
+//go:build envtest
+
+package cairn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// The people of these tests, and what they may do in namespace default: ClusterRoles of the chart, or rights of their own.
+var people = map[string]struct {
+	roles  []string
+	rights []rbacv1.PolicyRule
+}{
+	"eve":   {rights: []rbacv1.PolicyRule{may("stacks,runs", "get", "list", "watch", "patch")}},
+	"vera":  {roles: []string{"cairn-view"}},
+	"pete":  {roles: []string{"cairn-plan"}},
+	"alan":  {roles: []string{"cairn-apply"}},
+	"carol": {roles: []string{"cairn-destroy"}},
+	"bob":   {roles: []string{"cairn-approve"}},
+	"alice": {roles: []string{"cairn-approve", "cairn-apply", "cairn-destroy", "cairn-edit"}},
+	"cass":  {roles: []string{"cairn-cancel"}},
+	"ed":    {roles: []string{"cairn-edit"}},
+	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
+	// One who may update Runs, and decide nothing about them.
+	"rudi": {rights: []rbacv1.PolicyRule{may("runs", "get", "update", "patch")}},
+	// What a controller of GitOps has, and what Cairn's operator needs at least.
+	gitops: {rights: []rbacv1.PolicyRule{may("stacks", "get", "list", "watch", "create", "update", "patch", "delete")}},
+	operator: {rights: []rbacv1.PolicyRule{
+		may("stacks,runs", "get", "list", "watch"), may("stacks", "patch"), may("stacks/finalizers", "update"), may("stacks/status,runs/status", "patch"),
+		may("runs", "create", "delete"), may("states", "get", "create", "update", "patch", "delete"),
+	}},
+}
+
+const (
+	gitops   = "system:serviceaccount:flux-system:kustomize-controller"
+	operator = "system:serviceaccount:cairn-system:cairn"
+)
+
+func may(resources string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{"cairn.dev"}, Resources: strings.Split(resources, ","), Verbs: verbs}
+}
+
+// as is a client of somebody.
+func as(t *testing.T, user string) client.Client {
+	t.Helper()
+	settled(t)
+	config := rest.CopyConfig(apiserver.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	c, err := client.New(config, client.Options{Scheme: apiserver.Kube.Scheme()})
+	apiserver.Must(t, err)
+	return c
+}
+
+var settle struct {
+	sync.Once
+	err error
+}
+
+// settled installs policies and roles once, and waits until the API server keeps to them.
+func settled(t *testing.T) {
+	t.Helper()
+	settle.Do(func() { settle.err = introduce(context.WithoutCancel(t.Context())) })
+	apiserver.Must(t, settle.err)
+}
+
+func introduce(ctx context.Context) error {
+	if err := applyManifests(ctx, "policies", "rbac"); err != nil {
+		return err
+	}
+	for user, p := range people {
+		name := strings.NewReplacer(":", "-").Replace(user)
+		subjects := []rbacv1.Subject{{Kind: "User", Name: user}}
+		refs := []rbacv1.RoleRef{}
+		for _, role := range p.roles {
+			refs = append(refs, rbacv1.RoleRef{Kind: "ClusterRole", Name: role})
+		}
+		if p.rights != nil {
+			role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Rules: p.rights}
+			if err := apiserver.Kube.Create(ctx, role); err != nil {
+				return err
+			}
+			refs = append(refs, rbacv1.RoleRef{Kind: "Role", Name: name})
+		}
+		for _, ref := range refs {
+			binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name + "-" + ref.Name}, RoleRef: ref, Subjects: subjects}
+			if err := apiserver.Kube.Create(ctx, binding); err != nil {
+				return err
+			}
+		}
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, inForce)
+}
+
+// inForce says that the last of the rights, and each of the policies, has come to those who decide by them.
+func inForce(ctx context.Context) (bool, error) {
+	for user, want := range map[string]string{
+		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs",
+		"ed": "update stacks", "rita": "rescue states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
+	} {
+		verb, resource, _ := strings.Cut(want, " ")
+		if ok, err := allowed(ctx, user, verb, resource); !ok {
+			return false, err
+		}
+	}
+	stack := newStack(nil)
+	if err := apiserver.Kube.Create(ctx, stack, client.DryRunAll); apierrors.IsServiceUnavailable(err) { // it learns of new kinds every 5 s
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if stack.Annotations[v1alpha1.ChangedByAnnotation] == "" {
+		return false, nil
+	}
+	run := newRun("probe")
+	run.Spec.Approval = &v1alpha1.Approval{PlanDigest: digestOf("a"), By: "x"}
+	if err := apiserver.Kube.Create(ctx, run, client.DryRunAll); err == nil {
+		return false, nil
+	}
+	// The policies that speak of changes come together; each is probed all the same.
+	if err := apiserver.Kube.Create(ctx, newRun("probe")); client.IgnoreAlreadyExists(err) != nil {
+		return false, err
+	}
+	stack = newStack(nil)
+	stack.Name = "probe"
+	if err := apiserver.Kube.Create(ctx, stack); client.IgnoreAlreadyExists(err) != nil {
+		return false, err
+	}
+	named := false
+	for _, probe := range []struct {
+		of    client.Object
+		patch string
+		want  string
+	}{
+		{newRun("probe"), `{"spec":{"canceledBy":"x"}}`, "spec.canceledBy"},
+		{stack.DeepCopy(), `{"metadata":{"annotations":{"cairn.dev/requested-at":"x","cairn.dev/requested-operation":"x"}}}`, "requested-operation"},
+		{stack.DeepCopy(), `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"x"}}}`, "changed-by"},
+	} {
+		err := apiserver.Kube.Patch(ctx, probe.of, client.RawPatch(types.MergePatchType, []byte(probe.patch)), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), probe.want) {
+			return false, nil
+		}
+	}
+	run = newRun("probe")
+	if err := apiserver.Kube.Patch(ctx, run, merge(`{"spec":{"cancel":true}}`), client.DryRunAll); err != nil {
+		return false, err
+	}
+	named = run.Spec.CanceledBy != ""
+	asked := stack.DeepCopy()
+	if err := apiserver.Kube.Patch(ctx, asked, merge(`{"metadata":{"annotations":{"cairn.dev/requested-at":"x"}}}`), client.DryRunAll); err != nil {
+		return false, err
+	}
+	named = named && asked.Annotations[v1alpha1.RequestedByAnnotation] != ""
+	eve := rest.CopyConfig(apiserver.Config)
+	eve.Impersonate = rest.ImpersonationConfig{UserName: "eve"}
+	c, err := client.New(eve, client.Options{Scheme: apiserver.Kube.Scheme()})
+	if err != nil {
+		return false, err
+	}
+	err = c.Patch(ctx, stack.DeepCopy(), merge(`{"spec":{"suspend":true}}`), client.DryRunAll)
+	return named && err != nil && strings.Contains(err.Error(), "verb update"), nil
+}
+
+func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }
+
+func allowed(ctx context.Context, user, verb, resource string) (bool, error) {
+	resource, sub, _ := strings.Cut(resource, "/")
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Group: "cairn.dev", Resource: resource, Subresource: sub, Verb: verb, Name: "any"},
+	}}
+	err := apiserver.Kube.Create(ctx, review)
+	return review.Status.Allowed, err
+}
+
+// applyManifests applies what is in folders of the chart.
+func applyManifests(ctx context.Context, folders ...string) error {
+	for _, folder := range folders {
+		files, err := fs.Glob(Manifests, folder+"/*.yaml")
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			data, err := Manifests.Open(file)
+			if err != nil {
+				return err
+			}
+			decoder := yaml.NewYAMLOrJSONDecoder(data, 4096)
+			for {
+				o := &unstructured.Unstructured{}
+				if err := decoder.Decode(&o.Object); err != nil {
+					break // io.EOF
+				}
+				if len(o.Object) == 0 {
+					continue
+				}
+				if err := apiserver.Kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+					return fmt.Errorf("%s: %w", file, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func digestOf(c string) string { return "sha256:" + strings.Repeat(c, 64) }
+
+func newRun(name string) *v1alpha1.Run {
+	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{
+		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: digestOf("1"),
+	}}
+	run.Namespace, run.Name = "default", name
+	return run
+}
+
+var names atomic.Int32
+
+func name() string { return fmt.Sprintf("t-%d", names.Add(1)) }
+
+// A change is what somebody writes with kubectl patch --type=merge, and part of the answer when it is refused.
+type change struct {
+	user, patch string
+	want        string
+}
+
+// writes tries changes one after the other, and gives the object after them.
+func writes(t *testing.T, o client.Object, changes []change) {
+	t.Helper()
+	for _, c := range changes {
+		mine := o.DeepCopyObject().(client.Object)
+		err := as(t, c.user).Patch(t.Context(), mine, merge(c.patch))
+		switch {
+		case c.want == "" && err != nil:
+			t.Fatalf("%s may not %s: %v", c.user, c.patch, err)
+		case c.want != "" && err == nil:
+			t.Fatalf("%s may %s", c.user, c.patch)
+		case c.want != "" && !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s may not %s: got %v, want one with %q", c.user, c.patch, err, c.want)
+		}
+	}
+	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+}
+
+// A Run that waits for somebody to approve plan aaa...
+func TestPeopleAndRuns(t *testing.T) {
+	settled(t)
+	approve := func(by, digest string) string {
+		return fmt.Sprintf(`{"spec":{"approval":{"by":%q,"planDigest":%q}}}`, by, digestOf(digest))
+	}
+	reject := func(by string) string {
+		return fmt.Sprintf(`{"spec":{"rejection":{"by":%q,"planDigest":%q,"reason":"not on a Friday"}}}`, by, digestOf("a"))
+	}
+	fourEyes := func(r *v1alpha1.Run) { r.Spec.FourEyes, r.Spec.Cause.By = true, "alice" }
+	phase := func(p v1alpha1.RunPhase) func(*v1alpha1.Run) { return func(r *v1alpha1.Run) { r.Status.Phase = p } }
+	for title, tt := range map[string]struct {
+		run     func(*v1alpha1.Run)
+		changes []change
+	}{
+		"who may approve does":                                {changes: []change{{"bob", approve("bob", "a"), ""}}},
+		"who may only patch does not":                         {changes: []change{{"eve", approve("eve", "a"), "eve may not approve Run"}, {"eve", approve("eve", "a"), "verb approve"}}},
+		"who may update does not":                             {changes: []change{{"rudi", approve("rudi", "a"), "verb approve"}}},
+		"who may only cancel does not":                        {changes: []change{{"cass", approve("cass", "a"), "verb approve"}}},
+		"who may only read does not":                          {changes: []change{{"vera", approve("vera", "a"), "forbidden"}}},
+		"nobody does in another's name":                       {changes: []change{{"bob", approve("alice", "a"), "the one who approves is bob"}}},
+		"nobody does for another plan":                        {changes: []change{{"bob", approve("bob", "b"), "is not the digest of this Run's plan"}}},
+		"another approval takes the place of the first":       {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", approve("alice", "a"), ""}}},
+		"an approval can be taken back":                       {changes: []change{{"bob", approve("bob", "a"), ""}, {"eve", `{"spec":{"approval":null}}`, "verb approve"}, {"bob", `{"spec":{"approval":null}}`, ""}}},
+		"not when the Run is past that":                       {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and waits for no approval"}}},
+		"four eyes: not who caused it":                        {run: fourEyes, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and takes the approval of somebody else"}, {"bob", approve("bob", "a"), ""}}},
+		"four eyes: anybody, where nobody is known":           {run: func(r *v1alpha1.Run) { r.Spec.FourEyes = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
+		"two eyes: who caused it too":                         {run: func(r *v1alpha1.Run) { r.Spec.Cause.By = "alice" }, changes: []change{{"alice", approve("alice", "a"), ""}}},
+		"who may reject does":                                 {changes: []change{{"bob", reject("bob"), ""}}},
+		"who caused it may, four eyes or not":                 {run: fourEyes, changes: []change{{"alice", reject("alice"), ""}}},
+		"who may not reject does not":                         {changes: []change{{"eve", reject("eve"), "verb reject"}, {"rudi", reject("rudi"), "verb reject"}}},
+		"nobody rejects in another's name":                    {changes: []change{{"bob", reject("alice"), "the one who rejects is bob"}}},
+		"what was rejected is not approved":                   {changes: []change{{"bob", reject("bob"), ""}, {"alice", approve("alice", "a"), "was rejected by bob and ends"}}},
+		"nor is a rejection taken back":                       {changes: []change{{"bob", reject("bob"), ""}, {"alice", `{"spec":{"rejection":null}}`, "was rejected by bob and ends"}}},
+		"both at once is neither":                             {changes: []change{{"bob", fmt.Sprintf(`{"spec":{"approval":{"by":"bob","planDigest":%q},"rejection":{"by":"bob","planDigest":%q}}}`, digestOf("a"), digestOf("a")), "was rejected by bob"}}},
+		"what was approved may be rejected while it waits":    {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", reject("alice"), ""}}},
+		"who may cancel does, and is named":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
+		"also in their own words":                             {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"cass"}}`, ""}}},
+		"who may not cancel does not":                         {changes: []change{{"eve", `{"spec":{"cancel":true}}`, "verb cancel"}, {"bob", `{"spec":{"cancel":true}}`, "verb cancel"}}},
+		"nobody cancels in another's name":                    {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"bob"}}`, "and that is cass"}}},
+		"nobody says later that another did":                  {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"canceledBy":"bob"}}`, "spec.canceledBy"}, {"rudi", `{"spec":{"canceledBy":"rudi"}}`, "spec.canceledBy"}}},
+		"what was canceled is not approved":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"bob", approve("bob", "a"), "was canceled and ends"}}},
+		"what was approved is canceled":                       {changes: []change{{"bob", approve("bob", "a"), ""}, {"cass", `{"spec":{"cancel":true}}`, ""}}},
+		"what is being applied is canceled":                   {run: phase("Applying"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
+		"what has ended is not":                               {run: phase("Succeeded"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, "this Run is Succeeded already"}}},
+		"a cancel is not taken back":                          {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"cancel":false}}`, "stays canceled"}}},
+		"who decides about Runs changes nothing else":         {changes: []change{{"bob", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"cass", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}, {"bob", `{"spec":{"revision":"x"}}`, "verb update"}}},
+		"nor to whom they belong":                             {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}, {"eve", `{"metadata":{"finalizers":["a.b/c"]}}`, "runs/finalizers"}}},
+		"who may update them labels them":                     {changes: []change{{"rudi", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},
+		"approving and labeling takes both":                   {changes: []change{{"bob", fmt.Sprintf(`{"metadata":{"labels":{"a":"b"}},"spec":{"approval":{"by":"bob","planDigest":%q}}}`, digestOf("a")), "verb update"}}},
+		"the operator approves nothing":                       {changes: []change{{operator, approve(operator, "a"), "forbidden"}}},
+		"who may do anything approves in their own name only": {changes: []change{{"bob", approve("", "a"), "approval.by"}}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			run := newRun(name())
+			if tt.run != nil {
+				tt.run(run)
+			}
+			status := run.Status
+			apiserver.Must(t, apiserver.Kube.Create(t.Context(), run))
+			if run.Status = status; run.Status.Phase == "" {
+				run.Status.Phase = v1alpha1.PhaseAwaitingApproval
+			}
+			run.Status.Plan = &v1alpha1.Plan{Digest: digestOf("a"), Changes: true}
+			apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), run))
+			writes(t, run, tt.changes)
+			if run.Spec.Cancel && run.Spec.CanceledBy != "cass" {
+				t.Errorf("canceled by %q", run.Spec.CanceledBy)
+			}
+		})
+	}
+	t.Run("a new Run is neither approved nor rejected", func(t *testing.T) {
+		approved, rejected := newRun(name()), newRun(name())
+		approved.Spec.Approval = &v1alpha1.Approval{PlanDigest: digestOf("a"), By: operator}
+		rejected.Spec.Rejection = &v1alpha1.Rejection{PlanDigest: digestOf("a"), By: operator}
+		for _, run := range []*v1alpha1.Run{approved, rejected} {
+			check(t, as(t, operator).Create(t.Context(), run), "approved or rejected when its plan is there")
+		}
+	})
+}
+
+func newStack(change func(*v1alpha1.Stack)) *v1alpha1.Stack {
+	stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}}}
+	stack.Namespace, stack.Name = "default", name()
+	if change != nil {
+		change(stack)
+	}
+	return stack
+}
+
+// asks is a patch that asks for a Run.
+func asks(fields ...string) string {
+	var all []string
+	for i := 0; i < len(fields); i += 2 {
+		value := `"` + fields[i+1] + `"`
+		if fields[i+1] == "-" {
+			value = "null"
+		}
+		all = append(all, fmt.Sprintf(`"cairn.dev/%s":%s`, fields[i], value))
+	}
+	return `{"metadata":{"annotations":{` + strings.Join(all, ",") + `}}}`
+}
+
+// A Stack that alice made.
+func TestPeopleAndStacks(t *testing.T) {
+	settled(t)
+	fourEyes := func(s *v1alpha1.Stack) { s.Spec.FourEyes = true }
+	protected := func(s *v1alpha1.Stack) { s.Spec.Deletion = v1alpha1.DeletionProtect }
+	finalizer := func(s *v1alpha1.Stack) { s.Finalizers = []string{v1alpha1.Finalizer} }
+	suspend, resume := `{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`
+	at := func(more ...string) string { return asks(append([]string{"requested-at", "1"}, more...)...) }
+	destroy := asks("requested-at", "2026-11-20T12:00:00.5+01:00", "requested-operation", "Destroy")
+	again := func(more ...string) string { return asks(append([]string{"requested-at", "2"}, more...)...) }
+	for name, tt := range map[string]struct {
+		stack   func(*v1alpha1.Stack)
+		changes []change
+		by      string // who asked, afterwards
+		changed string // who changed it, afterwards; alice when empty
+	}{
+		"who may apply asks for it, and is named":      {changes: []change{{"alan", at(), ""}}, by: "alan"},
+		"also in so many words":                        {changes: []change{{"alan", at("requested-operation", "Apply", "requested-by", "alan"), ""}}, by: "alan"},
+		"the next one is named too":                    {changes: []change{{"alan", at(), ""}, {"pete", again("requested-operation", "Plan"), ""}}, by: "pete"},
+		"who may plan asks for that":                   {changes: []change{{"pete", at("requested-operation", "Plan"), ""}}, by: "pete"},
+		"and for no more":                              {changes: []change{{"pete", at(), "verb apply"}, {"pete", at("requested-operation", "Apply"), "verb apply"}, {"pete", at("requested-operation", "Destroy"), "verb destroy"}}},
+		"who may apply may not destroy":                {changes: []change{{"alan", at("requested-operation", "Destroy"), "alan may not ask for a Run of Stack"}, {"alan", at("requested-operation", "Plan"), "verb plan"}}},
+		"who may destroy does":                         {changes: []change{{"carol", destroy, ""}}, by: "carol"},
+		"and says when":                                {changes: []change{{"carol", at("requested-operation", "Destroy"), "is a time where a Destroy is asked for"}}},
+		"not what is suspended":                        {stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true }, changes: []change{{"carol", destroy, "is suspended"}, {"alan", at(), ""}}, by: "alan"},
+		"also not when it is suspended later":          {changes: []change{{"carol", destroy, ""}, {"ed", suspend, ""}}, by: "carol", changed: "ed"},
+		"not what is protected":                        {stack: protected, changes: []change{{"carol", at("requested-operation", "Destroy"), "is protected"}}},
+		"what was asked before is not asked by chance": {changes: []change{{"carol", destroy, ""}, {"alan", again(), "verb destroy"}}, by: "carol"},
+		"nor made another while it waits":              {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"alice", asks("requested-operation", "Destroy"), "belong to a request"}, {"pete", asks("requested-operation", "-"), "verb apply"}}, by: "pete"},
+		"nor another's":                                {changes: []change{{"alan", at(), ""}, {"alice", asks("requested-by", "alice"), "belong to a request"}}, by: "alan"},
+		"who may only patch asks for nothing":          {changes: []change{{"eve", at(), "verb apply"}, {"eve", at("requested-operation", "Plan"), "verb plan"}}},
+		"nor does who may update":                      {changes: []change{{"ed", at(), "verb apply"}}},
+		"who may only read does not":                   {changes: []change{{"vera", at(), "forbidden"}}},
+		"nobody asks in another's name":                {changes: []change{{"alan", at("requested-by", "bob"), "the one who asks is alan"}}},
+		"what nobody knows is not asked for":           {changes: []change{{"alice", at("requested-operation", "destroy"), "it can be Plan, Apply or Destroy"}}},
+		"who asked takes it back":                      {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"pete", asks("requested-at", "-"), ""}}, by: "pete"},
+		"who may update takes back what others asked":  {changes: []change{{"alan", at(), ""}, {"ed", asks("requested-at", "-", "requested-by", "-"), ""}}},
+		"others do not":                                {changes: []change{{"alan", at(), ""}, {"pete", asks("requested-at", "-"), "verb apply"}}, by: "alan"},
+		"a request of any length is refused":           {changes: []change{{"alan", asks("requested-at", strings.Repeat("1", 254)), "at most 253"}}},
+		"who may ask changes nothing else":             {changes: []change{{"alan", suspend, "alan may not change Stack"}, {"alan", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"alan", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}}},
+		"also not beside a request":                    {changes: []change{{"alan", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}`, "verb update"}}},
+		"nor to whom it belongs":                       {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}}},
+		"nor what holds it":                            {stack: finalizer, changes: []change{{"eve", `{"metadata":{"finalizers":null}}`, "stacks/finalizers"}}},
+		"nor annotations that are there":               {stack: func(s *v1alpha1.Stack) { s.Annotations = map[string]string{"a": "b"} }, changes: []change{{"eve", `{"metadata":{"annotations":{"a":"c"}}}`, "verb update"}, {"eve", `{"metadata":{"annotations":{"a":null}}}`, "verb update"}}},
+		"who may update changes it, and is named":      {changes: []change{{"ed", suspend, ""}}, changed: "ed"},
+		"nobody changes it in another's name":          {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "it can only be ed"}}},
+		"nor says that they did":                       {changes: []change{{"ed", asks("changed-by", "ed"), "it can only be ed, who makes this change of the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
+		"what somebody drops stays known":              {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
+		"who changes it and drops that is named":       {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":null}}`, ""}}, changed: "ed"},
+		"what is no change names nobody":               {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
+		"four eyes: names are filled in":               {stack: fourEyes, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},
+		"four eyes: nobody drops a name":               {stack: fourEyes, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
+		"four eyes: who may only update leaves it":     {stack: fourEyes, changes: []change{{"ed", `{"spec":{"fourEyes":false}}`, "ed may not take spec.fourEyes from Stack"}, {"ed", `{"spec":{"fourEyes":null}}`, "verb approve"}}},
+		"four eyes: nor is it applied by itself then":  {stack: fourEyes, changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Automatic","fourEyes":false}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Never"}}`, ""}}, changed: "ed"},
+		"four eyes: who may approve too changes that":  {stack: fourEyes, changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", suspend, ""}, {"alice", `{"spec":{"fourEyes":false}}`, ""}}},
+		"two eyes: who may update decides":             {changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", `{"spec":{"apply":"Manual","fourEyes":true}}`, ""}}, changed: "ed"},
+		"a controller of GitOps changes it":            {changes: []change{{gitops, suspend, ""}, {gitops, `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: gitops},
+		"the operator holds it":                        {changes: []change{{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""}, {operator, `{"metadata":{"finalizers":null}}`, ""}}},
+		"the operator changes nothing of it":           {changes: []change{{operator, suspend, "verb update"}, {operator, at(), "verb apply"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := newStack(tt.stack)
+			apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
+			writes(t, stack, tt.changes)
+			if got := stack.Annotations[v1alpha1.RequestedByAnnotation]; got != tt.by {
+				t.Errorf("asked for by %q, want %q", got, tt.by)
+			}
+			if tt.changed == "" {
+				tt.changed = "alice"
+			}
+			if got := stack.Annotations[v1alpha1.ChangedByAnnotation]; got != tt.changed {
+				t.Errorf("changed by %q, want %q", got, tt.changed)
+			}
+		})
+	}
+}
+
+// In a cluster that knows no MutatingAdmissionPolicy people write their names themselves, if they want or have to.
+func TestPeopleWhomNobodyNames(t *testing.T) {
+	settled(t)
+	var bindings admissionregistrationv1.MutatingAdmissionPolicyBindingList
+	apiserver.Must(t, apiserver.Kube.List(t.Context(), &bindings))
+	for i := range bindings.Items {
+		apiserver.Must(t, apiserver.Kube.Delete(t.Context(), &bindings.Items[i]))
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		apiserver.Must(t, applyManifests(ctx, "policies"))
+		apiserver.Must(t, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, inForce))
+	})
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		stack, run, asked := newStack(nil), newRun("probe"), newStack(nil)
+		asked.Name = "probe"
+		return errors.Join(
+			apiserver.Kube.Create(ctx, stack, client.DryRunAll),
+			apiserver.Kube.Patch(ctx, run, merge(`{"spec":{"cancel":true}}`), client.DryRunAll),
+			apiserver.Kube.Patch(ctx, asked, merge(asks("requested-at", "x")), client.DryRunAll),
+		) == nil && stack.Annotations == nil && run.Spec.CanceledBy == "" && asked.Annotations[v1alpha1.RequestedByAnnotation] == "", nil
+	}))
+
+	stack := newStack(nil)
+	check(t, as(t, "alice").Create(t.Context(), newStack(func(s *v1alpha1.Stack) { s.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "bob"} })), "it can only be alice")
+	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
+	writes(t, stack, []change{
+		{"ed", `{"spec":{"suspend":true}}`, ""},
+		{"ed", `{"spec":{"suspend":false},"metadata":{"annotations":{"cairn.dev/changed-by":"ed"}}}`, ""},
+		{"alice", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "it can only be alice"},
+		{"alice", asks("changed-by", "alice"), "it can only be alice, who makes this change of the spec"},
+		{"ed", asks("changed-by", "-"), ""},
+		{"alan", asks("requested-at", "1"), ""},
+		{"alan", asks("requested-at", "2", "requested-by", "bob"), "the one who asks is alan"},
+		{"alan", asks("requested-at", "2", "requested-by", "alan"), ""},
+		{"alice", asks("requested-at", "3"), "cairn.dev/requested-by is alan, and the one who asks is alice"},
+	})
+
+	four := newStack(func(s *v1alpha1.Stack) { s.Spec.FourEyes = true })
+	check(t, as(t, "alice").Create(t.Context(), four), "spec.fourEyes takes the annotation cairn.dev/changed-by: alice")
+	four.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "alice"}
+	apiserver.Must(t, as(t, "alice").Create(t.Context(), four))
+	writes(t, four, []change{
+		{"ed", `{"spec":{"suspend":true}}`, "cairn.dev/changed-by: ed"},
+		{"alice", asks("changed-by", "-"), "cairn.dev/changed-by: alice"},
+		{"alice", `{"spec":{"fourEyes":false},"metadata":{"annotations":{"cairn.dev/changed-by":null}}}`, "cairn.dev/changed-by: alice"},
+		{"alan", asks("requested-at", "1"), "cairn.dev/requested-by is not set, and the one who asks is alan: spec.fourEyes takes that name"},
+		{"alan", asks("requested-at", "1", "requested-by", "alan"), ""},
+		{operator, `{"metadata":{"finalizers":["example.com/a"]}}`, ""},
+		{operator, `{"metadata":{"finalizers":null}}`, ""},
+		{"alice", `{"spec":{"fourEyes":false},"metadata":{"annotations":{"cairn.dev/changed-by":"alice"}}}`, ""},
+	})
+	run := newRun(name())
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), run))
+	writes(t, run, []change{{"cass", `{"spec":{"cancel":true}}`, ""}})
+	if run.Spec.CanceledBy != "" {
+		t.Errorf("canceled by %q", run.Spec.CanceledBy)
+	}
+}
+
+// While a Stack is being deleted whatever is asked for destroys it.
+func TestRequestsOfADeletedStackTakeDestroy(t *testing.T) {
+	settled(t)
+	stack := newStack(func(s *v1alpha1.Stack) { s.Finalizers = []string{"example.com/test"} })
+	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
+	apiserver.Must(t, as(t, "alice").Delete(t.Context(), stack))
+	writes(t, stack, []change{
+		{"alan", asks("requested-at", "1"), "verb destroy"},
+		{"pete", asks("requested-at", "1", "requested-operation", "Plan"), "verb destroy"},
+		{"carol", asks("requested-at", "2026-11-20T12:00:00Z", "requested-operation", "Destroy"), ""},
+		{operator, `{"metadata":{"finalizers":["example.com/test"]}}`, ""},
+	})
+}
+
+// Nobody asks again by chance for what was asked for before: by applying a manifest that has the annotations still, say.
+func TestARequestComesAfterTheLast(t *testing.T) {
+	settled(t)
+	stack := newStack(nil)
+	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
+	stack.Status.LastRequest = "2026-11-20T12:00:00.5Z"
+	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
+	writes(t, stack, []change{
+		{"carol", asks("requested-at", "2026-11-20T13:00:00+01:00", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00.5Z was taken up already"},
+		{"alan", asks("requested-at", "2026-11-20T12:00:00.500Z"), "give a later time"},
+		{"alan", asks("requested-at", "1"), ""},
+		{"carol", asks("requested-at", "2026-11-20T13:00:01+01:00", "requested-operation", "Destroy"), ""},
+		{"carol", asks("requested-at", "-"), ""},
+	})
+}
+
+// The log of its pod is the only copy of a state that a Run could not write.
+func TestWhoDeletesARunThatLostItsState(t *testing.T) {
+	settled(t)
+	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
+	attempts := func(classes ...v1alpha1.FailureClass) (all []v1alpha1.Attempt) {
+		for i, class := range classes {
+			all = append(all, v1alpha1.Attempt{Number: int32(i + 1), Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: metav1.NowMicro(), Failure: &v1alpha1.Failure{Class: class, Message: "x"}})
+		}
+		return all
+	}
+	for title, tt := range map[string]struct {
+		user     string
+		attempts []v1alpha1.Attempt
+		want     string
+	}{
+		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailureLost, v1alpha1.FailureStranded), "cairn state rescue net puts it back"},
+		"any other they do":                  {"ed", attempts(v1alpha1.FailureStranded, v1alpha1.FailureLost), ""},
+		"and one that never began":           {"ed", nil, ""},
+		"who may put it back does":           {"rita", attempts(v1alpha1.FailureStranded), ""},
+		"the operator does, when it is over": {operator, attempts(v1alpha1.FailureStranded), ""},
+		"so does the garbage collector":      {collector, attempts(v1alpha1.FailureStranded), ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			run := newRun(name())
+			apiserver.Must(t, apiserver.Kube.Create(t.Context(), run))
+			run.Status.Phase, run.Status.Attempts = v1alpha1.PhaseFailed, tt.attempts
+			apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), run))
+			check(t, as(t, tt.user).Delete(t.Context(), run), tt.want)
+		})
+	}
+}
+
+// A Stack can come from a backup or another cluster, with what was asked for there.
+func TestAStackComesBack(t *testing.T) {
+	stack := newStack(func(s *v1alpha1.Stack) {
+		s.Annotations = map[string]string{
+			v1alpha1.ChangedByAnnotation: "bob", v1alpha1.RequestedAtAnnotation: "1", v1alpha1.RequestedByAnnotation: "carol", v1alpha1.RequestedOperationAnnotation: "Destroy",
+		}
+	})
+	apiserver.Must(t, as(t, gitops).Create(t.Context(), stack))
+	if got := stack.Annotations[v1alpha1.ChangedByAnnotation]; got != gitops {
+		t.Errorf("changed by %q", got)
+	}
+}
+
+// A controller that applies a Stack again and again owns its own fields, and nobody gets into its way.
+func TestServerSideApplyTakesTurns(t *testing.T) {
+	settled(t)
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": map[string]any{"namespace": "default", "name": name()},
+		"spec": map[string]any{"source": map[string]any{"inline": map[string]any{"main.tf": ""}}, "fourEyes": true, "suspend": false},
+	}}
+	apply := func() string {
+		t.Helper()
+		mine := o.DeepCopy()
+		apiserver.Must(t, as(t, gitops).Apply(t.Context(), client.ApplyConfigurationFromUnstructured(mine), client.FieldOwner("kustomize-controller")))
+		return mine.GetResourceVersion() + " " + mine.GetAnnotations()[v1alpha1.ChangedByAnnotation]
+	}
+	first := apply()
+	if second := apply(); second != first || !strings.HasSuffix(first, gitops) {
+		t.Errorf("applied as %q, and again, without a change, as %q", first, second)
+	}
+	stack := &v1alpha1.Stack{}
+	stack.Namespace, stack.Name = "default", o.GetName()
+	writes(t, stack, []change{{"ed", `{"spec":{"timeout":"5m"}}`, ""}, {"alan", asks("requested-at", "1"), ""}})
+	if _, by, _ := strings.Cut(apply(), " "); by != "ed" {
+		t.Errorf("an apply that changes nothing says that %s changed the Stack, and not ed", by)
+	}
+	apiserver.Must(t, unstructured.SetNestedField(o.Object, true, "spec", "suspend"))
+	if _, by, _ := strings.Cut(apply(), " "); by != gitops {
+		t.Errorf("changed by %s", by)
+	}
+	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(stack), stack))
+	if stack.Annotations[v1alpha1.RequestedAtAnnotation] != "1" || stack.Annotations[v1alpha1.RequestedByAnnotation] != "alan" {
+		t.Errorf("what was asked for is lost: %v", stack.Annotations)
+	}
+}
+
+// What the operator writes is not the policies' matter.
+func TestTheOperatorGoesOn(t *testing.T) {
+	c := as(t, operator)
+	stack := newStack(nil)
+	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
+	apiserver.Must(t, c.Status().Patch(t.Context(), stack, merge(`{"status":{"lastRun":"net-1"}}`)))
+	run := newRun(name())
+	apiserver.Must(t, c.Create(t.Context(), run))
+	apiserver.Must(t, c.Status().Patch(t.Context(), run, merge(`{"status":{"phase":"AwaitingApproval","plan":{"digest":"`+digestOf("a")+`","changes":true,"add":0,"change":0,"destroy":0,"replace":0,"import":0,"forget":0}}}`)))
+	apiserver.Must(t, as(t, "bob").Patch(t.Context(), run, merge(`{"spec":{"approval":{"by":"bob","planDigest":"`+digestOf("a")+`"}}}`)))
+	apiserver.Must(t, c.Status().Patch(t.Context(), run, merge(`{"status":{"phase":"Succeeded"}}`)))
+	apiserver.Must(t, c.Delete(t.Context(), run))
+}
+
+// Each role does one thing.
+func TestRoles(t *testing.T) {
+	settled(t)
+	all := []string{
+		"get stacks", "list stacks", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
+		"patch stacks", "update stacks", "create stacks", "delete stacks", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
+		"patch runs", "update runs", "create runs", "delete runs", "approve runs", "reject runs", "cancel runs",
+		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "rescue states",
+		"update stacks/status", "patch runs/status", "update stacks/finalizers",
+	}
+	for role, want := range map[string]string{
+		"cairn-view":    "get stacks, list stacks, watch runs, get states, list repositories, get runs/plan, get runs/logs",
+		"cairn-plan":    "get stacks, patch stacks, plan stacks",
+		"cairn-apply":   "get stacks, patch stacks, apply stacks",
+		"cairn-destroy": "get stacks, patch stacks, destroy stacks",
+		"cairn-approve": "patch runs, approve runs, reject runs",
+		"cairn-cancel":  "patch runs, cancel runs",
+		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, update repositories, delete runs",
+		"cairn-state":   "get states, pull states, push states, rollback states, unlock states, rescue states",
+	} {
+		t.Run(role, func(t *testing.T) {
+			user := "only-" + role
+			apiserver.Must(t, apiserver.Kube.Create(t.Context(), &rbacv1.RoleBinding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: user},
+				RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
+			}))
+			first, _, _ := strings.Cut(want, ", ")
+			apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+				verb, resource, _ := strings.Cut(first, " ")
+				return allowed(ctx, user, verb, resource)
+			}))
+			var got []string
+			for _, right := range all {
+				verb, resource, _ := strings.Cut(right, " ")
+				if ok, err := allowed(t.Context(), user, verb, resource); err != nil {
+					t.Fatal(err)
+				} else if ok {
+					got = append(got, right)
+				}
+			}
+			if text := strings.Join(got, ", "); text != want {
+				t.Errorf("%s may\n%s\nwant\n%s", role, text, want)
+			}
+		})
+	}
+}
