@@ -39,12 +39,15 @@ func (a *attempt) applyPlan(ctx context.Context) (result, error) {
 	args := a.engine.Apply(engine.Apply{
 		Events: a.work.events(), VariableFiles: a.files.paths(), Plan: a.work.plan(), Version: a.engine.version,
 	})
-	code, events, err := a.run(ctx, engine.StepApply, args)
+	a.proxy.open(true)
+	code, events, err := a.run(ctx, engine.StepApply, call{args: args})
+	changed := int32(len(events.Changed))
+	a.changed = &changed
 	if err != nil {
 		return result{}, err
 	}
 	if events.Done == nil { // Terragrunt's code may leave a command out, or take a failure for none
-		return result{}, &engineError{class: engine.Transient, message: a.engine.Name() + " ended before all was applied", exitCode: code}
+		return result{}, &programError{class: engine.Transient, message: a.engine.Name() + " ended before all was applied", exitCode: code}
 	}
 	return result{message: events.Done.String(), exitCode: &code}, nil
 }

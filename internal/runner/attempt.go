@@ -32,6 +32,14 @@ type attempt struct {
 	outputs map[string]json.RawMessage
 	// planned is what the plan is, once it is kept.
 	planned *store.Plan
+	// about is what hooks are told of the plan, once there is one.
+	about *aboutPlan
+	// tooLarge says that the plan's JSON is larger than may be kept.
+	tooLarge bool
+	// fetched says that the code is this attempt's.
+	fetched bool
+	// changed is how many resources an apply changed, once it was begun.
+	changed *int32
 }
 
 // lastPatience is how long each request to the store may still take once the runner is told to stop: the grace period
@@ -57,8 +65,11 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 	}
 	failure := a.do(ctx)
 	done := store.Done{Failure: failure, Outputs: a.outputs}
-	if failure == nil {
+	if failure == nil || failure.Class == policy { // a plan that is denied can still be read
 		done.Plan = a.planned
+	}
+	if failure != nil {
+		done.Changed = a.changed
 	}
 	log.end(logPatience)
 	err := a.finish(ctx, done)
@@ -69,34 +80,45 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 	return err
 }
 
-// do does the order's steps until one fails.
+// do does the order's steps until one fails, or until somebody cancels.
 func (a *attempt) do(process context.Context) *store.Failure {
-	ctx := process
+	ctx, stop := context.WithCancelCause(process)
+	defer stop(nil)
 	if a.order.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(process, a.order.Timeout, fmt.Errorf("timed out after %s", short(a.order.Timeout)))
+		ctx, cancel = context.WithTimeoutCause(ctx, a.order.Timeout, fmt.Errorf("timed out after %s", short(a.order.Timeout)))
 		defer cancel()
 	}
 	a.learn()
+	defer a.heed(ctx, stop)()
+	err := a.steps(ctx, process)
+	var failed *failedStep
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &failed):
+		failed = &failedStep{why: *a.failure(ctx, err)}
+	}
+	if why := failed.why.Message; ctx.Err() != nil || failed.name == "" {
+		a.report.skip(why)
+	} else {
+		a.report.skip(failed.name + " failed")
+	}
+	return &failed.why
+}
+
+// steps does the order's steps with the way to the state open.
+func (a *attempt) steps(ctx, process context.Context) error {
 	proxy, err := startProxy(process, a.client, a.secrets, a.Log)
 	if err != nil {
-		return a.failure(ctx, err)
+		return err
 	}
 	defer proxy.close()
 	a.proxy = proxy
-	steps := a.plan
 	if a.order.Kind == store.OrderApply {
-		steps = a.apply
+		return a.apply(ctx, process)
 	}
-	var failed *failedStep
-	switch err := steps(ctx, process); {
-	case err == nil:
-		return nil
-	case errors.As(err, &failed):
-		return &failed.why
-	default:
-		return a.failure(ctx, err)
-	}
+	return a.plan(ctx, process)
 }
 
 // finish sends the last report. It outlives an interrupt.
@@ -108,60 +130,107 @@ func (a *attempt) finish(ctx context.Context, done store.Done) error {
 
 // plan does the steps of an order to plan.
 func (a *attempt) plan(ctx, process context.Context) error {
-	a.ready = nil
+	steps, err := a.choose()
+	if err != nil {
+		return err
+	}
+	steps = append(steps, "plan")
+	if a.order.Policy {
+		steps = append(steps, "policy")
+	}
+	if a.order.Outputs {
+		steps = append(steps, "outputs")
+	}
+	a.expect(steps...)
 	if err := a.prepare(ctx, false); err != nil {
 		return err
 	}
-	if err := a.step(ctx, "plan", a.makePlan); err != nil {
+	if err := a.around(ctx, "plan", a.makePlan); err != nil {
 		return err
 	}
-	if !a.order.Outputs || a.planned.Changes {
+	if a.planned.Changes {
+		a.skip("outputs", "the plan has changes")
+		if !a.order.Policy {
+			return nil
+		}
+		return a.around(ctx, "policy", a.checkPolicy)
+	}
+	a.skip("policy", "the plan has no changes")
+	if !a.order.Outputs {
 		return nil
 	}
-	// What is there is what these inputs make: from now on they are what a destroy takes.
-	if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
-		return fmt.Errorf("keep the variable files: %w", err)
+	if !a.order.Destroy { // what is there is what these inputs make: from now on they are what a destroy takes
+		if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
+			return fmt.Errorf("keep the variable files: %w", err)
+		}
 	}
-	return a.stepOutputs(process)
+	return a.stepOutputs(ctx, process, nil)
 }
 
 // apply does the steps of an order to apply. What follows the engine has to be done even when the attempt's time is
 // over: it runs on the process's context, and outlives that too.
 func (a *attempt) apply(ctx, process context.Context) error {
+	steps := []string{"apply"}
+	if a.order.Outputs {
+		steps = append(steps, "outputs")
+	}
 	if a.ready != nil && a.ready.digest == a.order.PlanDigest {
-		a.files, a.engine = a.ready.files, a.ready.engine
-	} else if err := a.prepare(ctx, true); err != nil {
-		return err
+		a.files, a.engine, a.about, a.fetched = a.ready.files, a.ready.engine, a.ready.about, true
+		a.expect(steps...)
+	} else {
+		prepare, err := a.choose()
+		if err != nil {
+			return err
+		}
+		a.expect(append(prepare, steps...)...)
+		if err := a.prepare(ctx, true); err != nil {
+			return err
+		}
 	}
 	a.ready = nil
+	if err := a.runHooks(ctx, "apply", before); err != nil {
+		return err
+	}
 	err := a.step(ctx, "apply", a.applyPlan)
 	if lost := a.rescue(process); lost != nil {
 		return lost
 	}
-	if err != nil || !a.order.Outputs {
+	if err != nil {
 		return err
 	}
-	return a.stepOutputs(process)
+	a.proxy.open(false)
+	err = a.runHooks(ctx, "apply", after)
+	if !a.order.Outputs {
+		return err
+	}
+	return a.stepOutputs(ctx, process, err)
+}
+
+// choose takes the engine that the order names, and gives the steps that make the workspace ready for it.
+func (a *attempt) choose() (steps []string, err error) {
+	a.ready = nil
+	if a.engine.Engine, err = a.chosen(); err != nil {
+		return nil, err
+	}
+	if a.atHand() {
+		return []string{"fetch", "init"}, nil
+	}
+	return []string{"fetch", "engine", "init"}, nil
 }
 
 // prepare makes the workspace ready for the engine, with a saved plan in it or without.
 func (a *attempt) prepare(ctx context.Context, withPlan bool) error {
-	a.ready = nil
-	var err error
-	if a.engine.Engine, err = a.chosen(); err != nil {
-		return err
-	}
 	fetch := func(ctx context.Context) (result, error) { return a.fetch(ctx, withPlan) }
-	if err := a.step(ctx, "fetch", fetch); err != nil {
+	if err := a.around(ctx, "fetch", fetch); err != nil {
 		return err
 	}
 	if !a.atHand() {
-		if err := a.step(ctx, "engine", a.provideEngine); err != nil {
+		if err := a.around(ctx, "engine", a.provideEngine); err != nil {
 			return err
 		}
 	}
 	init := func(ctx context.Context) (result, error) { return a.initialize(ctx, withPlan) }
-	return a.step(ctx, "init", init)
+	return a.around(ctx, "init", init)
 }
 
 // short writes a duration as people do: 1h, not 1h0m0s.

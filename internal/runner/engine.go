@@ -39,7 +39,8 @@ func (a *attempt) chosen() (engine.Engine, error) {
 func (a *attempt) atHand() bool {
 	a.engine.path = a.lookup(a.engine.Program())
 	_, terragrunt := a.engine.Engine.(engine.Terragrunt)
-	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt
+	hooks := len(a.withHooks("engine")) > 1 // they are around a step, so it is done
+	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt && !hooks
 }
 
 // provideEngine takes the image's engine if it meets the order's constraint, and otherwise the store's.
@@ -76,7 +77,7 @@ func (a *attempt) checkEngine(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if ended.code != 0 {
-		return false, &engineError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
+		return false, &programError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
 	}
 	if a.engine.version, err = engine.ParseVersion(answer.Bytes()); err != nil || a.order.EngineVersion == "" {
 		return err == nil, err
@@ -120,7 +121,7 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	}
 	defer unmirror()
 	args := a.engine.Init(engine.Init{Events: a.work.events(), VariableFiles: a.files.paths(), Locked: locked})
-	code, _, err := a.run(ctx, engine.StepInit, args)
+	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
 	if err != nil {
 		return result{exitCode: &code}, err
 	}

@@ -11,14 +11,14 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
-// engineError is how the engine failed.
-type engineError struct {
+// programError is how the engine, or a hook, failed.
+type programError struct {
 	class    engine.Class
 	message  string
 	exitCode int32
 }
 
-func (e *engineError) Error() string { return e.message }
+func (e *programError) Error() string { return e.message }
 
 // stranded is the class of an attempt whose state is nowhere but in the pod's log, or not even there. It must not be
 // tried again: what it made would be made twice.
@@ -30,20 +30,22 @@ type strandedError struct{ error }
 // ErrStranded is that, when it could not even be reported: the program's exit code has to tell it.
 var ErrStranded = errors.New("the state could be neither written nor rescued")
 
-// exitCode gives the engine's exit code, if it was the engine that failed.
+// exitCode gives a program's exit code, if it was one that failed.
 func exitCode(err error) *int32 {
-	var failed *engineError
+	var failed *programError
 	if errors.As(err, &failed) {
 		return &failed.exitCode
 	}
 	return nil
 }
 
-// failure says what is to be told of an error. When the time was over or the runner was told to stop, that is the
-// reason, whatever it broke, unless a state is at stake.
+// failure says what is to be told of an error. When the time was over, somebody canceled or the runner was told to stop,
+// that is the reason, whatever it broke, unless a state is at stake.
 func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
-	class, message := engine.Transient, err.Error()
-	var failed *engineError
+	class, message := string(engine.Transient), err.Error()
+	var failed *programError
+	var denied *deniedError
+	var stopped *canceledError
 	var refused *engine.Refused
 	var lost *strandedError
 	switch {
@@ -51,12 +53,17 @@ func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
 		class = stranded
 	case ctx.Err() != nil:
 		message = context.Cause(ctx).Error()
+		if errors.As(context.Cause(ctx), &stopped) {
+			class = canceled
+		}
 	case errors.As(err, &failed):
-		class = failed.class
+		class = string(failed.class)
+	case errors.As(err, &denied):
+		class = policy
 	case errors.As(err, &refused):
-		class = engine.Config
+		class = string(engine.Config)
 	}
-	return &store.Failure{Class: string(class), Message: a.clean(message)}
+	return &store.Failure{Class: class, Message: a.clean(message)}
 }
 
 // longestMessage is how long a message in a report may be.

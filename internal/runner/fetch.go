@@ -32,10 +32,17 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	group.Go(func() error { return a.fetchCode(ctx) })
 	if withPlan {
 		group.Go(func() error { return a.fetchPlan(ctx) })
+		if len(a.order.Hooks) > 0 {
+			group.Go(func() error { return a.fetchForms(ctx) })
+		}
 	}
 	files, err := a.gather(ctx)
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return result{}, err
+	}
+	a.fetched = true
+	if withPlan {
+		a.about = a.fetchedPlan()
 	}
 	a.files, err = a.assemble(files)
 	return result{}, err

@@ -20,14 +20,17 @@ const (
 	mostOutputs   = 64
 )
 
-// stepOutputs does the outputs step, which outlives an interrupt: what was applied is to be known. Outputs that the store
-// cannot write, since an object is in the way that is not Cairn's or they are too large, are for a person to see to: they
-// fail the step but not the attempt, which did what it should.
-func (a *attempt) stepOutputs(process context.Context) error {
-	ctx, cancel := outlive(process)
+// stepOutputs does the outputs step, which outlives an interrupt and a hook that failed, unlike the hooks around it: what was
+// applied is to be known. Outputs that the store cannot write, since an object is in the way that is not Cairn's or they are
+// too large, are for a person to see to: they fail the step but not the attempt, which did what it should.
+func (a *attempt) stepOutputs(ctx, process context.Context, hookErr error) error {
+	if hookErr == nil {
+		hookErr = a.runHooks(ctx, "outputs", before)
+	}
+	longer, cancel := outlive(process)
 	defer cancel()
 	var refused bool
-	err := a.step(ctx, "outputs", func(ctx context.Context) (result, error) {
+	err := a.step(longer, "outputs", func(ctx context.Context) (result, error) {
 		outputs, err := a.readOutputs(ctx)
 		if err != nil {
 			return result{}, err
@@ -38,12 +41,23 @@ func (a *attempt) stepOutputs(process context.Context) error {
 			refused = code == http.StatusConflict || code == http.StatusRequestEntityTooLarge
 			return result{}, fmt.Errorf("write the outputs: %w", err)
 		}
-		return result{message: fmt.Sprintf("%d outputs", len(outputs))}, nil
+		message := fmt.Sprintf("%d outputs", len(outputs))
+		if len(outputs) == 1 {
+			message = "1 output"
+		}
+		return result{message: message}, nil
 	})
+	if hookErr != nil {
+		return hookErr
+	}
 	if refused {
+		a.report.skip("outputs failed")
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return a.runHooks(ctx, "outputs", after)
 }
 
 // readOutputs takes the outputs from the newest state that went through the proxy, so that no launch of the engine is
@@ -74,7 +88,7 @@ func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, err
 		return nil, err
 	}
 	if ended.code != 0 {
-		return nil, &engineError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
+		return nil, &programError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
 	}
 	outputs, err := engine.ParseOutputs(answer.Bytes())
 	if err != nil {

@@ -17,7 +17,12 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	args := a.engine.Plan(engine.Plan{
 		Events: a.work.events(), VariableFiles: a.files.paths(), Out: a.work.plan(), Destroy: a.order.Destroy,
 	})
-	code, events, err := a.run(ctx, engine.StepPlan, args, engine.PlanChanges)
+	said, err := startCapture(a.work.said())
+	if err != nil {
+		return result{}, err
+	}
+	defer said.remove()
+	code, events, err := a.run(ctx, engine.StepPlan, call{args: args, also: said}, engine.PlanChanges)
 	if err != nil {
 		return result{}, err
 	}
@@ -30,8 +35,12 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	if plan.Digest, err = a.keepPlan(ctx); err != nil {
 		return result{}, err
 	}
+	a.about = &aboutPlan{Plan: *plan, counted: true}
+	if err := a.keepForms(ctx, said); err != nil {
+		return result{}, err
+	}
 	a.planned = plan
-	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine}
+	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine, about: a.about}
 	message := events.Changes.String()
 	switch {
 	case !plan.Changes:

@@ -66,7 +66,7 @@ func startPod(t testing.TB, s *testStore, inputs map[string]string, env ...strin
 		p.ended <- Run(ctx, Options{
 			Store: s.server.URL, CA: s.ca(), TokenFile: token, Work: p.work, Inputs: p.inputs,
 			Environ: append([]string{"PATH=" + bin(t) + ":/usr/bin:/bin", "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
-			Output:  p.output, Log: quiet,
+			Output:  p.output, Log: quiet, HookGrace: 200 * time.Millisecond,
 		})
 	}()
 	t.Cleanup(interrupt)
@@ -120,13 +120,36 @@ func (s *testStore) planned(order store.Order, inputs map[string]string) store.O
 	return order
 }
 
-// steps tells a report's steps in short: name, then = or ! for succeeded or failed.
+// steps tells in short which of a report's steps were done: name, then = or ! for succeeded or failed.
 func steps(report store.Report) string {
 	var words []string
-	for _, step := range report.Steps {
-		words = append(words, step.Name+map[string]string{"Succeeded": "=", "Failed": "!", "Running": "?"}[step.State])
+	for _, word := range strings.Fields(allSteps(report)) {
+		if !strings.HasSuffix(word, "-") && !strings.HasSuffix(word, ".") {
+			words = append(words, word)
+		}
 	}
 	return strings.Join(words, " ")
+}
+
+// allSteps tells the others too: - for skipped, . for waiting.
+func allSteps(report store.Report) string {
+	var words []string
+	for _, step := range report.Steps {
+		words = append(words, step.Name+map[string]string{succeeded: "=", failed: "!", running: "?", skipped: "-", waiting: "."}[step.State])
+	}
+	return strings.Join(words, " ")
+}
+
+// step finds a step of a report.
+func step(t testing.TB, report store.Report, name string) store.Step {
+	t.Helper()
+	for _, step := range report.Steps {
+		if step.Name == name {
+			return step
+		}
+	}
+	t.Fatalf("there is no step %s in %s", name, allSteps(report))
+	return store.Step{}
 }
 
 func (s *testStore) resources() []string {

@@ -19,13 +19,13 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// lastOutput is how much of what the engine printed last is kept, for a failure that its events say nothing about.
+// lastOutput is how much of what a program printed last is kept, for a failure that its events say nothing about.
 const lastOutput = 16 << 10
 
-// openPipes is how long a program that the engine left behind may keep the engine's output open.
+// openPipes is how long what a program left behind may keep the program's output open.
 const openPipes = 2 * time.Second
 
-// exit is how the engine ended.
+// exit is how a program ended.
 type exit struct {
 	code int32
 	// killed is the signal that ended it, if one did.
@@ -36,29 +36,39 @@ type exit struct {
 	events engine.Events
 }
 
-// call is what the engine is started with.
+// call is what a program is started with.
 type call struct {
+	// name of it for people; the engine's when it is empty.
+	name string
 	args []string
 	// answer gets what it prints on standard output, in place of the log.
 	answer io.Writer
+	// also gets what the log gets, with all secrets in it.
+	also io.Writer
 	// listen says that its events are on standard output; the log gets them as text.
 	listen bool
 }
 
-// launch runs the engine in the root module until it ends. What it prints goes to the log, without secrets, but for its
-// answer when that is asked for.
+// launch runs the engine in the root module until it ends.
 //
 // When ctx is over the engine is interrupted, once, and waited for, however long it takes: it finishes what it has in
 // flight and saves the state. A second interrupt would make it drop everything, and a kill even more. Only the engine
 // itself gets the signal: what it started, provider plugins above all, are needed to finish; they are its children in a
 // process group that nobody signals.
 func (a *attempt) launch(ctx context.Context, do call) (exit, error) {
-	last := &tail{limit: lastOutput}
-	text := &locked{to: a.secrets.Writer(io.MultiWriter(a.text, last))}
-	listener := engine.NewListener(text)
 	cmd := exec.Command(a.engine.path, do.args...) //nolint:noctx // it is interrupted below, not killed
 	cmd.Dir = a.module()
 	cmd.Env = a.environment()
+	do.name = a.engine.Name()
+	return a.execute(ctx, cmd, do, func(engine *os.Process, _ <-chan struct{}) { _ = engine.Signal(os.Interrupt) })
+}
+
+// execute runs a program until it ends, whatever becomes of ctx: when that is over, end is called and has to see to it.
+// What the program prints goes to the log, without secrets, but for its answer when that is asked for.
+func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(program *os.Process, ended <-chan struct{})) (exit, error) {
+	last := &tail{limit: lastOutput}
+	text := &locked{to: a.secrets.Writer(io.MultiWriter(a.text, last)), also: do.also}
+	listener := engine.NewListener(text)
 	cmd.Stdout, cmd.Stderr = text, text
 	switch {
 	case do.answer != nil:
@@ -69,16 +79,25 @@ func (a *attempt) launch(ctx context.Context, do call) (exit, error) {
 	cmd.WaitDelay = openPipes
 	cmd.SysProcAttr = attributes()
 
-	// The kernel ends the engine when the thread that started it ends, see attributes.
+	// The kernel ends the program when the thread that started it ends, see attributes.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return exit{}, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
-	defer stop()
+	over, told := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(told)
+		fmt.Fprintf(a.text, "\n── %s: %s is interrupted and waited for ──\n", a.clean(context.Cause(ctx).Error()), do.name)
+		end(cmd.Process, over)
+	})
+	err := cmd.Wait()
+	close(over)
+	if !stop() {
+		<-told
+	}
 	var failed *exec.ExitError
-	if err := cmd.Wait(); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
+	if err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
 		return exit{}, err
 	}
 	events, err := listener.Close()
@@ -93,15 +112,19 @@ func (a *attempt) launch(ctx context.Context, do call) (exit, error) {
 	return ended, nil
 }
 
-// locked lets the engine's two outputs write to one text.
+// locked lets a program's two outputs write to one text.
 type locked struct {
-	mu sync.Mutex
-	to io.WriteCloser
+	mu   sync.Mutex
+	to   io.WriteCloser
+	also io.Writer
 }
 
 func (l *locked) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.also != nil {
+		_, _ = l.also.Write(p)
+	}
 	return l.to.Write(p)
 }
 
@@ -117,12 +140,13 @@ func (a *attempt) lookup(program string) string {
 }
 
 // run runs a step of the engine and gives its exit code and its events. Exit codes other than those that are fine are
-// an *engineError, and so is an error that it told before it ended well: Terragrunt's code may take one for none.
-func (a *attempt) run(ctx context.Context, step engine.Step, args []string, fine ...int32) (int32, engine.Events, error) {
+// a *programError, and so is an error that it told before it ended well: Terragrunt's code may take one for none.
+func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...int32) (int32, engine.Events, error) {
 	if err := os.Remove(a.work.events()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, engine.Events{}, err
 	}
-	ended, err := a.launch(ctx, call{args: args, listen: a.engine.PrintsEvents(step)})
+	do.listen = a.engine.PrintsEvents(step)
+	ended, err := a.launch(ctx, do)
 	if err != nil {
 		return 0, engine.Events{}, err
 	}
@@ -138,7 +162,7 @@ func (a *attempt) run(ctx context.Context, step engine.Step, args []string, fine
 	if len(events.Errors) == 0 && ended.killed == 0 && !strings.Contains(ended.last, tooOld) {
 		events.Errors = engine.ReadErrors(ended.last)
 	}
-	failed := &engineError{
+	failed := &programError{
 		class:    engine.Classify(step, int(ended.code), events.Errors),
 		message:  explain(a.engine.Name(), ended, events),
 		exitCode: ended.code,
@@ -164,7 +188,7 @@ func (a *attempt) readEvents() (engine.Events, error) {
 // tooOld is what an OpenTofu before 1.12 says.
 const tooOld = "not defined: -json-into"
 
-// explain says why the engine failed: its first error or, when it told none, what can be known without it.
+// explain says why a program failed: its first error or, when it told none, what can be known without it.
 func explain(name string, ended exit, events engine.Events) string {
 	if first := engine.FirstError(events.Errors); first != nil {
 		return first.String()

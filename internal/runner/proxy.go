@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -35,6 +36,8 @@ type proxy struct {
 	mirror *mirror
 
 	mu sync.Mutex
+	// writes says that the state may be written.
+	writes bool
 	// newest is the state as the store has it: the last one read or written. nil when there is none.
 	newest []byte
 	// failed is the last one that could not be written. nil once a later one could.
@@ -117,6 +120,10 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if r.Method == http.MethodPost {
 		p.learn(body)
 	}
+	if !p.takes(r.Method) {
+		refuseWrite(w, r.Method)
+		return
+	}
 	answer, err := p.client.State(ctx, r.Method, r.URL.Query().Get("ID"), body)
 	p.remember(r.Method, body, answer, err)
 	var refused *store.Error
@@ -131,6 +138,34 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		p.log.Error("state not passed on", "method", r.Method, "error", err)
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	}
+}
+
+// open says whether the state may be written: from the beginning of the apply step on, until it went well. After one that went
+// wrong it stays open, since what a killed engine sent may still arrive. An engine in a hook has nobody who would rescue a
+// state that it could not write.
+func (p *proxy) open(writes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes = writes
+}
+
+// takes says whether a request is let through as things are. To give back a lock never harms.
+func (p *proxy) takes(method string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writes || method == http.MethodGet || method == "UNLOCK"
+}
+
+const readOnly = "hooks read the state, they do not write it"
+
+// refuseWrite refuses an engine in a hook. Of a lock that it does not get it shows only the ID of the one that is there.
+func refuseWrite(w http.ResponseWriter, method string) {
+	w.WriteHeader(http.StatusConflict)
+	if method == "LOCK" {
+		_ = json.NewEncoder(w).Encode(map[string]string{"ID": readOnly})
+		return
+	}
+	_, _ = io.WriteString(w, readOnly)
 }
 
 // remember keeps what a request tells about the state.

@@ -63,10 +63,44 @@ func TestTheProxyIsOnlyForItsEngine(t *testing.T) {
 	}
 }
 
+// TestOnlyTheApplyWritesTheState: what another engine could not write nobody would rescue.
+func TestOnlyTheApplyWritesTheState(t *testing.T) {
+	s := newTestStore(t)
+	p, ask := newProxy(t, s)
+	refused := func() {
+		t.Helper()
+		for method, want := range map[string]string{"LOCK": "{\"ID\":\"hooks read the state, they do not write it\"}\n", "POST": readOnly, "DELETE": readOnly} {
+			if code, text := ask(method, "?ID=mine", `{"ID":"mine"}`); code != 409 || text != want {
+				t.Errorf("%s: %d %q", method, code, text)
+			}
+		}
+		if p.undelivered() != nil || p.refused() != "" {
+			t.Errorf("%s, %s", p.undelivered(), p.refused())
+		}
+	}
+	refused()
+	if len(s.requests) != 0 {
+		t.Errorf("the store was asked: %v", s.requests)
+	}
+	p.open(true)
+	if code, _ := ask("LOCK", "", `{"ID":"mine"}`); code != 200 {
+		t.Errorf("%d", code)
+	}
+	p.open(false)
+	refused()
+	if code, _ := ask("GET", "", ""); code != 404 {
+		t.Errorf("%d", code)
+	}
+	if code, _ := ask("UNLOCK", "", `{"ID":"mine"}`); code != 200 || s.lock != nil {
+		t.Errorf("%d, lock %s", code, s.lock)
+	}
+}
+
 func TestTheProxyRemembersStates(t *testing.T) {
 	const first, second, third = `{"serial":1,"lineage":"l","outputs":{"a":{"value":"canary-one","sensitive":true}}}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
 	s := newTestStore(t)
 	p, ask := newProxy(t, s)
+	p.open(true)
 	expect := func(wantCode int, wantText, method, query, body string) {
 		t.Helper()
 		if code, text := ask(method, query, body); code != wantCode || text != wantText {

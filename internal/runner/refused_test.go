@@ -34,8 +34,13 @@ func TestMistakesOfPeople(t *testing.T) {
 			if steps(report) != test.steps || failure == nil || failure.Class != "Config" || !strings.Contains(failure.Message, test.message) {
 				t.Errorf("%s %+v", steps(report), failure)
 			}
-			if last := report.Steps[len(report.Steps)-1]; last.Message != failure.Message {
-				t.Errorf("%q", last.Message)
+			words := strings.Fields(test.steps)
+			broken := strings.TrimSuffix(words[len(words)-1], "!")
+			if got := step(t, report, broken).Message; got != failure.Message {
+				t.Errorf("%q", got)
+			}
+			if rest := step(t, report, "plan"); broken != "plan" && (rest.State != "Skipped" || rest.Message != broken+" failed" || rest.StartedAt != nil) {
+				t.Errorf("%+v", rest)
 			}
 			if said := strings.Fields(test.message)[0]; name != "a syntax error" && !strings.Contains(string(s.logs[1]), said) {
 				t.Errorf("the log does not say it:\n%s", s.logs[1])

@@ -10,6 +10,15 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
+// How a step stands.
+const (
+	waiting   = "Waiting"
+	running   = "Running"
+	succeeded = "Succeeded"
+	failed    = "Failed"
+	skipped   = "Skipped"
+)
+
 // reporter tells the store how far an attempt is. While it goes on, the newest report is sent, once, and the work does
 // not wait for it; the last one is sent until it has arrived.
 type reporter struct {
@@ -17,6 +26,7 @@ type reporter struct {
 	log    *slog.Logger
 	mu     sync.Mutex
 	steps  []store.Step
+	last   int           // the step that was begun last
 	news   chan struct{} // one waits while there is something to tell; closed before the last report
 	done   chan struct{} // closed when nothing more is being sent
 	cancel context.CancelFunc
@@ -30,7 +40,7 @@ const (
 
 func startReporter(client *store.Client, log *slog.Logger) *reporter {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &reporter{client: client, log: log, news: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel}
+	r := &reporter{client: client, log: log, last: -1, news: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel}
 	go r.run(ctx)
 	return r
 }
@@ -53,10 +63,26 @@ func (r *reporter) now() []store.Step {
 	return slices.Clone(r.steps)
 }
 
-// begin tells that a step begins.
-func (r *reporter) begin(name string) {
+// expect says which steps there will be. It is told with the beginning of the first one.
+func (r *reporter) expect(names []string) {
 	r.mu.Lock()
-	r.steps = append(r.steps, store.Step{Name: name, State: "Running", StartedAt: time.Now().UTC()})
+	defer r.mu.Unlock()
+	for _, name := range names {
+		r.steps = append(r.steps, store.Step{Name: name, State: waiting})
+	}
+}
+
+// begin tells that a step begins. One that nobody expected follows the one before it.
+func (r *reporter) begin(name string) {
+	now := time.Now().UTC()
+	r.mu.Lock()
+	at := slices.IndexFunc(r.steps, func(s store.Step) bool { return s.Name == name && s.State == waiting })
+	if at < 0 {
+		at = r.last + 1
+		r.steps = slices.Insert(r.steps, at, store.Step{})
+	}
+	r.steps[at] = store.Step{Name: name, State: running, StartedAt: &now}
+	r.last = at
 	r.mu.Unlock()
 	select {
 	case r.news <- struct{}{}:
@@ -69,10 +95,21 @@ func (r *reporter) begin(name string) {
 func (r *reporter) end(how store.Step) {
 	now := time.Now().UTC()
 	r.mu.Lock()
-	last := &r.steps[len(r.steps)-1]
+	last := &r.steps[r.last]
 	how.Name, how.StartedAt, how.FinishedAt = last.Name, last.StartedAt, &now
 	*last = how
 	r.mu.Unlock()
+}
+
+// skip says why steps that still wait will not be done: those of these names or, without any, all of them.
+func (r *reporter) skip(why string, names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, step := range r.steps {
+		if step.State == waiting && (len(names) == 0 || slices.Contains(names, step.Name)) {
+			r.steps[i].State, r.steps[i].Message = skipped, why
+		}
+	}
 }
 
 // finish sends the last report. No other may arrive after it, so one that is on its way is waited for, or given up.

@@ -65,13 +65,16 @@ func (a *attempt) stranded() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", engine.ErroredState, err)
 	}
+	if whole, err := engine.WithLineage(data); err == nil {
+		return whole, nil
+	}
 	return data, nil
 }
 
 // print writes a state to the pod's log, compressed and then encrypted to the install's key. It does not pass the
 // redactor, which could take a part of it for a secret.
 func (a *attempt) print(state []byte) error {
-	text, err := seal(state, a.order.Recipient)
+	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.order.Recipient)
 	if err != nil {
 		return err
 	}
@@ -79,8 +82,9 @@ func (a *attempt) print(state []byte) error {
 	return err
 }
 
-// seal gives data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end.
-func seal(data []byte, recipient string) ([]byte, error) {
+// seal gives data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end. The name of the Stack
+// that it is of is in what is encrypted, in gzip's header: the server gives it back to no other.
+func seal(data []byte, stack, recipient string) ([]byte, error) {
 	recipients, err := age.ParseRecipients(strings.NewReader(recipient))
 	if err != nil {
 		return nil, fmt.Errorf("the install's public key: %w", err)
@@ -93,6 +97,7 @@ func seal(data []byte, recipient string) ([]byte, error) {
 		return nil, err
 	}
 	packed := gzip.NewWriter(sealed)
+	packed.Name = stack
 	_, err = packed.Write(data)
 	if err := errors.Join(err, packed.Close(), sealed.Close(), armored.Close()); err != nil {
 		return nil, err

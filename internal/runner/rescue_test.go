@@ -46,6 +46,45 @@ func TestAStateThatCannotBeWrittenIsRescued(t *testing.T) {
 	}
 }
 
+// The first state of a Stack, and the store is away by the time it is to be written: the engine could not even ask whether
+// there is another one, and leaves the lineage out.
+func TestAFirstStateIsRescuedWithALineage(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", two)))
+	order.Patience = 200 * time.Millisecond
+	apply := s.planned(order, nil)
+	locked, read := false, 0
+	s.refuse = func(r *http.Request) int {
+		switch {
+		case r.URL.Path != "/v1/state":
+			return 0
+		case r.Method == "LOCK":
+			locked = true
+			return 0
+		case r.Method == http.MethodGet:
+			if locked {
+				read++
+			}
+			if read <= 1 { // it compares what the plan was made on
+				return 0
+			}
+			return http.StatusServiceUnavailable
+		case r.Method == http.MethodPost:
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	run(t, s, nil, apply)
+	rescued, err := engine.ParseState(s.rescued)
+	if err != nil || rescued.Lineage == "" {
+		t.Errorf("%+v, %v", rescued, err)
+	}
+	s.state = s.rescued
+	if got := s.resources(); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -81,6 +120,9 @@ func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
 	unpacked, err := gzip.NewReader(plain)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if unpacked.Name != "prod/net" {
+		t.Errorf("it is of Stack %q", unpacked.Name)
 	}
 	data, err := io.ReadAll(unpacked)
 	if state, bad := engine.ParseState(data); err != nil || bad != nil || state.Serial != 2 || !strings.Contains(string(data), "canary-in-state") {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,27 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 	}
 	if strings.Contains(p.output.String(), "\x1b") {
 		t.Error("there are escape codes in the log")
+	}
+}
+
+// TestAFirstPlanIsStaleOnceThereIsAState: of a state that came to be since the plan, an engine compares the serial alone with
+// the 0 of none. That is why the first one that is kept never has serial 0, whoever hands it in.
+func TestAFirstPlanIsStaleOnceThereIsAState(t *testing.T) {
+	t.Parallel()
+	const pushed = `{"version":4,"terraform_version":"1.5.7","serial":%d,"lineage":"pushed","outputs":{},"resources":[{"mode":"managed","type":"terraform_data",` +
+		`"name":"old","provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"x"}}]}]}`
+	for _, engine := range []string{"OpenTofu", "Terraform"} {
+		for serial, want := range map[int]string{0: "a b", 1: "old"} {
+			s := newTestStore(t)
+			order := s.plan(1, s.put(file("main.tf", two)))
+			order.Engine = engine
+			apply := s.planned(order, nil)
+			s.state = fmt.Appendf(nil, pushed, serial)
+			run(t, s, nil, apply)
+			if failure := s.done(2).Done.Failure; strings.Join(s.resources(), " ") != want || (failure == nil) != (serial == 0) {
+				t.Errorf("%s, serial %d: %+v, %s", engine, serial, failure, s.state)
+			}
+		}
 	}
 }
 

@@ -1,8 +1,11 @@
 // Package runner is the pod's side of Cairn: it asks the store for an order, does it, reports, and asks for the next
 // one, until it is told to exit.
 //
-//	order Plan:   fetch ─► [engine] ─► init ─► plan ─► outputs, when nothing is to be done
+//	order Plan:   fetch ─► [engine] ─► init ─► plan ─► policy, when something is to be done
+//	                                             └───► outputs, when nothing is
 //	order Apply:  [fetch ─► engine ─► init, in another pod than the plan's] ─► apply ─► [rescue] ─► outputs
+//
+// Each of them but rescue may have hooks before and after it.
 //
 // Whatever becomes of an attempt is told to the store; only when that is not possible is it the runner's own failure.
 // It holds no Kubernetes permission and knows nothing of Kubernetes.
@@ -34,6 +37,8 @@ type Options struct {
 	Inputs string
 	// Environ is the environment of which the engine gets what is not Cairn's own.
 	Environ []string
+	// HookGrace is how long a hook that is to end has after SIGINT, and again after SIGTERM; ten seconds when zero.
+	HookGrace time.Duration
 	// Output gets what the engine prints, without secrets: the pod's log.
 	Output io.Writer
 	// Log gets what the runner itself has to say.
@@ -73,6 +78,7 @@ type ready struct {
 	digest string
 	files  variableFiles
 	engine tool
+	about  *aboutPlan
 }
 
 // Run does the orders of the store until there are no more or ctx is interrupted. It fails only when the store could not

@@ -13,27 +13,54 @@ type result struct {
 	exitCode *int32
 }
 
+// around does a step with the hooks before and after it.
+func (a *attempt) around(ctx context.Context, name string, do func(context.Context) (result, error)) error {
+	if err := a.runHooks(ctx, name, before); err != nil {
+		return err
+	}
+	if err := a.step(ctx, name, do); err != nil {
+		return err
+	}
+	return a.runHooks(ctx, name, after)
+}
+
 // step does one thing and reports its beginning and its end.
 func (a *attempt) step(ctx context.Context, name string, do func(context.Context) (result, error)) error {
 	if err := ctx.Err(); err != nil {
-		return &failedStep{*a.failure(ctx, err)}
+		return &failedStep{why: *a.failure(ctx, err)}
 	}
 	a.report.begin(name)
 	fmt.Fprintf(a.text, "── %s ──\n", name)
 	res, err := do(ctx)
 	if err == nil {
-		a.report.end(store.Step{State: "Succeeded", ExitCode: res.exitCode, Message: a.clean(res.message)})
+		a.report.end(store.Step{State: succeeded, ExitCode: res.exitCode, Message: a.clean(res.message)})
 		return nil
 	}
-	failed := a.failure(ctx, err)
-	if exitCode(err) == nil { // what the engine has to say is in the log already
-		fmt.Fprintf(a.text, "%s: %s\n", name, failed.Message)
+	why := a.failure(ctx, err)
+	if exitCode(err) == nil { // what a program has to say is in the log already
+		fmt.Fprintf(a.text, "%s: %s\n", name, why.Message)
 	}
-	a.report.end(store.Step{State: "Failed", ExitCode: exitCode(err), Message: failed.Message})
-	return &failedStep{*failed}
+	a.report.end(store.Step{State: failed, ExitCode: exitCode(err), Message: why.Message})
+	return &failedStep{name, *why}
 }
 
+// expect tells which steps there will be, with the hooks around them.
+func (a *attempt) expect(steps ...string) {
+	var names []string
+	for _, step := range steps {
+		names = append(names, a.withHooks(step)...)
+	}
+	a.report.expect(names)
+}
+
+// skip tells why a step, and the hooks around it, are not needed.
+func (a *attempt) skip(step, why string) { a.report.skip(why, a.withHooks(step)...) }
+
 // failedStep is why a step failed, ready to be told.
-type failedStep struct{ why store.Failure }
+type failedStep struct {
+	// name of the step; empty when the attempt was over before it began.
+	name string
+	why  store.Failure
+}
 
 func (f *failedStep) Error() string { return f.why.Message }

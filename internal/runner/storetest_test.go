@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cairn.dev/cairn/internal/store"
 )
@@ -38,6 +39,12 @@ type testStore struct {
 	reports  map[int32][]store.Report
 	logs     map[int32][]byte
 	requests []string
+	forms    map[string][]byte // forms of plans, by digest/form
+	verdict  store.Verdict
+	checked  []string // plans that the policies were asked about
+	// cancels are told to who asks whether to stop; held is how long they are waited for.
+	cancels chan string
+	held    time.Duration
 	// refuse may answer a request with a status of its own.
 	refuse func(r *http.Request) int
 }
@@ -46,7 +53,8 @@ func newTestStore(t testing.TB) *testStore {
 	t.Helper()
 	s := &testStore{
 		t: t, orders: make(chan store.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
-		reports: map[int32][]store.Report{}, logs: map[int32][]byte{},
+		reports: map[int32][]store.Report{}, logs: map[int32][]byte{}, forms: map[string][]byte{},
+		cancels: make(chan string, 1), held: 30 * time.Second,
 	}
 	s.server = httptest.NewUnstartedServer(s)
 	s.server.EnableHTTP2 = true
@@ -110,6 +118,10 @@ func (s *testStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.order(w, r)
 		return
 	}
+	if r.URL.Path == "/v1/interrupt" {
+		s.interrupt(w, r)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Header.Get(store.AttemptHeader) != strconv.Itoa(int(s.attempt)) {
@@ -135,6 +147,16 @@ func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(order)
 }
 
+func (s *testStore) interrupt(w http.ResponseWriter, r *http.Request) {
+	select {
+	case reason := <-s.cancels:
+		json.NewEncoder(w).Encode(store.Interrupt{Reason: reason})
+	case <-time.After(s.held):
+		w.WriteHeader(http.StatusNoContent)
+	case <-r.Context().Done():
+	}
+}
+
 func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	path, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 	read := func(v any) {
@@ -148,6 +170,10 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 			return
 		}
 		w.Write(data)
+	}
+	if digest, form, ok := strings.Cut(name, "/"); ok && path == "plan" {
+		s.serveForm(w, r, digest, form, body)
+		return
 	}
 	switch r.Method + " " + path {
 	case "GET sources":
@@ -163,6 +189,13 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		read(&s.inputs)
 	case "GET inputs":
 		json.NewEncoder(w).Encode(s.inputs)
+	case "POST policy":
+		if s.forms[name+"/json"] == nil {
+			http.Error(w, "there is no such plan", http.StatusNotFound)
+			return
+		}
+		s.checked = append(s.checked, name)
+		json.NewEncoder(w).Encode(s.verdict)
 	case "PUT rescue":
 		s.rescued = body
 	case "GET engines":
@@ -194,6 +227,18 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.writeState(w, r, body)
 	default:
 		http.Error(w, "no such thing", http.StatusNotFound)
+	}
+}
+
+func (s *testStore) serveForm(w http.ResponseWriter, r *http.Request, digest, form string, body []byte) {
+	name := digest + "/" + form
+	switch {
+	case s.plans[digest] == nil, form != "json" && form != "text", r.Method == http.MethodGet && s.forms[name] == nil:
+		http.NotFound(w, r)
+	case r.Method == http.MethodPut:
+		s.forms[name] = body
+	default:
+		w.Write(s.forms[name])
 	}
 }
 

@@ -86,6 +86,11 @@ func TestTerragrunt(t *testing.T) {
 			if steps(first) != "fetch= engine= init= plan=" || plan == nil || plan.Add != 2 || plan.EngineVersion == "" || first.Steps[1].Message != "Terragrunt "+plan.EngineVersion {
 				t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
 			}
+			for _, form := range []string{"json", "text"} {
+				if got := string(s.forms[plan.Digest+"/"+form]); !strings.Contains(got, "terraform_data.a") {
+					t.Errorf("the plan's %s is %q\n%s", form, got, p.output)
+				}
+			}
 			s.orders <- store.Order{Kind: store.OrderExit}
 			if err := p.wait(); err != nil {
 				t.Fatal(err)

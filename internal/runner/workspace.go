@@ -33,6 +33,15 @@ func (w workspace) git() string    { return filepath.Join(w.dir, "git") }
 func (w workspace) home() string   { return filepath.Join(w.dir, "home") }
 func (w workspace) tmp() string    { return filepath.Join(w.dir, "tmp") }
 
+// said is what the engine printed while it planned, with all secrets; the other two are without any.
+func (w workspace) said() string     { return filepath.Join(w.dir, "plan.said") }
+func (w workspace) planText() string { return filepath.Join(w.dir, "plan.txt") }
+func (w workspace) planJSON() string { return filepath.Join(w.dir, "plan.json") }
+
+// hooks has the scripts, and bin the engine under its usual name, for them.
+func (w workspace) hooks() string { return filepath.Join(w.dir, "hooks") }
+func (w workspace) bin() string   { return filepath.Join(w.dir, "bin") }
+
 // cache is where Terragrunt puts root modules together.
 func (w workspace) cache() string { return filepath.Join(w.dir, "cache") }
 
@@ -41,7 +50,9 @@ func (w workspace) engines() string { return filepath.Join(w.dir, "engines") }
 
 // clear makes room for other code: nothing of the last is left.
 func (w workspace) clear() error {
-	for _, path := range []string{w.code(), w.values(), w.source(), w.plan(), w.events(), w.cache(), w.git()} {
+	for _, path := range []string{
+		w.code(), w.values(), w.source(), w.plan(), w.said(), w.planText(), w.planJSON(), w.events(), w.cache(), w.git(),
+	} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)
 		}

@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+// On which side of its step a hook runs, as an order says it.
+const (
+	before = "Before"
+	after  = "After"
+)
+
+// tryAgain is the exit code of a hook that may do better another time: EX_TEMPFAIL of sysexits.h.
+const tryAgain = 75
+
+// hookGrace is how long a hook that is to end has after SIGINT, and again after SIGTERM, unless Options say otherwise.
+const hookGrace = 10 * time.Second
+
+// shell runs scripts that do not say what runs them.
+const shell = "/bin/sh"
+
+// hook is a script and the name of its step.
+type hook struct {
+	store.Hook
+	name string
+}
+
+// hooks gives those of one side of a step.
+func (a *attempt) hooks(step, when string) []hook {
+	var found []hook
+	for _, h := range a.order.Hooks {
+		if h.Step != step || h.When != when {
+			continue
+		}
+		name := strings.ToLower(when) + "-" + step
+		if n := len(found); n > 0 {
+			name += "-" + strconv.Itoa(n+1)
+		}
+		found = append(found, hook{h, name})
+	}
+	return found
+}
+
+// withHooks gives the names of a step and of the hooks around it, in order.
+func (a *attempt) withHooks(step string) []string {
+	var names []string
+	for _, h := range a.hooks(step, before) {
+		names = append(names, h.name)
+	}
+	names = append(names, step)
+	for _, h := range a.hooks(step, after) {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// runHooks runs those of one side of a step, each as a step of its own.
+func (a *attempt) runHooks(ctx context.Context, step, when string) error {
+	for _, h := range a.hooks(step, when) {
+		err := a.step(ctx, h.name, func(ctx context.Context) (result, error) { return a.runHook(ctx, h) })
+		if err == nil {
+			continue
+		}
+		if !h.Continue || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintf(a.text, "%s failed; the attempt goes on, as its onFailure says\n", h.name)
+	}
+	return nil
+}
+
+// runHook runs a script until it ends. It does not hold a state, so one that does not end when it is told to is killed.
+func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
+	path, err := a.writeHook(h)
+	if err != nil {
+		return result{}, err
+	}
+	cmd := exec.Command(path) //nolint:noctx // it is interrupted below, not killed
+	if !strings.HasPrefix(h.Script, "#!") {
+		cmd = exec.Command(shell, path) //nolint:noctx // as above
+	}
+	if cmd.Env, err = a.hookEnvironment(h); err != nil {
+		return result{}, err
+	}
+	cmd.Dir = a.hookDir()
+	ended, err := a.execute(ctx, cmd, call{name: h.name}, a.endGroup)
+	if err != nil {
+		return result{}, cannotRun(h, err)
+	}
+	switch {
+	case ended.code == 0:
+		return result{exitCode: &ended.code}, nil
+	case ended.code == tryAgain, ended.killed != 0:
+		return result{}, &programError{engine.Transient, explain("hook "+h.name, ended, engine.Events{}), ended.code}
+	}
+	return result{}, &programError{engine.Config, explain("hook "+h.name, ended, engine.Events{}), ended.code}
+}
+
+// writeHook writes a script to a file of its own. No other program of ours may be started meanwhile: it would have the
+// file open for writing, and what somebody may still write to cannot be run.
+func (a *attempt) writeHook(h hook) (string, error) {
+	if err := os.MkdirAll(a.work.hooks(), 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(a.work.hooks(), h.name)
+	if err := os.RemoveAll(path); err != nil {
+		return "", err
+	}
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return path, os.WriteFile(path, []byte(h.Script), 0o700) //nolint:gosec // a script has to be executable
+}
+
+// hookDir is the root module's folder once this attempt has it, and the workspace before.
+func (a *attempt) hookDir() string {
+	if info, err := os.Stat(a.module()); a.fetched && err == nil && info.IsDir() {
+		return a.module()
+	}
+	return a.work.dir
+}
+
+// cannotRun says what to do about a script that could not be started. What is wrong with it will be wrong again.
+func cannotRun(h hook, err error) error {
+	line, _, _ := strings.Cut(h.Script, "\n")
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(line, "#!"):
+		return &engine.Refused{Reason: fmt.Sprintf("hook %s cannot run: its first line is %q, and there is no such program in this image", h.name, line)}
+	case errors.Is(err, fs.ErrNotExist):
+		return &engine.Refused{Reason: fmt.Sprintf("hook %s cannot run: there is no %s in this image; let the script begin with #! and a program that is", h.name, shell)}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.ELOOP):
+		return &engine.Refused{Reason: fmt.Sprintf("hook %s cannot run: its first line is %q: %v", h.name, line, err)}
+	}
+	return err
+}
+
+// endGroup ends a program and all that it started: it asks, it tells, it kills. Once the program has ended, what it left
+// in its group is killed too.
+func (r *runner) endGroup(program *os.Process, ended <-chan struct{}) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		_ = syscall.Kill(-program.Pid, signal)
+		select {
+		case <-time.After(cmp.Or(r.HookGrace, hookGrace)):
+			continue
+		case <-ended:
+		}
+		break
+	}
+	_ = syscall.Kill(-program.Pid, syscall.SIGKILL)
+}

@@ -1,0 +1,186 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/store"
+)
+
+const canary = "canary-9d1c-value"
+
+// secretive has a canary in all the places that an engine may show it in.
+const secretive = `
+variable "password" { sensitive = true }
+resource "terraform_data" "a" { input = { plain = "seen", secret = var.password } }
+resource "terraform_data" "b" {
+  input = nonsensitive("derived ${var.password}")
+}
+output "o" {
+  value     = var.password
+  sensitive = true
+}
+`
+
+// TestTheFormsOfAPlanAreKeptWithoutSecrets, whatever the engine says, and are what the plan is.
+func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"OpenTofu", "Terraform"} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			// Nobody told the runner that it is a secret: it learns it from what the engine shows.
+			order := s.plan(1, s.put(file("main.tf", secretive), file("terraform.tfvars", fmt.Sprintf("password = %q\n", canary))))
+			order.Engine = engine
+			p := run(t, s, nil, order)
+			done := s.done(1).Done
+			if done.Failure != nil || done.Plan.Add != 2 {
+				t.Fatalf("%+v\n%s", done, p.output)
+			}
+			shown, text := s.forms[done.Plan.Digest+"/json"], s.forms[done.Plan.Digest+"/text"]
+			for name, form := range map[string][]byte{"json": shown, "text": text} {
+				if len(form) == 0 || bytes.Contains(form, []byte(canary)) || bytes.Contains(form, []byte("\x1b")) {
+					t.Errorf("the %s:\n%s", name, form)
+				}
+			}
+			view, err := plan.Parse(shown)
+			if err != nil || len(view.Changes) != 2 || !bytes.Contains(shown, []byte(`"seen"`)) {
+				t.Errorf("%+v %v", view, err)
+			}
+			for _, want := range []string{"terraform_data.a", "seen", "Plan: 2 to add, 0 to change, 0 to destroy"} {
+				if !bytes.Contains(text, []byte(want)) {
+					t.Errorf("no %q in\n%s", want, text)
+				}
+			}
+			if data, err := os.ReadFile(filepath.Join(p.work, "plan.json")); err != nil || !bytes.Equal(data, shown) {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Stat(filepath.Join(p.work, "plan.said")); err == nil {
+				t.Error("what the engine printed is still there, with secrets")
+			}
+			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 || at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/json") {
+				t.Errorf("%v", s.requests)
+			}
+		})
+	}
+}
+
+func TestAPlanWithoutChangesHasNoForms(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	source := s.put(file("main.tf", two))
+	run(t, s, nil, s.planned(s.plan(1, source), nil))
+	clear(s.forms)
+	p := run(t, s, nil, s.plan(3, source))
+	if s.done(3).Done.Plan.Changes || len(s.forms) != 0 {
+		t.Errorf("%v\n%s", s.forms, p.output)
+	}
+}
+
+// fake is an engine that plans changes and shows them as a script says.
+func fake(t *testing.T, s *testStore, order store.Order, show string) (*pod, store.Report) {
+	t.Helper()
+	dir := t.TempDir()
+	script := `#!/bin/sh
+case $1 in
+plan) for arg; do case $arg in -out=*) echo plan >"${arg#-out=}";; esac; done; echo "Plan: 1 to add"; exit 2;;
+show) ` + show + `;;
+esac
+`
+	if err := os.WriteFile(filepath.Join(dir, "tofu"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := startPod(t, s, nil, "PATH="+dir+":/usr/bin:/bin")
+	s.orders <- order
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	return p, s.done(order.Attempt)
+}
+
+// TestAPlanThatCannotBeShown can be read in the log and approved, but not where policies have to see it.
+func TestAPlanThatCannotBeShown(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		show, log string
+		policy    store.Failure
+		steps     string
+	}{
+		"the engine fails": {"echo 'Error: out of luck' >&2; exit 1", "the plan's JSON is not kept: OpenTofu ended with exit code 1: Error: out of luck\n",
+			store.Failure{Class: "Transient", Message: "policies cannot see the plan: OpenTofu ended with exit code 1: Error: out of luck"}, "fetch= init= plan! policy-"},
+		"it is no JSON": {"echo nonsense", "the plan's JSON is not kept: read what OpenTofu shows of the plan: ",
+			store.Failure{Class: "Transient", Message: "policies cannot see the plan: read what OpenTofu shows of the plan: "}, "fetch= init= plan! policy-"},
+		"it is too large": {"head -c 34000000 /dev/zero", "the plan's JSON is not kept: it has more than 32 MiB\n",
+			store.Failure{Class: "Policy", Message: "the plan is too large to be checked by policies"}, "fetch= init= plan= policy!"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			order := s.plan(1, s.put(file("main.tf", two)))
+			_, report := fake(t, s, order, test.show)
+			if report.Done.Failure != nil || report.Done.Plan == nil || !strings.Contains(string(s.logs[1]), test.log) {
+				t.Errorf("%s %+v\n%s", allSteps(report), report.Done.Failure, s.logs[1])
+			}
+			digest := report.Done.Plan.Digest
+			if got := string(s.forms[digest+"/text"]); got != "Plan: 1 to add\n" || s.forms[digest+"/json"] != nil {
+				t.Errorf("%q", got)
+			}
+
+			s = newTestStore(t)
+			order = s.plan(1, s.put(file("main.tf", two)))
+			order.Policy = true
+			_, report = fake(t, s, order, test.show)
+			if failure := report.Done.Failure; allSteps(report) != test.steps || failure == nil || failure.Class != test.policy.Class || !strings.HasPrefix(failure.Message, test.policy.Message) || len(s.checked) > 0 {
+				t.Errorf("%s %+v", allSteps(report), failure)
+			}
+		})
+	}
+}
+
+// TestFormsThatTheStoreDoesNotTake are no failure either.
+func TestFormsThatTheStoreDoesNotTake(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	s.refuse = func(r *http.Request) int {
+		if strings.HasSuffix(r.URL.Path, "/json") || strings.HasSuffix(r.URL.Path, "/text") {
+			return http.StatusRequestEntityTooLarge
+		}
+		return 0
+	}
+	run(t, s, nil, s.plan(1, s.put(file("main.tf", two))))
+	if s.done(1).Done.Failure != nil {
+		t.Errorf("%+v", s.done(1).Done)
+	}
+	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the store answered 413", "the plan's text is not kept: the store answered 413")
+}
+
+func TestATextThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	c, err := startCapture(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.remove()
+	part := bytes.Repeat([]byte("x"), 1<<20)
+	for range 16 {
+		c.Write(part)
+	}
+	var all bytes.Buffer
+	if err := c.copy(&all); err != nil || all.Len() != 16<<20 {
+		t.Errorf("%d, %v", all.Len(), err)
+	}
+	if n, err := c.Write([]byte("y")); n != 1 || err != nil {
+		t.Errorf("the program notices: %d, %v", n, err)
+	}
+	if err := c.copy(&all); err == nil || err.Error() != "it has more than 16 MiB" {
+		t.Errorf("%v", err)
+	}
+}

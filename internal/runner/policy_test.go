@@ -1,0 +1,90 @@
+package runner
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	warn := store.Finding{Policy: "rules/a.rego", Action: store.Warn, Message: "tags\nwould be \x1b[31mnice"}
+	deny := store.Finding{Policy: "rules/b.rego", Action: store.Deny, Message: "no public buckets"}
+	for name, test := range map[string]struct {
+		verdict store.Verdict
+		steps   string
+		message string
+		failure *store.Failure
+		log     string
+	}{
+		"that have nothing to say": {store.Verdict{Checked: 3}, "fetch= init= plan= policy= after-policy= outputs-", "3 checked", nil, "── policy ──\n── after-policy ──\n"},
+		"that warn": {store.Verdict{Checked: 1, Findings: []store.Finding{warn, warn}}, "fetch= init= plan= policy= after-policy= outputs-", "1 checked, 2 warnings", nil,
+			"── policy ──\nWarn  rules/a.rego: tags would be nice\nWarn  rules/a.rego: tags would be nice\n"},
+		"that deny": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
+			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
+		"that deny more often than is told": {store.Verdict{Checked: 2, Findings: []store.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
+			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
+		"that deny thrice": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
+			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			s.verdict = test.verdict
+			order := s.plan(1, s.put(file("main.tf", two)))
+			order.Policy, order.Outputs = true, true
+			order.Hooks = []store.Hook{hookAt("After", "policy", "true")}
+			run(t, s, nil, order)
+			report := s.done(1)
+			if got := step(t, report, "policy").Message; allSteps(report) != test.steps || got != test.message {
+				t.Errorf("%s %q", allSteps(report), got)
+			}
+			if failure := report.Done.Failure; (failure == nil) != (test.failure == nil) || failure != nil && *failure != *test.failure {
+				t.Errorf("%+v", failure)
+			}
+			if report.Done.Plan == nil {
+				t.Error("the plan cannot be read")
+			}
+			if !strings.Contains(strings.ReplaceAll(string(s.logs[1]), "[31m", ""), test.log) || strings.Contains(string(s.logs[1]), "\x1b") {
+				t.Errorf("the log is\n%s", s.logs[1])
+			}
+			if len(s.checked) != 1 || slices.Index(s.requests, "PUT /v1/plan/"+s.checked[0]+"/json") > slices.Index(s.requests, "POST /v1/policy/"+s.checked[0]) {
+				t.Errorf("asked about %v", s.checked)
+			}
+		})
+	}
+}
+
+func TestNoPolicyIsAskedAboutAPlanWithoutChanges(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	source := s.put(file("main.tf", two))
+	run(t, s, nil, s.planned(s.plan(1, source), nil))
+	order := s.plan(3, source)
+	order.Policy = true
+	run(t, s, nil, order)
+	report := s.done(3)
+	if allSteps(report) != "fetch= init= plan= policy-" || step(t, report, "policy").Message != "the plan has no changes" || len(s.checked) > 0 || report.Done.Failure != nil {
+		t.Errorf("%s %+v", allSteps(report), report.Done)
+	}
+}
+
+func TestPoliciesThatCannotBeAskedMayBeLater(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	s.refuse = func(r *http.Request) int {
+		if strings.HasPrefix(r.URL.Path, "/v1/policy/") {
+			return http.StatusConflict
+		}
+		return 0
+	}
+	order := s.plan(1, s.put(file("main.tf", two)))
+	order.Policy = true
+	run(t, s, nil, order)
+	if report := s.done(1); allSteps(report) != "fetch= init= plan= policy!" || report.Done.Plan != nil || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "ask the policies: the store answered 409: refused by the test"}) {
+		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
+	}
+}

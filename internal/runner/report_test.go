@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// TestTheWholeListIsToldFromTheFirstReportOn, and each step changes as it is done.
+func TestTheWholeListIsToldFromTheFirstReportOn(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", two)))
+	order.Outputs, order.Policy = true, true
+	order.Hooks = []store.Hook{hookAt("After", "init", "sleep 0.2")}
+	run(t, s, nil, order)
+	all := s.reports[1]
+	var told []string
+	for _, report := range all {
+		told = append(told, allSteps(report))
+	}
+	if told[0] != "fetch? init. after-init. plan. policy. outputs." || told[len(told)-1] != "fetch= init= after-init= plan= policy= outputs-" {
+		t.Errorf("%s", strings.Join(told, "\n"))
+	}
+	// One report a step that was begun, at most, and the last one: what is only listed or skipped costs none.
+	if most := 5 + 1; len(all) > most {
+		t.Errorf("%d reports:\n%s", len(all), strings.Join(told, "\n"))
+	}
+	for i, report := range all {
+		for _, step := range report.Steps {
+			if begun := step.State != "Waiting" && step.State != "Skipped"; begun != (step.StartedAt != nil) {
+				t.Errorf("report %d: %+v", i, step)
+			}
+		}
+	}
+}
+
+// TestAStepThatNobodyExpected is told after the one that made it necessary.
+func TestAStepThatNobodyExpected(t *testing.T) {
+	t.Parallel()
+	r := &reporter{last: -1, news: make(chan struct{}, 1)}
+	r.expect([]string{"apply", "after-apply", "outputs"})
+	r.begin("apply")
+	r.end(store.Step{State: failed})
+	r.begin("rescue")
+	r.end(store.Step{State: succeeded})
+	r.skip("no need", "outputs")
+	r.skip("apply failed")
+	if got := allSteps(store.Report{Steps: r.now()}); got != "apply! rescue= after-apply- outputs-" {
+		t.Errorf("%s", got)
+	}
+	if r.steps[2].Message != "apply failed" || r.steps[3].Message != "no need" {
+		t.Errorf("%+v", r.steps)
+	}
+	r = &reporter{last: -1, news: make(chan struct{}, 1)}
+	r.begin("fetch")
+	if got := allSteps(store.Report{Steps: r.now()}); got != "fetch?" {
+		t.Errorf("%s", got)
+	}
+}
