@@ -7,17 +7,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"golang.org/x/sync/semaphore"
 )
 
 const (
 	// bodyMemory is how much of large bodies is in memory at a time; further ones wait.
 	bodyMemory = 1 << 30
-	// largeBody is the size from which a body counts against bodyMemory.
+	// largeBody is the size from which a body counts against that.
 	largeBody = 8 << 20
 )
 
 // body reads a request's body of at most limit bytes into memory. The returned function gives the memory back.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, func(), error) {
+	return readBody(w, r, limit, s.memory)
+}
+
+// readBody is body for one that counts against some memory.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, memory *semaphore.Weighted) ([]byte, func(), error) {
 	size := r.ContentLength
 	if size > limit {
 		return nil, nil, refusef(http.StatusRequestEntityTooLarge, "%d bytes, at most %d are taken", size, limit)
@@ -27,10 +34,10 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]by
 		size = limit
 	}
 	if size > largeBody {
-		if err := s.memory.Acquire(r.Context(), size); err != nil {
+		if err := memory.Acquire(r.Context(), size); err != nil {
 			return nil, nil, err
 		}
-		free = func() { s.memory.Release(size) }
+		free = func() { memory.Release(size) }
 	}
 	var data bytes.Buffer
 	data.Grow(int(min(max(r.ContentLength, 0), largeBody)) + bytes.MinRead)

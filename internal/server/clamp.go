@@ -15,8 +15,9 @@ import (
 // takes nor make it one that the API server refuses.
 const (
 	maxMessage   = 1 << 10
+	maxMessages  = 16 << 10 // of all steps together: a Run keeps those of many attempts
 	maxName      = 63
-	maxSteps     = 30
+	maxSteps     = 64 // more than there can be with all hooks that a Stack may have
 	maxResources = 100
 	maxAddress   = 512
 	maxOutputs   = 64
@@ -27,22 +28,35 @@ const (
 // Clamp cuts a report to its bounds. Words that have a meaning become one that is known.
 func Clamp(r store.Report) store.Report {
 	out := store.Report{Steps: make([]store.Step, 0, min(len(r.Steps), maxSteps))}
+	left := maxMessages
 	for _, step := range r.Steps[:min(len(r.Steps), maxSteps)] {
 		step.Name, step.Message = line(step.Name, maxName), line(step.Message, maxMessage)
-		step.State = oneOf(step.State, "Running", "Succeeded", "Failed")
+		if left -= len(step.Message); left < 0 {
+			step.Message = ""
+		}
+		step.State = oneOf(step.State, "Running", "Waiting", "Succeeded", "Failed", "Skipped")
 		out.Steps = append(out.Steps, step)
 	}
 	if d := r.Done; d != nil {
-		out.Done = &store.Done{Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs)}
+		out.Done = &store.Done{
+			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs), Changed: clampCount(d.Changed),
+		}
 	}
 	return out
+}
+
+func clampCount(n *int32) *int32 {
+	if n == nil || *n >= 0 {
+		return n
+	}
+	return new(int32)
 }
 
 func clampFailure(f *store.Failure) *store.Failure {
 	if f == nil {
 		return nil
 	}
-	return &store.Failure{Class: oneOf(f.Class, "Transient", "Config", "Stranded"), Message: line(f.Message, maxMessage)}
+	return &store.Failure{Class: oneOf(f.Class, "Transient", "Config", "Policy", "Canceled", "Stranded"), Message: line(f.Message, maxMessage)}
 }
 
 func clampPlan(p *store.Plan) *store.Plan {

@@ -13,18 +13,35 @@ import (
 )
 
 func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
-	code := int32(1)
+	code, changed := int32(1), int32(7)
 	honest := store.Report{
-		Steps: []store.Step{{Name: "plan", State: "Failed", ExitCode: &code, Message: "Error: größe is not declared"}},
+		Steps: []store.Step{
+			{Name: "init", State: "Succeeded"}, {Name: "plan", State: "Failed", ExitCode: &code, Message: "Error: größe is not declared"},
+			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
+		},
 		Done: &store.Done{
 			Failure: &store.Failure{Class: "Config", Message: "no"},
 			Plan: &store.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []store.ResourceChange{
 				{Address: `module.net["ä"].x.y`, Action: "create"}}},
 			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},
+			Changed: &changed,
 		},
 	}
 	if diff := cmp.Diff(honest, Clamp(honest)); diff != "" {
 		t.Fatal(diff)
+	}
+	for _, class := range []string{"Transient", "Config", "Policy", "Canceled", "Stranded"} {
+		if got := clampFailure(&store.Failure{Class: class}).Class; got != class {
+			t.Errorf("class %s becomes %s", class, got)
+		}
+	}
+}
+
+// The steps of an attempt with every hook that a Stack may have are all told.
+func TestClampKeepsAllStepsThatThereCanBe(t *testing.T) {
+	const hooks, plain = 50, 7
+	if maxSteps < hooks+plain {
+		t.Errorf("%d steps are kept of %d", maxSteps, hooks+plain)
 	}
 }
 
@@ -33,6 +50,7 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 	hostile := store.Report{Done: &store.Done{
 		Failure: &store.Failure{Class: "Lost", Message: long},
 		Plan:    &store.Plan{Add: -5},
+		Changed: new(int32),
 		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},
 	}}
 	for i := range 10_000 {
@@ -40,10 +58,21 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, store.ResourceChange{Address: long, Action: long})
 		hostile.Done.Outputs[fmt.Sprint("o", i)] = json.RawMessage(`"` + strings.Repeat("x", 1+i%2*2000) + `"`)
 	}
+	*hostile.Done.Changed = -7
 	got := Clamp(hostile)
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if *got.Done.Changed != 0 || *hostile.Done.Changed != -7 {
+		t.Errorf("%d resources were changed", *got.Done.Changed)
+	}
+	said := 0
+	for _, step := range got.Steps {
+		said += len(step.Message)
+	}
+	if said > maxMessages || said < maxMessages/2 {
+		t.Errorf("the steps have %d bytes of messages", said)
 	}
 	if len(data) > 300<<10 || !utf8.Valid(data) {
 		t.Errorf("%d bytes, valid %v", len(data), utf8.Valid(data))

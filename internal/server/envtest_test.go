@@ -50,6 +50,7 @@ func must(t *testing.T, err error) {
 type world struct {
 	*testing.T
 	namespace string
+	system    string // Cairn's own namespace
 	stack     *v1alpha1.Stack
 	bucket    *bucket.Bucket
 	dir       string // of the bucket
@@ -61,16 +62,18 @@ type world struct {
 	stop      func()
 	source    string // digest of the code
 	inputs    string // digest of the inputs
+	documents *inputs.Store
 }
 
 // fakes are the Runs' side. ByPod is as live as can be, or as blind as a cache that just began.
 type fakes struct {
-	blind   bool
-	asked   chan struct{}
-	order   chan store.Order
-	reports chan store.Report
-	outputs *v1alpha1.Outputs
-	stack   *v1alpha1.Stack
+	blind     bool
+	asked     chan struct{}
+	order     chan store.Order
+	interrupt chan store.Interrupt
+	reports   chan store.Report
+	outputs   *v1alpha1.Outputs
+	stack     *v1alpha1.Stack
 }
 
 func (f *fakes) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error) {
@@ -98,6 +101,16 @@ func (f *fakes) Next(ctx context.Context, _ string, _ types.UID, _ int32) (store
 	}
 }
 
+func (f *fakes) Interrupt(ctx context.Context, _ string, _ types.UID, _ int32) (store.Interrupt, error) {
+	f.asked <- struct{}{}
+	select {
+	case i := <-f.interrupt:
+		return i, nil
+	case <-ctx.Done():
+		return store.Interrupt{}, nil
+	}
+}
+
 func (f *fakes) Report(_ context.Context, _ string, _ types.UID, _ int32, r store.Report) error {
 	f.reports <- r
 	return nil
@@ -108,9 +121,14 @@ func newWorld(t *testing.T) *world {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "server-"}}
 	must(t, apiserver.Kube.Create(t.Context(), ns))
 	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}))
-	w := &world{T: t, namespace: ns.Name}
+	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "system-"}}
+	must(t, apiserver.Kube.Create(t.Context(), system))
+	w := &world{T: t, namespace: ns.Name, system: system.Name}
 	w.stack = w.newStack("net")
-	w.fakes = &fakes{asked: make(chan struct{}, 100), order: make(chan store.Order, 10), reports: make(chan store.Report, 100), stack: w.stack}
+	w.fakes = &fakes{
+		asked: make(chan struct{}, 100), order: make(chan store.Order, 10), interrupt: make(chan store.Interrupt, 10),
+		reports: make(chan store.Report, 100), stack: w.stack,
+	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 
 	var err error
@@ -121,6 +139,7 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	w.state = state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Log: log, Fingerprint: w.keys.Fingerprint})
 	documents := inputs.NewStore(w.bucket)
+	w.documents = documents
 	w.source = inputs.Digest([]byte("the code"))
 	must(t, w.bucket.Put(t.Context(), "sources/"+w.source, []byte("the code")))
 	w.inputs, err = documents.Put(t.Context(), inputs.Document{Source: w.source})
@@ -129,6 +148,9 @@ func newWorld(t *testing.T) *world {
 	s, err := server.New(server.Options{
 		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
 		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: documents.Get, Log: log,
+		Policies: server.NewPolicies(server.PoliciesOptions{
+			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: documents.Get, Log: log,
+		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 			return w.fakes.outputs, w.fakes.stack, nil
 		},

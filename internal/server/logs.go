@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,8 +52,10 @@ func (s *Server) appendLog(w http.ResponseWriter, r *http.Request, c Caller) err
 // Logs keeps the attempts' logs in the bucket, in chunks named by their offset.
 type Logs struct {
 	bucket *bucket.Bucket
-	mu     sync.Mutex
-	open   *lru.Cache[string, *logEnd]
+	// bells ring when a Run's logs grow.
+	bells bells
+	mu    sync.Mutex
+	open  *lru.Cache[string, *logEnd]
 }
 
 // logEnd is where a log ends, as far as this process knows: another one may have written more.
@@ -73,7 +76,12 @@ func NewLogs(b *bucket.Bucket) *Logs {
 
 // logFolder holds the log of an attempt. The operator removes the Run's with the Run.
 func logFolder(namespace string, run types.UID, attempt int32) string {
-	return fmt.Sprintf("logs/%s/%s/%d", namespace, run, attempt)
+	return fmt.Sprintf("%s/%d", logsFolder(namespace, run), attempt)
+}
+
+// logsFolder holds the logs of a Run.
+func logsFolder(namespace string, run types.UID) string {
+	return fmt.Sprintf("logs/%s/%s", namespace, run)
 }
 
 // fit is how a chunk stands to the end of a log.
@@ -126,6 +134,7 @@ func (l *Logs) append(ctx context.Context, folder string, offset int64, data []b
 		return 0, false, err
 	}
 	end.next += n
+	l.bells.ring(path.Dir(folder))
 	return end.next, true, nil
 }
 

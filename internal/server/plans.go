@@ -1,22 +1,30 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"regexp"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/store"
 )
 
 const largestPlan = 256 << 20
 
+// largestForms is how large each form of a plan may be. There are no others.
+var largestForms = map[string]int64{store.PlanJSON: store.LargestPlanJSON, store.PlanText: store.LargestPlanText}
+
 // planFolder holds the plans of a Run. The operator removes it with the Run.
-func planFolder(c Caller) string {
-	return fmt.Sprintf("plans/%s/%s", c.Pod.Namespace, c.Run.UID)
-}
+func planFolder(c Caller) string { return plansOf(c.Run) }
+
+func plansOf(run *v1alpha1.Run) string { return fmt.Sprintf("plans/%s/%s", run.Namespace, run.UID) }
+
+// formKey is where a form of a plan is kept.
+func formKey(plan, form string) string { return plan + "." + form }
 
 // putPlan keeps a saved plan under its digest.
 func (s *Server) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
@@ -32,11 +40,68 @@ func (s *Server) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error
 
 // getPlan gives out the plan that the Run is to apply, and no other.
 func (s *Server) getPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
-	digest := r.PathValue("digest")
-	if plan := c.Run.Status.Plan; plan == nil || plan.Digest != digest {
-		return refusef(http.StatusForbidden, "%.80q is not the plan of Run %s", digest, c.RunName)
+	digest, err := planOf(c, r)
+	if err != nil {
+		return err
 	}
 	return s.download(w, r, planFolder(c)+"/"+digest)
+}
+
+// planOf is the digest in a request, if it is that of the plan which the Run is to apply.
+func planOf(c Caller, r *http.Request) (string, error) {
+	digest := r.PathValue("digest")
+	if plan := c.Run.Status.Plan; plan == nil || plan.Digest != digest {
+		return "", refusef(http.StatusForbidden, "%.80q is not the plan of Run %s", digest, c.RunName)
+	}
+	return digest, nil
+}
+
+// putPlanForm keeps a form of a plan for people. The first one stays: what the policies and people have looked at does not
+// change any more.
+func (s *Server) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
+	form := r.PathValue("form")
+	limit, err := formLimit(form)
+	if err != nil {
+		return err
+	}
+	digest, err := s.planned(r, c)
+	if err != nil {
+		return err
+	}
+	data, free, err := s.body(w, r, limit)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if form == store.PlanJSON && !json.Valid(data) {
+		return refusef(http.StatusBadRequest, "the body is not JSON")
+	}
+	if err := s.Bucket.PutOnce(r.Context(), formKey(planFolder(c)+"/"+digest, form), data); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// getPlanForm gives out a form of the plan that the Run is to apply, and of no other.
+func (s *Server) getPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
+	form := r.PathValue("form")
+	if _, err := formLimit(form); err != nil {
+		return err
+	}
+	digest, err := planOf(c, r)
+	if err != nil {
+		return err
+	}
+	return s.download(w, r, formKey(planFolder(c)+"/"+digest, form))
+}
+
+func formLimit(form string) (int64, error) {
+	limit, ok := largestForms[form]
+	if !ok {
+		return 0, refusef(http.StatusNotFound, "a plan has no form %.40q", form)
+	}
+	return limit, nil
 }
 
 // download gives out what the bucket keeps.

@@ -27,6 +27,7 @@ var stateCodes = map[state.Reason]int{
 	state.NotCurrent: http.StatusForbidden,
 	state.Locked:     http.StatusLocked,
 	state.NotHolder:  http.StatusLocked,
+	state.Busy:       http.StatusLocked,
 	state.Stale:      http.StatusConflict,
 	state.Invalid:    http.StatusBadRequest,
 	state.Opaque:     http.StatusUnprocessableEntity,

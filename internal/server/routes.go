@@ -13,7 +13,7 @@ const (
 	long  = 15 * time.Minute // files
 )
 
-// Handler has all that the store answers.
+// Handler has all that runners and people are answered.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
@@ -35,6 +35,10 @@ func (s *Server) Handler() http.Handler {
 	handle("PUT /v1/rescue", long, orHolder(named), s.rescueState)
 	handle("PUT /v1/plan", long, current, s.putPlan)
 	handle("GET /v1/plan/{digest}", long, current, s.getPlan)
+	handle("PUT /v1/plan/{digest}/{form}", long, current, s.putPlanForm)
+	handle("GET /v1/plan/{digest}/{form}", long, current, s.getPlanForm)
+	handle("POST /v1/policy/{digest}", long, current, s.checkPolicy)
+	handle("GET /v1/interrupt", maxWait+quick, current, s.interrupt)
 	handle("PUT /v1/inputs", quick, current, s.keepInputs)
 	handle("GET /v1/inputs", quick, current, s.keptInputs)
 	handle("GET /v1/outputs/{stack}/{output}", long, current, s.stackOutput)
@@ -47,6 +51,7 @@ func (s *Server) Handler() http.Handler {
 	handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", long, current, provider(s.Providers))
 	handle("POST /v1/steps", quick, named, s.report)
 	handle("POST /v1/logs", quick, named, s.appendLog)
+	s.addPeople(mux)
 	mux.Handle("/", s.answer(quick, func(_ http.ResponseWriter, r *http.Request) (Caller, error) {
 		return Caller{}, refusef(http.StatusNotFound, "there is no %s", r.URL.Path)
 	}))

@@ -1,6 +1,8 @@
 // Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/store. It
 // takes a caller's word for nothing. A token says which pod asks, the pod's Run says what it may touch, and all that a
 // request names is derived from that Run or compared with it.
+//
+// It also answers people, in the language of internal/people, who are and may what Kubernetes says.
 package server
 
 import (
@@ -15,6 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -25,9 +28,10 @@ import (
 )
 
 // Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
-// the order is Wait.
+// the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
 type Orders interface {
 	Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error)
+	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (store.Interrupt, error)
 }
 
 // Reports writes what a pod reports into its Run. When it returns nil the report is durable.
@@ -39,7 +43,7 @@ type Reports interface {
 type Options struct {
 	// Address to listen on. Example: :8443.
 	Address string
-	// Hosts are the names and addresses that runners find the store under. They are in its certificate.
+	// Hosts are the names and addresses that runners and people find the server under. They are in its certificate.
 	Hosts []string
 	// Keys of the install.
 	Keys *Keys
@@ -55,6 +59,8 @@ type Options struct {
 	Runs    Runs
 	Orders  Orders
 	Reports Reports
+	// Policies are asked about plans.
+	Policies *Policies
 	// Inputs gives the document of a Run's inputs.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
 	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
@@ -63,6 +69,14 @@ type Options struct {
 	Engines Engines
 	// Providers is a mirror of providers; nil for none.
 	Providers Providers
+	// Cache has the Runs whose logs people follow; nil reads them from Live.
+	Cache client.Reader
+	// ClientCA is what client certificates of people are checked with; nil takes none.
+	ClientCA ClientCA
+	// Events tells on a State what a person did to it; nil tells nothing.
+	Events events.EventRecorder
+	// Public is where people find the server; the zero one is not published.
+	Public Public
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
 	// Now is the clock; nil means the real one.
@@ -75,10 +89,13 @@ type Options struct {
 type Server struct {
 	Options
 	tokens   *tokens
+	persons  *persons
 	polls    polls
 	progress *progress
 	logs     *Logs
 	memory   *semaphore.Weighted
+	// followers of logs.
+	followers *semaphore.Weighted
 	// stopping is done once the server stops. Runners that wait for an order are then told to ask again, of another
 	// process.
 	stopping context.Context
@@ -88,22 +105,27 @@ type Server struct {
 // New makes a Server that does not listen yet.
 func New(o Options) (*Server, error) {
 	if o.Keys == nil || o.Client == nil || o.Live == nil || o.State == nil || o.Bucket == nil ||
-		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Inputs == nil || o.Outputs == nil || o.Log == nil {
+		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Policies == nil || o.Inputs == nil || o.Outputs == nil || o.Log == nil {
 		return nil, errors.New("server: an option is missing")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Cache == nil {
+		o.Cache = o.Live
+	}
 	o.Drain = cmp.Or(o.Drain, 10*time.Second)
 	stopping, stop := context.WithCancel(context.Background())
 	return &Server{
-		Options:  o,
-		tokens:   newTokens(o.Client, o.Now),
-		progress: newProgress(o.Reports, o.Log),
-		logs:     NewLogs(o.Bucket),
-		memory:   semaphore.NewWeighted(bodyMemory),
-		stopping: stopping,
-		stop:     stop,
+		Options:   o,
+		tokens:    newTokens(o.Client, o.Now),
+		persons:   newPersons(o.Client, o.ClientCA),
+		progress:  newProgress(o.Reports, o.Log),
+		logs:      NewLogs(o.Bucket),
+		memory:    semaphore.NewWeighted(bodyMemory),
+		followers: semaphore.NewWeighted(mostFollowers),
+		stopping:  stopping,
+		stop:      stop,
 	}, nil
 }
 
@@ -124,19 +146,23 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler:           s.Handler(),
-		TLSConfig:         s.Keys.TLSConfig(s.Hosts),
+		TLSConfig:         s.tlsConfig(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), // handshakes that fail, mostly
 	}
 	flushing, stopFlushing := context.WithCancel(context.WithoutCancel(ctx))
-	flushed, served := make(chan struct{}), make(chan error, 1)
+	flushed, published, served := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(flushed)
 		s.progress.run(flushing)
 	}()
 	go func() { served <- web.ServeTLS(l, "", "") }()
+	go func() {
+		defer close(published)
+		s.announce(flushing)
+	}()
 
 	var err error
 	select {
@@ -152,5 +178,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	stopFlushing()
 	<-flushed
+	<-published
 	return err
 }

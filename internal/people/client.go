@@ -1,0 +1,244 @@
+package people
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn.dev/cairn/internal/plan"
+)
+
+// Client asks a server as a person.
+type Client struct {
+	base string
+	http *http.Client
+	// shown is the version of a state that writes are for; 0 is any.
+	shown int64
+}
+
+// New makes a Client for the server at a URL. The transport trusts the server's certificate and shows who the person is.
+func New(base string, transport http.RoundTripper) *Client {
+	return &Client{
+		base: strings.TrimSuffix(base, "/"),
+		http: &http.Client{
+			Transport: transport,
+			// What the person shows must not follow a redirect to somewhere else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// At gives a Client whose pushes and rollbacks are refused unless that version of the state is still the current one. It is
+// the one that the person was shown; 0 takes any.
+func (c *Client) At(version int64) *Client {
+	at := *c
+	at.shown = version
+	return &at
+}
+
+// Plan gives what a Run would do. A plan without changes is an empty View.
+func (c *Client) Plan(ctx context.Context, namespace, run string) (plan.View, error) {
+	var view plan.View
+	data, err := c.planForm(ctx, namespace, run, FormView)
+	if err != nil {
+		return view, err
+	}
+	if err := json.Unmarshal(data, &view); err != nil {
+		return view, fmt.Errorf("read the plan of Run %s: %w", run, err)
+	}
+	return view, nil
+}
+
+// PlanText gives a Run's plan as its engine printed it, without escape codes. The caller closes it.
+func (c *Client) PlanText(ctx context.Context, namespace, run string) (io.ReadCloser, error) {
+	return c.open(ctx, call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {FormText}}})
+}
+
+// PlanJSON gives a Run's plan in the JSON of its engine.
+func (c *Client) PlanJSON(ctx context.Context, namespace, run string) ([]byte, error) {
+	return c.planForm(ctx, namespace, run, FormJSON)
+}
+
+func (c *Client) planForm(ctx context.Context, namespace, run, form string) ([]byte, error) {
+	return c.get(ctx, call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {form}}}, LargestPlan)
+}
+
+// Logs gives the log of a Run. The caller closes it. It ends with io.EOF when there is no more to come; any other error is
+// that the connection was cut off, also when the server stops: to go on, ask again from the offset that was reached.
+func (c *Client) Logs(ctx context.Context, namespace, run string, o LogOptions) (io.ReadCloser, error) {
+	query := url.Values{}
+	if o.Attempt > 0 {
+		query.Set("attempt", strconv.FormatInt(int64(o.Attempt), 10))
+	}
+	if o.Offset > 0 {
+		query.Set("offset", strconv.FormatInt(o.Offset, 10))
+	}
+	if o.Follow {
+		query.Set("follow", "true")
+	}
+	return c.open(ctx, call{path: runPath(namespace, run, "logs"), query: query})
+}
+
+// State gives a version of a state; 0 is the current one.
+func (c *Client) State(ctx context.Context, namespace, name string, version int64) ([]byte, error) {
+	which := Current
+	if version != 0 {
+		which = strconv.FormatInt(version, 10)
+	}
+	return c.get(ctx, call{path: statePath(namespace, name, "versions/"+which)}, LargestState)
+}
+
+// PushState makes data the next version of a state. Force takes one with another lineage, or whose serial does not follow.
+func (c *Client) PushState(ctx context.Context, namespace, name string, data []byte, force bool) (StateVersion, error) {
+	r := call{method: http.MethodPost, path: statePath(namespace, name, "versions"), query: c.current(), body: bytes.NewReader(data)}
+	if force {
+		r.query.Set("force", "true")
+	}
+	return c.stateVersion(ctx, r)
+}
+
+// Rollback makes a new version with the content of an older one.
+func (c *Client) Rollback(ctx context.Context, namespace, name string, version int64) (StateVersion, error) {
+	body, err := json.Marshal(Rollback{Version: version})
+	if err != nil {
+		return StateVersion{}, err
+	}
+	return c.stateVersion(ctx, call{
+		method: http.MethodPost, path: statePath(namespace, name, "rollback"), query: c.current(), body: bytes.NewReader(body),
+	})
+}
+
+// current says which version a write is for.
+func (c *Client) current() url.Values {
+	query := url.Values{}
+	if c.shown > 0 {
+		query.Set("current", strconv.FormatInt(c.shown, 10))
+	}
+	return query
+}
+
+// Unlock ends the lock of that ID, whose holder is over.
+func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
+	body, err := json.Marshal(Unlock{ID: id})
+	if err != nil {
+		return err
+	}
+	answer, err := c.open(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "unlock"), body: bytes.NewReader(body)})
+	if err != nil {
+		return err
+	}
+	return answer.Close()
+}
+
+// Rescue puts the state back that a pod printed to its log, encrypted, since it could be sent nowhere. All of the log is
+// read, and of it only what is encrypted is sent.
+func (c *Client) Rescue(ctx context.Context, namespace, name string, log io.Reader) (StateVersion, error) {
+	sealed, err := Sealed(log)
+	if err != nil {
+		return StateVersion{}, err
+	}
+	return c.stateVersion(ctx, call{
+		method: http.MethodPost, path: statePath(namespace, name, "rescue"), body: bytes.NewReader(sealed),
+	})
+}
+
+func runPath(namespace, run, what string) string {
+	return "/api/v1/namespaces/" + url.PathEscape(namespace) + "/runs/" + url.PathEscape(run) + "/" + what
+}
+
+func statePath(namespace, name, what string) string {
+	return "/api/v1/namespaces/" + url.PathEscape(namespace) + "/states/" + url.PathEscape(name) + "/" + what
+}
+
+// call is one request.
+type call struct {
+	// method is GET when it is empty.
+	method, path string
+	query        url.Values
+	body         *bytes.Reader
+}
+
+func (c *Client) stateVersion(ctx context.Context, r call) (StateVersion, error) {
+	var version StateVersion
+	data, err := c.get(ctx, r, largestMessage)
+	if err != nil {
+		return version, err
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return version, fmt.Errorf("read the server's answer: %w", err)
+	}
+	return version, nil
+}
+
+// get sends a request and reads the answer whole.
+func (c *Client) get(ctx context.Context, r call, limit int64) ([]byte, error) {
+	answer, err := c.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	data, err := io.ReadAll(io.LimitReader(answer, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	if int64(len(data)) > limit {
+		return nil, tooLarge("the server's answer", limit)
+	}
+	return data, nil
+}
+
+// tries is how often a read is sent to a server that says it cannot answer right now, as one that has just begun.
+const tries = 5
+
+// open sends a request and gives the answer to read, if it is no error.
+func (c *Client) open(ctx context.Context, r call) (io.ReadCloser, error) {
+	for try := 1; ; try++ {
+		answer, err := c.send(ctx, r)
+		var no *Error
+		if !errors.As(err, &no) || no.Code != http.StatusServiceUnavailable || r.method != "" || try == tries {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(100 * time.Millisecond << try):
+		}
+	}
+}
+
+func (c *Client) send(ctx context.Context, r call) (io.ReadCloser, error) {
+	address := c.base + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = r.body // or a nil *bytes.Reader would be a body
+	}
+	request, err := http.NewRequestWithContext(ctx, r.method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode >= 200 && answer.StatusCode <= 299 {
+		return answer.Body, nil
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, largestMessage))
+	no := &Error{Code: answer.StatusCode, Message: strings.TrimSpace(string(text))}
+	if no.Message == "" {
+		no.Message = fmt.Sprintf("the server answered %d %s", no.Code, http.StatusText(no.Code))
+	}
+	return nil, no
+}

@@ -1,0 +1,104 @@
+// Package people is the language between the server and the people who ask it: what it answers beside what Kubernetes
+// does, and the client of the `cairn` command. It knows nothing of Kubernetes; who a person is there is in the transport
+// that a Client is made with.
+//
+//	GET  /api/v1/namespaces/{ns}/runs/{run}/plan?format=F              what a Run would do: "view" (a plan.View, what is
+//	                                                                   answered without F), "text" as the engine printed
+//	                                                                   it, "json" as the engine tells it; all without
+//	                                                                   secrets. Needs get on runs/plan
+//	GET  /api/v1/namespaces/{ns}/runs/{run}/logs?attempt=N&offset=B    the log of an attempt or, without N, of all of them
+//	                                                                   in order, from byte B on; with follow=true also what
+//	                                                                   comes, until it is over. Needs get on runs/logs
+//	GET  /api/v1/namespaces/{ns}/states/{state}/versions/{n}           a version of a state; n may be "current". Needs pull
+//	                                                                   on states, as the ones below need theirs
+//	POST /api/v1/namespaces/{ns}/states/{state}/versions?force=true    push: the body is the next version; StateVersion
+//	POST /api/v1/namespaces/{ns}/states/{state}/rollback               Rollback; answers StateVersion. It and push take
+//	                                                                   current=N: 409 when N is not the current version
+//	POST /api/v1/namespaces/{ns}/states/{state}/unlock                 Unlock; 204
+//	POST /api/v1/namespaces/{ns}/states/{state}/rescue                 the body is the log of a pod that a state was printed
+//	                                                                   to; answers StateVersion
+//
+// A request comes with what its person shows to Kubernetes: a bearer token or a client certificate, and the headers
+// Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are plain text: 401 who is not known there,
+// 403 with the verb that is missing, 404 what is not there, 409 what does not follow what is there, 422 what Cairn cannot
+// look into, 423 what is locked or at work, 503 what may work in a moment.
+package people
+
+import "fmt"
+
+// Error is the server's answer to a request that it refused.
+type Error struct {
+	// Code is the HTTP status.
+	Code int
+	// Message is the body of the answer: a sentence for a person.
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// StateVersion is a version of a state.
+type StateVersion struct {
+	// Version counts from 1.
+	Version int64 `json:"version"`
+	// Serial as the engine counts it.
+	Serial int64 `json:"serial"`
+	// Resources is how many resource instances it holds; -1 when its engine encrypts it.
+	Resources int32 `json:"resources"`
+}
+
+// Rollback asks for a new version with the content of an older one.
+type Rollback struct {
+	Version int64 `json:"version"`
+}
+
+// Unlock asks for the end of a lock whose holder is over.
+type Unlock struct {
+	// ID of the lock, so that it is the one that was looked at.
+	ID string `json:"id"`
+}
+
+// Forms of a plan.
+const (
+	FormView = "view"
+	FormText = "text"
+	FormJSON = "json"
+)
+
+// Current names the current version of a state in a path.
+const Current = "current"
+
+// LogOptions say which part of a Run's log is wanted.
+type LogOptions struct {
+	// Attempt of the Run; 0 is all of them, one after the other.
+	Attempt int32
+	// Offset is how many bytes are left out: those that a reader has already.
+	Offset int64
+	// Follow waits for more until the attempt is over, or the Run.
+	Follow bool
+}
+
+// Where a server tells people how to reach it: a ConfigMap that everybody who is known to the cluster may read.
+const (
+	PublicNamespace = "kube-public"
+	PublicName      = "cairn"
+	// PublicURL and PublicCA are its keys: the server's URL, and the PEM of the authorities of its certificate.
+	PublicURL = "url"
+	PublicCA  = "ca.crt"
+)
+
+// The largest answers and bodies.
+const (
+	// LargestState is how large a state may be.
+	LargestState = 256 << 20
+	// LargestPlan is how large a form of a plan may be.
+	LargestPlan = 64 << 20
+	// LargestLog is how much of a pod's log is looked through for a rescued state.
+	LargestLog = 1 << 30
+	// largestMessage is how much is read of an answer that is an error.
+	largestMessage = 64 << 10
+)
+
+// tooLarge is an answer or a body past its bound.
+func tooLarge(what string, limit int64) error {
+	return fmt.Errorf("%s is larger than %d MiB", what, limit>>20)
+}

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// right is what a role has to allow for a request.
+type right struct{ verb, resource, subresource string }
+
+// ask is a request of a person who has the right to it.
+type ask struct {
+	person
+	// Key names what it is about.
+	types.NamespacedName
+	// facts that the audit line has beside who and what.
+	facts *[]any
+}
+
+// noted adds keys and values to the audit line.
+func (a ask) noted(facts ...any) {
+	if a.facts != nil {
+		*a.facts = append(*a.facts, facts...)
+	}
+}
+
+// addPeople adds what people are answered; internal/people says what that is.
+func (s *Server) addPeople(mux *http.ServeMux) {
+	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
+	read := func(path string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
+		mux.Handle("GET "+path, s.answerPerson(within, need, h))
+	}
+	write := func(path string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
+		mux.Handle("POST "+path, s.answerPerson(within, need, s.audited(need, h)))
+	}
+	read(runs+"plan", long, right{"get", "runs", "plan"}, s.showPlan)
+	read(runs+"logs", long, right{"get", "runs", "logs"}, s.showLogs)
+	pull := right{verb: "pull", resource: "states"}
+	read(states+"versions/{version}", long, pull, s.audited(pull, s.pullState))
+	write(states+"versions", long, right{verb: "push", resource: "states"}, s.pushState)
+	write(states+"rollback", long, right{verb: "rollback", resource: "states"}, s.rollbackState)
+	write(states+"unlock", quick, right{verb: "unlock", resource: "states"}, s.releaseState)
+	write(states+"rescue", long, right{verb: "rescue", resource: "states"}, s.recoverState)
+}
+
+// answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler, and
+// turns its error into an answer.
+func (s *Server) answerPerson(
+	within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error,
+) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(began.Add(within))
+		_ = control.SetWriteDeadline(began.Add(within))
+		rec := &recorder{ResponseWriter: w}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		a, err := s.ask(r, need)
+		if err == nil {
+			err = h(rec, r, a)
+		}
+		if err != nil && rec.code == 0 {
+			code, text := answerTo(err)
+			if code == http.StatusUnauthorized {
+				rec.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			http.Error(rec, text, code) //nolint:gocritic // what follows logs it
+		}
+		log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", rec.code, "took", time.Since(began), "person", a.person.String())
+		if err != nil && r.Context().Err() == nil && !errors.Is(err, errStopping) {
+			log.Warn("request refused", "error", err)
+		} else {
+			log.Debug("request")
+		}
+		if err != nil && rec.code < 300 {
+			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+	})
+}
+
+// ask tells who sends a request and what it is about, and that they have the right to it.
+func (s *Server) ask(r *http.Request, need right) (ask, error) {
+	real, err := s.persons.of(r)
+	if err != nil {
+		return ask{}, err
+	}
+	p, needs, err := impersonated(real, r.Header)
+	if err != nil {
+		return ask{person: real}, err
+	}
+	for _, n := range needs {
+		if err := s.may(r.Context(), real, n); err != nil {
+			return ask{person: real}, err
+		}
+	}
+	a := ask{person: p, NamespacedName: types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}}
+	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
+		return a, refusef(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything", a.Name, a.Namespace)
+	}
+	return a, s.may(r.Context(), p, authorizationv1.ResourceAttributes{
+		Verb: need.verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+		Resource: need.resource, Subresource: need.subresource, Namespace: a.Namespace, Name: a.Name,
+	})
+}
+
+// may asks the API server whether a person is allowed something.
+func (s *Server) may(ctx context.Context, p person, what authorizationv1.ResourceAttributes) error {
+	extra := map[string]authorizationv1.ExtraValue{}
+	for key, values := range p.GetExtra() {
+		extra[key] = values
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: p.GetName(), Groups: p.GetGroups(), UID: p.GetUID(), Extra: extra, ResourceAttributes: &what,
+	}}
+	if err := s.Client.Create(ctx, review); err != nil {
+		return fmt.Errorf("ask what %s may do: %w", p.GetName(), err)
+	}
+	if !review.Status.Allowed || review.Status.Denied {
+		return lacks(p, what)
+	}
+	return nil
+}
+
+// audited writes a line for what a person wants of a state, whatever becomes of it.
+func (s *Server) audited(
+	need right, h func(http.ResponseWriter, *http.Request, ask) error,
+) func(http.ResponseWriter, *http.Request, ask) error {
+	return func(w http.ResponseWriter, r *http.Request, a ask) error {
+		var facts []any
+		a.facts = &facts
+		err := h(w, r, a)
+		real := ""
+		if a.Real != nil {
+			real = a.Real.GetName()
+		}
+		log := s.Log.With("by", a.GetName(), "impersonatedBy", real, "groups", a.GetGroups(), "verb", need.verb,
+			"resource", need.resource, "namespace", a.Namespace, "name", a.Name, "from", r.RemoteAddr).With(facts...)
+		if err != nil {
+			log.Warn("audit: not done", "error", err)
+		} else {
+			log.Info("audit: done")
+		}
+		return err
+	}
+}
+
+// tell records on a State what a person did to it.
+func (s *Server) tell(ctx context.Context, a ask, reason, action, format string, args ...any) {
+	if s.Events == nil {
+		return
+	}
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(ctx, a.NamespacedName, st); err != nil {
+		return // the audit line has it too
+	}
+	s.Events.Eventf(st, nil, corev1.EventTypeNormal, reason, action, "%s %s", a.person.String(), fmt.Sprintf(format, args...))
+}

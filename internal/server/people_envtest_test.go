@@ -1,0 +1,474 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// peopleServer is a process that serves people, beside the one of its world that serves runners.
+type peopleServer struct {
+	*world
+	*server.Server
+	base   string
+	log    *lockedLog
+	events *events.FakeRecorder
+	stop   func()
+}
+
+type lockedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// line gives the last line that has all of some parts.
+func (l *lockedLog) line(parts ...string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := ""
+next:
+	for line := range strings.Lines(l.text.String()) {
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				continue next
+			}
+		}
+		found = line
+	}
+	return found
+}
+
+func (w *world) servePeople(change ...func(*server.Options)) *peopleServer {
+	w.Helper()
+	kube, err := kubernetes.NewForConfig(apiserver.Config)
+	must(w.T, err)
+	authority, err := server.NewClusterCA(kube)
+	must(w.T, err)
+	watching, stopWatching := context.WithCancel(context.Background())
+	watched := make(chan error, 1)
+	go func() { watched <- authority.Start(watching) }()
+
+	p := &peopleServer{world: w, log: &lockedLog{}, events: events.NewFakeRecorder(100)}
+	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o := server.Options{
+		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
+		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
+		Policies: server.NewPolicies(server.PoliciesOptions{
+			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Log: log,
+		}),
+		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+			return w.fakes.outputs, w.fakes.stack, nil
+		},
+		ClientCA: authority.VerifyOptions, Events: p.events,
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	p.Server, err = server.New(o)
+	must(w.T, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(w.T, err)
+	p.base = "https://" + l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(ctx, l) }()
+	p.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.Errorf("the server ended with %v", err)
+		}
+		stopWatching()
+		<-watched
+	})
+	w.Cleanup(p.stop)
+	return p
+}
+
+// shown is what a person shows to a server.
+type shown struct {
+	token       string
+	certificate *tls.Certificate
+	headers     http.Header
+}
+
+// RoundTrip shows it.
+type shows struct {
+	shown
+	to http.RoundTripper
+}
+
+func (s shows) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, values := range s.headers {
+		r.Header[name] = values
+	}
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	return s.to.RoundTrip(r)
+}
+
+func (p *peopleServer) as(who shown) *people.Client {
+	return people.New(p.base, p.transport(who))
+}
+
+func (p *peopleServer) transport(who shown) http.RoundTripper {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(p.keys.Bundle())
+	config := &tls.Config{RootCAs: roots}
+	if who.certificate != nil {
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return who.certificate, nil }
+	}
+	to := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	p.Cleanup(to.CloseIdleConnections)
+	return shows{who, to}
+}
+
+// account makes a service account, and gives its name and a token of it for the API server.
+func (w *world) account(name string) (user string, who shown) {
+	w.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	must(w.T, apiserver.Kube.Create(w.Context(), account))
+	request := &authenticationv1.TokenRequest{}
+	must(w.T, apiserver.Kube.SubResource("token").Create(w.Context(), account, request))
+	return "system:serviceaccount:" + w.namespace + ":" + name, shown{token: request.Status.Token}
+}
+
+// allow gives a user a role in the world's namespace.
+func (w *world) allow(user string, rules ...rbacv1.PolicyRule) {
+	w.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "may-"}, Rules: rules}
+	must(w.T, apiserver.Kube.Create(w.Context(), role))
+	must(w.T, apiserver.Kube.Create(w.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "may-"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}))
+}
+
+// allowEverywhere is allow for what is in no namespace.
+func (w *world) allowEverywhere(user string, rules ...rbacv1.PolicyRule) {
+	w.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "may-"}, Rules: rules}
+	must(w.T, apiserver.Kube.Create(w.Context(), role))
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "may-"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}
+	must(w.T, apiserver.Kube.Create(w.Context(), binding))
+	w.Cleanup(func() {
+		_ = apiserver.Kube.Delete(context.Background(), role)
+		_ = apiserver.Kube.Delete(context.Background(), binding)
+	})
+}
+
+func may(verb, resource string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, Verbs: []string{verb}, ResourceNames: names}
+}
+
+var mayAll = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}
+
+// authorized waits until the API server has heard of a role: it watches them.
+func (p *peopleServer) authorized(c *people.Client) {
+	p.Helper()
+	p.eventually(func() bool {
+		_, err := c.State(p.Context(), p.namespace, "nothing", 0)
+		return people403(err) == nil
+	})
+}
+
+func people403(err error) *people.Error {
+	var no *people.Error
+	if errors.As(err, &no) && no.Code == http.StatusForbidden {
+		return no
+	}
+	return nil
+}
+
+func (p *peopleServer) eventually(ok func() bool) {
+	p.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			p.Fatal("it never became so")
+		}
+	}
+}
+
+func answered(t *testing.T, err error, code int, says string) {
+	t.Helper()
+	var no *people.Error
+	if !errors.As(err, &no) || no.Code != code || !strings.Contains(no.Message, says) {
+		t.Fatalf("got %v; want %d and %q", err, code, says)
+	}
+}
+
+func TestAPersonMayWhatARoleAllowsAndNoMore(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	run := w.newRun(w.stack, "net-1")
+	asks := []struct {
+		verb, resource string
+		ask            func(*people.Client) error
+	}{
+		{"get", "runs/plan", func(c *people.Client) error { _, err := c.Plan(t.Context(), w.namespace, run.Name); return err }},
+		{"get", "runs/logs", func(c *people.Client) error {
+			return closing(c.Logs(t.Context(), w.namespace, run.Name, people.LogOptions{}))
+		}},
+		{"pull", "states", func(c *people.Client) error { _, err := c.State(t.Context(), w.namespace, "net", 0); return err }},
+		{"push", "states", func(c *people.Client) error {
+			_, err := c.PushState(t.Context(), w.namespace, "net", []byte("{}"), false)
+			return err
+		}},
+		{"rollback", "states", func(c *people.Client) error { _, err := c.Rollback(t.Context(), w.namespace, "net", 1); return err }},
+		{"unlock", "states", func(c *people.Client) error { return c.Unlock(t.Context(), w.namespace, "net", "a") }},
+		{"rescue", "states", func(c *people.Client) error {
+			_, err := c.Rescue(t.Context(), w.namespace, "net", strings.NewReader(sealedText))
+			return err
+		}},
+	}
+	for _, has := range asks {
+		t.Run(has.verb+" "+has.resource, func(t *testing.T) {
+			user, who := w.account(has.verb + "-" + strings.ReplaceAll(has.resource, "/", "-"))
+			w.allow(user, may(has.verb, has.resource, "net", "net-1"))
+			// To see a Run is not to see what is in its plan.
+			w.allow(user, may("get", "runs"), may("get", "states"))
+			c := p.as(who)
+			p.eventually(func() bool { return people403(has.ask(c)) == nil })
+			for _, other := range asks {
+				no := people403(other.ask(c))
+				if other.verb == has.verb && other.resource == has.resource {
+					if no != nil {
+						t.Errorf("refused: %v", no)
+					}
+					continue
+				}
+				if no == nil || !strings.Contains(no.Message, `"`+other.verb+`" on `+other.resource+" of API group cairn.dev") ||
+					!strings.Contains(no.Message, user+" may not") {
+					t.Errorf("%s %s: got %v", other.verb, other.resource, no)
+				}
+			}
+		})
+	}
+}
+
+func closing(r io.ReadCloser, err error) error {
+	if err != nil {
+		return err
+	}
+	return r.Close()
+}
+
+// certificate is one of an authority that nobody trusts.
+func certificate(t *testing.T, name string, groups ...string) *tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name, Organization: groups},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	must(t, err)
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestAPersonIsWhoKubernetesSays(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	user, who := w.account("alice")
+	w.allow(user, may("pull", "states"))
+	p.authorized(p.as(who))
+	pull := func(who shown) error {
+		_, err := p.as(who).State(t.Context(), w.namespace, "net", 0)
+		return err
+	}
+	const here = "has no state yet" // as far as one gets who may
+	answered(t, pull(who), http.StatusNotFound, here)
+	answered(t, pull(shown{}), http.StatusUnauthorized, "who asks?")
+	answered(t, pull(shown{token: "eyJhbGciOiJub25lIn0.e30."}), http.StatusUnauthorized, "not one that Kubernetes takes")
+	answered(t, pull(shown{token: strings.Repeat("x", 20<<10)}), http.StatusUnauthorized, "longer than any")
+	answered(t, pull(shown{headers: http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}}), http.StatusUnauthorized, "who asks?")
+
+	// The administrator of the API server, by the certificate of the cluster's authority.
+	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
+	must(t, err)
+	answered(t, pull(shown{certificate: &admin}), http.StatusNotFound, here)
+	forged := certificate(t, "admin", "system:masters")
+	answered(t, pull(shown{certificate: forged}), http.StatusUnauthorized, "client certificate")
+	answered(t, pull(shown{certificate: forged, token: who.token}), http.StatusNotFound, here)
+}
+
+func TestRunnersAndPeopleAreKeptApart(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	user, who := w.account("alice")
+	w.allow(user, mayAll)
+	w.allow("system:serviceaccount:"+w.namespace+":default", mayAll)
+	p.authorized(p.as(who))
+	r, _ := w.applying()
+	// A runner's token, even of an account that may all: it is for the store.
+	_, err := p.as(shown{token: r.token}).State(t.Context(), w.namespace, "net", 0)
+	answered(t, err, http.StatusUnauthorized, "is for something else")
+	// The pod's other token, for the API server, is a person's here and nobody's at the store.
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: r.pod.Name, UID: r.pod.UID},
+	}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "default"}}
+	must(t, apiserver.Kube.SubResource("token").Create(t.Context(), account, request))
+	bound := request.Status.Token
+	_, err = p.as(shown{token: bound}).State(t.Context(), w.namespace, "net", 0)
+	answered(t, err, http.StatusNotFound, "has no state yet")
+
+	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
+	must(t, err)
+	for name, other := range map[string]shown{"a person": who, "a pod": {token: bound}, "an administrator": {certificate: &admin}} {
+		for _, route := range []string{"GET /v1/order", "GET /v1/state", "POST /v1/state?ID=a", "PUT /v1/rescue", "GET /v1/interrupt", "POST /v1/logs?offset=0"} {
+			method, path, _ := strings.Cut(route, " ")
+			request, err := http.NewRequestWithContext(t.Context(), method, p.base+path, nil)
+			must(t, err)
+			request.Header.Set("Cairn-Attempt", "1")
+			answer, err := p.transport(other).RoundTrip(request)
+			must(t, err)
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s, %s: got %d", name, route, answer.StatusCode)
+			}
+		}
+	}
+}
+
+func TestAPersonAsksAsSomebodyElseOnlyWhenAllowed(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	user, who := w.account("helpdesk")
+	w.allowEverywhere(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"alice"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"groups"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"devs"}})
+	w.allow("alice", may("pull", "states"), may("push", "states"))
+	as := func(name string, headers http.Header) error {
+		headers.Set("Impersonate-User", name)
+		_, err := p.as(shown{token: who.token, headers: headers}).State(t.Context(), w.namespace, "net", 0)
+		return err
+	}
+	p.eventually(func() bool { return people403(as("alice", http.Header{"Impersonate-Group": {"devs"}})) == nil })
+	answered(t, as("alice", http.Header{}), http.StatusNotFound, "has no state yet")
+	answered(t, as("bob", http.Header{}), http.StatusForbidden, `may not impersonate users "bob"`)
+	answered(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden, `may not impersonate groups "system:masters"`)
+	answered(t, as("alice", http.Header{"Impersonate-Uid": {"1"}}), http.StatusForbidden, `may not impersonate uids "1"`)
+	answered(t, as("alice", http.Header{"Impersonate-Extra-Scopes": {"all"}}), http.StatusForbidden, `may not impersonate userextras/scopes "all"`)
+	answered(t, as("system:serviceaccount:"+w.namespace+":default", http.Header{}), http.StatusForbidden, `may not impersonate serviceaccounts "default" in namespace `+w.namespace)
+	answered(t, as("alice", http.Header{"Impersonate-Shoe-Size": {"44"}}), http.StatusBadRequest, "is not known")
+	_, err := p.as(shown{token: who.token, headers: http.Header{"Impersonate-Group": {"devs"}}}).State(t.Context(), w.namespace, "net", 0)
+	answered(t, err, http.StatusBadRequest, "name one user")
+
+	alice := p.as(shown{token: who.token, headers: http.Header{"Impersonate-User": {"alice"}}})
+	_, err = alice.PushState(t.Context(), w.namespace, "net", stateFile(1, "L", "one"), false)
+	must(t, err)
+	if line := p.log.line("audit: done", "by=alice", "impersonatedBy="+user, "verb=push", "name=net"); line == "" {
+		t.Error("the audit does not say who asked as alice")
+	}
+	st := &v1alpha1.State{}
+	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+	if got := st.Status.Versions[0]; got.By != "alice" {
+		t.Errorf("the version is from %q", got.By)
+	}
+	if got := <-p.events.Events; !strings.Contains(got, "StatePushed") || !strings.Contains(got, user+" as alice pushed version 1 (serial 1)") {
+		t.Errorf("the event is %q", got)
+	}
+}
+
+func TestAddressesThatAreTricksAreRefused(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	user, who := w.account("alice")
+	w.allow(user, mayAll)
+	p.authorized(p.as(who))
+	states := "/api/v1/namespaces/" + w.namespace + "/states/"
+	for path, want := range map[string]int{
+		states + "net/versions/current":                                       404, // no state yet
+		states + "net/versions/0":                                             400,
+		states + "net/versions/-1":                                            400,
+		states + "net/versions/latest":                                        400,
+		states + "net/versions/1%2F..%2F2":                                    400,
+		states + "..%2F..%2Fsecrets%2Fx/versions/current":                     400,
+		states + "NET/versions/current":                                       400,
+		states + "%00/versions/current":                                       400,
+		states + "*/versions/current":                                         400,
+		states + strings.Repeat("x", 300) + "/versions/current":               400,
+		"/api/v1/namespaces/..%2Fkube-system/states/net/versions/current":     400,
+		"/api/v1/namespaces/kube-system/states/net/versions/current":          403,
+		"/api/v1/namespaces/" + w.namespace + "/secrets/net/versions/current": 404,
+		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/plan?format=zip":   404,
+		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/logs?attempt=0":    400,
+		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/logs?offset=-1":    400,
+		"/api/v1/namespaces/" + w.namespace + "/runs/net-1/logs?follow=maybe": 400,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)
+		must(t, err)
+		answer, err := p.transport(who).RoundTrip(request)
+		must(t, err)
+		text, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: got %d %s; want %d", path, answer.StatusCode, text, want)
+		}
+	}
+	// A path that is not clean leads back to this server, and so to the same checks.
+	for _, path := range []string{"/api/v1/../v1//order", states + "net/../../../kube-system/states/net/versions/current"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)
+		must(t, err)
+		answer, err := p.transport(who).RoundTrip(request)
+		must(t, err)
+		answer.Body.Close()
+		if to := answer.Header.Get("Location"); answer.StatusCode/100 != 3 || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") {
+			t.Errorf("%s: got %d to %q", path, answer.StatusCode, to)
+		}
+	}
+	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch} {
+		request, err := http.NewRequestWithContext(t.Context(), method, p.base+states+"net/versions", nil)
+		must(t, err)
+		answer, err := p.transport(who).RoundTrip(request)
+		must(t, err)
+		answer.Body.Close()
+		if answer.StatusCode/100 != 4 {
+			t.Errorf("%s: got %d", method, answer.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// says appends to the runner's log, at the server of a base URL.
+func (r *runner) says(base string, offset int, text string) int {
+	r.Helper()
+	other := *r
+	world := *r.world
+	world.url, other.world = base, &world
+	other.expect(http.StatusNoContent, "", "POST", fmt.Sprintf("/v1/logs?offset=%d", offset), []byte(text))
+	return offset + len(text)
+}
+
+// until reads until a text was read, and gives all that was.
+func until(t *testing.T, r io.Reader, text string) string {
+	t.Helper()
+	var got bytes.Buffer
+	for !strings.HasSuffix(got.String(), text) {
+		if _, err := io.CopyN(&got, r, 1); err != nil {
+			t.Fatalf("read %q: %v", got.String(), err)
+		}
+	}
+	return got.String()
+}
+
+func TestLogsAreReadFromAnyByteOn(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	run := w.newRun(w.stack, "net-1")
+	plans := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	at := plans.says(p.base, 0, "init\n")
+	at = plans.says(w.url, at, "plan: 3 to add\n")
+	applies := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	applies.says(p.base, 0, "apply\n")
+	const first, second = "init\nplan: 3 to add\n", "apply\n"
+	if at != len(first) {
+		t.Fatal(at)
+	}
+	for offset := range len(first + second) {
+		got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Offset: int64(offset)}))
+		if want := (first + second)[offset:]; err != nil || got != want {
+			t.Errorf("from %d: got %q, %v", offset, got, err)
+		}
+	}
+	for attempt, want := range map[int32]string{1: first, 2: second} {
+		for offset := range len(want) + 2 {
+			got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: attempt, Offset: int64(offset)}))
+			if err != nil || got != want[min(offset, len(want)):] {
+				t.Errorf("attempt %d from %d: got %q, %v", attempt, offset, got, err)
+			}
+		}
+	}
+	_, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 3})
+	answered(t, err, http.StatusNotFound, "has no attempt 3")
+	_, err = alice.Logs(t.Context(), w.namespace, "net-9", people.LogOptions{})
+	answered(t, err, http.StatusNotFound, "there is no Run net-9")
+}
+
+func readLog(r io.ReadCloser, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	return string(data), err
+}
+
+// TestOnePersonDoesNotTakeAllFollowers: what one has more than enough of is left for others.
+func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice, bob := p.someone("alice"), p.someone("bob")
+	w.newRun(w.stack, "net-1")
+	follow := func(c *people.Client) (io.ReadCloser, error) {
+		return c.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Follow: true})
+	}
+	var open []io.ReadCloser
+	for {
+		log, err := follow(alice)
+		if err != nil {
+			answered(t, err, http.StatusTooManyRequests, ":alice follows 20 logs here already")
+			break
+		}
+		t.Cleanup(func() { _ = log.Close() })
+		if open = append(open, log); len(open) > 20 {
+			t.Fatal("there is no end")
+		}
+	}
+	must(t, closing(follow(bob)))
+	must(t, closing(alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{})))
+	must(t, open[0].Close())
+	p.eventually(func() bool { return closing(follow(alice)) == nil })
+}
+
+func TestAFollowedLogEndsWithTheRun(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	run := w.newRun(w.stack, "net-1")
+	all, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Follow: true})
+	must(t, err)
+	defer all.Close()
+
+	plans := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	one, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 1, Follow: true})
+	must(t, err)
+	defer one.Close()
+	at := plans.says(p.base, 0, "init\n")
+	until(t, all, "init\n")
+	until(t, one, "init\n")
+	at = plans.says(w.url, at, "by another process\n")
+	until(t, all, "by another process\n")
+	until(t, one, "by another process\n")
+	plans.says(p.base, at, "the plan's end\n")
+	finish(w, run)
+	if rest, err := io.ReadAll(one); err != nil || string(rest) != "the plan's end\n" {
+		t.Fatalf("the log of an attempt that is over: %q, %v", rest, err)
+	}
+	until(t, all, "the plan's end\n")
+
+	applies := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	applies.says(p.base, 0, "applied\n")
+	until(t, all, "applied\n")
+	finish(w, run)
+	run.Status.Phase = v1alpha1.PhaseSucceeded
+	must(t, apiserver.Kube.Status().Update(t.Context(), run))
+	p.RunChanged(run)
+	if rest, err := io.ReadAll(all); err != nil || len(rest) > 0 {
+		t.Fatalf("the log of a Run that is finished: %q, %v", rest, err)
+	}
+}
+
+func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
+	w := newWorld(t)
+	user, who := w.account("alice")
+	w.allow(user, mayAll)
+	run := w.newRun(w.stack, "net-1")
+	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	var want, got strings.Builder
+	at := 0
+	for i := range 3 {
+		p := w.servePeople()
+		c := p.as(who)
+		p.authorized(c)
+		log, err := c.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Offset: int64(got.Len()), Follow: true})
+		must(t, err)
+		line := fmt.Sprintf("line %d\n", i)
+		at = r.says(p.base, at, line)
+		want.WriteString(line)
+		got.WriteString(until(t, log, "\n"))
+		late := fmt.Sprintf("said while a server stops %d", i)
+		at = r.says(p.base, at, late)
+		want.WriteString(late)
+		p.stop() // in time, or it says so
+		rest, err := io.ReadAll(log)
+		if err == nil {
+			t.Error("a log that goes on ends as if it were over")
+		}
+		got.Write(rest)
+		log.Close()
+	}
+	p := w.servePeople()
+	p.authorized(p.as(who))
+	finish(w, run)
+	log, err := p.as(who).Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
+	rest, err := readLog(log, err)
+	must(t, err)
+	got.WriteString(rest)
+	if got.String() != want.String() {
+		t.Errorf("got %q; want %q", got.String(), want.String())
+	}
+}
+
+func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	run := w.newRun(w.stack, "net-1")
+	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	ctx, hangUp := context.WithCancel(t.Context())
+	log, err := alice.Logs(ctx, w.namespace, "net-1", people.LogOptions{Follow: true})
+	must(t, err)
+	defer log.Close()
+	r.says(p.base, 0, "text\n")
+	until(t, log, "text\n")
+	hangUp()
+	p.eventually(func() bool { return p.log.line("msg=request", "/runs/net-1/logs", "code=200", ":alice") != "" })
+}
+
+func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	run := w.newRun(w.stack, "net-1")
+	log, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Follow: true})
+	must(t, err)
+	must(t, apiserver.Kube.Delete(t.Context(), run))
+	if got, err := readLog(log, nil); err != nil || got != "" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/store"
+)
+
+// viewMemory is what it may take to read a plan.
+const viewMemory = 4 * store.LargestPlanJSON
+
+// showPlan shows what a Run would do.
+func (s *Server) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
+	form := r.URL.Query().Get("format")
+	run, err := s.runFor(r, a)
+	if err != nil {
+		return err
+	}
+	planned := run.Status.Plan
+	switch {
+	case form != "" && form != people.FormView && form != people.FormText && form != people.FormJSON:
+		return refusef(http.StatusBadRequest, "format=%.40q: there are %s, %s and %s", form, people.FormView, people.FormText, people.FormJSON)
+	case planned == nil:
+		return refusef(http.StatusNotFound, "Run %s has no plan", run.Name)
+	case planned.Changes:
+	case form == people.FormText || form == people.FormJSON:
+		return refusef(http.StatusNotFound, "the plan of Run %s has no changes, and of such a one no more is kept", run.Name)
+	default:
+		return writeJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
+	}
+	folder := planFolder(Caller{Pod: Pod{Namespace: run.Namespace}, Run: run}) + "/" + planned.Digest + "."
+	switch form {
+	case people.FormText:
+		return s.planForm(w, r, run, folder+store.PlanText, "text/plain; charset=utf-8", store.LargestPlanText)
+	case people.FormJSON:
+		return s.planForm(w, r, run, folder+store.PlanJSON, "application/json", store.LargestPlanJSON)
+	}
+	view, err := s.planView(r, run, folder+store.PlanJSON)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, view)
+}
+
+func (s *Server) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64) error {
+	form, err := s.Bucket.Read(r.Context(), key)
+	if err != nil {
+		return notShown(err, run)
+	}
+	defer form.Close()
+	w.Header().Set("Content-Type", mime)
+	n, err := io.Copy(w, io.LimitReader(form, limit+1))
+	if err == nil && n > limit {
+		err = bucket.ErrTooLarge
+	}
+	return err
+}
+
+func (s *Server) planView(r *http.Request, run *v1alpha1.Run, key string) (plan.View, error) {
+	free, err := s.hold(r.Context(), viewMemory)
+	if err != nil {
+		return plan.View{}, err
+	}
+	defer free()
+	data, err := s.Bucket.Get(r.Context(), key, store.LargestPlanJSON)
+	if err != nil {
+		return plan.View{}, notShown(err, run)
+	}
+	view, err := plan.Parse(data)
+	if err != nil {
+		return view, refusef(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v", run.Name, err)
+	}
+	return view, nil
+}
+
+// notShown explains that a form of a plan is not there: the plan is older than Cairn's forms, or too large for them.
+func notShown(err error, run *v1alpha1.Run) error {
+	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+		return refusef(http.StatusNotFound, "this form of the plan of Run %s is not kept: it was too large, or could not be made; "+
+			"the log of the Run says more", run.Name)
+	}
+	return err
+}
+
+// runFor reads the Run that a request is about.
+func (s *Server) runFor(r *http.Request, a ask) (*v1alpha1.Run, error) {
+	run := &v1alpha1.Run{}
+	err := s.Live.Get(r.Context(), a.NamespacedName, run)
+	if apierrors.IsNotFound(err) {
+		return nil, refusef(http.StatusNotFound, "there is no Run %s in namespace %s", a.Name, a.Namespace)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Run %s: %w", a.NamespacedName, err)
+	}
+	return run, nil
+}

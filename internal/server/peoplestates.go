@@ -1,0 +1,282 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/state"
+)
+
+// largestAsk is more than any body that is no state and no log.
+const largestAsk = 64 << 10
+
+// pullState gives a version of a state.
+func (s *Server) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
+	number := int64(0) // the current one
+	if which := r.PathValue("version"); which != people.Current {
+		var err error
+		if number, err = strconv.ParseInt(which, 10, 64); err != nil || number < 1 {
+			return refusef(http.StatusBadRequest, "%.40q is not the number of a version, nor %q", which, people.Current)
+		}
+	}
+	a.noted("version", r.PathValue("version"))
+	free, err := s.roomFor(r.Context(), a, number, 1)
+	if err != nil {
+		return err
+	}
+	defer free()
+	var data []byte
+	if number == 0 {
+		data, err = s.State.Read(r.Context(), a.NamespacedName)
+	} else {
+		data, err = s.State.ReadVersion(r.Context(), a.NamespacedName, number)
+	}
+	if errors.Is(err, state.ErrNone) {
+		return noVersion(a, number)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	_, err = w.Write(data)
+	return err
+}
+
+// pushState takes a state from a person.
+func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
+	force, err := flag(r, "force")
+	if err != nil {
+		return err
+	}
+	shown, err := shownVersion(r)
+	if err != nil {
+		return err
+	}
+	a.noted("force", force)
+	data, free, err := readBody(w, r, state.MaxSize, s.persons.memory)
+	if err != nil {
+		return err
+	}
+	defer free()
+	now, err := s.State.Push(r.Context(), a.NamespacedName, a.GetName(), data, force, shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	how := ""
+	if force {
+		how = " by force"
+	}
+	if now.Unchanged {
+		a.noted("unchanged", true)
+		s.tell(r.Context(), a, "StatePushed", "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
+			how, now.Version, now.Serial)
+	} else {
+		s.tell(r.Context(), a, "StatePushed", "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
+	}
+	return stateIs(w, now.StateStatus)
+}
+
+// rollbackState goes back to the content of an older version.
+func (s *Server) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error {
+	var want people.Rollback
+	if err := s.jsonBody(w, r, largestAsk, &want); err != nil {
+		return err
+	}
+	if want.Version < 1 {
+		return refusef(http.StatusBadRequest, "the body has to name a version: {\"version\": 3}")
+	}
+	shown, err := shownVersion(r)
+	if err != nil {
+		return err
+	}
+	a.noted("to", want.Version)
+	free, err := s.roomFor(r.Context(), a, want.Version, 3)
+	if err != nil {
+		return err
+	}
+	defer free()
+	now, err := s.State.Rollback(r.Context(), a.NamespacedName, a.GetName(), want.Version, shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	s.tell(r.Context(), a, "StateRolledBack", "Rollback", "went back to version %d: it is version %d now (serial %d)",
+		want.Version, now.Version, now.Serial)
+	return stateIs(w, now)
+}
+
+// releaseState ends a lock whose holder is over.
+func (s *Server) releaseState(w http.ResponseWriter, r *http.Request, a ask) error {
+	var want people.Unlock
+	if err := s.jsonBody(w, r, largestAsk, &want); err != nil {
+		return err
+	}
+	if want.ID == "" || len(want.ID) > maxKey {
+		return refusef(http.StatusBadRequest, "the body has to name the lock: {\"id\": \"...\"}")
+	}
+	a.noted("lock", want.ID)
+	if err := s.State.Release(r.Context(), a.NamespacedName, want.ID); err != nil {
+		return err
+	}
+	s.tell(r.Context(), a, "StateUnlocked", "Unlock", "ended the lock %s", line(want.ID, maxKey))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// recoverState finds a state in the log of a pod that could send it nowhere, and puts it back.
+func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) error {
+	// All of it: how large a state is when it is unpacked nothing says before.
+	free, err := s.hold(r.Context(), peopleMemory)
+	if err != nil {
+		return err
+	}
+	defer free()
+	sealed, err := people.Sealed(http.MaxBytesReader(w, r.Body, people.LargestLog))
+	if err != nil {
+		return unread(err)
+	}
+	data, err := unseal(sealed, s.Keys.Identities(), a.NamespacedName)
+	if err != nil {
+		return err
+	}
+	now, err := s.State.Recover(r.Context(), a.NamespacedName, a.GetName(), data)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	if now.Unchanged {
+		a.noted("unchanged", true)
+		s.tell(r.Context(), a, "StateRescued", "Rescue", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
+			now.Version, now.Serial)
+	} else {
+		s.tell(r.Context(), a, "StateRescued", "Rescue", "put a state back from the log of a pod: it is version %d (serial %d)",
+			now.Version, now.Serial)
+	}
+	return stateIs(w, now.StateStatus)
+}
+
+// roomFor waits until there is memory for some copies of a version; 0 is the current one.
+func (s *Server) roomFor(ctx context.Context, a ask, number, copies int64) (func(), error) {
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(ctx, a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read State %s: %w", a.NamespacedName, err)
+	}
+	if number == 0 && st.Status.Version > 0 {
+		return s.hold(ctx, copies*st.Status.Size)
+	}
+	for _, v := range st.Status.Versions {
+		if v.Version == number {
+			return s.hold(ctx, copies*v.Size)
+		}
+	}
+	return nil, noVersion(a, number)
+}
+
+// hold waits until there is memory for what is large. The returned function gives it back.
+func (s *Server) hold(ctx context.Context, size int64) (func(), error) {
+	if size <= largeBody {
+		return func() {}, nil
+	}
+	size = min(size, peopleMemory)
+	if err := s.persons.memory.Acquire(ctx, size); err != nil {
+		return nil, err
+	}
+	return func() { s.persons.memory.Release(size) }, nil
+}
+
+func noVersion(a ask, number int64) error {
+	if number == 0 {
+		return refusef(http.StatusNotFound, "Stack %s has no state yet", a.Name)
+	}
+	return refusef(http.StatusNotFound, "version %d of the state of Stack %s is not kept", number, a.Name)
+}
+
+// unread says why there is no state to be found in a body.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return err
+	case errors.Is(err, people.ErrNotSealed):
+		return refusef(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return fmt.Errorf("read the log: %w", err)
+}
+
+// unseal reads what a runner sealed: compressed under the name of its Stack, encrypted, armored. Whoever may rescue one state
+// must not read another one that way.
+func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) ([]byte, error) {
+	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
+	var mismatch *age.NoIdentityMatchError
+	if errors.As(err, &mismatch) {
+		return nil, refusef(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of another install of "+
+			"Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
+	}
+	if err != nil {
+		return nil, broken(err)
+	}
+	clear, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, broken(err)
+	}
+	if clear.Name != key.String() {
+		return nil, refusef(http.StatusUnprocessableEntity, "the state in this log is of another Stack")
+	}
+	data, err := io.ReadAll(io.LimitReader(clear, state.MaxSize+1))
+	if err != nil {
+		return nil, broken(err)
+	}
+	if len(data) > state.MaxSize {
+		return nil, refusef(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
+	}
+	return data, nil
+}
+
+func broken(err error) error {
+	return refusef(http.StatusUnprocessableEntity, "the encrypted state in this log is damaged, or a part of it is missing: %v", err)
+}
+
+func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
+	return writeJSON(w, http.StatusOK, people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
+}
+
+// shownVersion reads which version the person was shown as the current one; 0 when they do not say.
+func shownVersion(r *http.Request) (int64, error) {
+	text := r.URL.Query().Get("current")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, refusef(http.StatusBadRequest, "current=%.40q is not the number of a version", text)
+	}
+	return n, nil
+}
+
+// flag reads a parameter that is true or false.
+func flag(r *http.Request, name string) (bool, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, refusef(http.StatusBadRequest, "%s=%.40q is neither true nor false", name, text)
+	}
+	return on, nil
+}

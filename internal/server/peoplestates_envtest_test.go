@@ -1,0 +1,355 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+const sealedText = armor.Header + "\nYWdl\n" + armor.Footer + "\n"
+
+// sealedTo is the state of a Stack as a runner prints it to its pod's log.
+func sealedTo(t *testing.T, recipient, stack string, state []byte) string {
+	t.Helper()
+	to, err := age.ParseX25519Recipient(recipient)
+	must(t, err)
+	var text bytes.Buffer
+	armored := armor.NewWriter(&text)
+	sealed, err := age.Encrypt(armored, to)
+	must(t, err)
+	packed := gzip.NewWriter(sealed)
+	packed.Name = stack
+	_, err = packed.Write(state)
+	must(t, errors.Join(err, packed.Close(), sealed.Close(), armored.Close()))
+	return "Apply complete!\n\n" + text.String() + "\nexit 73\n"
+}
+
+// swapped has two letters in the middle of the last line of a sealed state in each other's place.
+func swapped(text string) string {
+	end := strings.Index(text, "\n"+armor.Footer)
+	for i := end - 20; ; i-- {
+		if text[i] != text[i-1] {
+			return text[:i-1] + string(text[i]) + string(text[i-1]) + text[i+1:]
+		}
+	}
+}
+
+// someone is a person who may all.
+func (p *peopleServer) someone(name string) *people.Client {
+	p.Helper()
+	user, who := p.account(name)
+	p.allow(user, mayAll)
+	c := p.as(who)
+	p.authorized(c)
+	return c
+}
+
+func TestAPersonsDayWithAState(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	ns, ctx := w.namespace, t.Context()
+	pulls := func(version int64, want []byte) {
+		t.Helper()
+		if got, err := alice.State(ctx, ns, "net", version); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("version %d: got %s, %v", version, got, err)
+		}
+	}
+	event := func(want string) {
+		t.Helper()
+		select {
+		case got := <-p.events.Events:
+			if !strings.Contains(got, want) || !strings.Contains(got, ":alice") {
+				t.Errorf("the event is %q; want %q", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("no event %q", want)
+		}
+	}
+	_, err := alice.State(ctx, ns, "net", 0)
+	answered(t, err, http.StatusNotFound, "Stack net has no state yet")
+	_, err = alice.State(ctx, ns, "net", 3)
+	answered(t, err, http.StatusNotFound, "version 3 of the state of Stack net is not kept")
+	_, err = alice.PushState(ctx, ns, "nothing", stateFile(1, "L", ""), false)
+	answered(t, err, http.StatusNotFound, "there is no Stack nothing")
+
+	one, two := stateFile(1, "L", "one"), stateFile(2, "L", "two")
+	got, err := alice.PushState(ctx, ns, "net", one, false)
+	if diff := cmp.Diff(people.StateVersion{Version: 1, Serial: 1, Resources: 1}, got); err != nil || diff != "" {
+		t.Fatal(err, diff)
+	}
+	event("pushed version 1 (serial 1)")
+	_, err = alice.PushState(ctx, ns, "net", two, false)
+	must(t, err)
+	event("pushed version 2 (serial 2)")
+	got, err = alice.PushState(ctx, ns, "net", two, false)
+	if diff := cmp.Diff(people.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
+		t.Fatal(err, diff)
+	}
+	event("pushed what is version 2 (serial 2) already: nothing was written")
+	if p.log.line("audit: done", "verb=push", "version=2 serial=2 unchanged=true") == "" {
+		t.Error("the audit tells of a push that changed nothing as of any other")
+	}
+	pulls(0, two)
+	pulls(1, one)
+	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "version=current") == "" || p.log.line("audit: done", "verb=pull", "version=1") == "" {
+		t.Error("a pull is not in the audit")
+	}
+	_, err = alice.PushState(ctx, ns, "net", one, false)
+	answered(t, err, http.StatusConflict, "does not follow")
+	if line := p.log.line("audit: not done", "verb=push", ":alice", "does not follow"); line == "" {
+		t.Error("a push that is refused is not in the audit")
+	}
+	_, err = alice.PushState(ctx, ns, "net", stateFile(1, "M", "other"), true)
+	must(t, err)
+	event("pushed version 3 (serial 3) by force")
+	if p.log.line("audit: done", "verb=push", "force=true", "version=3 serial=3") == "" {
+		t.Error("the audit does not tell what was pushed, and that it was by force")
+	}
+	_, err = alice.Rollback(ctx, ns, "net", 2)
+	answered(t, err, http.StatusConflict, "version 2 has lineage L")
+	_, err = alice.PushState(ctx, ns, "net", stateFile(2, "L", "two"), true)
+	must(t, err)
+	event("pushed version 4 (serial 4) by force")
+	_, err = alice.At(3).Rollback(ctx, ns, "net", 1)
+	answered(t, err, http.StatusConflict, "the state is at version 4 by now, and version 3 was looked at")
+	_, err = alice.At(3).PushState(ctx, ns, "net", stateFile(9, "L", "nine"), true)
+	answered(t, err, http.StatusConflict, "the state is at version 4 by now")
+	got, err = alice.At(4).Rollback(ctx, ns, "net", 1)
+	if diff := cmp.Diff(people.StateVersion{Version: 5, Serial: 5, Resources: 1}, got); err != nil || diff != "" {
+		t.Fatal(err, diff)
+	}
+	event("went back to version 1: it is version 5 now (serial 5)")
+	if p.log.line("audit: done", "verb=rollback", "to=1 version=5 serial=5") == "" {
+		t.Error("the audit does not tell what came of a rollback")
+	}
+	pulls(0, stateFile(5, "L", "one"))
+	_, err = alice.PushState(ctx, ns, "net", []byte("not a state"), true)
+	answered(t, err, http.StatusBadRequest, "not a state file")
+	answered(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusNotFound, "the state is not locked")
+
+	// An apply: nothing of this while it runs.
+	r, run := w.applying()
+	r.lock("a", 200, "")
+	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), true)
+	answered(t, err, http.StatusLocked, "attempt 1 of Run net-1 is at work in pod net-1-apply-1")
+	_, err = alice.Rollback(ctx, ns, "net", 2)
+	answered(t, err, http.StatusLocked, "cairn cancel net-1")
+	answered(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "works in pod net-1-apply-1")
+	r.write("a", stateFile(6, "L", "six"), 200, "")
+
+	// It dies with its lock.
+	finish(w, run)
+	answered(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "its pod net-1-apply-1 is not known to be gone")
+	r.kill()
+	answered(t, alice.Unlock(ctx, ns, "net", "b"), http.StatusLocked, "under another ID")
+	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), false)
+	answered(t, err, http.StatusLocked, "cairn state unlock <stack> a")
+	must(t, alice.Unlock(ctx, ns, "net", "a"))
+	event("ended the lock a")
+	pulls(0, stateFile(6, "L", "six"))
+	if line := p.log.line("audit: done", "verb=unlock", "by=system:serviceaccount:"+ns+":alice", "name=net", `impersonatedBy=""`, "lock=a"); line == "" {
+		t.Error("the audit does not tell who unlocked")
+	}
+}
+
+func TestAStateComesBackFromAPodsLog(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	ns, ctx := w.namespace, t.Context()
+	r, run := w.applying()
+	r.lock("a", 200, "")
+	r.write("a", stateFile(1, "L", "one"), 200, "")
+	now := metav1.NowMicro()
+	run.Status.Attempts[0].FinishedAt = &now
+	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStranded, Message: "the store was away"}
+	must(t, apiserver.Kube.Status().Update(ctx, run))
+	r.kill()
+
+	lost := stateFile(2, "L", "what was made since")
+	other, err := age.GenerateX25519Identity()
+	must(t, err)
+	good := sealedTo(t, w.keys.Recipient(), w.namespace+"/net", lost)
+	for _, test := range []struct {
+		log  string
+		says string
+	}{
+		{sealedText, "damaged"},
+		{sealedTo(t, other.Recipient().String(), ns+"/net", lost), "another install"},
+		{swapped(good), "damaged"},
+		{sealedTo(t, w.keys.Recipient(), ns+"/other", lost), "of another Stack"},
+		{sealedTo(t, w.keys.Recipient(), "other/net", lost), "of another Stack"},
+		{sealedTo(t, w.keys.Recipient(), "", lost), "of another Stack"},
+	} {
+		_, err := alice.Rescue(ctx, ns, "net", strings.NewReader(test.log))
+		answered(t, err, http.StatusUnprocessableEntity, test.says)
+	}
+	if _, err := alice.Rescue(ctx, ns, "net", strings.NewReader("nothing")); !errors.Is(err, people.ErrNotSealed) {
+		t.Errorf("got %v", err)
+	}
+	for range 2 {
+		got, err := alice.Rescue(ctx, ns, "net", strings.NewReader(good))
+		if diff := cmp.Diff(people.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
+			t.Fatal(err, diff)
+		}
+	}
+	if got, err := alice.State(ctx, ns, "net", 0); err != nil || !bytes.Equal(got, lost) {
+		t.Fatalf("got %s, %v", got, err)
+	}
+	st := &v1alpha1.State{}
+	must(t, apiserver.Kube.Get(ctx, client.ObjectKeyFromObject(w.stack), st))
+	if st.Status.Lock != nil || !st.Status.Versions[1].At.After(now.Time) {
+		t.Errorf("status %+v", st.Status)
+	}
+	for _, want := range []string{"it is version 2 (serial 2)", "what is version 2 (serial 2) already: nothing was written"} {
+		if got := <-p.events.Events; !strings.Contains(got, "StateRescued") || !strings.Contains(got, want) {
+			t.Errorf("the event is %q; want %q", got, want)
+		}
+	}
+	_, err = alice.Rescue(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", stateFile(1, "L", "older"))))
+	answered(t, err, http.StatusConflict, "nothing to put back")
+	_, err = alice.Rescue(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", []byte("no state"))))
+	answered(t, err, http.StatusBadRequest, "not a state file")
+	if p.log.line("what was made since") != "" {
+		t.Error("a state is in the server's log")
+	}
+}
+
+func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	user, who := w.account("alice")
+	w.allow(user, mayAll)
+	p.authorized(p.as(who))
+	for path, size := range map[string]int64{"versions": 256<<20 + 1, "rollback": 64<<10 + 1, "unlock": 64<<10 + 1} {
+		url := p.base + "/api/v1/namespaces/" + w.namespace + "/states/net/" + path
+		zeros := &endless{}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, io.LimitReader(zeros, size))
+		must(t, err)
+		request.ContentLength = size
+		answer, err := p.transport(who).RoundTrip(request)
+		must(t, err)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: got %d", path, answer.StatusCode)
+		}
+	}
+	bomb := sealedTo(t, w.keys.Recipient(), w.namespace+"/net", make([]byte, 1<<20))
+	_, err := p.as(who).Rescue(t.Context(), w.namespace, "net", strings.NewReader(bomb))
+	answered(t, err, http.StatusBadRequest, "not a state file")
+}
+
+type endless struct{}
+
+func (*endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestAPlanIsShownInItsForms(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	ctx, ns := t.Context(), w.namespace
+	run := w.newRun(w.stack, "net-1")
+	_, err := alice.Plan(ctx, ns, "net-2")
+	answered(t, err, http.StatusNotFound, "there is no Run net-2")
+	_, err = alice.Plan(ctx, ns, "net-1")
+	answered(t, err, http.StatusNotFound, "Run net-1 has no plan")
+
+	run.Status.Plan = &v1alpha1.Plan{Digest: "sha256:" + strings.Repeat("a", 64), EngineVersion: "1.12.6"}
+	must(t, apiserver.Kube.Status().Update(ctx, run))
+	view, err := alice.Plan(ctx, ns, "net-1")
+	if diff := cmp.Diff(plan.View{EngineVersion: "1.12.6"}, view); err != nil || diff != "" {
+		t.Errorf("without changes: %v %s", err, diff)
+	}
+	_, err = alice.PlanText(ctx, ns, "net-1")
+	answered(t, err, http.StatusNotFound, "has no changes")
+
+	run.Status.Plan.Changes = true
+	must(t, apiserver.Kube.Status().Update(ctx, run))
+	_, err = alice.PlanJSON(ctx, ns, "net-1")
+	answered(t, err, http.StatusNotFound, "is not kept")
+	folder := "plans/" + ns + "/" + string(run.UID) + "/" + run.Status.Plan.Digest
+	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
+		`"provider_name":"terraform.io/builtin/terraform","change":{"actions":["create"],"before":null,"after":{"input":"x"},"after_unknown":{"id":true}}}]}`)
+	must(t, w.bucket.Put(ctx, folder+".json", raw))
+	must(t, w.bucket.Put(ctx, folder+".text", []byte("Plan: 1 to add")))
+	if view, err = alice.Plan(ctx, ns, "net-1"); err != nil || len(view.Changes) != 1 || view.Changes[0].Address != "terraform_data.a" || view.Changes[0].Action != plan.Create {
+		t.Errorf("got %+v, %v", view, err)
+	}
+	if got, err := alice.PlanJSON(ctx, ns, "net-1"); err != nil || !json.Valid(got) || !bytes.Equal(got, raw) {
+		t.Errorf("got %s, %v", got, err)
+	}
+	text, err := alice.PlanText(ctx, ns, "net-1")
+	must(t, err)
+	defer text.Close()
+	if got, err := io.ReadAll(text); err != nil || string(got) != "Plan: 1 to add" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestWhereTheServerIsIsPublished(t *testing.T) {
+	w := newWorld(t)
+	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	t.Cleanup(func() { _ = apiserver.Kube.Delete(t.Context(), m) })
+	public := func(url string, own bool) func(*server.Options) {
+		return func(o *server.Options) { o.Public = server.Public{URL: url, OwnCA: own} }
+	}
+	read := func(p *peopleServer, want map[string]string) {
+		t.Helper()
+		p.eventually(func() bool {
+			err := apiserver.Kube.Get(t.Context(), key, m)
+			return err == nil && cmp.Equal(m.Data, want)
+		})
+	}
+	one := w.servePeople(public("https://one.example.com", true))
+	read(one, map[string]string{"url": "https://one.example.com", "ca.crt": string(w.keys.Bundle())})
+	one.stop()
+	version := m.ResourceVersion
+	again := w.servePeople(public("https://one.example.com", true))
+	two := w.servePeople(public("https://two.example.com", false))
+	again.stop()
+	read(two, map[string]string{"url": "https://two.example.com"})
+	two.stop()
+	if m.ResourceVersion == version {
+		t.Error("nothing was written")
+	}
+
+	// One that somebody else made is left alone.
+	must(t, apiserver.Kube.Delete(t.Context(), m))
+	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: map[string]string{"url": "mine"}}
+	must(t, apiserver.Kube.Create(t.Context(), mine))
+	three := w.servePeople(public("https://three.example.com", true))
+	three.eventually(func() bool { return three.log.line("is not published", "left alone") != "" })
+	read(three, mine.Data)
+	if err := apiserver.Kube.Delete(t.Context(), mine); apierrors.IsNotFound(err) {
+		t.Error(fmt.Errorf("it is gone: %w", err))
+	}
+}

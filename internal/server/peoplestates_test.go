@@ -1,0 +1,61 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// TestPeopleTakeNoMemoryOfRunners: what people send, however slowly, does not keep a runner from saving its state.
+func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
+	s := &Server{memory: semaphore.NewWeighted(bodyMemory), persons: newPersons(nil, nil)}
+	free, err := s.hold(t.Context(), peopleMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	save := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/state", bytes.NewReader(make([]byte, largeBody+1)))
+	_, saved, err := s.body(httptest.NewRecorder(), save, 2*largeBody)
+	if err != nil {
+		t.Fatalf("a runner waits for people: %v", err)
+	}
+	saved()
+	free()
+}
+
+// TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A rescue does so however small it is when it comes: it
+// may be large when it is unpacked.
+func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
+	s := &Server{memory: semaphore.NewWeighted(bodyMemory), persons: newPersons(nil, nil)}
+	for name, test := range map[string]struct {
+		held int64
+		body string
+		ask  func(http.ResponseWriter, *http.Request, ask) error
+	}{
+		"a push":   {peopleMemory, strings.Repeat(" ", largeBody+1), s.pushState},
+		"a rescue": {largeBody + 1, "small", s.recoverState},
+	} {
+		t.Run(name, func(t *testing.T) {
+			free, err := s.hold(t.Context(), test.held)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer free()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			body := strings.NewReader(test.body)
+			err = test.ask(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body), ask{})
+			if !errors.Is(err, context.DeadlineExceeded) || body.Len() != len(test.body) {
+				t.Errorf("it does not wait: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/expirable"
+	"golang.org/x/sync/semaphore"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/state"
+)
+
+// knowFor is how long a person's token is believed without asking again, as other servers beside the API server do.
+const knowFor = 10 * time.Second
+
+// peopleMemory is how much of people's large states is in memory at a time. It is apart from bodyMemory: whoever pulls or
+// pushes slowly must not keep a runner from saving its state.
+const peopleMemory = 4 * state.MaxSize
+
+// person is who a request is from, as Kubernetes knows them. What they may do is asked for each request.
+type person struct {
+	user.Info
+	// Real is who asks as somebody else; nil when nobody does.
+	Real user.Info
+}
+
+// String names the person, and for whom they ask.
+func (p person) String() string {
+	switch {
+	case p.Info == nil:
+		return ""
+	case p.Real == nil:
+		return p.GetName()
+	}
+	return fmt.Sprintf("%s as %s", p.Real.GetName(), p.GetName())
+}
+
+// ClientCA gives what a client certificate is checked with; false as long as it is not known.
+type ClientCA func() (x509.VerifyOptions, bool)
+
+// persons finds out who sends a request, by what the API server takes too: a client certificate of the cluster's
+// authority, or a bearer token, which has to be for the API server. A runner's is for the store, and nobody's here.
+type persons struct {
+	authority ClientCA
+	token     authenticator.Request
+	// memory that they may take, and the logs that they follow.
+	memory    *semaphore.Weighted
+	following following
+}
+
+func newPersons(c client.Client, authority ClientCA) *persons {
+	known := expirable.NewLRU[[sha256.Size]byte, *authenticator.Response](knownTokens, nil, knowFor)
+	return &persons{
+		authority: authority, token: bearertoken.New(&tokenReview{client: c, known: known}), memory: semaphore.NewWeighted(peopleMemory),
+	}
+}
+
+// of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the
+// one may be for what is on the way.
+func (p *persons) of(r *http.Request) (person, error) {
+	holder, certificate := p.holder(r)
+	if holder != nil {
+		return known(holder), nil
+	}
+	if len(r.Header.Get("Authorization")) > longestToken {
+		return person{}, refusef(http.StatusUnauthorized, "the token is longer than any of Kubernetes")
+	}
+	answer, ok, err := p.token.AuthenticateRequest(r)
+	var away *awayError
+	switch {
+	case ok:
+		return known(answer.User), nil
+	case errors.As(err, &away):
+		return person{}, err
+	case err != nil:
+		return person{}, refusef(http.StatusUnauthorized, "the token is not one that Kubernetes takes: it has expired, or is for something else")
+	case certificate != nil:
+		return person{}, certificate
+	}
+	return person{}, refusef(http.StatusUnauthorized, "who asks? Show the bearer token or the client certificate that you use with Kubernetes")
+}
+
+// holder is who a client certificate is of, in the API server's reading of it: the common name is the user, the
+// organizations are the groups. That the client has the key of the certificate TLS made sure of.
+func (p *persons) holder(r *http.Request) (user.Info, error) {
+	if p.authority == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return nil, nil
+	}
+	options, ok := p.authority()
+	if !ok {
+		return nil, refusef(http.StatusServiceUnavailable, "client certificates cannot be checked right now: ConfigMap %s of "+
+			"kube-system, which says what with, was not read yet or has no %s", clientCAName, clientCAKey)
+	}
+	certificate := r.TLS.PeerCertificates[0]
+	options.KeyUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	options.Intermediates = x509.NewCertPool()
+	for _, c := range r.TLS.PeerCertificates[1:] {
+		options.Intermediates.AddCert(c)
+	}
+	if _, err := certificate.Verify(options); err != nil || certificate.Subject.CommonName == "" {
+		return nil, refusef(http.StatusUnauthorized, "the client certificate is not one that Kubernetes takes: it has expired, is of "+
+			"another authority, or is not for clients")
+	}
+	return &user.DefaultInfo{Name: certificate.Subject.CommonName, Groups: certificate.Subject.Organization}, nil
+}
+
+// known is a user with the group that everybody has who is known.
+func known(u user.Info) person {
+	groups := u.GetGroups()
+	if !slices.Contains(groups, user.AllAuthenticated) {
+		groups = append(slices.Clone(groups), user.AllAuthenticated)
+	}
+	return person{Info: &user.DefaultInfo{Name: u.GetName(), UID: u.GetUID(), Groups: groups, Extra: u.GetExtra()}}
+}
+
+// tokenReview asks the API server whose a token is. It names no audience, so it has to be one for the API server.
+type tokenReview struct {
+	client client.Client
+	known  *expirable.LRU[[sha256.Size]byte, *authenticator.Response]
+}
+
+// awayError says that the API server did not tell.
+type awayError struct{ error }
+
+func (e *awayError) Unwrap() error { return e.error }
+
+// AuthenticateToken tells whose a token is.
+func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	sum := sha256.Sum256([]byte(token))
+	if answer, ok := t.known.Get(sum); ok {
+		return answer, true, nil
+	}
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	if err := t.client.Create(ctx, review); err != nil {
+		return nil, false, &awayError{fmt.Errorf("review a token: %w", err)}
+	}
+	u := review.Status.User
+	if !review.Status.Authenticated || u.Username == "" {
+		return nil, false, nil
+	}
+	extra := map[string][]string{}
+	for key, values := range u.Extra {
+		extra[key] = values
+	}
+	answer := &authenticator.Response{User: &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra}}
+	t.known.Add(sum, answer)
+	return answer, true, nil
+}

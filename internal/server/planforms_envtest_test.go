@@ -1,0 +1,212 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// planning is a runner that plans in the first attempt of a new Run, and has handed in a plan.
+func (w *world) planning(name string) (*runner, *v1alpha1.Run, string) {
+	w.Helper()
+	run := w.newRun(w.stack, name)
+	r := w.newPod(name+"-plan-1", run).begin(run, v1alpha1.AttemptPlan)
+	return r, run, r.handsIn("the plan of " + name)
+}
+
+// handsIn keeps a plan and gives its digest.
+func (r *runner) handsIn(plan string) string {
+	r.Helper()
+	kept, err := r.client().PutPlan(r.Context(), strings.NewReader(plan), int64(len(plan)))
+	must(r.T, err)
+	return kept.Digest
+}
+
+// decides makes a plan the one that the Run is to apply.
+func (w *world) decides(run *v1alpha1.Run, digest string) {
+	w.Helper()
+	run.Status.Plan = &v1alpha1.Plan{Digest: digest}
+	must(w.T, apiserver.Kube.Status().Update(w.Context(), run))
+}
+
+func TestTheFormsOfAPlanComeBackAsTheyWere(t *testing.T) {
+	w := newWorld(t)
+	r, run, digest := w.planning("net-1")
+	large := `{"format_version":"1.2","a":"` + strings.Repeat("x", 9<<20) + `"}`
+	for form, text := range map[string]string{store.PlanJSON: large, store.PlanText: "Plan: 1 to add"} {
+		must(t, r.client().KeepPlanForm(t.Context(), digest, form, strings.NewReader(text), int64(len(text))))
+		// The first one stays, whoever has looked at it by now.
+		r.expect(204, "", "PUT", "/v1/plan/"+digest+"/"+form, []byte(`{}`))
+		r.expect(403, "is not the plan of Run net-1", "GET", "/v1/plan/"+digest+"/"+form, nil)
+	}
+	w.decides(run, digest)
+	apply := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	for form, text := range map[string]string{store.PlanJSON: large, store.PlanText: "Plan: 1 to add"} {
+		file, err := os.Create(filepath.Join(t.TempDir(), form))
+		must(t, err)
+		must(t, apply.client().PlanForm(t.Context(), digest, form, file, store.LargestPlanJSON))
+		must(t, file.Close())
+		got, err := os.ReadFile(file.Name())
+		if err != nil || string(got) != text {
+			t.Errorf("%d bytes of %s came back as %d: %v", len(text), form, len(got), err)
+		}
+	}
+	apply.expect(409, "plans nothing", "PUT", "/v1/plan/"+digest+"/json", []byte("{}"))
+	apply.expect(409, "plans nothing", "POST", "/v1/policy/"+digest, nil)
+	r.expect(403, "not the current one", "PUT", "/v1/plan/"+digest+"/json", []byte("{}"))
+	r.expect(403, "not the current one", "GET", "/v1/plan/"+digest+"/json", nil)
+}
+
+func TestFormsAreTakenOfPlansThatWereHandedIn(t *testing.T) {
+	w := newWorld(t)
+	r, run, digest := w.planning("net-1")
+	_, _, theirs := w.planning("net-2")
+	r.expect(409, "is not kept", "PUT", "/v1/plan/"+theirs+"/json", []byte("{}"))
+	r.expect(409, "is not kept", "POST", "/v1/policy/"+theirs, nil)
+	r.expect(400, "not the digest of a plan", "PUT", "/v1/plan/sha256:..%2F..%2Fx/json", []byte("{}"))
+	r.expect(400, "not the digest of a plan", "POST", "/v1/policy/x", nil)
+	for _, form := range []string{"verdict", "", "json.text", "..%2Fx"} {
+		r.expect(404, "", "PUT", "/v1/plan/"+digest+"/"+form, []byte("{}"))
+		r.expect(404, "", "GET", "/v1/plan/"+digest+"/"+form, nil)
+	}
+	r.expect(400, "not JSON", "PUT", "/v1/plan/"+digest+"/json", []byte("{"))
+	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/json", make([]byte, store.LargestPlanJSON+1))
+	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/text", make([]byte, store.LargestPlanText+1))
+	w.decides(run, digest)
+	r.expect(404, "", "GET", "/v1/plan/"+digest+"/json", nil)
+}
+
+// document gives a Run other inputs.
+func (w *world) document(doc inputs.Document) {
+	w.Helper()
+	doc.Source = w.source
+	digest, err := w.documents.Put(w.Context(), doc)
+	must(w.T, err)
+	w.inputs = digest
+}
+
+func TestPoliciesAreAskedAboutThePlanThatIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.document(inputs.Document{Policies: []inputs.Policy{{Name: "rules", Files: map[string]string{
+		"a.yaml": "validations: [{expression: \"plan.resource_changes.all(r, r.name != 'a')\", message: not a}]",
+	}}}})
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.system, Name: "base", Labels: map[string]string{"cairn.dev/policy": "required"}, Annotations: map[string]string{"cairn.dev/namespaces": "other, " + w.namespace}},
+		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: take care, action: Warn}]"},
+	}))
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.ConfigMap{ // required of nobody
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.system, Name: "draft", Labels: map[string]string{"cairn.dev/policy": "draft"}},
+		Data:       map[string]string{"b.yaml": "validations: [{expression: 'false', message: draft}]"},
+	}))
+	r, run, digest := w.planning("net-1")
+	r.expect(409, "the JSON of plan "+digest+" is not kept", "POST", "/v1/policy/"+digest, nil)
+
+	keep := func(digest, name string) {
+		t.Helper()
+		json := []byte(`{"format_version":"1.2","resource_changes":[{"address":"terraform_data.` + name + `","name":"` + name + `","change":{"actions":["create"]}}]}`)
+		must(t, r.client().KeepPlanForm(t.Context(), digest, store.PlanJSON, bytes.NewReader(json), int64(len(json))))
+	}
+	keep(digest, "a")
+	for range 2 { // its answer was lost
+		v, err := r.client().CheckPolicy(t.Context(), digest)
+		must(t, err)
+		if v.Checked != 2 || v.Denied() != 1 || len(v.Findings) != 2 || v.Findings[0].Policy != "rules/a.yaml" || v.Findings[1].Policy != w.system+"/base/b.yaml" {
+			t.Errorf("got %+v", v)
+		}
+	}
+	other := r.handsIn("another plan")
+	keep(other, "b")
+	if v, err := r.client().CheckPolicy(t.Context(), other); err != nil || v.Denied() != 0 || len(v.Findings) != 1 {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if there, err := w.bucket.Exists(t.Context(), "plans/"+w.namespace+"/"+string(run.UID)+"/"+digest+".verdict"); err != nil || !there {
+		t.Errorf("the verdict is kept: %v, %v", there, err)
+	}
+}
+
+func TestWhereThereAreNoPoliciesNothingIsRefused(t *testing.T) {
+	w := newWorld(t)
+	r, _, digest := w.planning("net-1")
+	if v, err := r.client().CheckPolicy(t.Context(), digest); err != nil || v.Checked != 0 || len(v.Findings) != 0 {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+func TestAnInterruptIsToldAtOnce(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	got := make(chan *store.Interrupt, 1)
+	go func() {
+		i, err := r.client().Interrupt(context.WithoutCancel(t.Context()))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- i
+	}()
+	<-w.fakes.asked
+	w.fakes.interrupt <- store.Interrupt{Reason: "canceled by bob"}
+	if i := <-got; i == nil || i.Reason != "canceled by bob" {
+		t.Errorf("got %v", i)
+	}
+	finish(w, run)
+	r.expect(403, "is finished", "GET", "/v1/interrupt", nil)
+	r.attempt = 7
+	r.expect(403, "", "GET", "/v1/interrupt", nil)
+}
+
+func TestAServerThatStopsLetsGoOfThoseWhoWaitForAnInterrupt(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	codes := make(chan int, 1)
+	go func() {
+		code, _ := r.do("GET", "/v1/interrupt", nil)
+		codes <- code
+	}()
+	<-w.fakes.asked
+	began := time.Now()
+	w.stop()
+	if code := <-codes; code != http.StatusNoContent {
+		t.Errorf("got %d", code)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("stopped after %s", took)
+	}
+}
+
+func TestAPodThatWaitsForInterruptsWithoutEndIsRefused(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	codes := make(chan int, 6)
+	for range cap(codes) {
+		go func() {
+			code, _ := r.do("GET", "/v1/interrupt", nil)
+			codes <- code
+		}()
+	}
+	for range 2 {
+		if code := <-codes; code != 429 {
+			t.Fatalf("got %d", code)
+		}
+	}
+	for range 4 {
+		w.fakes.interrupt <- store.Interrupt{Reason: "canceled"}
+		if code := <-codes; code != 200 {
+			t.Fatalf("got %d", code)
+		}
+	}
+}

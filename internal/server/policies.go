@@ -1,0 +1,312 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+const (
+	// checksAtOnce is how many plans are read and checked at a time in a process. It is the bound on memory too: a plan is
+	// there as JSON and, while it is asked about, several times larger as what the policies look at.
+	checksAtOnce = 2
+	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the runner is told to ask
+	// again. It is shorter than a runner waits for an answer.
+	waitForCheck = time.Minute
+	// knownRules is how much memory policies take that are kept ready to be asked. Those of one ConfigMap fit in.
+	knownRules = 256 << 20
+	// perByte is how much memory a byte of their text takes then, about.
+	perByte = 128
+	// mostTries is how often policies may take too much of time or memory before they deny a Run's plan for good: it may have
+	// been the doing of others at the same time.
+	mostTries = 3
+	// knownTries is how much is remembered of that: some two thousand plans.
+	knownTries = 1 << 20
+	// mostFindings is how many findings of a plan are kept.
+	mostFindings = 200
+	// largestVerdict as JSON.
+	largestVerdict = 4 << 20
+)
+
+// PoliciesOptions are what Policies know the policies from. All are needed, but for the clock.
+type PoliciesOptions struct {
+	// Live reads past every cache.
+	Live client.Reader
+	// Namespace of Cairn's own, which has the policies that the install requires.
+	Namespace string
+	// Bucket has the plans, and keeps the verdicts.
+	Bucket *bucket.Bucket
+	// Inputs gives the document of a Run's inputs, which has the policies of its Stack.
+	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
+	// Log is told of required policies that cannot be asked.
+	Log *slog.Logger
+	// Now is the clock; nil means the real one.
+	Now func() time.Time
+}
+
+// Policies asks the policies of Stacks, and those that the install requires, about plans. A ConfigMap is asked by itself:
+// what one Stack's policies define is nothing to those of the install.
+type Policies struct {
+	PoliciesOptions
+	required *required
+	ready    *inputs.Memory[compiled]
+	turns    *semaphore.Weighted
+	check    func(*policy.Set, context.Context, []byte) (store.Verdict, error)
+
+	// tries are how often policies took too much, by Run. They are forgotten with the process: then it is asked more often.
+	counting sync.Mutex
+	tries    *inputs.Memory[int]
+}
+
+// rules are the policies of one ConfigMap.
+type rules struct {
+	// name of the ConfigMap, with its namespace when the install requires it.
+	name   string
+	files  map[string]string
+	digest string
+	// wrong says why they cannot be asked.
+	wrong string
+}
+
+// compiled are policies that are ready to be asked, or what is wrong with them.
+type compiled struct {
+	set *policy.Set
+	err error
+}
+
+// NewPolicies makes Policies that know none yet.
+func NewPolicies(o PoliciesOptions) *Policies {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Policies{
+		PoliciesOptions: o, required: newRequired(o.Live, o.Namespace, o.Now),
+		ready: inputs.NewMemory[compiled](knownRules), turns: semaphore.NewWeighted(checksAtOnce), check: (*policy.Set).Check,
+		tries: inputs.NewMemory[int](knownTries),
+	}
+}
+
+// Asked says whether there are policies to ask about the plan of a Run.
+func (p *Policies) Asked(ctx context.Context, r *v1alpha1.Run) (bool, error) {
+	all, err := p.of(ctx, r)
+	return len(all) > 0, err
+}
+
+// of gives the policies that are asked about the plan of a Run. A drift check is asked about by none: it only tells what
+// others did, and what it would take to put that right is a plan of its own.
+func (p *Policies) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
+	if run.IsDriftCheck(r) {
+		return nil, nil
+	}
+	all, err := p.required.in(ctx, r.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := p.Inputs(ctx, r.Spec.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	for _, pinned := range doc.Policies {
+		data, err := json.Marshal(pinned)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rules{name: pinned.Name, files: pinned.Files, digest: inputs.Digest(data)})
+	}
+	return all, nil
+}
+
+// Verdict is what the policies say of a plan of a Run: as it is kept, or else as they say now. Asked is false when there
+// are none; a nil verdict says that the plan's JSON was never handed in.
+func (p *Policies) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *store.Verdict, asked bool, err error) {
+	all, err := p.of(ctx, r)
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	if !isDigest(digest) {
+		return nil, true, nil
+	}
+	key := plansOf(r) + "/" + digest
+	verdict, err = p.kept(ctx, key)
+	if verdict != nil || err != nil {
+		return verdict, true, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, waitForCheck)
+	defer cancel()
+	if err := p.turns.Acquire(waiting, 1); err != nil {
+		return nil, true, fmt.Errorf("wait for other plans to be checked: %w", err)
+	}
+	defer p.turns.Release(1)
+	plan, err := p.Bucket.Get(waiting, formKey(key, store.PlanJSON), store.LargestPlanJSON)
+	if errors.Is(err, bucket.ErrNotFound) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	said, err := p.ask(waiting, plansOf(r), all, plan)
+	if err != nil {
+		return nil, true, err
+	}
+	return &said, true, p.keep(ctx, key, said)
+}
+
+func verdictKey(plan string) string { return plan + ".verdict" }
+
+func (p *Policies) kept(ctx context.Context, plan string) (*store.Verdict, error) {
+	data, err := p.Bucket.Get(ctx, verdictKey(plan), largestVerdict)
+	if errors.Is(err, bucket.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdict := &store.Verdict{}
+	if err := json.Unmarshal(data, verdict); err != nil {
+		return nil, fmt.Errorf("read the verdict on a plan: %w", err)
+	}
+	return verdict, nil
+}
+
+func (p *Policies) keep(ctx context.Context, plan string, verdict store.Verdict) error {
+	data, err := json.Marshal(verdict)
+	if err != nil {
+		return err
+	}
+	return p.Bucket.Put(ctx, verdictKey(plan), data)
+}
+
+// ask asks all of them about a plan of a Run. What cannot be asked denies.
+func (p *Policies) ask(ctx context.Context, of string, all []rules, plan []byte) (store.Verdict, error) {
+	var said store.Verdict
+	for _, one := range all {
+		v, err := p.askOne(ctx, of, one, plan)
+		if err != nil {
+			return store.Verdict{}, err
+		}
+		said.Checked += v.Checked
+		said.MoreDenied += v.MoreDenied
+		said.MoreWarned += v.MoreWarned
+		said.Findings = append(said.Findings, v.Findings...)
+	}
+	slices.SortStableFunc(said.Findings, func(a, b store.Finding) int {
+		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Message, b.Message))
+	})
+	return cut(said), nil
+}
+
+// cut keeps the first findings and counts the others.
+func cut(v store.Verdict) store.Verdict {
+	denied, warned := v.Denied(), v.Warned()
+	v.Findings = v.Findings[:min(len(v.Findings), mostFindings)]
+	v.MoreDenied, v.MoreWarned = 0, 0
+	v.MoreDenied, v.MoreWarned = denied-v.Denied(), warned-v.Warned()
+	return v
+}
+
+// askOne asks the policies of one ConfigMap, which bound what they take themselves. What was cut off is no verdict.
+func (p *Policies) askOne(ctx context.Context, of string, one rules, plan []byte) (store.Verdict, error) {
+	set, err := p.compile(one)
+	if err != nil {
+		p.Log.Warn("policies deny every plan", "policies", one.name, "error", err)
+		return denial(one.name, fmt.Sprintf("this policy cannot be read, so it denies every plan: %v", err)), nil
+	}
+	v, err := p.check(set, ctx, plan)
+	switch {
+	case ctx.Err() != nil:
+		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, ctx.Err())
+	case errors.Is(err, policy.ErrTooMuch) && p.tried(of+" "+one.name) < mostTries:
+		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, err)
+	case err != nil:
+		return denial(one.name, fmt.Sprintf("this policy cannot be asked about the plan, so it denies it: %v", err)), nil
+	}
+	return v, nil
+}
+
+// tried counts that policies took too much.
+func (p *Policies) tried(key string) int {
+	p.counting.Lock()
+	defer p.counting.Unlock()
+	n, _ := p.tries.Get(key)
+	p.tries.Add(key, n+1, len(key))
+	return n + 1
+}
+
+func denial(name, message string) store.Verdict {
+	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: line(message, maxMessage)}}}
+}
+
+// compile makes policies ready, once for all that say the same.
+func (p *Policies) compile(one rules) (*policy.Set, error) {
+	if one.wrong != "" {
+		return nil, errors.New(one.wrong)
+	}
+	if c, ok := p.ready.Get(one.digest); ok {
+		return c.set, c.err
+	}
+	var modules []policy.Module
+	size := 0
+	for _, file := range slices.Sorted(maps.Keys(one.files)) {
+		modules = append(modules, policy.Module{Name: one.name + "/" + file, Text: one.files[file]})
+		size += len(one.files[file])
+	}
+	set, err := policy.Compile(modules)
+	p.ready.Add(one.digest, compiled{set, err}, size*perByte)
+	return set, err
+}
+
+// checkPolicy asks the policies about a plan whose JSON is kept.
+func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) error {
+	digest, err := s.planned(r, c)
+	if err != nil {
+		return err
+	}
+	verdict, asked, err := s.Policies.Verdict(r.Context(), c.Run, digest)
+	switch {
+	case err != nil:
+		return err
+	case !asked:
+		verdict = &store.Verdict{}
+	case verdict == nil:
+		return refusef(http.StatusConflict, "the JSON of plan %s is not kept: PUT it first", digest)
+	}
+	return writeJSON(w, http.StatusOK, verdict)
+}
+
+// planned is the digest in a request that is about a plan which the caller's attempt has made and handed in.
+func (s *Server) planned(r *http.Request, c Caller) (string, error) {
+	digest := r.PathValue("digest")
+	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
+	switch {
+	case refused != nil:
+		return "", refused
+	case attempt.Phase != v1alpha1.AttemptPlan:
+		return "", refusef(http.StatusConflict, "attempt %d of Run %s plans nothing", c.Attempt, c.RunName)
+	case !isDigest(digest):
+		return "", refusef(http.StatusBadRequest, "%.80q is not the digest of a plan", digest)
+	}
+	kept, err := s.Bucket.Exists(r.Context(), planFolder(c)+"/"+digest)
+	if err == nil && !kept {
+		return "", refusef(http.StatusConflict, "the plan %s is not kept: PUT it first", digest)
+	}
+	return digest, err
+}

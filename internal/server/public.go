@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+const (
+	// publishEvery is how often what is published is looked at: authorities change, and somebody may have deleted it.
+	publishEvery = time.Hour
+	// publishAgain is how soon after it could not be.
+	publishAgain = time.Minute
+	publishTime  = 10 * time.Second
+)
+
+// Public is where people find the server.
+type Public struct {
+	// URL with https. Example: https://cairn.example.com.
+	URL string
+	// OwnCA says that the certificate there is the server's own, and not one that everybody trusts.
+	OwnCA bool
+}
+
+// tlsConfig asks for a client certificate and takes any, or none: what it is worth is looked at where people are answered.
+// Runners show none, and nothing of theirs looks at one.
+func (s *Server) tlsConfig() *tls.Config {
+	config := s.Keys.TLSConfig(s.Hosts)
+	if s.ClientCA != nil {
+		config.ClientAuth = tls.RequestClientCert
+	}
+	return config
+}
+
+// announce tells people where the server is, in a ConfigMap that everybody may read, until ctx is done.
+func (s *Server) announce(ctx context.Context) {
+	if s.Public.URL == "" {
+		return
+	}
+	for {
+		next := publishEvery
+		if err := s.announceOnce(ctx); err != nil && ctx.Err() == nil {
+			next = publishAgain
+			s.Log.Warn("where people find the server is not published", "configMap", publicKey.String(), "error", err)
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+var publicKey = types.NamespacedName{Namespace: people.PublicNamespace, Name: people.PublicName}
+
+// announceOnce writes the ConfigMap if it is not as it should be. Of several servers one is faster, and the others find
+// what it wrote.
+func (s *Server) announceOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	data := map[string]string{people.PublicURL: s.Public.URL}
+	if s.Public.OwnCA {
+		data[people.PublicCA] = string(s.Keys.Bundle())
+	}
+	m := &corev1.ConfigMap{}
+	err := s.Live.Get(ctx, publicKey, m)
+	switch {
+	case apierrors.IsNotFound(err):
+		m.ObjectMeta = metav1.ObjectMeta{
+			Namespace: publicKey.Namespace, Name: publicKey.Name, Labels: map[string]string{managedByLabel: managedBy},
+		}
+		m.Data = data
+		err = s.Client.Create(ctx, m)
+	case err == nil && m.Labels[managedByLabel] != managedBy:
+		return fmt.Errorf("it is there, and without the label %s=%s: it is left alone", managedByLabel, managedBy)
+	case err == nil && !maps.Equal(m.Data, data):
+		m.Data = data
+		err = s.Client.Update(ctx, m)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
