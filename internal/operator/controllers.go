@@ -53,7 +53,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	}
 
 	err = ctrl.NewControllerManagedBy(mgr).Named("stack").WithOptions(options).
-		For(&v1alpha1.Stack{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Owns(&v1alpha1.Run{}).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(ask.related)).
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(ask.usersOf)).
@@ -176,7 +176,10 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 	requests := l.dependents(ctx, o)
 	for _, name := range stack.Dependencies(o.(*v1alpha1.Stack)) {
 		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
-		if err := l.cache.Get(ctx, key, other); err == nil && other.DeletionTimestamp != nil {
+		if err := l.cache.Get(ctx, key, other); err != nil {
+			continue
+		}
+		if q, asked := run.Requested(other); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 			requests = append(requests, reconcile.Request{NamespacedName: key})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,6 +45,10 @@ type Options struct {
 	WebAddress string
 	// StoreURL is where runners find the store.
 	StoreURL string
+	// PublicURL is where people find the server; StoreURL when it is empty. It is published in ConfigMap kube-public/cairn.
+	PublicURL string
+	// PublicTrusted says that the certificate at PublicURL is one that everybody trusts, as an Ingress may have one.
+	PublicTrusted bool
 	// RunnerPatience is how long a runner keeps trying a store that is away.
 	RunnerPatience time.Duration
 	// RunnerImage, RunnerCommand and EngineImage shape runner pods.
@@ -63,6 +68,7 @@ type Options struct {
 // Run runs Cairn until ctx is done.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
 	ctrl.SetLogger(o.Log)
+	klog.SetLogger(o.Log)
 	config = rest.CopyConfig(config)
 	config.UserAgent = "cairn-serve/" + version.Version
 	config.QPS = -1 // the API server's own fairness is the limit

@@ -1,14 +1,17 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,8 +73,14 @@ func (p *parts) close() {
 
 // addServer adds the store.
 func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error {
-	orders := run.NewOrders(mgr.GetClient(), p.inputs, o.RunnerPatience, p.keys.Recipient())
-	if err := wake(ctx, mgr, orders); err != nil {
+	policies := server.NewPolicies(server.PoliciesOptions{
+		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Log: p.log,
+	})
+	orders := run.NewOrders(run.OrdersOptions{
+		Client: mgr.GetClient(), Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
+		Policy: policies.Asked,
+	})
+	if err := tell(ctx, mgr, orders.Changed); err != nil {
 		return err
 	}
 	address, err := url.Parse(o.StoreURL)
@@ -85,11 +94,26 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err := mgr.Add(closers); err != nil {
 		return err
 	}
+	public, err := publicOf(o)
+	if err != nil {
+		return err
+	}
+	kube, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	authority, err := server.NewClusterCA(kube)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(authority); err != nil {
+		return err
+	}
 	s, err := server.New(server.Options{
 		Engines:   engines,
 		Providers: mirror,
 		Address:   o.StoreAddress,
-		Hosts:     []string{address.Hostname()},
+		Hosts:     hostsOf(address, public),
 		Keys:      p.keys,
 		Client:    p.direct,
 		Live:      p.direct,
@@ -97,12 +121,20 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Bucket:    p.bucket,
 		Runs:      runsByPod{mgr.GetClient()},
 		Orders:    orders,
-		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Verdict},
 		Inputs:    p.inputs.Get,
 		Outputs:   outputsOf(mgr.GetClient()),
+		Policies:  policies,
+		Cache:     mgr.GetClient(),
+		ClientCA:  authority.VerifyOptions,
+		Events:    mgr.GetEventRecorder("cairn"),
+		Public:    public,
 		Log:       p.log,
 	})
 	if err != nil {
+		return err
+	}
+	if err := tell(ctx, mgr, s.RunChanged); err != nil {
 		return err
 	}
 	if err := mgr.Add(s); err != nil || o.WebAddress == "0" {
@@ -111,27 +143,42 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	return mgr.Add(server.NewWeb(server.WebOptions{Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, Log: p.log}))
 }
 
-// wake tells orders of every event on a Run.
-func wake(ctx context.Context, mgr ctrl.Manager, orders *run.Orders) error {
+// publicOf says where people find the server.
+func publicOf(o Options) (server.Public, error) {
+	public := server.Public{URL: strings.TrimSuffix(cmp.Or(o.PublicURL, o.StoreURL), "/"), OwnCA: !o.PublicTrusted}
+	if u, err := url.Parse(public.URL); err != nil || u.Scheme != "https" || u.Host == "" {
+		return public, fmt.Errorf("public URL %q: an address with https is needed, as in https://cairn.example.com", public.URL)
+	}
+	return public, nil
+}
+
+// hostsOf are the names that the server's own certificate has.
+func hostsOf(address *url.URL, public server.Public) []string {
+	hosts := []string{address.Hostname()}
+	if u, err := url.Parse(public.URL); err == nil && public.OwnCA && u.Hostname() != hosts[0] {
+		hosts = append(hosts, u.Hostname())
+	}
+	return hosts
+}
+
+// tell tells of every event on a Run.
+func tell(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.Run{})
 	if err != nil {
 		return err
 	}
+	tell := func(o any) {
+		if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+			o = gone.Obj
+		}
+		if r, ok := o.(*v1alpha1.Run); ok {
+			changed(r)
+		}
+	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { changed(orders, o) },
-		UpdateFunc: func(_, o any) { changed(orders, o) },
-		DeleteFunc: func(o any) { changed(orders, o) },
+		AddFunc: tell, UpdateFunc: func(_, o any) { tell(o) }, DeleteFunc: tell,
 	})
 	return err
-}
-
-func changed(orders *run.Orders, o any) {
-	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-		o = gone.Obj
-	}
-	if r, ok := o.(*v1alpha1.Run); ok {
-		orders.Changed(r)
-	}
 }
 
 // runsByPod finds Runs in the cache.

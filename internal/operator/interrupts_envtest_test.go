@@ -1,0 +1,73 @@
+//go:build envtest
+
+package operator
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// A cancel reaches the runner with the event that tells of it: nothing asks again while it waits.
+func TestACancelIsTheEventThatInterrupts(t *testing.T) {
+	r := enter(t)
+	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
+		Scheme: scheme(), Cache: cacheOptions(), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+	})
+	apiserver.Must(t, err)
+	apiserver.Must(t, index(t.Context(), mgr))
+	reads := &counted{Reader: mgr.GetClient(), began: make(chan struct{}, 100)}
+	orders := run.NewOrders(run.OrdersOptions{Client: reads})
+	apiserver.Must(t, tell(t.Context(), mgr, orders.Changed))
+	go func() { _ = mgr.Start(t.Context()) }() // ends with the test
+	if !mgr.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache never fills")
+	}
+	one := newRun(r, "net-1", "net", v1alpha1.PhaseApplying, "Applying")
+	one.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "net-1-apply-1", PodUID: "uid", StartedAt: metav1.NowMicro()}}
+	apiserver.Must(t, r.Client.Status().Update(t.Context(), one))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	said := make(chan string, 1)
+	go func() {
+		i, err := orders.Interrupt(ctx, r.Namespace, "uid", 1)
+		if err != nil {
+			t.Error(err)
+		}
+		said <- i.Reason
+	}()
+	<-reads.began
+	before := one.DeepCopy()
+	one.Spec.Cancel, one.Spec.CanceledBy = true, "bob"
+	apiserver.Must(t, r.Client.Patch(t.Context(), one, client.MergeFrom(before)))
+	if reason := <-said; reason != "canceled by bob" {
+		t.Errorf("interrupted by %q", reason)
+	}
+	if n := reads.n.Load(); n > 4 { // one before each event on the Run: it was made, it got its attempt, it was canceled
+		t.Errorf("the Run was looked at %d times", n)
+	}
+}
+
+// counted counts the lists that are read.
+type counted struct {
+	client.Reader
+	began chan struct{}
+	n     atomic.Int32
+}
+
+func (c *counted) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	c.n.Add(1)
+	c.began <- struct{}{}
+	return c.Reader.List(ctx, list, opts...)
+}
