@@ -25,9 +25,9 @@ type devCluster struct {
 	client.WithWatch
 	kubeconfig, bin string
 
-	plane *dev.ControlPlane
-	node  *kubelet.Kubelet
-	serve *serveProcess
+	plane     *dev.ControlPlane
+	node      *kubelet.Kubelet
+	processes []*process
 }
 
 // withDev starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
@@ -74,7 +74,7 @@ func dataFolder(data string) (path string, remove func(), err error) {
 	return path, func() { _ = os.RemoveAll(path) }, err // a temporary folder that stays is no harm
 }
 
-// newDevCluster installs Cairn into a control plane and makes its node and its process, which do not run yet.
+// newDevCluster installs Cairn into a control plane and makes its node and its processes, which do not run yet.
 func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.ControlPlane) (*devCluster, error) {
 	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.Co
 	if err != nil {
 		return nil, err
 	}
-	if err := install(ctx, c, systemNamespace); err != nil {
+	if err := install(ctx, c, systemNamespace, o.log); err != nil {
 		return nil, err
 	}
 	node, err := kubelet.New(kubelet.Options{
@@ -102,11 +102,20 @@ func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.Co
 	if err != nil {
 		return nil, err
 	}
-	serve, err := newServeProcess(ctx, o, data)
+	processes, err := newProcesses(ctx, o, data)
 	if err != nil {
 		return nil, err
 	}
-	return &devCluster{WithWatch: c, kubeconfig: o.kubeconfig, bin: o.bin, plane: plane, node: node, serve: serve}, nil
+	return &devCluster{WithWatch: c, kubeconfig: o.kubeconfig, bin: o.bin, plane: plane, node: node, processes: processes}, nil
+}
+
+// path has cairn itself, and kubectl and the engines.
+func (c *devCluster) path() string {
+	program, err := os.Executable()
+	if err != nil {
+		return c.bin
+	}
+	return filepath.Dir(program) + string(os.PathListSeparator) + c.bin
 }
 
 // run runs the cluster for as long as use takes.
@@ -116,7 +125,9 @@ func (c *devCluster) run(ctx context.Context, use func(context.Context, *devClus
 	g, ctx := errgroup.WithContext(ctx)
 	// The store outlives the pods, so that an engine that is interrupted can save its state.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	g.Go(func() error { c.serve.run(serving); return nil })
+	for _, p := range c.processes {
+		g.Go(func() error { p.run(serving); return nil })
+	}
 	g.Go(func() error {
 		defer stopServing()
 		return c.node.Run(ctx)
@@ -131,8 +142,10 @@ func (c *devCluster) run(ctx context.Context, use func(context.Context, *devClus
 	})
 	g.Go(func() error {
 		defer done()
-		if err := c.serve.ready(ctx); err != nil {
-			return fmt.Errorf("wait for cairn serve: %w", err)
+		for _, p := range c.processes {
+			if err := p.ready(ctx); err != nil {
+				return fmt.Errorf("wait for cairn %s: %w", p.name, err)
+			}
 		}
 		return use(ctx, c)
 	})

@@ -85,14 +85,15 @@ func (d demo) stay(ctx context.Context) error {
 	fmt.Fprintf(d.out, `
 In another terminal:
   export KUBECONFIG=%s PATH=%s:$PATH
-  kubectl get stacks,runs,states
+  cairn get
+  cairn why fleet
   kubectl get secret fleet-outputs -o yaml
 Try next:
   kubectl patch secret fleet-tfvars -p '{"stringData":{"terraform.tfvars":"servers = 5\npassword = \"battery staple\""}}'
   kubectl describe stack fleet
   kubectl delete stack fleet
 Ctrl-C stops everything.
-`, d.c.kubeconfig, d.c.bin)
+`, d.c.kubeconfig, d.c.path())
 	err := d.show.follow(ctx, d.c, func() (bool, error) { return false, nil })
 	if ctx.Err() != nil {
 		return nil // Ctrl-C is how it ends

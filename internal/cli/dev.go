@@ -17,10 +17,12 @@ type devOptions struct {
 	kubeconfig string
 	// bin has the programs; what dev.BinDir says when empty.
 	bin string
-	// serveArgs are further arguments for cairn serve.
+	// serveArgs are further arguments for Cairn's processes.
 	serveArgs []string
-	level     slog.Level
-	log       logr.Logger
+	// split runs operator and server as processes of their own.
+	split bool
+	level slog.Level
+	log   logr.Logger
 }
 
 func devCommand() *cobra.Command {
@@ -29,12 +31,13 @@ func devCommand() *cobra.Command {
 		Use:   "dev",
 		Short: "Run a whole Cairn on this machine, without a cluster",
 		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
-Cairn itself. Everything listens on 127.0.0.1 only. It stays until Ctrl-C. What follows -- goes to cairn serve.`,
+Cairn itself. Everything listens on 127.0.0.1 only. It stays until Ctrl-C. What follows -- goes to cairn serve or, with
+--split, to cairn operator and cairn server. Their process IDs are in the data folder: serve.pid, or operator.pid and server.pid.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.log, o.serveArgs = logger(o.level, false), args
 			return withDev(cmd.Context(), o, func(ctx context.Context, cluster *devCluster) error {
-				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  kubectl get stacks,runs,states\nCtrl-C stops it.\n",
-					cluster.kubeconfig, cluster.bin)
+				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  cairn get, cairn why STACK, cairn help; kubectl works too\nCtrl-C stops it.\n",
+					cluster.kubeconfig, cluster.path())
 				<-ctx.Done()
 				return nil
 			})
@@ -43,6 +46,7 @@ Cairn itself. Everything listens on 127.0.0.1 only. It stays until Ctrl-C. What 
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "folder that keeps everything between two starts; default: a temporary one")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "where to write the kubeconfig; default: kubeconfig in the data folder")
+	f.BoolVar(&o.split, "split", false, "run cairn operator and cairn server as processes of their own in place of cairn serve")
 	f.StringVar(&o.bin, "bin", "", "folder with etcd, kube-apiserver, kube-controller-manager and tofu, as make tools builds them; default: CAIRN_BIN, or cairn/bin in your cache folder")
 	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")
 	return cmd

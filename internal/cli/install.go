@@ -7,11 +7,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,8 +28,8 @@ import (
 // fieldOwner is who the objects belong to that `cairn dev` and `cairn demo` apply.
 const fieldOwner = client.FieldOwner("cairn-dev")
 
-// install puts Cairn's namespace, kinds and admission policies into a cluster and waits until the kinds are served.
-func install(ctx context.Context, c client.Client, namespace string) error {
+// install puts Cairn's namespace, kinds, admission policies and roles into a cluster and waits until the kinds are served.
+func install(ctx context.Context, c client.Client, namespace string, log logr.Logger) error {
 	ns := &unstructured.Unstructured{}
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	ns.SetName(namespace)
@@ -44,6 +50,20 @@ func install(ctx context.Context, c client.Client, namespace string) error {
 	if err != nil {
 		return err
 	}
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+		unknown := names(o) && !knows(c, o)
+		if unknown {
+			log.Info("This API server does not know the kind, so people write their own names: see docs/access.md", "kind", o.GetKind(), "name", o.GetName())
+		}
+		return unknown
+	})
+	// The API server makes its own namespaces a moment after it is up.
+	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespacePublic}, &corev1.Namespace{})
+		return err == nil, client.IgnoreNotFound(err)
+	}); err != nil {
+		return fmt.Errorf("wait for namespace %s: %w", metav1.NamespacePublic, err)
+	}
 	if err := apply(ctx, c, objects); err != nil {
 		return err
 	}
@@ -52,12 +72,27 @@ func install(ctx context.Context, c client.Client, namespace string) error {
 			continue
 		}
 		if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-			return established(o), client.IgnoreNotFound(c.Get(ctx, client.ObjectKeyFromObject(o), o))
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil || !established(o) {
+				return false, client.IgnoreNotFound(err)
+			}
+			return served(ctx, c, o), nil
 		}); err != nil {
 			return fmt.Errorf("wait for %s: %w", o.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// names says that an object is one of those that fill in people's names, which older clusters do without.
+func names(o *unstructured.Unstructured) bool {
+	return strings.HasPrefix(o.GetKind(), "MutatingAdmissionPolicy")
+}
+
+// knows says that the API server has an object's kind.
+func knows(c client.Client, o *unstructured.Unstructured) bool {
+	kind := o.GroupVersionKind()
+	_, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	return !apimeta.IsNoMatchError(err)
 }
 
 func established(crd *unstructured.Unstructured) bool {
@@ -68,6 +103,26 @@ func established(crd *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// served says whether objects of a kind can be made. For a while after it is established they are refused: the API server
+// serves it a moment later, and its policies that change objects learn of it later still. It tries with one that stays a try.
+func served(ctx context.Context, c client.Client, crd *unstructured.Unstructured) bool {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		version, _ := v.(map[string]any)["name"].(string)
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
+		o.SetNamespace("default")
+		o.SetName("cairn-probe")
+		err := c.Create(ctx, o, client.DryRunAll)
+		if apierrors.IsServiceUnavailable(err) || apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
+			return false
+		}
+	}
+	return true
 }
 
 // decode reads the objects of a YAML file.

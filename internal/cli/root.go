@@ -3,47 +3,83 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-
-	"cairn.dev/cairn/internal/version"
 )
 
 // Main runs the command line and gives the process's exit code.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := root().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "cairn:", err)
-		return 1
-	}
-	return 0
+	s := newSession()
+	return exitCode(s.ErrOut, s.program, root(s).ExecuteContext(ctx))
 }
 
-func root() *cobra.Command {
+// exitCode says what went wrong, and gives the exit code for it.
+func exitCode(stderr io.Writer, program string, err error) int {
+	if err == nil {
+		return 0
+	}
+	var exit exitError
+	if !errors.As(err, &exit) {
+		exit = exitError{exitFailed, err}
+	}
+	if exit.err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
+	}
+	return exit.code
+}
+
+// programName is how the command is called by its user: as a plugin of kubectl it is a command of that.
+func programName(argv0 string) string {
+	if strings.TrimSuffix(filepath.Base(argv0), ".exe") == "kubectl-cairn" {
+		return "kubectl cairn"
+	}
+	return "cairn"
+}
+
+// Groups of commands, as the usage shows them.
+const (
+	groupStacks = "stacks"
+	groupRun    = "processes"
+)
+
+func root(s *session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "cairn",
-		Short:         "Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved",
+		Use:   "cairn",
+		Short: "Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved",
+		Long: `Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved.
+
+Exit codes: 0 fine, 1 failed, 2 changes are waiting, 130 interrupted while something goes on.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.program},
 	}
-	cmd.AddCommand(devCommand(), demoCommand(), serveCommand(), versionCommand())
+	cmd.SetIn(s.In)
+	cmd.SetOut(s.Out)
+	cmd.SetErr(s.ErrOut)
+	cmd.AddGroup(&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "Processes:"})
+	s.forPeople(cmd, groupStacks,
+		getCommand(s), describeCommand(s), planCommand(s), diffCommand(s), applyCommand(s), approveCommand(s), rejectCommand(s),
+		destroyCommand(s), cancelCommand(s), retryCommand(s), logsCommand(s), historyCommand(s), outputsCommand(s),
+		suspendCommand(s), resumeCommand(s), stateCommand(s), runCommand(s),
+	)
+	cmd.AddCommand(versionCommand())
+	for _, c := range []*cobra.Command{devCommand(), demoCommand(), serveCommand(), operatorCommand(), serverCommand()} {
+		c.GroupID = groupRun
+		cmd.AddCommand(c)
+	}
 	return cmd
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), version.Version) },
-	}
 }
 
 // logger writes to standard error.

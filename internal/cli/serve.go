@@ -12,28 +12,33 @@ import (
 )
 
 func serveCommand() *cobra.Command {
+	return processCommand(&cobra.Command{
+		Use:   "serve",
+		Short: "Run the operator and the server in one process",
+		Long: `Runs all of Cairn in one process: the operator, which reconciles, and the server, which serves runners, people and
+forges. To have the two on their own, see cairn operator and cairn server.`,
+	}, operator.Options{Operator: true, Server: true})
+}
+
+// processCommand makes a command of Cairn's own process, which is what options say.
+func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	var (
-		o          operator.Options
 		kubeconfig string
 		home       string
 		level      = slog.LevelInfo
 		json       bool
 	)
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run the operator and the store in one process",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			loading := clientcmd.NewDefaultClientConfigLoadingRules()
-			loading.ExplicitPath = kubeconfig
-			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
-			if err != nil {
-				return err
-			}
-			o.StateHome = v1alpha1.StateHome(home)
-			o.Log = logger(level, json)
-			return operator.Run(cmd.Context(), config, o)
-		},
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		loading := clientcmd.NewDefaultClientConfigLoadingRules()
+		loading.ExplicitPath = kubeconfig
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
+		if err != nil {
+			return err
+		}
+		o.StateHome = v1alpha1.StateHome(home)
+		o.Log = logger(level, json)
+		return operator.Run(cmd.Context(), config, o)
 	}
 	f := cmd.Flags()
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig to use; default: KUBECONFIG, or the pod's own account")
@@ -51,6 +56,8 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&o.StoreAddress, "listen", ":8443", "address that the store listens on")
 	f.StringVar(&o.WebAddress, "web-listen", ":8080", "address for webhooks of forges, plain HTTP: put an Ingress in front; 0 for none")
 	f.StringVar(&o.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443", "where runners find the store; its host is in the store's certificate")
+	f.StringVar(&o.PublicURL, "public-url", "", "where people find the server, as in https://cairn.example.com; default: store-url. It is published in ConfigMap cairn of kube-public")
+	f.BoolVar(&o.PublicTrusted, "public-trusted", false, "the certificate at public-url is one that everybody trusts, such as an Ingress's; without this it is the server's own")
 	f.DurationVar(&o.RunnerPatience, "runner-patience", 10*time.Minute, "how long a runner keeps trying a store that does not answer")
 	f.StringVar(&o.RunnerImage, "runner-image", "", "image that has cairn-runner")
 	f.StringVar(&o.RunnerCommand, "runner-command", "/usr/local/bin/cairn-runner", "cairn-runner within the runner image")
@@ -62,6 +69,6 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&o.HealthAddress, "health-address", "0", "address for health and readiness; 0 for none")
 	f.TextVar(&level, "log-level", level, "debug, info, warn or error")
 	f.BoolVar(&json, "log-json", false, "log as JSON")
-	o.Operator, o.Server = true, true
+	hideOthers(f, o)
 	return cmd
 }

@@ -16,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// A serveProcess is `cairn serve` as a child process, started again when it ends, as a Deployment would.
-type serveProcess struct {
+// A process of Cairn as a child of this one, started again when it ends, as a Deployment would.
+type process struct {
+	// name is the subcommand.
+	name    string
 	program string
 	args    []string
 	health  string
@@ -25,7 +27,9 @@ type serveProcess struct {
 	log     logr.Logger
 }
 
-func newServeProcess(ctx context.Context, o devOptions, data string) (*serveProcess, error) {
+// newProcesses makes what runs Cairn: `cairn serve` or, split, `cairn operator` and `cairn server`. All of them get the
+// same arguments, but for where they tell how they are.
+func newProcesses(ctx context.Context, o devOptions, data string) ([]*process, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -34,35 +38,43 @@ func newServeProcess(ctx context.Context, o devOptions, data string) (*serveProc
 	if err != nil {
 		return nil, err
 	}
-	health, err := freeAddress(ctx)
-	if err != nil {
-		return nil, err
-	}
 	web, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
 	bucket := url.URL{Scheme: "file", Path: filepath.Join(data, "bucket")}
-	return &serveProcess{
-		program: program,
-		args: append([]string{
-			"serve",
-			"--kubeconfig=" + o.kubeconfig,
-			"--namespace=" + systemNamespace,
-			"--bucket=" + bucket.String(),
-			"--cache=" + filepath.Join(data, "cache"),
-			"--listen=" + store,
-			"--store-url=https://" + store,
-			"--web-listen=" + web,
-			"--health-address=" + health,
-			"--log-level=" + o.level.String(),
-			"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev",
-			"--runner-command=" + filepath.Join(filepath.Dir(program), "cairn-runner"),
-		}, o.serveArgs...),
-		health:  "http://" + health + "/readyz",
-		pidFile: filepath.Join(data, "serve.pid"),
-		log:     o.log.WithName("supervisor"),
-	}, nil
+	args := append([]string{
+		"--kubeconfig=" + o.kubeconfig,
+		"--namespace=" + systemNamespace,
+		"--bucket=" + bucket.String(),
+		"--cache=" + filepath.Join(data, "cache"),
+		"--listen=" + store,
+		"--store-url=https://" + store,
+		"--web-listen=" + web,
+		"--log-level=" + o.level.String(),
+		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev",
+		"--runner-command=" + filepath.Join(filepath.Dir(program), "cairn-runner"),
+	}, o.serveArgs...)
+	names := []string{"serve"}
+	if o.split {
+		names = []string{"operator", "server"}
+	}
+	var processes []*process
+	for _, name := range names {
+		health, err := freeAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		processes = append(processes, &process{
+			name:    name,
+			program: program,
+			args:    append([]string{name, "--health-address=" + health}, args...),
+			health:  "http://" + health + "/readyz",
+			pidFile: filepath.Join(data, name+".pid"),
+			log:     o.log.WithName("supervisor"),
+		})
+	}
+	return processes, nil
 }
 
 // freeAddress is one on this machine that nothing listens on now.
@@ -76,7 +88,7 @@ func freeAddress(ctx context.Context) (string, error) {
 }
 
 // run keeps the process running until ctx is done, and ends it then.
-func (p *serveProcess) run(ctx context.Context) {
+func (p *process) run(ctx context.Context) {
 	const first, longest = 200 * time.Millisecond, 10 * time.Second
 	for pause := first; ; pause = min(2*pause, longest) {
 		started := time.Now()
@@ -87,7 +99,7 @@ func (p *serveProcess) run(ctx context.Context) {
 		if time.Since(started) > time.Minute {
 			pause = first
 		}
-		p.log.Error(err, "cairn serve ended and is started again", "after", pause)
+		p.log.Error(err, "a process of Cairn ended and is started again", "process", p.name, "after", pause)
 		select {
 		case <-ctx.Done():
 			return
@@ -96,7 +108,7 @@ func (p *serveProcess) run(ctx context.Context) {
 	}
 }
 
-func (p *serveProcess) once(ctx context.Context) error {
+func (p *process) once(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, p.program, p.args...)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = childAttributes()
@@ -106,13 +118,13 @@ func (p *serveProcess) once(ctx context.Context) error {
 		return err
 	}
 	if err := os.WriteFile(p.pidFile, fmt.Appendln(nil, cmd.Process.Pid), 0o600); err != nil {
-		p.log.Error(err, "write the pid file")
+		p.log.Error(err, "write the pid file", "process", p.name)
 	}
 	return cmd.Wait()
 }
 
 // ready waits until the process says that it is.
-func (p *serveProcess) ready(ctx context.Context) error {
+func (p *process) ready(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil)
 		if err != nil {

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
+)
+
+func approveCommand(s *session) *cobra.Command {
+	var (
+		digest     string
+		show, wait bool
+	)
+	cmd := &cobra.Command{
+		Use:   "approve STACK|RUN",
+		Short: "Approve the plan that waits, so that exactly it is applied",
+		Long: `Approves the plan that a Run has now, and no other one: a plan that takes its place has to be approved again. To be sure
+that it is the one you read, give its digest. It takes the verb approve on the Run.`,
+		Example: s.examples(`
+			cairn approve net
+			cairn approve net --show
+			cairn approve net-7 --digest sha256:1f3c... --wait`),
+		Args:              s.takes(1),
+		ValidArgsFunction: s.complete(completeStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, run, err := s.stackOrRun(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := s.waits(stack, run); err != nil {
+				return err
+			}
+			if err := screen.Plan(s.Out, run, s.style()); err != nil {
+				return err
+			}
+			if digest == "" {
+				digest = run.Status.Plan.Digest
+			}
+			if show {
+				fmt.Fprintln(s.Out)
+				if err := s.showPlan(ctx, run, showing{}); err != nil {
+					return err
+				}
+				if s.tty {
+					ok, err := s.ask(ctx, "Approve this plan? Only 'yes' does:", "yes")
+					if err != nil {
+						return s.stillWaits(run, err)
+					}
+					if !ok {
+						fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits.\n", run.Name)
+						return exitError{code: exitChanges}
+					}
+				}
+			}
+			if err := s.approve(ctx, run, digest); err != nil {
+				return s.stillWaits(run, err)
+			}
+			fmt.Fprintf(s.Out, "Run %s is approved by %s.\n", run.Name, run.Spec.Approval.By)
+			if !wait {
+				return nil
+			}
+			if run, err = s.follow(ctx, run, finished); err != nil {
+				return err
+			}
+			return s.carriedOut(run)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&digest, "digest", "", "digest of the plan that was read; another one is refused. Default: the plan that the Run has now")
+	f.BoolVar(&show, "show", false, "show the whole plan first and, on a terminal, ask")
+	f.BoolVar(&wait, "wait", false, "follow the Run to its end")
+	return cmd
+}
+
+// waits is nil when a Run waits for somebody to approve it, and else says what it does instead.
+func (s *session) waits(stack *v1alpha1.Stack, run *v1alpha1.Run) error {
+	switch {
+	case run == nil:
+		return fmt.Errorf("the Stack %s never had a Run, so there is nothing to approve: `%s why %s` says why", stack.Name, s.program, stack.Name)
+	case run.Status.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Plan == nil:
+		return fmt.Errorf("there is no plan that waits for an approval: %s", screen.Line(run, s.style()))
+	case screen.Approved(run):
+		return fmt.Errorf("Run %s is approved already, by %s: %s", run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.style())) //nolint:staticcheck // Run is the name of a kind
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ask asks the person at the terminal, and says whether the answer is exactly the one that is wanted. Where nobody is there
+// to be asked it is not.
+func (s *session) ask(ctx context.Context, question, want string) (bool, error) {
+	if !s.tty {
+		return false, nil
+	}
+	fmt.Fprintf(s.ErrOut, "\n%s ", question)
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // it ends with the answer, or with the process: a terminal's read cannot be taken back
+		line, err := bufio.NewReader(s.In).ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.ErrOut)
+		return false, context.Cause(ctx)
+	case a := <-answers:
+		if a.err == io.EOF { //nolint:errorlint // bufio gives it as it is
+			fmt.Fprintln(s.ErrOut)
+		} else if a.err != nil {
+			return false, a.err
+		}
+		return strings.TrimSpace(a.line) == want, nil
+	}
+}

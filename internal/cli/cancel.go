@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
+)
+
+func cancelCommand(s *session) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "cancel STACK|RUN",
+		Short: "Cancel a Run; an apply at work ends what it has in flight and saves the state",
+		Long: `Cancels a Run or, of a Stack, the one under way. What is queued or waits ends at once. An engine at work is interrupted,
+ends what it has in flight and saves the state; that can take a while, and nothing hurries it. A Run that was canceled is
+not tried again before the Stack changes or somebody asks for it. It takes the verb cancel on the Run.`,
+		Example: s.examples(`
+			cairn cancel net
+			cairn cancel net-7 --wait`),
+		Args:              s.takes(1),
+		ValidArgsFunction: s.complete(completeStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, run, err := s.stackOrRun(ctx, args[0])
+			switch {
+			case err != nil:
+				return err
+			case run == nil:
+				return fmt.Errorf("the Stack %s never had a Run, so there is nothing to cancel", stack.Name)
+			case finished(run):
+				return fmt.Errorf("there is nothing to cancel: Run %s is %s already", run.Name, run.Status.Phase)
+			}
+			who, err := s.user(ctx)
+			if err != nil {
+				return err
+			}
+			if !run.Spec.Cancel {
+				if err := s.patch(ctx, run, map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": who}}); err != nil {
+					return fmt.Errorf("Run %s is not canceled: %w", run.Name, err) //nolint:staticcheck // Run is the name of a kind
+				}
+			}
+			if !wait {
+				fmt.Fprintf(s.Out, "Run %s is told to end; `%s why %s` shows how it does.\n", run.Name, s.program, run.Name)
+				return nil
+			}
+			if run, err = s.follow(ctx, run, finished); err != nil {
+				return err
+			}
+			if run.Status.Phase == v1alpha1.PhaseCanceled {
+				_, err := fmt.Fprintln(s.Out, screen.Result(run))
+				return err
+			}
+			return errors.New("too late to cancel: " + screen.Result(run))
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run to its end")
+	return cmd
+}

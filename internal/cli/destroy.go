@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func destroyCommand(s *session) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "destroy STACK",
+		Short: "Destroy all that a Stack made; the Stack stays",
+		Long: `Asks for a Run that destroys everything, follows it and shows its plan. You are asked for the Stack's name before anything
+is destroyed; where nobody is there to be asked it takes --yes. The Stack stays, and makes nothing again before somebody
+asks for that with apply. To end the Stack too, delete it.
+It takes the verb destroy on the Stack and, where its plans wait for an approval, approve on its Runs.`,
+		Example: s.examples(`
+			cairn destroy net
+			cairn destroy net --yes`),
+		Args:              s.takes(1),
+		ValidArgsFunction: s.complete(completeStacks),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, err := s.stack(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := s.mayDestroy(ctx, stack, yes); err != nil {
+				return err
+			}
+			run, err := s.requested(ctx, stack, v1alpha1.OperationDestroy)
+			if err != nil {
+				return err
+			}
+			return s.carryOut(ctx, run, func(ctx context.Context, _ *v1alpha1.Run) (bool, error) {
+				if yes {
+					return true, nil
+				}
+				return s.ask(ctx, "Approve this plan and destroy everything? Only the Stack's name, "+stack.Name+", does:", stack.Name)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, and approve the plan, whatever it is")
+	return cmd
+}
+
+// mayDestroy makes sure that somebody says yes: here, or when the plan is there.
+func (s *session) mayDestroy(ctx context.Context, stack *v1alpha1.Stack, yes bool) error {
+	switch {
+	case stack.Spec.Deletion == v1alpha1.DeletionProtect:
+		return fmt.Errorf("spec.deletion of Stack %s is Protect: nothing of it is destroyed while it is", stack.Name)
+	case yes:
+		return nil
+	case !s.tty:
+		return fmt.Errorf("everything that Stack %s made would be destroyed: --yes says that this is meant", stack.Name)
+	case stack.Spec.Apply == v1alpha1.ApplyManual:
+		return nil // the plan waits
+	}
+	ok, err := s.ask(ctx, fmt.Sprintf("All of the %d resources of Stack %s are destroyed at once. Only the Stack's name does it:", stack.Status.Resources, stack.Name), stack.Name)
+	if err == nil && !ok {
+		err = errors.New("nothing is destroyed")
+	}
+	return err
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func diffCommand(s *session) *cobra.Command {
+	var how showing
+	cmd := &cobra.Command{
+		Use:   "diff STACK|RUN",
+		Short: "Show the plan that waits, or else the last one; nothing is run",
+		Long: `Shows the plan of a Run or, of a Stack, the one of its Run under way or else of its last one. Nothing is run. The exit
+code is 2 when the plan has changes. It takes get on runs/plan.`,
+		Example: s.examples(`
+			cairn diff net
+			cairn diff net-7 --raw`),
+		Args:              s.takes(1),
+		ValidArgsFunction: s.complete(completeStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := how.check(); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			stack, run, err := s.stackOrRun(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if run == nil {
+				return fmt.Errorf("the Stack %s never had a Run: `%s why %s` says why", stack.Name, s.program, stack.Name)
+			}
+			if err := s.showPlan(ctx, run, how); err != nil {
+				return err
+			}
+			return changesWait(run)
+		},
+	}
+	how.addFlags(cmd)
+	return cmd
+}

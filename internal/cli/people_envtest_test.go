@@ -1,0 +1,404 @@
+//go:build envtest
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+
+const (
+	digest  = "sha256:1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c"
+	another = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+)
+
+// A desk is where a person works: a namespace, and a server with the plan and the log of every Run.
+type desk struct {
+	apiserver.Room
+	kubeconfig string
+	server     *httptest.Server
+	// logs answers for a log.
+	logs http.HandlerFunc
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{Room: apiserver.Enter(t), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	c := apiserver.Config
+	apiserver.Must(t, clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: c.Host, CertificateAuthorityData: c.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, Token: c.BearerToken}},
+		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test", Namespace: d.Namespace}},
+		CurrentContext: "test",
+	}, d.kubeconfig))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/plan", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(plan.View{EngineVersion: "1.12.6", Changes: []plan.Change{{Address: "terraform_data.disk", Action: "create"}}})
+	})
+	mux.HandleFunc("GET /api/v1/namespaces/{ns}/runs/{run}/logs", func(w http.ResponseWriter, r *http.Request) { d.logs(w, r) })
+	d.server = httptest.NewTLSServer(mux)
+	t.Cleanup(d.server.Close)
+	return d
+}
+
+// cairn runs a command as a person does; as is who, or empty for one who may do anything.
+func (d *desk) cairn(ctx context.Context, as string, args ...string) (out, errOut string, code int) {
+	d.Helper()
+	ca := filepath.Join(d.TempDir(), "ca")
+	apiserver.Must(d.T, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
+	s, o, e := quiet()
+	cmd := root(s)
+	flags := []string{"--kubeconfig=" + d.kubeconfig, "--server=" + d.server.URL, "--server-ca=" + ca, "--cache-dir=" + filepath.Join(d.TempDir(), "cache")}
+	if as != "" {
+		flags = append(flags, "--as="+as)
+	}
+	at := len(args)
+	if args[0] == "__complete" { // its last word is the one to complete
+		at--
+	}
+	cmd.SetArgs(slices.Insert(slices.Clone(args), at, flags...))
+	code = exitCode(e, "cairn", cmd.ExecuteContext(ctx))
+	return o.String(), e.String(), code
+}
+
+// want runs a command and looks at how it ends and at all that it says.
+func (d *desk) want(code int, says, as string, args ...string) {
+	d.Helper()
+	out, errOut, got := d.cairn(d.Context(), as, args...)
+	if got != code || !strings.Contains(out+errOut, says) {
+		d.Errorf("cairn %s: exit code %d, want %d and %q; it said:\n%s%s", strings.Join(args, " "), got, code, says, out, errOut)
+	}
+}
+
+func (d *desk) stack(name string) *v1alpha1.Stack {
+	d.Helper()
+	st := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}}
+	st.Spec.Source.Inline = map[string]string{"main.tf": "# nothing"}
+	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), st))
+	return st
+}
+
+// run makes a Run in a phase, with a plan of one change. It is changed before it is made.
+func (d *desk) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha1.RunSpec)) *v1alpha1.Run {
+	d.Helper()
+	r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Spec: v1alpha1.RunSpec{
+		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Inputs: another,
+		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: "the Stack is new", By: "alice"},
+	}}
+	for _, c := range change {
+		c(&r.Spec)
+	}
+	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), r))
+	d.turn(r, phase, "1 to add")
+	return r
+}
+
+// turn writes a Run's status.
+func (d *desk) turn(r *v1alpha1.Run, phase v1alpha1.RunPhase, message string) {
+	d.Helper()
+	status := metav1.ConditionUnknown
+	r.Status.Phase = phase
+	r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: string(phase), Message: message, LastTransitionTime: metav1.Now()}}
+	r.Status.Plan = &v1alpha1.Plan{Digest: digest, Changes: true, Add: 1, Resources: []v1alpha1.ResourceChange{{Address: "terraform_data.disk", Action: "create"}}}
+	apiserver.Must(d.T, apiserver.Kube.Status().Update(d.Context(), r))
+}
+
+// operator takes up each request for a Run of a Stack, and says what a Run does next when it changes.
+func (d *desk) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.RunPhase) {
+	d.Helper()
+	stacks, err := apiserver.Kube.Watch(d.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))
+	apiserver.Must(d.T, err)
+	runs, err := apiserver.Kube.Watch(d.Context(), &v1alpha1.RunList{}, client.InNamespace(d.Namespace))
+	apiserver.Must(d.T, err)
+	done := make(chan struct{})
+	d.Cleanup(func() { stacks.Stop(); runs.Stop(); <-done })
+	go func() {
+		defer close(done)
+		n := 0
+		for {
+			select {
+			case e, ok := <-stacks.ResultChan():
+				if !ok {
+					return
+				}
+				st, ok := e.Object.(*v1alpha1.Stack)
+				asked := ""
+				if ok {
+					asked = st.Annotations[v1alpha1.RequestedAtAnnotation]
+				}
+				if asked == "" || asked == st.Status.LastRequest {
+					continue
+				}
+				n++
+				// As the operator does: the Run is named before it is there.
+				st.Status.LastRequest, st.Status.Run, st.Status.LastRun = asked, fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
+				if apiserver.Kube.Status().Update(d.Context(), st) == nil {
+					d.run(st.Status.Run, v1alpha1.PhasePlanning, func(r *v1alpha1.RunSpec) {
+						r.Operation = v1alpha1.Operation(st.Annotations[v1alpha1.RequestedOperationAnnotation])
+						r.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for"}
+					})
+				}
+			case e, ok := <-runs.ResultChan():
+				if !ok {
+					return
+				}
+				if r, ok := e.Object.(*v1alpha1.Run); ok && r.Status.Phase != "" && !r.Status.Phase.Finished() {
+					if phase := next(r); phase != r.Status.Phase {
+						d.turn(r, phase, "1 to add")
+					}
+				}
+			}
+		}
+	}()
+}
+
+// waitsThenApplies is a Run that waits for its approval.
+func waitsThenApplies(r *v1alpha1.Run) v1alpha1.RunPhase {
+	switch {
+	case r.Spec.Cancel:
+		return v1alpha1.PhaseCanceled
+	case r.Spec.Approval != nil:
+		return v1alpha1.PhaseSucceeded
+	}
+	return v1alpha1.PhaseAwaitingApproval
+}
+
+func TestApprovals(t *testing.T) {
+	d := newDesk(t)
+	st := d.stack("net")
+	d.want(1, "never had a Run", "", "approve", "net")
+	r := d.run("net-1", v1alpha1.PhasePlanning)
+	st.Status.Run, st.Status.LastRun = r.Name, r.Name
+	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), st))
+	d.want(1, "there is no plan that waits for an approval", "", "approve", "net")
+	d.want(1, "there is no plan that waits for an approval", "", "reject", "net-1")
+	d.turn(r, v1alpha1.PhaseAwaitingApproval, "1 to add")
+	d.want(1, "cairn: Run net-1 is not approved: spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one\n", "",
+		"approve", "net", "--digest", another)
+	d.want(1, "you may not", "bob", "approve", "net")
+	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--show")
+	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(r), r))
+	s, _, _ := quiet()
+	s.flags.KubeConfig = &d.kubeconfig
+	who, err := s.user(t.Context())
+	apiserver.Must(t, err)
+	if a := r.Spec.Approval; a == nil || a.PlanDigest != digest || a.By != who {
+		t.Errorf("approval %v, want %s by %s", a, digest, who)
+	}
+	d.want(1, "is approved already", "", "approve", "net")
+}
+
+func TestAnApplyStopsWhereNobodyApproves(t *testing.T) {
+	d := newDesk(t)
+	d.operator(d.stack("net"), waitsThenApplies)
+	d.want(2, "terraform_data.disk", "", "apply", "net")
+	d.want(2, "`cairn approve net-2` approves it", "", "apply", "net")
+	d.want(0, "Run net-3 succeeded: 1 to add", "", "apply", "net", "--yes")
+	d.want(1, "--yes", "", "destroy", "net")
+	d.want(0, "Run net-4 succeeded", "", "destroy", "net", "--yes")
+	d.want(1, "there is nothing to try again: Run net-4 succeeded", "", "retry", "net")
+	d.want(1, "there is nothing to cancel: Run net-4 is Succeeded already", "", "cancel", "net")
+	d.want(0, "Run net-2", "", "cancel", "net-2", "--wait")
+	d.want(0, "suspended", "", "suspend", "net")
+	d.want(1, "cairn resume net", "", "plan", "net")
+}
+
+// TestOnlyTheRunThatWasAskedForIsApproved, however sure whoever asked is.
+func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
+	d := newDesk(t)
+	st := d.stack("net")
+	stacks, err := apiserver.Kube.Watch(t.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))
+	apiserver.Must(t, err)
+	done := make(chan struct{})
+	d.Cleanup(func() { stacks.Stop(); <-done })
+	go func() { // the request's Run has made way for another one already
+		defer close(done)
+		for e := range stacks.ResultChan() {
+			now, ok := e.Object.(*v1alpha1.Stack)
+			if !ok || now.Annotations[v1alpha1.RequestedAtAnnotation] == "" || now.Status.LastRequest != "" {
+				continue
+			}
+			d.run("net-2", v1alpha1.PhaseAwaitingApproval)
+			now.Status.LastRequest, now.Status.Run, now.Status.LastRun = now.Annotations[v1alpha1.RequestedAtAnnotation], "net-2", "net-2"
+			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now)) // the command may be done sooner
+		}
+	}()
+	d.want(1, "is not the one that was asked for, and is left alone: Run net-2", "", "apply", st.Name, "--yes")
+	r := &v1alpha1.Run{}
+	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-2"}, r))
+	if r.Spec.Approval != nil {
+		t.Errorf("%v", r.Spec.Approval)
+	}
+}
+
+func TestAnInterruptLeavesTheRunAlone(t *testing.T) {
+	d := newDesk(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	d.operator(d.stack("net"), func(r *v1alpha1.Run) v1alpha1.RunPhase {
+		interrupt()
+		return r.Status.Phase
+	})
+	_, errOut, code := d.cairn(ctx, "", "apply", "net", "--yes")
+	if code != exitInterrupted || !strings.Contains(errOut, "goes on") && !strings.Contains(errOut, "still is") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+	r := &v1alpha1.Run{}
+	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-1"}, r))
+	if r.Spec.Cancel || r.Spec.Approval != nil {
+		t.Errorf("%v", r.Spec)
+	}
+}
+
+func TestNames(t *testing.T) {
+	d := newDesk(t)
+	d.want(1, "it has no Stacks at all", "", "why", "net")
+	d.want(0, "There are no Stacks in namespace "+d.Namespace, "", "get")
+	d.stack("net")
+	d.want(1, "did you mean net?", "", "why", "nett")
+	d.want(1, "did you mean net?", "", "get", "stacks", "nett")
+	d.want(0, "stack.cairn.dev/net", "", "get", "stack/net", "-o", "name")
+	d.want(0, "kind: Stack", "", "get", "net", "-o", "yaml")
+	d.want(0, `"kind": "List"`, "", "get", "-o", "json")
+	d.want(0, "Stack net in "+d.Namespace, "", "why", "net")
+	d.want(1, "cannot get resource", "bob", "why", "net")
+	d.want(0, "repositories\nnet\n", "", "__complete", "get", "")
+}
+
+// TestWhoMayOnlyLook reads what there is, and is told which verb is missing for the rest.
+func TestWhoMayOnlyLook(t *testing.T) {
+	d := newDesk(t)
+	d.stack("net")
+	d.allow("eve", "stacks", "get", "list", "watch")
+	d.allow("eve", "runs", "get", "list", "watch")
+	d.until(func() bool { _, _, code := d.cairn(t.Context(), "eve", "get"); return code == 0 })
+	d.want(0, "Stack net in", "eve", "why", "net") // events and the State are left out
+	d.want(1, `cannot patch resource "stacks"`, "eve", "suspend", "net")
+	d.want(1, `cannot patch resource "stacks"`, "eve", "apply", "net")
+}
+
+// TestARoleForOneThingIsEnoughForIt: cairn-approve brings no right on Stacks, and neither it nor cairn-apply one to watch.
+func TestARoleForOneThingIsEnoughForIt(t *testing.T) {
+	d := newDesk(t)
+	d.operator(d.stack("net"), waitsThenApplies)
+	d.allow("ann", "runs", "get", "patch", "approve", "reject")
+	d.allow("abe", "stacks", "get", "patch", "apply")
+	d.run("net-100", v1alpha1.PhaseAwaitingApproval)
+	d.until(func() bool { _, _, code := d.cairn(t.Context(), "abe", "outputs", "net"); return code == 0 })
+	d.until(func() bool {
+		_, e, _ := d.cairn(t.Context(), "ann", "approve", "net-100", "--digest", another)
+		return !strings.Contains(e, "you may not")
+	})
+	d.want(1, `cannot get resource "stacks"`, "ann", "approve", "net")
+	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait")
+	d.want(1, "Run net-1 is what was asked for, and goes on; it cannot be followed: you may not", "abe", "apply", "net")
+	d.until(func() bool { // it goes on
+		r := &v1alpha1.Run{}
+		err := apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-1"}, r)
+		return err == nil && r.Status.Phase == v1alpha1.PhaseAwaitingApproval
+	})
+}
+
+// allow gives a person verbs on a kind.
+func (d *desk) allow(user, resource string, verbs ...string) {
+	d.Helper()
+	name := user + "-" + resource
+	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"cairn.dev"}, Resources: []string{resource}, Verbs: verbs},
+	}}))
+	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}))
+}
+
+// until waits for what RBAC is told of in the background.
+func (d *desk) until(done func() bool) {
+	d.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !done(); {
+		if time.Now().After(deadline) {
+			d.Fatal("it never came to be")
+		}
+	}
+}
+
+// TestAFollowedLogIsWholeWhateverTheServerDoes: it cuts every answer short, and no byte is lost or comes twice.
+func TestAFollowedLogIsWholeWhateverTheServerDoes(t *testing.T) {
+	d := newDesk(t)
+	d.stack("net")
+	r := d.run("net-1", v1alpha1.PhaseApplying)
+	log := bytes.Repeat([]byte("0123456789\n"), 10)
+	answers := 0
+	d.logs = func(w http.ResponseWriter, request *http.Request) {
+		from, _ := strconv.Atoi(request.URL.Query().Get("offset"))
+		answers++
+		switch answers {
+		case 1:
+			http.Error(w, "not now", http.StatusServiceUnavailable)
+		case 2:
+			_, _ = w.Write(log[from : from+15])
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		default:
+			if request.URL.Query().Get("follow") == "true" {
+				_, _ = w.Write(log[from : from+20])
+				d.turn(r, v1alpha1.PhaseFailed, "apply: no")
+				return // as it is when all was said that there was then
+			}
+			_, _ = w.Write(log[from:])
+		}
+	}
+	out, errOut, code := d.cairn(t.Context(), "", "logs", "-f", "net-1")
+	if out != string(log) {
+		t.Errorf("the log is\n%s", out)
+	}
+	if code != exitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") || !strings.Contains(errOut, "cut off") {
+		t.Errorf("exit code %d: %s", code, errOut)
+	}
+}
+
+// TestRefusalsOfTheAPIServer are said in short, and stay what they are.
+func TestRefusalsOfTheAPIServer(t *testing.T) {
+	d := newDesk(t)
+	r := d.run("net-1", v1alpha1.PhaseSucceeded)
+	s, _, _ := quiet()
+	s.flags.KubeConfig = &d.kubeconfig
+	for want, spec := range map[string]map[string]any{
+		"this Run is Succeeded already":                    {"cancel": true},
+		"this Run is Succeeded and waits for no approval":  {"approval": map[string]any{"planDigest": digest, "by": "me"}},
+		"this Run is Succeeded and has no plan that could": {"rejection": map[string]any{"planDigest": digest, "by": "me"}},
+		"a Run's operation cannot change":                  {"operation": "Plan"},
+		"spec.approval.planDigest in body should match":    {"approval": map[string]any{"planDigest": "x", "by": "me"}},
+	} {
+		err := s.patch(t.Context(), r.DeepCopy(), map[string]any{"spec": spec})
+		var short explained
+		if err == nil || !errors.As(err, &short) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}

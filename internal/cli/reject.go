@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
+)
+
+func rejectCommand(s *session) *cobra.Command {
+	var digest, reason string
+	cmd := &cobra.Command{
+		Use:   "reject STACK|RUN",
+		Short: "Reject the plan that waits: its Run ends, and nothing is applied",
+		Long: `Ends a Run that waits for an approval. The Stack stays as it is until it changes, or somebody asks for a Run. It takes the
+verb reject on the Run.`,
+		Example: s.examples(`
+			cairn reject net --reason "not on a Friday"`),
+		Args:              s.takes(1),
+		ValidArgsFunction: s.complete(completeStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, run, err := s.stackOrRun(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := s.waits(stack, run); err != nil {
+				return err
+			}
+			who, err := s.user(ctx)
+			if err != nil {
+				return err
+			}
+			if digest == "" {
+				digest = run.Status.Plan.Digest
+			}
+			rejection := v1alpha1.Rejection{PlanDigest: digest, By: who, Reason: reason}
+			if err := s.patch(ctx, run, map[string]any{"spec": map[string]any{"rejection": rejection}}); err != nil {
+				return fmt.Errorf("Run %s is not rejected: %w", run.Name, err) //nolint:staticcheck // Run is the name of a kind
+			}
+			fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` asks for another one.\n", run.Name, screen.Clean(who), s.program, run.Spec.Stack.Name)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&reason, "reason", "", "why, for those who wanted the change")
+	f.StringVar(&digest, "digest", "", "digest of the plan that was read; another one is refused. Default: the plan that the Run has now")
+	return cmd
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+func retryCommand(s *session) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "retry STACK",
+		Short: "Try again what failed or was canceled, with a new plan",
+		Long: `Asks for a Run that does what the last one did not get done: an apply or a destroy. It begins with a new plan, which waits
+for an approval where the Stack says so. It takes the verb apply on the Stack, or destroy.`,
+		Example: s.examples(`
+			cairn retry net
+			cairn retry net --wait`),
+		Args:              s.takes(1),
+		ValidArgsFunction: s.complete(completeStacks),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, err := s.stack(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			again, err := s.again(ctx, stack)
+			if err != nil {
+				return err
+			}
+			run, err := s.requested(ctx, stack, again)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Out, "Run %s tries it again.\n", run.Name)
+			if !wait {
+				return nil
+			}
+			if run, err = s.follow(ctx, run, func(r *v1alpha1.Run) bool { return finished(r) || s.waits(stack, r) == nil }); err != nil {
+				return err
+			}
+			if !finished(run) {
+				fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.program, run.Name)
+				return exitError{code: exitChanges}
+			}
+			return s.carriedOut(run)
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run until it is over, or waits for an approval")
+	return cmd
+}
+
+// again is the operation of what was not done.
+func (s *session) again(ctx context.Context, stack *v1alpha1.Stack) (v1alpha1.Operation, error) {
+	runs, err := s.runs(ctx, stack.Namespace, stack.Name)
+	if err != nil {
+		return "", err
+	}
+	last := lastTried(stack, runs)
+	switch {
+	case last != nil && last.Status.Phase == v1alpha1.PhaseSucceeded:
+		return "", fmt.Errorf("there is nothing to try again: Run %s succeeded; `%s apply %s` asks for another one", last.Name, s.program, stack.Name)
+	case stack.DeletionTimestamp != nil:
+		return v1alpha1.OperationDestroy, nil
+	case last == nil:
+		return "", fmt.Errorf("there is nothing to try again: no Run of Stack %s was to change anything; `%s apply %s` asks for one", stack.Name, s.program, stack.Name)
+	case last.Spec.Operation == v1alpha1.OperationDestroy:
+		return v1alpha1.OperationDestroy, nil
+	}
+	return v1alpha1.OperationApply, nil // which only plans where spec.apply is Never
+}
+
+// lastTried is the newest Run that decides how a Stack stands, as the operator has it: none that only looked, and no destroy
+// that was not wanted any more. Newer Runs come first.
+func lastTried(stack *v1alpha1.Stack, runs []v1alpha1.Run) *v1alpha1.Run {
+	for i := range runs {
+		r := &runs[i]
+		switch {
+		case run.IsDriftCheck(r):
+		case r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual && stack.Spec.Apply != v1alpha1.ApplyNever:
+		case r.Spec.Operation == v1alpha1.OperationDestroy && r.Status.Phase == v1alpha1.PhaseSuperseded:
+		default:
+			return r
+		}
+	}
+	return nil
+}

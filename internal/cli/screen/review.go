@@ -1,0 +1,78 @@
+package screen
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// Plan shows what a Run's status says of its plan: counts, the first changes, findings of policies, and who caused it.
+func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
+	p := newPage(w, s)
+	p.text("%s", s.paint(bold, fmt.Sprintf("Run %s of Stack %s (%s)", r.Name, r.Spec.Stack.Name, r.Spec.Operation)))
+	p.row("  Cause", cause(r))
+	p.row("  Revision", Clean(r.Spec.Revision))
+	if pl := r.Status.Plan; pl != nil {
+		p.row("  Plan", run.Summary(pl))
+		p.row("  Digest", pl.Digest)
+		p.flush()
+		changes(p, pl, s, len(pl.Resources), func(more int) string { return fmt.Sprintf("and %d more", more) })
+		findings(p, pl.Policy, s)
+	}
+	return p.end()
+}
+
+// Findings shows what policies say of a plan; nothing when they say nothing.
+func Findings(w io.Writer, r *v1alpha1.Run, s Style) error {
+	if r.Status.Plan == nil || r.Status.Plan.Policy == nil || len(r.Status.Plan.Policy.Findings) == 0 {
+		return nil
+	}
+	p := newPage(w, s)
+	p.text("")
+	findings(p, r.Status.Plan.Policy, s)
+	return p.end()
+}
+
+// Outputs shows the outputs of a Stack, each as JSON.
+func Outputs(w io.Writer, st *v1alpha1.Stack, s Style) error {
+	p := newPage(w, s)
+	for _, name := range slices.Sorted(maps.Keys(st.Status.Outputs)) {
+		p.row(Clean(name), "= "+Clean(string(st.Status.Outputs[name].Raw)))
+	}
+	return p.end()
+}
+
+// Output is the value of one output: a string as it is, any other value as JSON.
+func Output(raw []byte) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// OutputsLeftOut says which outputs a Stack has that are not shown, and where they are.
+func OutputsLeftOut(st *v1alpha1.Stack, state *v1alpha1.State) string {
+	missing := 0
+	if state != nil {
+		for name := range state.Status.Outputs {
+			if _, ok := st.Status.Outputs[name]; !ok {
+				missing++
+			}
+		}
+	}
+	if missing == 0 {
+		return ""
+	}
+	where := "spec.outputs.secret of the Stack would write them to a Secret"
+	if o := st.Spec.Outputs; o != nil && o.Secret != nil {
+		where = "they are in Secret " + o.Secret.Name
+	}
+	return "left out: " + strconv.Itoa(missing) + " that are sensitive or long; " + where
+}

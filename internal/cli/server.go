@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"cairn.dev/cairn/internal/operator"
+)
+
+func serverCommand() *cobra.Command {
+	return processCommand(&cobra.Command{
+		Use:   "server",
+		Short: "Run the server alone: what runners, people and forges talk to",
+		Long: `Runs the half of Cairn that serves: orders, states, plans and logs for runners, the API for people, webhooks for
+forges. Several of them may run at once when the bucket is one that all of them reach.
+
+It needs the bucket and the namespace that cairn operator has. Flags of the operator are taken and mean nothing here, so
+that both can be started with the same ones.`,
+	}, operator.Options{Server: true})
+}
+
+// operatorFlags and serverFlags mean something to one of the halves only.
+var (
+	operatorFlags = []string{"runner-image", "runner-command", "engine-image", "max-runs", "max-runs-per-namespace", "leader-elect"}
+	serverFlags   = []string{
+		"engine-mirror", "engine-key", "engine-unsigned", "provider-mirror", "provider-folder", "provider-offline", "provider-host",
+		"listen", "web-listen", "public-url", "public-trusted", "runner-patience",
+	}
+)
+
+// hideOthers leaves out of the help of one half what means something to the other one only.
+func hideOthers(flags *pflag.FlagSet, o operator.Options) {
+	var others []string
+	switch {
+	case o.Operator && o.Server:
+	case o.Operator:
+		others = serverFlags
+	default:
+		others = operatorFlags
+	}
+	for _, name := range others {
+		if flag := flags.Lookup(name); flag != nil {
+			flag.Hidden = true
+		}
+	}
+}

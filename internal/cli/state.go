@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/statefile"
+	"cairn.dev/cairn/internal/people"
+)
+
+func stateCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "state",
+		Short: "Look into a Stack's state, and put it right",
+		Long: `Looks into the state of a Stack, and puts it right where something went wrong. It takes Cairn's server, not its operator.
+Each command needs a verb of its own on states; docs/state.md says which.`,
+		Example: s.examples(`
+			cairn state list net
+			cairn state show net 'aws_subnet.this["a"]'
+			cairn state history net
+			cairn state diff net 3 5
+			cairn state rollback net 3`),
+	}
+	cmd.AddCommand(
+		stateListCommand(s), stateShowCommand(s), statePullCommand(s), statePushCommand(s), stateHistoryCommand(s),
+		stateDiffCommand(s), stateRollbackCommand(s), stateUnlockCommand(s), stateRescueCommand(s),
+	)
+	return cmd
+}
+
+// stateName is the namespace and the name of the State that an argument means: net, stack/net or state/net.
+func (s *session) stateName(arg string) (client.ObjectKey, error) {
+	ns, err := s.namespace()
+	if err != nil {
+		return client.ObjectKey{}, err
+	}
+	name := arg
+	if kind, after, found := strings.Cut(arg, "/"); found {
+		if kind, _, _ = strings.Cut(strings.ToLower(kind), "."); !slices.Contains([]string{"stack", "stacks", "state", "states"}, kind) {
+			return client.ObjectKey{}, fmt.Errorf("%s is no Stack; this takes the name of one", arg)
+		}
+		name = after
+	}
+	return client.ObjectKey{Namespace: ns, Name: name}, nil
+}
+
+// stateOf is the State of that name. A State may be there without its Stack, when that was deleted and its resources were not.
+func (s *session) stateOf(ctx context.Context, key client.ObjectKey) (*v1alpha1.State, error) {
+	c, err := s.kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	state := &v1alpha1.State{}
+	err = c.Get(ctx, key, state)
+	if apierrors.IsNotFound(err) {
+		return nil, s.noState(ctx, key, err)
+	}
+	return state, s.explain(err)
+}
+
+// noState says why there is no State: its Stack was never applied, or is not there either.
+func (s *session) noState(ctx context.Context, key client.ObjectKey, err error) error {
+	if _, missing := s.stack(ctx, key.Name); missing != nil {
+		return missing
+	}
+	return explained{fmt.Sprintf("Stack %s has no state yet: its first apply writes one", key.Name), err}
+}
+
+// pull gives a version of a state as its engine wrote it; 0 is the current one.
+func (s *session) pull(ctx context.Context, key client.ObjectKey, version int64) ([]byte, error) {
+	server, err := s.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := server.State(ctx, key.Namespace, key.Name, version)
+	var refused *people.Error
+	if version == 0 && errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+		return nil, s.noState(ctx, key, err)
+	}
+	return data, s.explainServer(err)
+}
+
+// look reads a version of a state; 0 is the current one.
+func (s *session) look(ctx context.Context, key client.ObjectKey, version int64) (*statefile.State, error) {
+	data, err := s.pull(ctx, key, version)
+	if err != nil {
+		return nil, err
+	}
+	return statefile.Parse(data)
+}
+
+// stateStyle is how states are drawn.
+func (s *session) stateStyle() statefile.Style { return statefile.Style{Color: s.color} }
+
+// parseVersion reads the number of a version.
+func parseVersion(text string) (int64, error) {
+	version, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || version < 1 {
+		return 0, fmt.Errorf("%q is no version of a state: they are numbers from 1 on, and cairn state history shows them", text)
+	}
+	return version, nil
+}
+
+// agree asks whether to go on, unless that was said already. Without an answer nothing is done.
+func (s *session) agree(ctx context.Context, said, canAsk bool, question string) error {
+	switch {
+	case said:
+		return nil
+	case !canAsk || !s.tty:
+		return errors.New("nothing was done, since nobody is there to be asked: look at what is said above, and add --yes")
+	}
+	yes, err := s.ask(ctx, question+" Only 'yes' does it:", "yes")
+	switch {
+	case ctx.Err() != nil:
+		return exitError{exitInterrupted, errors.New("interrupted: nothing was done")}
+	case err == nil && !yes:
+		return errors.New("nothing was done")
+	}
+	return err
+}
+
+// yesFlag is for commands that ask before they do something.
+func yesFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
+}
+
+// tellVersion says what a state has become.
+func (s *session) tellVersion(format string, key client.ObjectKey, v people.StateVersion) error {
+	if format != "" {
+		return s.printValue(format, v)
+	}
+	_, err := fmt.Fprintf(s.Out, "State %s is at version %d now: serial %d, %s.\n", key.Name, v.Version, v.Serial, countResources(int64(v.Resources)))
+	return err
+}
+
+func countResources(n int64) string {
+	switch {
+	case n < 0:
+		return "resources encrypted"
+	case n == 1:
+		return "1 resource"
+	}
+	return fmt.Sprintf("%d resources", n)
+}
+
+// completeStates is for commands that take a State by the name of its Stack.
+func completeStates(ctx context.Context, s *session, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return nil, nil
+	}
+	return s.stateNames(ctx)
+}
+
+func (s *session) stateNames(ctx context.Context) ([]string, error) {
+	c, err := s.kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	ns, err := s.namespace()
+	if err != nil {
+		return nil, err
+	}
+	var states v1alpha1.StateList
+	if err := c.List(ctx, &states, client.InNamespace(ns)); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, state := range states.Items {
+		names = append(names, state.Name)
+	}
+	return names, nil
+}
+
+// completeVersions is for commands that take a State and then, up to so many, numbers of its versions, the newest first.
+func completeVersions(most int) completion {
+	return func(ctx context.Context, s *session, args []string) ([]string, error) {
+		if len(args) == 0 || len(args) > most {
+			return completeStates(ctx, s, args)
+		}
+		key, err := s.stateName(args[0])
+		if err != nil {
+			return nil, err
+		}
+		state, err := s.stateOf(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		var versions []string
+		for _, v := range slices.Backward(state.Status.Versions) {
+			versions = append(versions, strconv.FormatInt(v.Version, 10))
+		}
+		return versions, nil
+	}
+}
+
+// completeAddresses is for commands that take a State and then addresses of its resources.
+func completeAddresses(ctx context.Context, s *session, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return s.stateNames(ctx)
+	}
+	key, err := s.stateName(args[0])
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.look(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, r := range state.Resources {
+		addresses = append(addresses, r.Address)
+	}
+	return addresses, nil
+}

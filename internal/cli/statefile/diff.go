@@ -1,0 +1,208 @@
+package statefile
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What is different about a resource, an output or an attribute.
+const (
+	Added   = "add"
+	Removed = "remove"
+	Changed = "change"
+)
+
+// A Difference is what one state has otherwise than another.
+type Difference struct {
+	Resources []ResourceDifference  `json:"resources"`
+	Outputs   []AttributeDifference `json:"outputs"`
+}
+
+// ResourceDifference is what is different about a resource.
+type ResourceDifference struct {
+	Address string `json:"address"`
+	// Deposed is the key of an object that was replaced and still has to be destroyed.
+	Deposed string `json:"deposed,omitempty"`
+	// Action: add, remove or change.
+	Action string `json:"action"`
+	// Attributes that are different, where the resource is in both.
+	Attributes []AttributeDifference `json:"attributes,omitempty"`
+	// Notes are what is different beside the attributes. Example: now tainted.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// AttributeDifference is what is different about an attribute, or about an output. Secrets are never told, only that
+// they are different.
+type AttributeDifference struct {
+	// Path of the attribute, or name of the output. Example: tags.name, list[0].
+	Path string `json:"path"`
+	// Action: add, remove or change.
+	Action string `json:"action"`
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
+}
+
+// Count counts the resources with an action.
+func (d Difference) Count(action string) int {
+	n := 0
+	for _, r := range d.Resources {
+		if r.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// None says that nothing is different.
+func (d Difference) None() bool { return len(d.Resources) == 0 && len(d.Outputs) == 0 }
+
+type identity struct{ address, deposed string }
+
+// Compare tells what another state has become since this one. What was read and not made is left out: it is different
+// each time.
+func Compare(from, to *State) Difference {
+	d := Difference{Resources: []ResourceDifference{}, Outputs: []AttributeDifference{}}
+	before := managed(from)
+	after := managed(to)
+	for _, r := range sorted(before, after) {
+		id := identity{r.Address, r.Deposed}
+		x, was := before[id]
+		y, is := after[id]
+		change := ResourceDifference{Address: r.Address, Deposed: r.Deposed}
+		switch {
+		case !was:
+			change.Action = Added
+		case !is:
+			change.Action = Removed
+		default:
+			change.Action = Changed
+			change.Attributes = compareValues(nil, "", x.Attributes, y.Attributes)
+			if change.Notes = notes(x, y); len(change.Attributes)+len(change.Notes) == 0 {
+				continue
+			}
+		}
+		d.Resources = append(d.Resources, change)
+	}
+	d.Outputs = append(d.Outputs, compareMaps(nil, "", from.Outputs, to.Outputs)...)
+	return d
+}
+
+func managed(s *State) map[identity]Resource {
+	all := map[identity]Resource{}
+	for _, r := range s.Resources {
+		if r.Mode == "managed" {
+			all[identity{r.Address, r.Deposed}] = r
+		}
+	}
+	return all
+}
+
+func sorted(a, b map[identity]Resource) []Resource {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.SortedFunc(maps.Values(all), order)
+}
+
+func notes(a, b Resource) []string {
+	var notes []string
+	switch {
+	case b.Tainted && !a.Tainted:
+		notes = append(notes, "now tainted: the next plan replaces it")
+	case a.Tainted && !b.Tainted:
+		notes = append(notes, "no longer tainted")
+	}
+	if a.Provider != b.Provider {
+		notes = append(notes, "its provider is "+b.Provider+", was "+a.Provider)
+	}
+	if a.rest != b.rest {
+		notes = append(notes, "what the engine keeps beside the attributes is different")
+	}
+	return notes
+}
+
+// compareValues adds what is different at and below a path. What is secret on one side is on the other too.
+func compareValues(list []AttributeDifference, path string, a, b any) []AttributeDifference {
+	if reflect.DeepEqual(Reveal(a), Reveal(b)) {
+		return list
+	}
+	if inner, ok := dynamic(a); ok {
+		if other, ok := dynamic(b); ok && !reflect.DeepEqual(Reveal(inner), Reveal(other)) {
+			return compareValues(list, path, inner, other)
+		}
+	}
+	x, xs := a.(map[string]any)
+	y, ys := b.(map[string]any)
+	if xs && ys {
+		return compareMaps(list, path, x, y)
+	}
+	p, ps := a.([]any)
+	q, qs := b.([]any)
+	if ps && qs && len(p) == len(q) {
+		for i := range p {
+			list = compareValues(list, path+"["+index(i)+"]", p[i], q[i])
+		}
+		return list
+	}
+	if hides(a) || hides(b) {
+		a, b = Secret{}, Secret{}
+	}
+	return append(list, AttributeDifference{Path: path, Action: Changed, Before: a, After: b})
+}
+
+func compareMaps(list []AttributeDifference, path string, a, b map[string]any) []AttributeDifference {
+	all := map[string]any{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		x, was := a[name]
+		y, is := b[name]
+		switch at := join(path, name); {
+		case !was:
+			list = append(list, AttributeDifference{Path: at, Action: Added, After: y})
+		case !is:
+			list = append(list, AttributeDifference{Path: at, Action: Removed, Before: x})
+		default:
+			list = compareValues(list, at, x, y)
+		}
+	}
+	return list
+}
+
+// hides says whether there is a secret in a value.
+func hides(v any) bool {
+	switch v := v.(type) {
+	case Secret:
+		return true
+	case map[string]any:
+		for _, value := range v {
+			if hides(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hides)
+	}
+	return false
+}
+
+func join(path, name string) string {
+	if !plain(name) {
+		return path + "[" + Quote(name) + "]"
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// plain says whether a name needs no quotes.
+func plain(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+func index(i int) string { return strconv.Itoa(i) }

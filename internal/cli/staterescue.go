@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+func stateRescueCommand(s *session) *cobra.Command {
+	var pod, file, format string
+	cmd := &cobra.Command{
+		Use:   "rescue STACK",
+		Short: "Put back a state that only a pod's log has",
+		Long: `When an apply could write its state nowhere, its pod prints it to its log, encrypted so that only Cairn can read it, and the
+Stack waits. This reads the log and has the server put the state back; then the Stack goes on.
+
+By default it is the log of the pod whose Run waits for this, read from Kubernetes as you. When the pod is gone, take its
+log from where your logs are kept: --file. Lines may have times and names before them.`,
+		Example: s.examples(`
+			cairn state rescue net
+			cairn state rescue net --pod net-7-apply-2
+			cairn state rescue net --file net-7.log
+			kubectl logs net-7-apply-2 | cairn state rescue net --file -`),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.complete(completeStates),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format, formatJSON, formatYAML); err != nil {
+				return err
+			}
+			return s.stateRescue(cmd.Context(), args[0], pod, file, format)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&pod, "pod", "", "pod whose log has the state; default: the one that could not write it")
+	f.StringVar(&file, "file", "", "file with the log, - for standard input")
+	f.StringVarP(&format, "output", "o", "", "json or yaml")
+	cmd.MarkFlagsMutuallyExclusive("pod", "file")
+	return cmd
+}
+
+func (s *session) stateRescue(ctx context.Context, arg, pod, file, format string) error {
+	key, err := s.stateName(arg)
+	if err != nil {
+		return err
+	}
+	log, from, err := s.logOf(ctx, key, pod, file)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	fmt.Fprintf(s.ErrOut, "Looking for the state in %s ...\n", from)
+	server, err := s.server(ctx)
+	if err != nil {
+		return err
+	}
+	version, err := server.Rescue(ctx, key.Namespace, key.Name, log)
+	if err != nil {
+		return s.explainServer(fmt.Errorf("%s: %w", from, err))
+	}
+	return s.tellVersion(format, key, version)
+}
+
+// logOf opens the log to look through, and says what it is.
+func (s *session) logOf(ctx context.Context, key client.ObjectKey, pod, file string) (log io.ReadCloser, from string, err error) {
+	switch {
+	case file == "-":
+		return io.NopCloser(s.In), "standard input", nil
+	case file != "":
+		log, err = os.Open(file)
+		return log, file, err
+	}
+	if pod == "" {
+		if pod, err = s.strandedPod(ctx, key); err != nil {
+			return nil, "", err
+		}
+	}
+	log, err = s.podLog(ctx, key.Namespace, pod)
+	return log, "the log of pod " + pod, err
+}
+
+// strandedPod is the pod of the newest attempt that could write its state nowhere.
+func (s *session) strandedPod(ctx context.Context, key client.ObjectKey) (string, error) {
+	c, err := s.kubernetes()
+	if err != nil {
+		return "", err
+	}
+	var runs v1alpha1.RunList
+	if err := c.List(ctx, &runs, client.InNamespace(key.Namespace)); err != nil {
+		return "", s.explain(err)
+	}
+	pod, newest := "", 0
+	for _, r := range runs.Items {
+		if r.Spec.Stack.Name != key.Name || run.Number(r.Name) < newest {
+			continue
+		}
+		for _, a := range r.Status.Attempts {
+			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStranded {
+				pod, newest = a.Pod, run.Number(r.Name)
+			}
+		}
+	}
+	if pod == "" {
+		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to rescue; --pod or --file names a log all the same", key.Name)
+	}
+	return pod, nil
+}
+
+// engineContainer is the one of a runner's pod that runs the engine.
+const engineContainer = "engine"
+
+// podLog reads a pod's log from Kubernetes.
+func (s *session) podLog(ctx context.Context, namespace, pod string) (io.ReadCloser, error) {
+	config, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	log, err := kube.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: engineContainer}).Stream(ctx)
+	if apierrors.IsNotFound(err) {
+		return nil, explained{fmt.Sprintf("pod %s is not there any more: take its log from where your logs are kept, and give it with --file", pod), err}
+	}
+	return log, cmp.Or(s.explain(err), err)
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+func stateRollbackCommand(s *session) *cobra.Command {
+	var (
+		yes    bool
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "rollback STACK VERSION",
+		Short: "Make an older version of a Stack's state the current one",
+		Long: `Makes a new version of the state with the content of an older one; no version is lost. It is refused while the state is
+locked or a Run of the Stack is at work. Nothing real is changed: the next plan compares what is there with that state,
+and does not know of what was made since.`,
+		Example: s.examples(`
+			cairn state diff net 5 3
+			cairn state rollback net 3`),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.complete(completeVersions(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format, formatJSON, formatYAML); err != nil {
+				return err
+			}
+			return s.stateRollback(cmd.Context(), args[0], args[1], yes, format)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+func (s *session) stateRollback(ctx context.Context, arg, to string, yes bool, format string) error {
+	key, err := s.stateName(arg)
+	if err != nil {
+		return err
+	}
+	version, err := parseVersion(to)
+	if err != nil {
+		return err
+	}
+	shown := int64(0)
+	if !yes {
+		if shown, err = s.showVersion(ctx, key, version); err != nil {
+			return err
+		}
+	}
+	if err := s.agree(ctx, yes, true, fmt.Sprintf("Roll the state of Stack %s back to version %d?", key.Name, version)); err != nil {
+		return err
+	}
+	server, err := s.server(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := server.At(shown).Rollback(ctx, key.Namespace, key.Name, version)
+	if err != nil {
+		return s.explainServer(err)
+	}
+	return s.tellVersion(format, key, made)
+}
+
+// showVersion shows what an older version of a state has otherwise than the current one, as far as this person may see that.
+// It gives the version that this was; 0 when it is not known.
+func (s *session) showVersion(ctx context.Context, key client.ObjectKey, version int64) (int64, error) {
+	data, err := s.pull(ctx, key, version)
+	var refused *people.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == http.StatusForbidden:
+		fmt.Fprintf(s.ErrOut, "What it has is not shown: %v.\n", err)
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return s.showReplacement(ctx, key, data)
+}

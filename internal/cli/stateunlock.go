@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/screen"
+)
+
+func stateUnlockCommand(s *session) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "unlock STACK LOCK_ID",
+		Short: "End a lock on a Stack's state whose holder is over",
+		Long: `Ends the lock with that ID. Cairn does so by itself as soon as it knows that the pod that holds a lock is gone; this is for
+the rest. It is refused while that pod may still be at work: two engines at once would lose what one of them makes.`,
+		Example: s.examples(`
+			cairn state history net
+			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.complete(completeStates),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.stateUnlock(cmd.Context(), args[0], args[1], yes)
+		},
+	}
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+func (s *session) stateUnlock(ctx context.Context, arg, id string, yes bool) error {
+	key, err := s.stateName(arg)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		st, err := s.stateOf(ctx, key)
+		if err != nil {
+			return err
+		}
+		if st.Status.Lock == nil {
+			return fmt.Errorf("the state of Stack %s is not locked", key.Name)
+		}
+		fmt.Fprintln(s.ErrOut, screen.LockOf(st.Status.Lock, s.style()))
+	}
+	if err := s.agree(ctx, yes, true, fmt.Sprintf("End the lock %s on the state of Stack %s?", id, key.Name)); err != nil {
+		return err
+	}
+	server, err := s.server(ctx)
+	if err != nil {
+		return err
+	}
+	if err := server.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
+		return s.explainServer(err)
+	}
+	_, err = fmt.Fprintf(s.Out, "The state of Stack %s is not locked any more.\n", key.Name)
+	return err
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func suspendCommand(s *session) *cobra.Command {
+	return s.switchCommand(&cobra.Command{
+		Use:     "suspend STACK",
+		Short:   "Start nothing new for a Stack, deletion too; what runs goes on",
+		Example: s.examples(`cairn suspend net`),
+	}, true, "is suspended; what runs goes on")
+}
+
+// switchCommand sets spec.suspend.
+func (s *session) switchCommand(cmd *cobra.Command, suspend bool, done string) *cobra.Command {
+	cmd.Args = s.takes(1)
+	cmd.ValidArgsFunction = s.complete(completeStacks)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		stack, err := s.stack(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if err := s.patch(cmd.Context(), stack, map[string]any{"spec": map[string]any{"suspend": suspend}}); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.Out, "Stack %s %s.\n", stack.Name, done)
+		return err
+	}
+	return cmd
+}
