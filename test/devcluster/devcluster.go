@@ -28,12 +28,23 @@ type Cluster struct {
 	// Tools has kubectl and tofu, Bin has cairn, Root is the checkout.
 	Tools, Bin, Root string
 
-	serveArgs []string
-	stop      func()
+	devArgs, serveArgs []string
+	stop               func()
 }
 
 // Start starts `cairn dev` on a new data folder, with arguments for `cairn serve`, and stops it at the end of the test.
 func Start(t testing.TB, serveArgs ...string) *Cluster {
+	t.Helper()
+	return start(t, nil, serveArgs)
+}
+
+// StartSplit is Start with operator and server as processes of their own.
+func StartSplit(t testing.TB, serveArgs ...string) *Cluster {
+	t.Helper()
+	return start(t, []string{"--split"}, serveArgs)
+}
+
+func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -43,7 +54,7 @@ func Start(t testing.TB, serveArgs ...string) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{Data: t.TempDir(), Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, serveArgs: serveArgs}
+	c := &Cluster{Data: t.TempDir(), Tools: tools, Bin: filepath.Join(root, "bin"), Root: root, devArgs: devArgs, serveArgs: serveArgs}
 	c.Kubeconfig = filepath.Join(c.Data, "kubeconfig")
 	c.start(t)
 	t.Cleanup(func() { c.stop() })
@@ -73,7 +84,8 @@ func (c *Cluster) Restart(t testing.TB) {
 
 func (c *Cluster) start(t testing.TB) {
 	t.Helper()
-	args := append([]string{"dev", "--data", c.Data, "--kubeconfig", c.Kubeconfig, "--bin", c.Tools, "--"}, c.serveArgs...)
+	args := append([]string{"dev", "--data", c.Data, "--kubeconfig", c.Kubeconfig, "--bin", c.Tools}, c.devArgs...)
+	args = append(append(args, "--"), c.serveArgs...)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, "cairn"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -55,6 +55,20 @@ func (c cluster) killOperator(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 }
 
+// signal stops a process of Cairn, or lets it go on: signal operator|server STOP|CONT. It goes on at the end in any case.
+func (c cluster) signal(ts *testscript.TestScript, _ bool, args []string) {
+	data, err := os.ReadFile(filepath.Join(c.Data, args[0]+".pid"))
+	ts.Check(err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	ts.Check(err)
+	if args[1] == "CONT" {
+		ts.Check(syscall.Kill(pid, syscall.SIGCONT))
+		return
+	}
+	ts.Check(syscall.Kill(pid, syscall.SIGSTOP))
+	ts.Defer(func() { ts.Check(syscall.Kill(pid, syscall.SIGCONT)) })
+}
+
 // killRunner kills the processes of a pod with SIGKILL: kill-runner POD.
 func (c cluster) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	var pod corev1.Pod
@@ -126,10 +140,11 @@ func kubectl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// approve approves the plan that a Run has now: approve RUN.
-func (c cluster) approve(ts *testscript.TestScript, _ bool, args []string) {
+// approve approves the plan that a Run has now, as alice, who may do anything: approve RUN.
+func (c cluster) approve(ts *testscript.TestScript, neg bool, args []string) {
 	digest := c.kubectl(ts, "get", "run", args[0], "-o", "jsonpath={.status.plan.digest}")
-	c.kubectl(ts, "patch", "run", args[0], "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"by":"alice","planDigest":%q}}}`, digest))
+	approval := fmt.Sprintf(`{"spec":{"approval":{"by":"alice","planDigest":%q}}}`, digest)
+	kubectl(ts, neg, []string{"patch", "run", args[0], "--as=alice", "--as-group=system:masters", "--type=merge", "-p", approval})
 }
 
 // makeStack makes a Stack whose name has so many characters: make-stack LENGTH.
@@ -147,6 +162,26 @@ spec:
   outputs: {secret: {name: outputs-%s}}
 `, strings.Repeat("n", length), args[0]), 0o600))
 	kubectl(ts, neg, []string{"apply", "-f", manifest})
+}
+
+// stack makes a Stack of the code in a file: stack NAME FILE [FIELD OF THE SPEC]. In the code $WORK is the script's folder.
+func (c cluster) stack(ts *testscript.TestScript, _ bool, args []string) {
+	spec := "  apply: Automatic\n  retry: {limit: 1, backoff: 2s}\n"
+	if len(args) > 2 {
+		spec += "  " + args[2] + "\n"
+	}
+	code := strings.ReplaceAll(ts.ReadFile(args[1]), "$WORK", ts.Getenv("WORK"))
+	manifest := filepath.Join(ts.Getenv("WORK"), args[0]+".yaml")
+	ts.Check(os.WriteFile(manifest, fmt.Appendf(nil, `
+apiVersion: cairn.dev/v1alpha1
+kind: Stack
+metadata: {name: %s}
+spec:
+  source:
+    inline:
+      main.tf: %q
+%s`, args[0], code, spec), 0o600))
+	kubectl(ts, false, []string{"apply", "-f", manifest})
 }
 
 // refuseStates makes the API server refuse every new version of a state in the script's namespace, by the policy binding

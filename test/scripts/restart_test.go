@@ -35,7 +35,7 @@ func TestRestart(t *testing.T) {
 	if run.Status.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Plan.Digest != plan {
 		t.Fatalf("after the restart the Run is %s with plan %s, before it was %s", run.Status.Phase, run.Status.Plan.Digest, plan)
 	}
-	run.Spec.Approval = &v1alpha1.Approval{PlanDigest: plan, By: "alice"}
+	run.Spec.Approval = &v1alpha1.Approval{PlanDigest: plan, By: "cairn-dev"}
 	must(t, c.Update(t.Context(), run))
 	until(t, c, run, func() bool { return run.Status.Phase == v1alpha1.PhaseSucceeded })
 	if run.Status.Plan.Digest != plan || len(run.Status.Attempts) != 2 {

@@ -33,8 +33,20 @@ func TestScripts(t *testing.T) {
 	hooks := devcluster.FreeAddress(t)
 	args := append(append(engines(t), providerFolder(t)...), "--runner-patience=5s", "--web-listen="+hooks)
 	c := cluster{devcluster.Start(t, args...), "http://" + hooks}
-	testscript.Run(t, testscript.Params{
-		Dir:   "testdata",
+	testscript.Run(t, c.scripts("testdata"))
+}
+
+// Scripts that stop the operator or the server, for a while. They have a `cairn dev` of their own.
+func TestScriptsThatStopProcesses(t *testing.T) {
+	t.Parallel()
+	c := cluster{Cluster: devcluster.StartSplit(t, "--runner-patience=5s")}
+	testscript.Run(t, c.scripts("testdata/split"))
+}
+
+// scripts are those in a folder, with what they can call.
+func (c cluster) scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:   dir,
 		Setup: c.setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"approve":       c.approve,
@@ -52,8 +64,10 @@ func TestScripts(t *testing.T) {
 			"nowhere":       c.nowhere,
 			"push":          c.push,
 			"refuse-states": c.refuseStates,
+			"signal":        c.signal,
+			"stack":         c.stack,
 		},
-	})
+	}
 }
 
 // setup gives a script its namespace, its kubeconfig and the tools.
@@ -129,8 +143,11 @@ func (c cluster) eventually(ts *testscript.TestScript, neg bool, args []string) 
 
 // command is one that runs as in the script.
 func (c cluster) command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
-	if name == "kubectl" {
+	switch name {
+	case "kubectl":
 		name = filepath.Join(c.Tools, name)
+	case "cairn":
+		name = filepath.Join(c.Bin, name)
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "PATH="+ts.Getenv("PATH"))
