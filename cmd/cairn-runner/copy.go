@@ -23,8 +23,8 @@ func copySelf(dest string) error {
 			return err
 		}
 	}
-	err = os.Rename(temporary, dest) //nolint:gosec // as above
-	_ = os.Remove(temporary)         //nolint:gosec // as above; it is still there when dest was this very file before
+	err = os.Rename(temporary, dest) //nolint:gosec // whoever starts us says where
+	_ = os.Remove(temporary)         //nolint:gosec // whoever starts us says where; it is still there when dest was this very file before
 	return err
 }
 
@@ -40,7 +40,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer source.Close()                                                     //nolint:errcheck // only read
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // others run it
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // a program: the engine's container, of another user maybe, has to execute it
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *session) ask(ctx context.Context, question, want string) (bool, error) 
 		fmt.Fprintln(s.ErrOut)
 		return false, context.Cause(ctx)
 	case a := <-answers:
-		if a.err == io.EOF { //nolint:errorlint // bufio gives it as it is
+		if a.err == io.EOF { //nolint:errorlint // bufio.Reader gives io.EOF itself, never wrapped
 			fmt.Fprintln(s.ErrOut)
 		} else if a.err != nil {
 			return false, a.err

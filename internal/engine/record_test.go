@@ -37,7 +37,7 @@ type recorded struct {
 // events of the last step. It does so only with -record; other tests read what it kept.
 func TestRecord(t *testing.T) {
 	if !*record || *terraform != "" {
-		t.Skip("only with -record, without -terraform")
+		t.Skip("writes what the other tests read; they fail where it is missing. Only with -record, without -terraform")
 	}
 	files, _ := filepath.Glob("testdata/*.tf")
 	for _, file := range files {
@@ -59,7 +59,7 @@ func TestRecord(t *testing.T) {
 // -run=TestRecordTerraform/NAME the rest of the file stays.
 func TestRecordTerraform(t *testing.T) {
 	if !*record || *terraform == "" {
-		t.Skip("only with -record and -terraform=PROGRAM")
+		t.Skip("writes what the other tests read; they fail where it is missing. Only with -record and -terraform=PROGRAM")
 	}
 	out, err := exec.Command(*terraform, Terraform{}.Version()...).Output()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// recorded gives the names of the plans of the real engine that are kept in testdata.
+// recorded gives the names of all plans in testdata. Each has its recording of the real engine, or the test that reads it fails.
 func recorded(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) < 12 {
-		t.Fatalf("%d recordings, %v", len(files), err)
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d plans, %v", len(files), err)
 	}
 	var names []string
 	for _, f := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(f), ".json"))
+		names = append(names, strings.TrimSuffix(filepath.Base(f), ".txtar"))
 	}
 	return names
 }

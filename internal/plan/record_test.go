@@ -24,7 +24,7 @@ var (
 // the plan in JSON and as text. It does so only with -record; other tests read what it kept.
 func TestRecord(t *testing.T) {
 	if !*record {
-		t.Skip("only with -record")
+		t.Skip("writes what the other tests read; they fail where it is missing. Only with -record")
 	}
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {

@@ -91,7 +91,7 @@ func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 	}
 	cmd := exec.Command(path) //nolint:noctx // it is interrupted below, not killed
 	if !strings.HasPrefix(h.Script, "#!") {
-		cmd = exec.Command(shell, path) //nolint:noctx // as above
+		cmd = exec.Command(shell, path) //nolint:noctx // it is interrupted below, not killed
 	}
 	if cmd.Env, err = a.hookEnvironment(h); err != nil {
 		return result{}, err
