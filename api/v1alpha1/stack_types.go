@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Stack is one root module with its variables and its one state: the unit people own. Cairn plans every change of
@@ -177,96 +176,6 @@ type StackSpec struct {
 	Runner Runner `json:"runner,omitempty"`
 }
 
-// ObjectRef names an object in the Stack's namespace.
-type ObjectRef struct {
-	// Name of the object.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-}
-
-// KeyRef names one key of an object in the Stack's namespace.
-type KeyRef struct {
-	// Name of the object.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name"`
-	// Key within the object's data.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
-	Key string `json:"key"`
-}
-
-// Variable gives one input variable of the code a value. Exactly one of value and valueFrom is set.
-//
-// +kubebuilder:validation:MinProperties=2
-// +kubebuilder:validation:MaxProperties=2
-type Variable struct {
-	// Name of the variable as the code declares it.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[\pL_][\pL\pN_-]*$`
-	Name string `json:"name"`
-
-	// Value is any JSON value. It is stored in the Stack in clear: use valueFrom for secrets.
-	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Schemaless
-	// +optional
-	Value *apiextensionsv1.JSON `json:"value,omitempty"`
-
-	// ValueFrom takes the value from another object: as a string, or an output of a Stack as it is.
-	// +optional
-	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
-}
-
-// ValueFrom says where a variable's value comes from.
-//
-// +kubebuilder:validation:ExactlyOneOf=secret;configMap;stack
-type ValueFrom struct {
-	// Secret key in the Stack's namespace. The value never appears in logs and status.
-	// +optional
-	Secret *KeyRef `json:"secret,omitempty"`
-	// ConfigMap key in the Stack's namespace.
-	// +optional
-	ConfigMap *KeyRef `json:"configMap,omitempty"`
-	// Stack whose output is the value. The other Stack is a dependency, as if it were in dependsOn; this one is run again
-	// when that output changes, and only then. A sensitive output stays one.
-	// +optional
-	Stack *OutputRef `json:"stack,omitempty"`
-}
-
-// OutputRef names an output of another Stack in the same namespace.
-type OutputRef struct {
-	// Name of the Stack.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=200
-	Name string `json:"name"`
-	// Output of its code.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Output string `json:"output"`
-}
-
-// VariableFile names an object whose *.tfvars and *.tfvars.json keys are variable files, or one such file of the source.
-//
-// +kubebuilder:validation:ExactlyOneOf=secret;configMap;path
-type VariableFile struct {
-	// Secret in the Stack's namespace. Its values never appear in logs and status.
-	// +optional
-	Secret *ObjectRef `json:"secret,omitempty"`
-	// ConfigMap in the Stack's namespace.
-	// +optional
-	ConfigMap *ObjectRef `json:"configMap,omitempty"`
-	// Path of a *.tfvars or *.tfvars.json file of the source: in git from the repository's root, otherwise beside the code.
-	// Files that the engine reads by itself (terraform.tfvars, *.auto.tfvars) need not be named.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=500
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..') && self.matches('\\\\.tfvars(\\\\.json)?$')",message="a path to a .tfvars or .tfvars.json file: no / at its beginning, no .. in it"
-	// +optional
-	Path string `json:"path,omitempty"`
-}
-
 // EngineName is a program that plans and applies code.
 //
 // +kubebuilder:validation:Enum=OpenTofu;Terraform;Terragrunt
@@ -344,87 +253,6 @@ type Outputs struct {
 	// ConfigMap receives the outputs that are not sensitive.
 	// +optional
 	ConfigMap *ObjectRef `json:"configMap,omitempty"`
-}
-
-// Retry says how often, and after which wait, a Run that failed for a passing reason is tried again.
-type Retry struct {
-	// Limit is how many tries may follow the first one; 0 never retries.
-	// +kubebuilder:default=3
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
-	// +optional
-	Limit *int32 `json:"limit,omitempty"`
-
-	// Backoff is the wait before the second try; it doubles with each further one.
-	// +kubebuilder:default="15s"
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
-	// +optional
-	Backoff *metav1.Duration `json:"backoff,omitempty"`
-
-	// MaxBackoff is the longest wait between two tries. A destroy that failed as often as Limit allows is started
-	// again after this time, for as long as the Stack is being deleted.
-	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
-	// +optional
-	MaxBackoff *metav1.Duration `json:"maxBackoff,omitempty"`
-}
-
-// Runner shapes the pods that run the engine.
-type Runner struct {
-	// ServiceAccountName is the account the pod runs as, in the Stack's namespace; it is how a cloud knows the runner
-	// (workload identity). It needs no Kubernetes permission. Default: the namespace's default account.
-	// +kubebuilder:validation:MaxLength=253
-	// +optional
-	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-
-	// Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
-	// Default: the image the operator was started with.
-	// +kubebuilder:validation:MaxLength=500
-	// +optional
-	Image string `json:"image,omitempty"`
-
-	// Linger is how long a pod waits after its plan for an approval before it exits, so that a quick one needs no new
-	// pod.
-	// +kubebuilder:default="30s"
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
-	// +optional
-	Linger *metav1.Duration `json:"linger,omitempty"`
-
-	// Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory.
-	// +optional
-	Resources Resources `json:"resources,omitempty"`
-}
-
-// Resources of a container, as in a pod.
-type Resources struct {
-	// Requests are what the container is promised. Example: {cpu: 500m, memory: 1Gi}.
-	// +kubebuilder:validation:MaxProperties=10
-	// +optional
-	Requests map[corev1.ResourceName]Amount `json:"requests,omitempty"`
-	// Limits are what it may use at most.
-	// +kubebuilder:validation:MaxProperties=10
-	// +optional
-	Limits map[corev1.ResourceName]Amount `json:"limits,omitempty"`
-}
-
-// Amount of a resource: a Kubernetes quantity. It is kept as it was written, since an object that holds a quantity which
-// cannot be read would keep every other one from being read too.
-//
-// +kubebuilder:validation:Type=""
-// +kubebuilder:validation:XIntOrString
-// +kubebuilder:validation:MaxLength=20
-// +kubebuilder:validation:Pattern=`^[0-9]{1,15}(\.[0-9]{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`
-type Amount struct {
-	intstr.IntOrString `json:",inline"`
 }
 
 // StackStatus is what is known of a Stack.

@@ -1,0 +1,125 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// headStack says what a Stack is, how it stands and what it waits for.
+func (d Description) headStack(p *page) {
+	st, s := d.Stack, p.sty
+	ready := Ready(st)
+	p.text("%s  %s", s.paint(bold, fmt.Sprintf("Stack %s in %s", st.Name, st.Namespace)), d.standing(s))
+	p.said(ready.Message)
+	p.row("Code", code(st.Spec.Source))
+	p.row("Revision", Clean(st.Status.Revision))
+	p.row("Engine", strings.TrimSpace(string(st.Spec.Engine.Name)+" "+st.Spec.Engine.Version))
+	p.row("Rules", rules(st))
+	p.row("After", dependencies(st))
+	p.row("State", d.state(s))
+	p.row("Drift", driftSentence(st, s))
+	p.row("Age", s.age(st.CreationTimestamp.Time))
+	p.row("Waits for", d.waits(s))
+}
+
+// code says where the code is from.
+func code(source v1alpha1.Source) string {
+	switch {
+	case source.Git != nil:
+		text := "Repository " + source.Git.Repository.Name
+		if ns := source.Git.Repository.Namespace; ns != "" {
+			text += " of " + ns
+		}
+		text += ", folder " + or(source.Git.Path, ".")
+		if source.Git.Ref != "" {
+			text += " at " + source.Git.Ref
+		}
+		return text
+	case source.ConfigMap != nil:
+		return "ConfigMap " + source.ConfigMap.Name
+	case len(source.Inline) > 0:
+		return fmt.Sprintf("inline, %s", count(len(source.Inline), "file"))
+	}
+	return ""
+}
+
+// rules are those that a Stack is changed by.
+func rules(st *v1alpha1.Stack) string {
+	parts := []string{"apply " + or(string(st.Spec.Apply), "Manual")}
+	if st.Spec.FourEyes {
+		parts = append(parts, "four eyes")
+	}
+	if n := len(st.Spec.Windows); n > 0 {
+		parts = append(parts, count(n, "window"))
+	}
+	if n := len(st.Spec.Hooks); n > 0 {
+		parts = append(parts, count(n, "hook"))
+	}
+	for _, p := range st.Spec.Policies {
+		parts = append(parts, "policies of "+p.ConfigMap.Name)
+	}
+	if deletion := st.Spec.Deletion; deletion != "" {
+		parts = append(parts, "deletion "+string(deletion))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dependencies are the Stacks that come before this one.
+func dependencies(st *v1alpha1.Stack) string {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, on := range st.Spec.DependsOn {
+		add(on.Name)
+	}
+	for _, v := range st.Spec.Variables {
+		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
+			add(v.ValueFrom.Stack.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Stack " + strings.Join(names, ", Stack ")
+}
+
+// state is what is known of the state, and who has it locked.
+func (d Description) state(s Style) string {
+	if d.State == nil {
+		return "none yet"
+	}
+	st := d.State.Status
+	text := fmt.Sprintf("version %d, serial %d, %s", st.Version, st.Serial, count(int(st.Resources), "resource"))
+	if l := st.Lock; l != nil {
+		text += fmt.Sprintf("; locked by %s for %s, lock %s", Clean(or(l.Run, l.Who)), s.age(l.Since.Time), Clean(l.ID))
+	}
+	if r := st.Rescued; r != nil {
+		text += fmt.Sprintf("; a newer one was rescued from Run %s and comes first", r.Run)
+	}
+	return text
+}
+
+func driftSentence(st *v1alpha1.Stack, s Style) string {
+	d := st.Status.Drift
+	rule := "not looked for"
+	if c := st.Spec.Drift; c != nil && c.Every != nil && c.Every.Duration > 0 {
+		rule = "looked for every " + duration.HumanDuration(c.Every.Duration)
+	}
+	switch {
+	case d == nil && st.Spec.Drift == nil:
+		return ""
+	case d == nil:
+		return rule + ", never yet"
+	case d.Since == nil:
+		return fmt.Sprintf("none %s ago; %s", s.age(d.CheckedAt.Time), rule)
+	}
+	return s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s; %s", driftCounts(d), s.age(d.Since.Time), d.Run, rule))
+}
