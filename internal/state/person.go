@@ -31,26 +31,13 @@ func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, d
 		return Outcome{}, refuse(Invalid, "%v", err)
 	}
 	next := &candidate{summary, data, origin{by: by}}
-	unchanged := false
-	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.lookForPerson(ctx, st)
-		if err != nil {
-			return nil, err
-		}
-		if err := stillAt(st, shown); err != nil {
-			return nil, err
-		}
+	return s.commitForPerson(ctx, key, next, shown, func(w World) (Verdict, error) {
 		v, serial := AdmitPush(w, summary, force)
-		if v.Refusal != nil {
-			return nil, v.Refusal
-		}
 		if w.Stranded != nil {
 			next.from.after = w.Stranded.At.Time
 		}
-		unchanged = v.Status == nil
-		return v.Status, s.number(key, next, summary, data, serial)
+		return v, s.number(key, next, summary, data, serial)
 	})
-	return Outcome{now, unchanged}, err
 }
 
 // Rollback makes a new version with the content of an older one, for a person. shown is as for Push.
@@ -67,7 +54,22 @@ func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by strin
 		return v1alpha1.StateStatus{}, refuse(Damaged, "version %d of state %s: %v", version, key.Name, err)
 	}
 	next := &candidate{from: origin{by: by}}
-	return s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	made, err := s.commitForPerson(ctx, key, next, shown, func(w World) (Verdict, error) {
+		v, serial := AdmitRollback(w, version, content)
+		if v.Refusal != nil {
+			return v, nil
+		}
+		return v, s.renumber(key, next, data, serial)
+	})
+	return made.StateStatus, err
+}
+
+// commitForPerson commits what a person asks for, as long as the version that they were shown is the current one.
+func (s *Store) commitForPerson(
+	ctx context.Context, key types.NamespacedName, next *candidate, shown int64, admit func(World) (Verdict, error),
+) (Outcome, error) {
+	unchanged := false
+	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.lookForPerson(ctx, st)
 		if err != nil {
 			return nil, err
@@ -75,12 +77,14 @@ func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by strin
 		if err := stillAt(st, shown); err != nil {
 			return nil, err
 		}
-		v, serial := AdmitRollback(w, version, content)
+		v, err := admit(w)
 		if v.Refusal != nil {
 			return nil, v.Refusal
 		}
-		return v.Status, s.renumber(key, next, data, serial)
+		unchanged = v.Status == nil
+		return v.Status, err
 	})
+	return Outcome{now, unchanged}, err
 }
 
 // stillAt refuses what a person decided looking at another version than the current one.
@@ -98,27 +102,16 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by string
 		return Outcome{}, refuse(Invalid, "what is in the log is %v", err)
 	}
 	next := &candidate{summary, data, origin{by: by}}
-	unchanged := false
-	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.lookForPerson(ctx, st)
-		if err != nil {
-			return nil, err
-		}
-		// A pod that could send its state nowhere could not unlock it either.
-		if w.Over {
+	return s.commitForPerson(ctx, key, next, 0, func(w World) (Verdict, error) {
+		if w.Over { // a pod that could send its state nowhere could not unlock it either
 			w.Status.Lock = nil
 		}
 		if w.Stranded != nil {
 			next.from.after = w.Stranded.At.Time
 		}
 		v, serial := AdmitRecover(w, summary)
-		if v.Refusal != nil {
-			return nil, v.Refusal
-		}
-		unchanged = v.Status == nil
-		return v.Status, s.number(key, next, summary, data, serial)
+		return v, s.number(key, next, summary, data, serial)
 	})
-	return Outcome{now, unchanged}, err
 }
 
 // Release ends the lock of that ID for a person, if its holder is known to be over.
