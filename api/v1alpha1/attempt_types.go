@@ -7,13 +7,14 @@ import (
 
 // AttemptPhase is what an attempt is at.
 //
-// +kubebuilder:validation:Enum=Plan;Apply
+// +kubebuilder:validation:Enum=Plan;Apply;Shell
 type AttemptPhase string
 
 // What an attempt is at.
 const (
 	AttemptPlan  AttemptPhase = "Plan"
 	AttemptApply AttemptPhase = "Apply"
+	AttemptShell AttemptPhase = "Shell"
 )
 
 // Attempt is one try at a phase of a Run, in one pod. A plan and the apply that follows it in the same pod are two

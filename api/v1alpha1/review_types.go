@@ -1,10 +1,10 @@
 package v1alpha1
 
-// Annotations of a Stack by which people ask for a Run. Asking takes a verb on the Stack, for the operation: plan, apply or
-// destroy. Who may patch a Stack but not update it can ask, and change nothing else.
+// Annotations of a Stack by which people ask for a Run. Asking takes a verb on the Stack, for the operation: plan, apply,
+// destroy or shell. Who may patch a Stack but not update it can ask, and change nothing else.
 const (
-	// RequestedOperationAnnotation says what is asked for with cairn.dev/requested-at: Plan, Apply or Destroy. Default: Apply,
-	// which plans, and applies as spec.apply says.
+	// RequestedOperationAnnotation says what is asked for with cairn.dev/requested-at: Plan, Apply, Destroy or Shell. Default:
+	// Apply, which plans, and applies as spec.apply says.
 	RequestedOperationAnnotation = "cairn.dev/requested-operation"
 	// RequestedByAnnotation is who asks: the name under which the API server knows who writes cairn.dev/requested-at, and no
 	// other. The API server fills it in where it can (MutatingAdmissionPolicy).

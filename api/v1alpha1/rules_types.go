@@ -54,6 +54,7 @@ type Window struct {
 	// Operations that it is about: Plan is the beginning of any Run, Apply and Destroy what follows the plan. Default: Apply
 	// and Destroy.
 	// +kubebuilder:validation:MaxItems=3
+	// +kubebuilder:validation:XValidation:rule="!('Shell' in self)",message="a window is about Plan, Apply and Destroy"
 	// +listType=set
 	// +optional
 	Operations []Operation `json:"operations,omitempty"`

@@ -51,7 +51,8 @@ type RunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run cannot move to another Stack"
 	Stack ObjectRef `json:"stack"`
 
-	// Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that.
+	// Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that, Shell holds a
+	// pod for a person to work in.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's operation cannot change"
 	Operation Operation `json:"operation"`
 
@@ -96,7 +97,7 @@ type RunSpec struct {
 
 // Operation is what a Run does.
 //
-// +kubebuilder:validation:Enum=Apply;Plan;Destroy
+// +kubebuilder:validation:Enum=Apply;Plan;Destroy;Shell
 type Operation string
 
 // What a Run does.
@@ -104,6 +105,7 @@ const (
 	OperationApply   Operation = "Apply"
 	OperationPlan    Operation = "Plan"
 	OperationDestroy Operation = "Destroy"
+	OperationShell   Operation = "Shell"
 )
 
 // CauseType is the kind of reason for a Run.
@@ -177,7 +179,9 @@ type Rejection struct {
 //	   ├─────────┴─────────────────┼──► Superseded├─► Failed
 //	   └───────────────────────────┴──────────────┴─► Canceled
 //
-// +kubebuilder:validation:Enum=Queued;Planning;AwaitingApproval;Applying;Succeeded;Failed;Canceled;Superseded
+// With operation Shell it goes from Queued to Shell, and from there to Succeeded, Failed or Canceled.
+//
+// +kubebuilder:validation:Enum=Queued;Planning;AwaitingApproval;Applying;Shell;Succeeded;Failed;Canceled;Superseded
 type RunPhase string
 
 // How far a Run is. The last four are final.
@@ -190,6 +194,8 @@ const (
 	PhaseAwaitingApproval RunPhase = "AwaitingApproval"
 	// PhaseApplying: a pod applies the plan.
 	PhaseApplying RunPhase = "Applying"
+	// PhaseShell: a pod holds a shell for a person, or makes ready for it.
+	PhaseShell RunPhase = "Shell"
 	// PhaseSucceeded: what was to be done is done.
 	PhaseSucceeded RunPhase = "Succeeded"
 	// PhaseFailed: it was not done, and this Run will not try again.
@@ -270,9 +276,22 @@ type Plan struct {
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
+	// Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
+	// there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
+	// +listType=atomic
+	// +optional
+	Orphaned []Orphan `json:"orphaned,omitempty"`
 	// Policy is what the policies say of it; absent when there were none to ask.
 	// +optional
 	Policy *PolicyResult `json:"policy,omitempty"`
+}
+
+// Orphan is a resource that exists and that no state knows.
+type Orphan struct {
+	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	Address string `json:"address"`
+	// Reason why it could not be taken into the state.
+	Reason string `json:"reason"`
 }
 
 // ResourceChange is what a plan would do to one resource.

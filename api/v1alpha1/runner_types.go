@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -62,6 +63,16 @@ type Runner struct {
 	// Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory.
 	// +optional
 	Resources Resources `json:"resources,omitempty"`
+
+	// Template is laid over the pod, as a strategic merge patch of kind PodTemplate: labels and annotations, nodeSelector,
+	// tolerations, affinity, volumes, imagePullSecrets, dnsConfig, init containers (with restartPolicy Always: sidecars), and of
+	// the container `engine` env, volumeMounts and securityContext. Unknown fields are refused, and so is what is Cairn's
+	// own: docs/tenancy.md has the list. The pod has to fit Pod Security "restricted", unless the install allows more.
+	// At most 64 KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +optional
+	Template *apiextensionsv1.JSON `json:"template,omitempty"`
 }
 
 // Resources of a container, as in a pod.

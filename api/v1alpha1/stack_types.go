@@ -293,7 +293,8 @@ type StackStatus struct {
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
 
-	// LastRequest is the last request for a Run that was taken up: the value that the annotation cairn.dev/requested-at had.
+	// LastRequest is the last request for a Run that was answered: the value that the annotation cairn.dev/requested-at had. Of
+	// one that was refused because its time is in the future, it is the time of the answer, a space, and that value.
 	// +optional
 	LastRequest string `json:"lastRequest,omitempty"`
 
@@ -338,6 +339,8 @@ const (
 	ConditionReady = "Ready"
 	// ConditionDrifted of a Stack: what is there is not what was applied. It is there only while true.
 	ConditionDrifted = "Drifted"
+	// ConditionOrphaned of a Stack: there are resources that an apply made and that no state knows. It is there only while true.
+	ConditionOrphaned = "Orphaned"
 	// ConditionStalled of a Stack: nothing will change until a person acts. It is there only while true.
 	ConditionStalled = "Stalled"
 	// ConditionSucceeded of a Run.
