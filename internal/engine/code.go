@@ -51,7 +51,7 @@ func CheckCode(e Engine, root fs.FS) error {
 			return refuse("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", name)
 		case kind == "" || strings.HasPrefix(name, ".") || entry.IsDir() || names[base+strings.Replace(kind, ".tf", ".tofu", 1)] && strings.HasPrefix(kind, ".tf"):
 			continue // not code, or a .tf file with a .tofu file beside it that is read in its place
-		case base+".tf" == OverrideFile:
+		case base+".tf" == OverrideFile, base+".tf" == ImportFile:
 			return refuse("the code has a file %s; this name is Cairn's own", name)
 		}
 		code++

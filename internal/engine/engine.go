@@ -48,6 +48,10 @@ type Engine interface {
 	Apply(Apply) []string
 	// Show tells what a saved plan would do, as JSON.
 	Show(Show) []string
+	// Adopt takes one resource that exists into the state, without a plan.
+	Adopt(Adopt) []string
+	// Pull asks for the state in clear. Only one that the engine encrypts makes it necessary.
+	Pull(files []string) []string
 	// Output asks for all outputs, for ParseOutputs. Only a state that the engine encrypts makes it necessary.
 	Output(files []string) []string
 	// PrintsEvents says whether a step prints its events, for a Listener, and no text for people.

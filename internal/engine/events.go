@@ -24,6 +24,8 @@ type Events struct {
 	Errors []Diagnostic
 	// Changes that a plan would make.
 	Changes Changes
+	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
+	Imported map[string]bool
 	// Done is what an apply did, when it got to its end.
 	Done *Summary
 	// Changed has the addresses of the resources that an apply changed, whether it got to its end or not. One that is
@@ -58,8 +60,11 @@ type event struct {
 type hook struct {
 	Resource struct {
 		Address string `json:"addr"`
+		Type    string `json:"resource_type"`
 	} `json:"resource"`
 	Action string `json:"action"`
+	IDKey  string `json:"id_key"`
+	ID     string `json:"id_value"`
 }
 
 // changes says whether it tells of a change: what is only read, or opened as long as the engine runs, is none.
@@ -69,8 +74,12 @@ func (h hook) changes() bool {
 
 // ReadEvents reads the file of events that an engine wrote. Lines that are none are left out, as is a last one that is
 // cut off: an engine may have been killed while it wrote.
-func ReadEvents(r io.Reader) (Events, error) {
+func ReadEvents(r io.Reader) (Events, error) { return FollowEvents(r, nil) }
+
+// FollowEvents is ReadEvents while the engine still writes them. It tells heard of each thing that an apply has done.
+func FollowEvents(r io.Reader, heard func(Done)) (Events, error) {
 	var all Events
+	tell := teller{heard: heard}
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(lines)
@@ -78,6 +87,7 @@ func ReadEvents(r io.Reader) (Events, error) {
 			var e event
 			if json.Unmarshal(line, &e) == nil {
 				all.add(e)
+				tell.of(e)
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -103,6 +113,12 @@ func (all *Events) add(e event) {
 		}
 	case e.Type == "planned_change" && e.Change != nil:
 		all.Changes.add(*e.Change)
+		if e.Change.Importing != nil {
+			if all.Imported == nil {
+				all.Imported = map[string]bool{}
+			}
+			all.Imported[e.Change.Resource.Address] = true
+		}
 	case e.Type == "change_summary" && e.Changes != nil && e.Changes.Operation != "plan":
 		all.Done = e.Changes
 	case e.Type == "apply_complete" && e.Hook != nil && e.Hook.changes():

@@ -13,6 +13,7 @@ import (
 type Listener struct {
 	text   io.Writer
 	events Events
+	tell   teller
 	line   []byte
 	// long is true within a line that is too long, which is left out.
 	long bool
@@ -20,6 +21,9 @@ type Listener struct {
 
 // NewListener gives a Listener that writes to text.
 func NewListener(text io.Writer) *Listener { return &Listener{text: text} }
+
+// Tell makes it tell heard of each thing that an apply has done, as soon as the engine says so.
+func (l *Listener) Tell(heard func(Done)) { l.tell.heard = heard }
 
 // Write takes a part of what the engine prints.
 func (l *Listener) Write(p []byte) (int, error) {
@@ -64,6 +68,7 @@ func (l *Listener) flush() error {
 		return err
 	}
 	l.events.add(e)
+	l.tell.of(e)
 	_, err := io.WriteString(l.text, e.text())
 	return err
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"cairn.dev/cairn/dev/tools"
 )
 
 var (
@@ -246,17 +248,9 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 
 func binary(t *testing.T) string {
 	t.Helper()
-	dir := os.Getenv("CAIRN_BIN")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir = filepath.Join(cache, "cairn", "bin")
-	}
-	path := filepath.Join(dir, OpenTofu{}.Program())
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v: run make tools first", err)
+	path, err := tools.Path(OpenTofu{}.Program())
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

@@ -48,9 +48,10 @@ func NamedAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Refusal) {
 }
 
 // applies refuses an attempt that only plans. It needs no lock, since the version that it reads does not change, and has
-// no state to hand in; the code it runs may be anybody's.
+// no state to hand in; the code it runs may be anybody's. In a shell a person may apply: it has the Stack's one place as an
+// apply has it.
 func applies(a *v1alpha1.Attempt, run *v1alpha1.Run) *Refusal {
-	if a.Phase != v1alpha1.AttemptApply {
+	if a.Phase != v1alpha1.AttemptApply && a.Phase != v1alpha1.AttemptShell {
 		return refuse(NotCurrent, "attempt %d of Run %s plans, and a plan neither locks nor writes the state", a.Number, run.Name)
 	}
 	return nil

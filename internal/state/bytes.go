@@ -27,7 +27,7 @@ func (s *Store) keep(ctx context.Context, key types.NamespacedName, v v1alpha1.S
 		if err == nil || !noPlace(err) {
 			return v, err
 		}
-		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be written", "state", key.String(), "error", err)
+		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be written", "namespace", key.Namespace, "stack", key.Name, "error", err)
 	}
 	v.Home, v.Chunks = v1alpha1.StateHomeBucket, 0
 	return v, s.bucket.PutOnce(ctx, bucketKey(key, v), packed)

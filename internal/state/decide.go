@@ -66,7 +66,9 @@ func AdmitLock(w World, by Holder, want LockRequest) Verdict {
 	next.Lock = &v1alpha1.Lock{
 		ID: want.ID, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Who: want.Who, Since: w.Now,
 	}
-	next.Inputs = w.Run.Spec.Inputs
+	if attempt.Phase == v1alpha1.AttemptApply { // what a person does in a shell is no apply of what is declared
+		next.Inputs = w.Run.Spec.Inputs
+	}
 	return Verdict{Status: next}
 }
 

@@ -98,6 +98,29 @@ func TestAdmitLock(t *testing.T) {
 	}
 }
 
+func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
+	run := runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
+	v := AdmitLock(World{Run: run, Status: v1alpha1.StateStatus{Inputs: "sha256:old"}}, me, LockRequest{ID: "a"})
+	if v.Status == nil || v.Status.Lock == nil || v.Status.Inputs != "sha256:old" { // what was applied is what a destroy takes
+		t.Errorf("lock: %+v", v)
+	}
+	if v := AdmitLock(World{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); reason(v.Refusal) != Locked {
+		t.Errorf("a held lock: %+v", v)
+	}
+	if v := AdmitWrite(World{Run: run}, me, "a", Summary{Serial: 1, Lineage: "L"}); reason(v.Refusal) != NotHolder {
+		t.Errorf("without a lock: %+v", v)
+	}
+	if v := AdmitWrite(World{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); v.Status == nil {
+		t.Errorf("write: %+v", v)
+	}
+	if v := AdmitWrite(World{Run: done(run), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); reason(v.Refusal) != NotCurrent {
+		t.Errorf("after its end: %+v", v)
+	}
+	if outcome, refusal := AdmitRescue(World{Run: run}, me, v1alpha1.RescuedState{Serial: 1, Lineage: "L", SHA256: "sha256:1"}); outcome != RescueCommit {
+		t.Errorf("rescue: %s, %v", outcome, refusal)
+	}
+}
+
 func TestTheLockOfAnApplyRecordsItsInputs(t *testing.T) {
 	w := World{Run: applying(), Status: v1alpha1.StateStatus{Inputs: "sha256:old"}}
 	if v := AdmitLock(w, me, LockRequest{ID: "a"}); v.Status == nil || v.Status.Inputs != "sha256:in" {

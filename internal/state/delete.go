@@ -57,7 +57,7 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 	if err := s.dropSecrets(ctx, key.Namespace, names); err != nil {
 		return err
 	}
-	for _, folder := range []string{bucketFolder(key), rescueFolder(key), inputsFolder(key)} {
+	for _, folder := range []string{bucketFolder(key), rescueFolder(key), inputsFolder(key), journalFolder(key)} {
 		if err := s.bucket.DeletePrefix(ctx, folder); err != nil {
 			return err
 		}

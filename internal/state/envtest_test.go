@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 // world is a namespace with a Stack's Run and pods in it, and a Store.
 type world struct {

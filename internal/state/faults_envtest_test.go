@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -200,4 +201,47 @@ func TestNothingIsDecidedFromACache(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, w.store.Purge(t.Context(), w.key))
+}
+
+// tells is what a node, or Kubernetes, writes of the pod of an attempt.
+func (w *world) tells(by state.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
+	w.Helper()
+	pod := &corev1.Pod{}
+	must(w.T, apiserver.Kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
+	pod.Status.Phase = phase
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", Image: "runner", State: engine}}
+	must(w.T, apiserver.Kube.Status().Update(w.Context(), pod))
+}
+
+// The lock of an attempt that the Run took for lost is not given on by what somebody believes of its pod: only once its node
+// says that all has ended, or the pod's object is gone.
+func TestALockIsGivenOnWhenThePodIsKnownToBeGone(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
+	for name, tt := range map[string]struct {
+		phase  corev1.PodPhase
+		engine corev1.ContainerState
+		free   bool
+	}{
+		"it runs": {corev1.PodRunning, running, false},
+		"its node is silent, and the garbage collector says that it failed": {corev1.PodFailed, running, false},
+		"nobody knows":                {corev1.PodUnknown, running, false},
+		"its node says that it ended": {corev1.PodFailed, killed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, state.Options{})
+			first := w.attempt()
+			w.lock(first, "a")
+			w.tells(first, tt.phase, tt.engine)
+			second := w.attempt()
+			err := w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "b"})
+			if tt.free {
+				must(t, err)
+				return
+			}
+			refused(t, err, state.Locked)
+			w.killPod(first) // by force, or with its node
+			must(t, w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "b"}))
+		})
+	}
 }

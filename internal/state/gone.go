@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,7 +61,8 @@ func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock
 	}
 }
 
-// podGone says whether nothing of a pod can run any more: there is none of that UID, or all its containers have ended.
+// podGone says whether nothing of a pod can run any more: the API server has none of that UID, or all its containers have
+// ended. To take away the object of a pod whose node is silent is to say that the machine is off (decision 24).
 func (s *Store) podGone(ctx context.Context, namespace, name string, uid types.UID) (bool, error) {
 	if name == "" {
 		return true, nil
@@ -73,8 +75,33 @@ func (s *Store) podGone(ctx context.Context, namespace, name string, uid types.U
 	if err != nil {
 		return false, fmt.Errorf("read pod %s/%s: %w", namespace, name, err)
 	}
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	return pod.UID != uid || ended, nil
+	return pod.UID != uid || Ended(pod, true), nil
+}
+
+// Ended says that all containers of a pod have ended, by the word of its node. The phase alone does not say so: Kubernetes'
+// garbage collector writes Failed into a pod whose node it takes for gone, without having asked it.
+//
+// Heard says that its runner was heard of, as that of a lock's holder was. Then its node has to say of each container that it
+// has ended. A kubelet that starts anew and does not take back a pod that it had writes Failed over all that it said before, and
+// ends what runs afterwards. Of a pod that was never heard of the same is what a kubelet says that never took it.
+func Ended(pod *corev1.Pod, heard bool) bool {
+	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+		return false
+	}
+	all := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses)
+	if slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }) {
+		return false
+	}
+	untold := len(pod.Status.ContainerStatuses) == 0 ||
+		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
+	return !untold || !heard && !collected(pod)
+}
+
+// collected says that Kubernetes' garbage collector takes a pod away, and so may have written its phase.
+func collected(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"
+	})
 }
 
 // HeldBy is the State whose lock a pod holds; nil when there is none. It is how a pod whose Run was deleted under it is

@@ -29,11 +29,14 @@ func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by Holder, w
 		if from = nil; w.Over {
 			from = st.Status.Lock
 		}
-		return v.Status, nil
+		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // whose work is a person's
+			err = s.noteHeld(ctx, key, st.Status)
+		}
+		return v.Status, err
 	})
 	if err == nil && from != nil {
 		s.Log.Warn("took the lock of a state over from an attempt whose pod is gone",
-			"state", key.String(), "run", by.Run, "attempt", by.Attempt,
+			"namespace", key.Namespace, "stack", key.Name, "run", by.Run, "attempt", by.Attempt,
 			"fromRun", from.Run, "fromAttempt", from.Attempt, "fromPodUID", from.PodUID, "heldSince", from.Since)
 	}
 	return err

@@ -5,14 +5,20 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"sync"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
+// packers are kept for the next state, since one takes most of a megabyte.
+var packers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // pack compresses a state. Equal states give equal bytes.
 func pack(data []byte) ([]byte, error) {
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
+	w := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	w.Reset(&packed)
 	if _, err := w.Write(data); err != nil {
 		return nil, err
 	}

@@ -81,7 +81,9 @@ func (s *Store) commitForPerson(
 		if v.Refusal != nil {
 			return nil, v.Refusal
 		}
-		unchanged = v.Status == nil
+		if unchanged = v.Status == nil; err == nil && !unchanged {
+			err = s.noteHeld(ctx, key, st.Status)
+		}
 		return v.Status, err
 	})
 	return Outcome{now, unchanged}, err

@@ -87,7 +87,7 @@ func (s *Store) dropRescued(ctx context.Context, key types.NamespacedName, r v1a
 	})
 	if err == nil {
 		s.Log.Warn("a rescued state is not newer than the current one; it stays in the bucket",
-			"state", key.String(), "run", r.Run, "attempt", r.Attempt, "serial", r.Serial, "object", rescueKey(key, r.SHA256))
+			"namespace", key.Namespace, "stack", key.Name, "run", r.Run, "attempt", r.Attempt, "serial", r.Serial, "object", rescueKey(key, r.SHA256))
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var result ctrl.Result
 	if unread(st.Status) {
 		if err := r.States.FillOutputs(ctx, req.NamespacedName); errors.As(err, &refused) {
-			r.States.Log.Warn("outputs of a state are not known", "state", req.String(), "reason", refused.Message)
+			r.States.Log.Warn("outputs of a state are not known", "namespace", req.Namespace, "stack", req.Name, "reason", refused.Message)
 			result.RequeueAfter = damagedAgain
 		} else if err != nil {
 			return ctrl.Result{}, err
@@ -58,7 +58,7 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	}
 	var refused *Refusal
 	if err := r.States.Purge(ctx, req.NamespacedName); errors.As(err, &refused) {
-		r.States.Log.Warn("a deleted State stays", "state", req.String(), "reason", refused.Message)
+		r.States.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason", refused.Message)
 		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	} else if err != nil {
 		return ctrl.Result{}, err

@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
 )
 
 // MaxSize of a state in bytes.
@@ -47,18 +46,30 @@ type Options struct {
 	Now func() time.Time
 	// Log; nil means slog's default.
 	Log *slog.Logger
+	// Pause waits before a compare-and-swap that lost is decided anew; nil waits a few milliseconds, more each time.
+	Pause func(ctx context.Context, try int) error
+}
+
+// Bucket keeps bytes under names; *bucket.Bucket is one.
+type Bucket interface {
+	Put(ctx context.Context, key string, data []byte) error
+	PutOnce(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	List(ctx context.Context, dir string) ([]string, error)
+	Delete(ctx context.Context, key string) error
+	DeletePrefix(ctx context.Context, dir string) error
 }
 
 // Store keeps states. Its methods may be called at the same time, also by other processes.
 type Store struct {
 	client client.Client
 	live   client.Reader
-	bucket *bucket.Bucket
+	bucket Bucket
 	Options
 }
 
 // New makes a Store that writes through c and reads through live, which must not be a cache.
-func New(c client.Client, live client.Reader, b *bucket.Bucket, o Options) *Store {
+func New(c client.Client, live client.Reader, b Bucket, o Options) *Store {
 	o.Keep = cmp.Or(o.Keep, 30)
 	o.ChunkSize = cmp.Or(o.ChunkSize, 900<<10)
 	o.SecretLimit = cmp.Or(o.SecretLimit, 8<<20)
@@ -68,6 +79,9 @@ func New(c client.Client, live client.Reader, b *bucket.Bucket, o Options) *Stor
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Pause == nil {
+		o.Pause = pause
 	}
 	return &Store{client: c, live: live, bucket: b, Options: o}
 }
@@ -132,7 +146,7 @@ func (s *Store) update(
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("write State %s: %w", key, err)
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := s.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (s *Store) sweep(ctx context.Context, key types.NamespacedName, st v1alpha1
 	goes := func(name string, version int64) bool { return version <= st.Version && !kept[name] }
 	err := errors.Join(s.sweepSecrets(ctx, key, dropped, goes), s.sweepBucket(ctx, key, goes))
 	if err != nil {
-		s.Log.Warn("old versions of a state stay for now", "state", key.String(), "error", err)
+		s.Log.Warn("old versions of a state stay for now", "namespace", key.Namespace, "stack", key.Name, "error", err)
 	}
 }
 

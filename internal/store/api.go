@@ -5,7 +5,7 @@
 //	GET    /v1/sources/{digest}       the Stack's code, tar.gz
 //	GET    /v1/state                  the state; 404 when there is none       (the engine's http backend protocol)
 //	POST   /v1/state?ID=lock          a new version of it; 409 stale, 423 not the holder
-//	LOCK   /v1/state                  take the lock, for an apply; 423 with the holder's info when it is held
+//	LOCK   /v1/state                  take the lock, for an apply or a shell; 423 with the holder's info when it is held
 //	UNLOCK /v1/state                  give it back
 //	PUT    /v1/plan                   keep a saved plan; answers PlanKept
 //	GET    /v1/plan/{digest}          the saved plan
@@ -24,6 +24,10 @@
 //	                                  its program; both take ?os= and &arch=, and answer 422 when there is none and 424
 //	                                  when it is not what its maker signed
 //	GET    /v1/providers/...          the provider network mirror protocol
+//	POST   /v1/journal?batch=N        what an apply has done since it sent batch N-1, as it does it: JournalEntries; a batch that
+//	                                  is sent again is the same. Also from an attempt that was given up as lost, until another one begins
+//	GET    /v1/journal                what applies have done of which it is not known that the state has it, oldest first:
+//	                                  JournalEntries
 //	PUT    /v1/rescue                 keep a state that could not be written
 //	POST   /v1/outputs                write the outputs: Outputs; 409 when an object of that name is not Cairn's
 //	POST   /v1/steps                  a Report
@@ -50,6 +54,9 @@ const AttemptHeader = "Cairn-Attempt"
 // rescued one either, and who could not even report that. The state is in the pod's log.
 const ExitStranded = 73
 
+// Interrupted is the message of the failure of an attempt whose runner was told to end, and knows no more than that.
+const Interrupted = "interrupted"
+
 // OrderKind is what a runner is told to do next.
 type OrderKind string
 
@@ -61,6 +68,8 @@ const (
 	OrderPlan OrderKind = "Plan"
 	// OrderApply: apply the kept plan whose digest is PlanDigest, write the outputs, report.
 	OrderApply OrderKind = "Apply"
+	// OrderShell: fetch, init, hold the pod for a person to work in, report.
+	OrderShell OrderKind = "Shell"
 	// OrderExit: the pod is no longer needed.
 	OrderExit OrderKind = "Exit"
 )
@@ -88,7 +97,7 @@ type Order struct {
 	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
 	// Variables win over VariableFiles; a later one wins over an earlier one.
 	Variables []Variable `json:"variables,omitempty"`
-	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan or Destroy; the source's name for people; why
+	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan, Destroy or Shell; the source's name for people; why
 	// there is this Run.
 	Operation string `json:"operation,omitempty"`
 	Revision  string `json:"revision,omitempty"`
@@ -237,6 +246,10 @@ type Done struct {
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
 	// Changed is how many resources an apply that failed has changed.
 	Changed *int32 `json:"changed,omitempty"`
+	// Saved says that an apply got to its end, well or not, and that the state has all it did: nobody needs a journal any more.
+	Saved bool `json:"saved,omitempty"`
+	// Settled says that a plan found nothing that is still to be taken into the state in the journal, which it read up to there.
+	Settled string `json:"settled,omitempty"`
 }
 
 // Failure says why an attempt did not succeed.
@@ -260,6 +273,8 @@ type Plan struct {
 	Resources []ResourceChange `json:"resources,omitempty"`
 	// EngineVersion is the exact version that made the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
+	// Orphaned are resources that an apply made which was killed, and that could not be taken into the state.
+	Orphaned []Orphan `json:"orphaned,omitempty"`
 }
 
 // ResourceChange is what a plan would do to one resource.

@@ -16,8 +16,10 @@ import (
 // reading: the signature of the list of checksums, the checksum of the archive, the program in it.
 func (r *Releases) bring(ctx context.Context, m maker, w wanted) (p Program, err error) {
 	if kept, ok, err := r.shelf.find(m, w); ok || err != nil {
+		r.told(ok, err)
 		return kept, err
 	}
+	defer func() { r.told(false, err) }()
 	sum, err := r.checksum(ctx, m, w)
 	if err != nil {
 		return Program{}, err

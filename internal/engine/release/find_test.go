@@ -8,11 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"cairn.dev/cairn/dev/tools"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -263,18 +263,11 @@ func TestAPasswordIsUsedAndNeverShown(t *testing.T) {
 
 // TestTheRealEngineRuns brings OpenTofu itself, and starts it.
 func TestTheRealEngineRuns(t *testing.T) {
-	dir := os.Getenv("CAIRN_BIN")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir = filepath.Join(cache, "cairn", "bin")
+	path, err := tools.Path("tofu")
+	if err != nil {
+		t.Fatal(err)
 	}
-	program, err := os.ReadFile(filepath.Join(dir, "tofu"))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Fatal("no tofu: run make tools first")
-	}
+	program, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,9 @@ type Options struct {
 	// did not before 0.98.0. Who can change files on such a product's mirror can then make Cairn run anything. A signature
 	// that is there must be right all the same.
 	Unsigned []Product
+	// Told is told of each program that is asked for: that it was kept already, or that it was not and what came of the
+	// download. Nil means nobody.
+	Told func(kept bool, err error)
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }
@@ -76,6 +79,7 @@ type Releases struct {
 	sources  map[Product]source
 	keys     map[Product]signed.Keys // only of products that have some
 	unsigned map[Product]bool
+	told     func(kept bool, err error)
 	shelf    shelf
 	lists    *flights[[]*version.Version]
 	programs *flights[Program]
@@ -90,8 +94,11 @@ func New(o Options) (*Releases, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Told == nil {
+		o.Told = func(bool, error) {}
+	}
 	r := &Releases{
-		makers: makers(), sources: map[Product]source{}, keys: map[Product]signed.Keys{}, unsigned: map[Product]bool{},
+		told: o.Told, makers: makers(), sources: map[Product]source{}, keys: map[Product]signed.Keys{}, unsigned: map[Product]bool{},
 		largest: largestArchive,
 		lists: newFlights[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
 			if err != nil {

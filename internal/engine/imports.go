@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// ImportFile takes into the state what applies have made and could not write down. An engine plans it with the rest, so that
+// people see it.
+const ImportFile = "zz_cairn_journal.tf"
+
+// goneRemote is what engines say of what they are to import and is not there.
+const goneRemote = "Cannot import non-existent remote object"
+
+// undeclared is what engines say of what they are to import and is not in the code.
+var undeclared = []string{
+	"Configuration for import target does not exist", "Import block target does not exist", "Cannot import to non-existent resource address",
+	"does not exist in the configuration", "Import to non-existent module",
+}
+
+// Adopt is what an engine is told that is to take a resource that exists into the state.
+type Adopt struct {
+	VariableFiles []string
+	Address, ID   string
+}
+
+// ImportBlocks is what ImportFile holds.
+func ImportBlocks(missing []Missing) []byte {
+	var text bytes.Buffer
+	text.WriteString("# Made by Cairn: an apply that was killed made these, and the state does not have them.\n")
+	for _, m := range missing {
+		text.WriteString(importBlock(m))
+	}
+	return text.Bytes()
+}
+
+// ImportSize is how many bytes of that are for one.
+func ImportSize(m Missing) int { return len(importBlock(m)) }
+
+func importBlock(m Missing) string {
+	return fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", m.Address, quote(m.ID))
+}
+
+// IsAddress says that a text is the address of a resource, and can stand in code.
+func IsAddress(text string) bool {
+	way, diags := hclsyntax.ParseTraversalAbs([]byte(text), "", hcl.InitialPos)
+	return !diags.HasErrors() && len(way) >= 2
+}
+
+// SaysGone says that what was to be imported does not exist any more: then nothing is lost.
+func SaysGone(said string) bool { return strings.Contains(said, goneRemote) }
+
+// SaysUndeclared says that the code does not have the address of what was to be imported.
+func SaysUndeclared(said string) bool {
+	return slices.ContainsFunc(undeclared, func(text string) bool { return strings.Contains(said, text) })
+}
+
+func adoptArgs(o Adopt) []string {
+	args := variableFiles([]string{"import", "-input=false", "-no-color"}, o.VariableFiles)
+	return append(args, o.Address, o.ID)
+}
+
+// Adopt gives the arguments for o.
+func (OpenTofu) Adopt(o Adopt) []string { return adoptArgs(o) }
+
+// Adopt gives the arguments for o.
+func (Terraform) Adopt(o Adopt) []string { return adoptArgs(o) }
+
+// Adopt gives the arguments for o.
+func (t Terragrunt) Adopt(o Adopt) []string { return t.run(t.Engine.Adopt(o)) }
+
+// Pull gives the arguments.
+func (OpenTofu) Pull(files []string) []string { return variableFiles([]string{"state", "pull"}, files) }
+
+// Pull gives the arguments. It needs no variables: Terraform encrypts no states.
+func (Terraform) Pull([]string) []string { return []string{"state", "pull"} }
+
+// Pull gives the arguments.
+func (t Terragrunt) Pull(files []string) []string { return t.run(t.Engine.Pull(files)) }

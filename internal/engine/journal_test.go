@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func made(address, id string) Done { return did(Create, address, id) }
+
+func did(action Action, address, id string) Done {
+	return Done{Address: address, Type: "aws_vpc", Action: string(action), IDKey: "id", ID: id}
+}
+
+// vpcs is a state with resources aws_vpc, each "index id" or "index id deposed" of the resource it is of. What is behind a
+// dash in an ID is its name too.
+func vpcs(t *testing.T, resources ...string) *Instances {
+	t.Helper()
+	var text []string
+	for _, r := range resources {
+		module, instances, _ := strings.Cut(r, ": ")
+		module, name, _ := strings.Cut(module, "|")
+		var list []string
+		for _, i := range strings.Split(instances, ", ") {
+			var key, id, deposed string
+			fmt.Sscan(i, &key, &id, &deposed)
+			if key == "-" {
+				key = ""
+			} else {
+				key = `"index_key":` + key + ","
+			}
+			if deposed != "" {
+				key += `"deposed":"` + deposed + `",`
+			}
+			attributes := fmt.Sprintf(`"id":%q`, id)
+			if _, name, ok := strings.Cut(id, "-"); ok {
+				attributes += fmt.Sprintf(`,"name":%q`, name)
+			}
+			list = append(list, fmt.Sprintf(`{%s"schema_version":0,"attributes":{%s}}`, key, attributes))
+		}
+		text = append(text, fmt.Sprintf(`{"module":%q,"mode":"managed","type":"aws_vpc","name":%q,"instances":[%s]}`, module, name, strings.Join(list, ",")))
+	}
+	s, err := ReadInstances([]byte(`{"version":4,"serial":7,"lineage":"L","outputs":{},"resources":[` + strings.Join(text, ",") + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFindMissing(t *testing.T) {
+	a := func(old Old) []Missing { return []Missing{{Address: "aws_vpc.a", ID: "new", Old: old}} }
+	for name, test := range map[string]struct {
+		journal []Done
+		state   []string
+		want    []Missing
+	}{
+		"nothing was done":                         {nil, []string{"|a: - old"}, nil},
+		"it was made and is in no state":           {[]Done{made("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"it was made and is in the state":          {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"it was made, changed and is in no state":  {[]Done{made("aws_vpc.a", "new"), did(Update, "aws_vpc.a", "new")}, nil, a(OldNone)},
+		"it was made and destroyed":                {[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "new")}, nil, nil},
+		"it was made and destroyed, of unknown ID": {[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "")}, nil, nil},
+		"it was destroyed and is in the state, which a refresh sees": {
+			[]Done{did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
+		"it was changed and is in the state, which a refresh sees": {
+			[]Done{did(Update, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
+		"it was changed, and a person rolled the state back to before it was made": {
+			[]Done{did(Update, "aws_vpc.a", "new")}, []string{"|b: - other"}, a(OldNone)},
+		"a change gave it another ID": {[]Done{did(Update, "aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldGone)},
+		"it was replaced, destroyed first": {
+			[]Done{did(Delete, "aws_vpc.a", "old"), made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldGone)},
+		"it was destroyed and not made yet": {
+			[]Done{did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, nil},
+		"it was replaced, made first": {
+			[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
+		"it was replaced, made first, and the old one is there": {
+			[]Done{made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+		"it was replaced, made first, and the state knows": {
+			[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new, - old deadbeef"}, nil},
+		"it was replaced twice, by two applies": {
+			[]Done{made("aws_vpc.a", "between"), did(Delete, "aws_vpc.a", "old"), did(Delete, "aws_vpc.a", "between"), made("aws_vpc.a", "new")},
+			[]string{"|a: - old"}, a(OldGone)},
+		"a later apply took it in and destroyed it": {
+			[]Done{made("aws_vpc.a", "one"), did(Delete, "aws_vpc.a", "one"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"the same batch came twice": {
+			[]Done{made("aws_vpc.a", "new"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"it was made again with the ID of what was destroyed": {
+			[]Done{did(Delete, "aws_vpc.a", "new"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"it was forgotten, and lives on": {[]Done{made("aws_vpc.a", "new"), did(Forget, "aws_vpc.a", "")}, nil, nil},
+		"somebody moved it": {
+			[]Done{made("aws_vpc.a", "new")}, []string{"module.net|b: - new"}, nil},
+		"somebody moved it, and it was changed there": {
+			[]Done{made("aws_vpc.a", "new"), did(Update, "aws_vpc.b", "new")}, []string{"|b: - new"}, nil},
+		"another one was made with the same ID, which identifies none of its type": {
+			[]Done{made("aws_vpc.a", "new"), made("aws_vpc.b", "new")}, []string{"|b: - new"}, a(OldNone)},
+		"both of one ID are in the state": {
+			[]Done{made("aws_vpc.a", "new"), made("aws_vpc.b", "new")}, []string{"|a: - new", "|b: - new"}, nil},
+		"another one has the same name, which identifies nothing": {
+			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "name", ID: "new"}}, []string{"|b: - other-new"}, a(OldNone)},
+		"a version of the state had it, and somebody took it out": {
+			[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new")}, nil, nil},
+		"a version had it, and a rollback has what it replaced": {
+			[]Done{did(Delete, "aws_vpc.a", "old"), made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new")}, []string{"|a: - old"}, nil},
+		"a version had what it replaced": {
+			[]Done{made("aws_vpc.a", "old"), did(Held, "aws_vpc.a", "old"), made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+		"a version had it, and it was made again with the same ID": {
+			[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "new"), made("aws_vpc.a", "new")}, nil, a(OldNone)},
+		"a version had it before it was changed": {
+			[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new"), did(Update, "aws_vpc.a", "new")}, nil, nil},
+		"a version had it before a change gave it another ID": {
+			[]Done{made("aws_vpc.a", "one"), did(Held, "aws_vpc.a", "one"), did(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
+		"a version had something there, and no ID was told": {
+			[]Done{made("aws_vpc.a", ""), did(Held, "aws_vpc.a", "")}, nil, nil},
+		"only what it replaced is in the state, to be destroyed": {
+			[]Done{made("aws_vpc.a", "new")}, []string{"|a: - old deadbeef"}, a(OldThere)},
+		"the state had nothing there, and somebody put another one": {
+			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "")}, []string{"|a: - theirs"}, a(OldTheirs)},
+		"the state had what it replaced, and somebody put another one": {
+			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs, - old deadbeef"}, a(OldTheirs)},
+		"a change gave it another ID, and somebody put another one": {
+			[]Done{did(Update, "aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "old")}, []string{"|a: - theirs"}, a(OldTheirs)},
+		"the state has what it had there": {
+			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldThere)},
+		"somebody put back what was destroyed there": {
+			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", ""), did(Delete, "aws_vpc.a", "old")}, []string{"|a: - old"}, a(OldGone)},
+		"somebody took it in": {
+			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", "")}, []string{"|a: - new"}, nil},
+		"the state had nothing there, and an apply made another one, and one more": {
+			[]Done{made("aws_vpc.a", "one"), did(Instead, "aws_vpc.a", ""), made("aws_vpc.a", "old"), made("aws_vpc.a", "new")}, []string{"|a: - old"}, a(OldThere)},
+		"the state had nothing there, and a change gave it another ID": {
+			[]Done{made("aws_vpc.a", "one"), did(Instead, "aws_vpc.a", ""), did(Update, "aws_vpc.a", "new")}, []string{"|a: - one"}, a(OldGone)},
+		"what the state had is told of the first time": {
+			[]Done{made("aws_vpc.a", "new"), did(Instead, "aws_vpc.a", ""), did(Instead, "aws_vpc.a", "theirs")}, []string{"|a: - theirs"}, a(OldTheirs)},
+		"another instance is in the state": {
+			[]Done{made(`module.net["a.b"].aws_vpc.a["x"]`, "new"), made("aws_vpc.c[1]", "one")},
+			[]string{`module.net["a.b"]|a: "y" other`, `|c: 0 zero, 1 one`},
+			[]Missing{{Address: `module.net["a.b"].aws_vpc.a["x"]`, ID: "new"}}},
+		"keys with signs that mean something": {
+			[]Done{made(`aws_vpc.a["$${x}\"\\\n"]`, "other")}, []string{`|a: "${x}\"\\\n" there`},
+			[]Missing{{Address: `aws_vpc.a["$${x}\"\\\n"]`, ID: "other", Old: OldThere}}},
+		"no ID was told, and it is in no state": {
+			[]Done{made("aws_vpc.a", "")}, nil, []Missing{{Address: "aws_vpc.a"}}},
+		"no ID was told, and something is in the state": {[]Done{made("aws_vpc.a", "")}, []string{"|a: - old"}, nil},
+		"a name from its tags was told": {
+			[]Done{{Address: "aws_vpc.a", Type: "aws_vpc", Action: "create", IDKey: "tags.Name", ID: "web"}}, nil, []Missing{{Address: "aws_vpc.a"}}},
+	} {
+		if diff := cmp.Diff(test.want, FindMissing(test.journal, vpcs(t, test.state...))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// What is not missing in a version of a state has been in it, and is not asked about again.
+func TestFindHeld(t *testing.T) {
+	for name, test := range map[string]struct {
+		journal []Done
+		state   []string
+		want    []Done
+	}{
+		"it is in the state":                 {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new"}, []Done{did(Held, "aws_vpc.a", "new")}},
+		"it is not":                          {[]Done{made("aws_vpc.a", "new")}, nil, []Done{did(Instead, "aws_vpc.a", "")}},
+		"it was moved":                       {[]Done{made("aws_vpc.a", "new")}, []string{"|b: - new"}, []Done{did(Held, "aws_vpc.a", "new")}},
+		"it is to be destroyed":              {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - new deposed"}, []Done{did(Held, "aws_vpc.a", "new")}},
+		"what it replaced is in the state":   {[]Done{made("aws_vpc.a", "new")}, []string{"|a: - old"}, []Done{did(Instead, "aws_vpc.a", "old")}},
+		"it was destroyed since":             {[]Done{made("aws_vpc.a", "new"), did(Delete, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"that is known":                      {[]Done{made("aws_vpc.a", "new"), did(Held, "aws_vpc.a", "new")}, []string{"|a: - new"}, nil},
+		"something is there, of no known ID": {[]Done{made("aws_vpc.a", "")}, []string{"|a: - x"}, []Done{did(Held, "aws_vpc.a", "")}},
+	} {
+		got := FindHeld(test.journal, vpcs(t, test.state...))
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if left := FindHeld(append(test.journal, got...), vpcs(t, test.state...)); left != nil {
+			t.Errorf("%s: once more %v", name, left)
+		}
+		if missing := FindMissing(append(test.journal, got...), vpcs(t)); len(got) > 0 && got[0].Action == string(Held) && missing != nil {
+			t.Errorf("%s: missing in a later state: %v", name, missing)
+		}
+	}
+}
+
+func TestStandings(t *testing.T) {
+	journal := []Done{
+		made("aws_vpc.here", "1"), made("aws_vpc.missing", "2"), made("aws_vpc.gone", "3"), did(Delete, "aws_vpc.gone", "3"),
+		made("aws_vpc.taken", "4"), did(Held, "aws_vpc.taken", "4"), did(Update, "aws_vpc.here", "1"),
+	}
+	want := []Standing{
+		{journal[3], 3, Destroyed}, {journal[6], 6, InState}, {journal[1], 1, NotInState}, {journal[4], 4, TakenOut},
+	}
+	if diff := cmp.Diff(want, Standings(journal, vpcs(t, "|here: - 1"))); diff != "" {
+		t.Error(diff)
+	}
+	for i := range want {
+		if want[i].How == InState || want[i].How == NotInState {
+			want[i].How = Unknown
+		}
+	}
+	if diff := cmp.Diff(want, Standings(journal, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLiving(t *testing.T) {
+	got := Living([]Done{
+		made("aws_vpc.b", "b"), made("aws_vpc.a", "a"), made("aws_vpc.gone", "x"), did(Delete, "aws_vpc.gone", "x"),
+		made("aws_vpc.c", "new"), did(Delete, "aws_vpc.c", "old"), made("aws_vpc.d", "d"), did(Held, "aws_vpc.d", "d"),
+	})
+	if diff := cmp.Diff([]Done{made("aws_vpc.a", "a"), made("aws_vpc.b", "b"), made("aws_vpc.c", "new")}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACopyOfAState(t *testing.T) {
+	was := vpcs(t, "|a: - old", `module.m|k: "x" one, "y" two`)
+	now := vpcs(t, "|a: - new", `module.m|k: "x" one, "y" two`)
+	now.Depose("aws_vpc.a", was)
+	now.Drop(`module.m.aws_vpc.k["x"]`)
+	now.Drop("aws_vpc.none")
+	now.top["serial"], now.top["lineage"] = []byte("99"), []byte(`"other"`)
+	got, err := now.Bytes(was)
+	want := `{"lineage":"L","outputs":{},"resources":[` +
+		`{"instances":[{"attributes":{"id":"new"},"schema_version":0},{"attributes":{"id":"old"},"deposed":"ca120000","schema_version":0}],"mode":"managed","module":"","name":"a","type":"aws_vpc"},` +
+		`{"instances":[{"attributes":{"id":"two"},"index_key":"y","schema_version":0}],"mode":"managed","module":"module.m","name":"k","type":"aws_vpc"}],"serial":7,"version":4}`
+	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	now.Drop("aws_vpc.a")
+	has := func(id string) bool {
+		return compare([]Done{made("aws_vpc.x", id)}, now).holders[identity{"aws_vpc", "id", id}] != nil
+	}
+	if has("old") || has("new") || !has("two") {
+		t.Error("what was to be dropped was not, or more")
+	}
+	none, err := ReadInstances(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err = now.Bytes(none); err != nil || !strings.Contains(string(got), `"lineage":""`) || !strings.Contains(string(got), `"serial":0`) {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestAStateThatIsEncrypted(t *testing.T) {
+	if _, err := ReadInstances([]byte(`{"serial":1,"lineage":"x","encrypted_data":"abc","encryption_version":"v0"}`)); !errors.Is(err, errEncrypted) {
+		t.Error(err)
+	}
+}
+
+func TestImportBlocks(t *testing.T) {
+	got := string(ImportBlocks([]Missing{{Address: `module.m[0].aws_vpc.a["x"]`, ID: `a"${b}%{c}\d`}}))
+	want := `import {
+  to = module.m[0].aws_vpc.a["x"]
+  id = "a\"$${b}%%{c}\\d"
+}
+`
+	if !strings.HasSuffix(got, want) {
+		t.Error(got)
+	}
+}
+
+func TestIsAddress(t *testing.T) {
+	for text, want := range map[string]bool{
+		"aws_vpc.a": true, `module.m["x"].aws_vpc.a[0]`: true, "aws_vpc": false, "": false, "aws_vpc.a\nid = 1": false,
+		"aws_vpc.a }": false, `aws_vpc.a[file("x")]`: false, "aws_vpc.*": false,
+	} {
+		if got := IsAddress(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func FuzzReadInstances(f *testing.F) {
+	f.Add(`{"version":4,"resources":[{"mode":"managed","type":"a","name":"b","instances":[{"index_key":"x","attributes":{"id":1}}]}]}`)
+	f.Add(`{"resources":[{"instances":[{"index_key":{}}]}]}`)
+	f.Add(`null`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ReadInstances([]byte(text))
+		if err != nil {
+			return
+		}
+		FindMissing([]Done{{Address: "a.b", Type: "a", IDKey: "id", ID: "1", Action: "create"}}, s)
+		s.Depose("a.b", s)
+		s.Drop("a.b")
+		data, err := s.Bytes(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadInstances(data); err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+	})
+}
+
+// TestWhatAnApplyTells is told as each thing is done, and of what was destroyed the ID, which only its beginning tells.
+func TestWhatAnApplyTells(t *testing.T) {
+	const events = `{"type":"apply_start","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"delete","id_key":"id","id_value":"old"}}
+{"type":"apply_start","hook":{"resource":{"addr":"data.a.b","resource_type":"a"},"action":"read"}}
+{"type":"apply_complete","hook":{"resource":{"addr":"data.a.b","resource_type":"a"},"action":"read","id_key":"id","id_value":"x"}}
+{"type":"apply_complete","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"delete","elapsed_seconds":0}}
+{"type":"apply_start","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"create"}}
+{"type":"apply_complete","hook":{"resource":{"addr":"a.b","resource_type":"a"},"action":"create","id_key":"id","id_value":"new"}}
+{"type":"apply_errored","hook":{"resource":{"addr":"a.c","resource_type":"a"},"action":"create"}}
+{"type":"apply_complete","hook":{"resource":{"addr":"a.d"`
+	want := []Done{
+		{Address: "a.b", Type: "a", Action: "delete", IDKey: "id", ID: "old"},
+		{Address: "a.b", Type: "a", Action: "create", IDKey: "id", ID: "new"},
+	}
+	var got []Done
+	if _, err := FollowEvents(strings.NewReader(events), func(d Done) { got = append(got, d) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got = nil
+	l := NewListener(&strings.Builder{})
+	l.Tell(func(d Done) { got = append(got, d) })
+	for _, c := range []byte(events) {
+		if _, err := l.Write([]byte{c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,309 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+// The journal of a State is what its applies have done since one of them got to its end with all of it saved, or a plan found that
+// the state has it all. It is in the bucket, in batches that are named so that they sort as they were done:
+//
+//	journals/<namespace>/<stack>/<Run made at>-<Run's number>-<attempt>-<batch>
+//	journals/<namespace>/<stack>/<Run made at>-<Run's number>-<attempt>-saved     all up to here is in the state
+//	journals/<namespace>/<stack>/<a batch>-held-<version>-<digest>                what of all up to here that version of the state has
+//	journals/<namespace>/<stack>/<a batch>-saved                                  nothing up to here is missing
+//
+// Nothing else is kept of it. Whether something in it is missing is told from the state, when the next plan is made.
+
+// journalFolder holds the journal of a State.
+func journalFolder(key types.NamespacedName) string {
+	return "journals/" + key.Namespace + "/" + key.Name
+}
+
+// What is no batch: savedMark sorts after all batches of its attempt, or after the batch before it, and heldMark after that and before
+// the next.
+const (
+	savedMark = "saved"
+	heldMark  = "held"
+)
+
+// journalName begins the names of an attempt's batches. When its Run was made comes first, since a Stack that is made anew
+// counts its Runs anew, and may find the State of the one before it.
+func journalName(key types.NamespacedName, run *v1alpha1.Run, attempt int32) string {
+	number, _ := strconv.Atoi(run.Name[strings.LastIndexByte(run.Name, '-')+1:])
+	return fmt.Sprintf("%s/%012d-%010d-%05d-", journalFolder(key), max(run.CreationTimestamp.Unix(), 0), number, attempt)
+}
+
+// tellingAttempt is the caller's attempt when it may tell the journal of what it has done. That is the current one, and one that
+// was given up as lost, as long as nothing came after it: no plan was made without what it tells, and no apply was saved since.
+func tellingAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Refusal) {
+	attempt, refusal := CurrentAttempt(run, by)
+	if refusal == nil || run.Status.Phase.Finished() {
+		return attempt, refusal
+	}
+	named, unnamed := NamedAttempt(run, by)
+	if unnamed != nil || named != &run.Status.Attempts[len(run.Status.Attempts)-1] || named.Failure == nil || named.Failure.Class != v1alpha1.FailureLost {
+		return nil, refusal
+	}
+	return named, nil
+}
+
+// AppendJournal keeps a batch of what an attempt has done. When it returns nil the batch is durable.
+func (s *Store) AppendJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by Holder, batch int, data []byte) error {
+	attempt, refusal := tellingAttempt(run, by)
+	switch {
+	case refusal != nil:
+		return refusal
+	case attempt.Phase != v1alpha1.AttemptApply:
+		return refuse(NotCurrent, "attempt %d of Run %s is no apply, and has no journal", by.Attempt, run.Name)
+	case batch < 0 || batch >= store.MostBatches:
+		return refuse(Invalid, "there is no batch %d of a journal", batch)
+	}
+	var entries store.JournalEntries
+	if err := json.Unmarshal(data, &entries); err != nil {
+		return refuse(Invalid, "that is no batch of a journal: %v", err)
+	}
+	if err := s.bucket.Put(ctx, fmt.Sprintf("%s%05d", journalName(key, run, by.Attempt), batch), data); err != nil {
+		return fmt.Errorf("keep the journal of %s: %w", key, err)
+	}
+	return nil
+}
+
+// EndJournal takes note that the state has all that was done up to an attempt, which is an apply.
+func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by Holder) error {
+	attempt, refusal := NamedAttempt(run, by)
+	if refusal != nil {
+		return refusal
+	}
+	if attempt.Phase != v1alpha1.AttemptApply {
+		return nil
+	}
+	if err := s.bucket.Put(ctx, journalName(key, run, by.Attempt)+savedMark, nil); err != nil {
+		return fmt.Errorf("end the journal of %s: %w", key, err)
+	}
+	return nil
+}
+
+// SettleJournal takes note that a plan found nothing that is missing in the journal, which it read up to there. What that is names
+// something that counts still, or there is nothing to do.
+func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upTo string) error {
+	_, open, err := s.journalBatches(ctx, key)
+	if err != nil {
+		return fmt.Errorf("end the journal of %s: %w", key, err)
+	}
+	name := journalFolder(key) + "/" + upTo
+	if !slices.Contains(open, name) {
+		return nil
+	}
+	if err := s.bucket.Put(ctx, name+"-"+savedMark, nil); err != nil {
+		return fmt.Errorf("end the journal of %s: %w", key, err)
+	}
+	return nil
+}
+
+// SweepJournal removes what is in the state, oldest first and the note of it last: what it does not get to counts for nothing
+// either, and goes the next time.
+func (s *Store) SweepJournal(ctx context.Context, key types.NamespacedName) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+	defer cancel()
+	saved, _, err := s.journalBatches(ctx, key)
+	for _, name := range saved {
+		if err == nil {
+			err = s.bucket.Delete(ctx, name)
+		}
+	}
+	if err != nil {
+		s.Log.Warn("a journal that is in the state stays for now", "state", key.String(), "error", err)
+	}
+}
+
+// journalBatches gives the names of what is in the state, and of the batches of which that is not known; each oldest first.
+func (s *Store) journalBatches(ctx context.Context, key types.NamespacedName) (saved, open []string, err error) {
+	names, err := s.bucket.List(ctx, journalFolder(key))
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		if strings.HasSuffix(name, "-"+savedMark) {
+			saved, open = names[:i+1], nil
+		} else {
+			open = append(open, name)
+		}
+	}
+	return saved, open, nil
+}
+
+// batch is a part of a journal.
+type batch struct {
+	name    string
+	entries []store.JournalEntry
+}
+
+// journalReads is how many batches are read at a time.
+const journalReads = 16
+
+// Journal gives what applies have done of which it is not known that the state has it, oldest first. What cannot be read is a
+// Refusal: it would be the same the next time.
+func (s *Store) Journal(ctx context.Context, key types.NamespacedName) (store.JournalEntries, error) {
+	batches, err := s.openJournal(ctx, key)
+	if err != nil || len(batches) == 0 {
+		return store.JournalEntries{}, err
+	}
+	all := store.JournalEntries{UpTo: path.Base(batches[len(batches)-1].name)}
+	for _, b := range batches {
+		all.Entries = append(all.Entries, b.entries...)
+	}
+	return all, nil
+}
+
+// openJournal reads the batches that count. One that goes meanwhile was ended meanwhile.
+func (s *Store) openJournal(ctx context.Context, key types.NamespacedName) (batches []batch, err error) {
+	for range tries {
+		var names []string
+		if _, names, err = s.journalBatches(ctx, key); err == nil {
+			batches, err = s.readBatches(ctx, key, names)
+		}
+		if !errors.Is(err, bucket.ErrNotFound) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the journal of %s: %w", key, err)
+	}
+	return batches, nil
+}
+
+func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names []string) ([]batch, error) {
+	batches := make([]batch, len(names))
+	var size atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(journalReads)
+	for i, name := range names {
+		group.Go(func() error {
+			data, err := s.bucket.Get(ctx, name, store.LargestBatch)
+			if errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey) || errors.Is(err, bucket.ErrTooLarge) {
+				return unreadable(key, name, err)
+			}
+			if err != nil {
+				return err
+			}
+			if size.Add(int64(len(data))) > store.LargestJournal {
+				return refuse(Damaged, "the journal of state %s is larger than %d MiB: %s", key.Name, store.LargestJournal>>20, instead(key, "all in "+journalFolder(key)))
+			}
+			var part store.JournalEntries
+			if err := json.Unmarshal(data, &part); err != nil {
+				return unreadable(key, name, err)
+			}
+			batches[i] = batch{name, part.Entries}
+			return nil
+		})
+	}
+	return batches, group.Wait()
+}
+
+func unreadable(key types.NamespacedName, name string, err error) error {
+	return refuse(Damaged, "a part of the journal of state %s cannot be read (bucket object %s): %v. %s", key.Name, name, err, instead(key, "it"))
+}
+
+// instead says how to go on without a journal.
+func instead(key types.NamespacedName, what string) string {
+	return fmt.Sprintf("Look by hand for what an apply made that was killed (cairn logs %s shows it), remove %s from the bucket, and plan again", key.Name, what)
+}
+
+// Told is the last word of a journal on an address.
+type Told struct {
+	engine.Standing
+	// Run and Attempt that said it.
+	Run     string
+	Attempt int32
+}
+
+// Told gives what a journal tells, beside the current version of its state.
+func (s *Store) Told(ctx context.Context, key types.NamespacedName) ([]Told, error) {
+	batches, err := s.openJournal(ctx, key)
+	if err != nil || len(batches) == 0 {
+		return nil, err
+	}
+	instances, err := s.nowIn(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var done []engine.Done
+	var from []string // the batch of each
+	for _, b := range batches {
+		done = append(done, doings(b.entries)...)
+		from = append(from, slices.Repeat([]string{b.name}, len(b.entries))...)
+	}
+	var all []Told
+	for _, standing := range engine.Standings(done, instances) {
+		run, attempt := teller(key, from[standing.At])
+		all = append(all, Told{standing, run, attempt})
+	}
+	return all, nil
+}
+
+// nowIn is what the current version of a state has; nil when nobody can look into it.
+func (s *Store) nowIn(ctx context.Context, key types.NamespacedName) (*engine.Instances, error) {
+	st, err := s.get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	version, ok := current(st.Status)
+	if !ok {
+		return &engine.Instances{}, nil
+	}
+	instances, err := s.instances(ctx, key, version)
+	var refused *Refusal
+	if errors.As(err, &refused) {
+		return nil, nil
+	}
+	return instances, err
+}
+
+// teller is whose batch has that name.
+func teller(key types.NamespacedName, name string) (run string, attempt int32) {
+	var made int64
+	var number int
+	if _, err := fmt.Sscanf(path.Base(name), "%d-%d-%d-", &made, &number, &attempt); err != nil {
+		return "", 0
+	}
+	return fmt.Sprintf("%s-%d", key.Name, number), attempt
+}
+
+// Unsaved gives the addresses of what exists according to the journal of a state that has no resource: all of it is missing.
+func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
+	journal, err := s.Journal(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, d := range engine.Living(doings(journal.Entries)) {
+		addresses = append(addresses, d.Address)
+	}
+	return addresses, nil
+}
+
+// doings are entries of a journal as the room knows them that compares.
+func doings(entries []store.JournalEntry) []engine.Done {
+	all := make([]engine.Done, len(entries))
+	for i, e := range entries {
+		all[i] = engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID}
+	}
+	return all
+}

@@ -1,0 +1,51 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestNamesOfAJournal(t *testing.T) {
+	const batch = "journals/web/net/001700000000-0000000007-00002-00003"
+	held := heldName(batch, 5, []byte("x"))
+	later := heldName(held, 6, []byte("x")) // and not longer each time
+	sorted := []string{batch, held, later, later + "-saved", batch + "-saved", strings.Replace(batch, "-00003", "-00004", 1), strings.TrimSuffix(batch, "00003") + savedMark}
+	if !slices.IsSorted(sorted) || len(later) != len(held) {
+		t.Errorf("%q", sorted)
+	}
+	if other := heldName(batch, 5, []byte("y")); other == held {
+		t.Error("two parts have one name")
+	}
+	for _, name := range sorted {
+		if run, attempt := teller(types.NamespacedName{Namespace: "web", Name: "net"}, name); run != "net-7" || attempt != 2 {
+			t.Errorf("%s is of attempt %d of %s", name, attempt, run)
+		}
+	}
+	if run, _ := teller(types.NamespacedName{Name: "net"}, "journals/web/net/x"); run != "" {
+		t.Error(run)
+	}
+}
+
+func TestPartsOfWhatIsHeldAreNoLargerThanABatch(t *testing.T) {
+	var all, got []engine.Done
+	for range 200 {
+		all = append(all, engine.Done{Address: strings.Repeat("<", 1000), Action: string(engine.Held)})
+	}
+	for left := all; len(left) > 0; {
+		data, n, err := heldPart(left)
+		if err != nil || n == 0 || len(data) > store.LargestBatch {
+			t.Fatalf("%d bytes, %d of %d, %v", len(data), n, len(left), err)
+		}
+		got, left = append(got, left[:n]...), left[n:]
+	}
+	if diff := cmp.Diff(all, got); diff != "" {
+		t.Error(diff)
+	}
+}

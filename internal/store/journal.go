@@ -1,0 +1,73 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Bounds of a journal.
+const (
+	// LargestBatch is how large a batch may be, and MostBatches how many an attempt may send.
+	LargestBatch = 64 << 10
+	MostBatches  = 1 << 16
+	// LargestJournal is how much of all that was sent can be read.
+	LargestJournal = 64 << 20
+)
+
+// JournalEntry is one thing that an apply has done to a resource.
+type JournalEntry struct {
+	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	Address string `json:"address"`
+	// Type of the resource. Example: aws_subnet.
+	Type string `json:"type"`
+	// Action as the engine names it: create, update, delete. A replacement is two of them. The store has two more: held, of what
+	// a version of the state had, and instead, of what it had at the address of something that it did not have.
+	Action string `json:"action"`
+	// IDKey is the attribute that identifies it, and ID its value: of a delete the one that is gone. They may be empty.
+	IDKey string `json:"idKey,omitempty"`
+	ID    string `json:"id,omitempty"`
+}
+
+// JournalEntries are what was done, oldest first.
+type JournalEntries struct {
+	Entries []JournalEntry `json:"entries"`
+	// UpTo names the end of what was read: who finds that the state has it all says so with it (Done.Settled).
+	UpTo string `json:"upTo,omitempty"`
+}
+
+// Orphan is a resource that exists and that no state knows.
+type Orphan struct {
+	Address string `json:"address"`
+	// Reason why it could not be taken into the state, for people, without secrets.
+	Reason string `json:"reason"`
+}
+
+// AppendJournal tells what the attempt has done, in its batch of that number.
+func (c *Client) AppendJournal(ctx context.Context, batch int, done JournalEntries) error {
+	data, err := json.Marshal(done)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, call{
+		method: http.MethodPost, path: "/v1/journal", query: url.Values{"batch": {strconv.Itoa(batch)}},
+		body: bytes.NewReader(data), size: int64(len(data)),
+	})
+}
+
+// Journal gives what earlier applies have done of which it is not known that the state has it.
+func (c *Client) Journal(ctx context.Context) (JournalEntries, error) {
+	var journal JournalEntries
+	err := c.do(ctx, call{method: http.MethodGet, path: "/v1/journal", take: func(body io.Reader) error {
+		data, err := readAll(body, LargestJournal)
+		if err != nil || len(data) == 0 {
+			return err
+		}
+		return json.Unmarshal(data, &journal)
+	}})
+	return journal, err
+}
