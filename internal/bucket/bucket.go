@@ -10,12 +10,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"sync/atomic"
 
 	"filippo.io/age"
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // file://
-	_ "gocloud.dev/blob/memblob"  // mem://, for tests
+	_ "gocloud.dev/blob/azureblob" // azblob://
+	_ "gocloud.dev/blob/fileblob"  // file://
+	_ "gocloud.dev/blob/gcsblob"   // gs://
+	_ "gocloud.dev/blob/memblob"   // mem://, for tests
+	_ "gocloud.dev/blob/s3blob"    // s3://
 	"gocloud.dev/gcerrors"
 )
 
@@ -24,6 +29,12 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrWrongKey says that the bytes were encrypted to another key than this install's.
 	ErrWrongKey = errors.New("encrypted to another key than this install's")
+	// ErrNoBucket says that there is no bucket to look in.
+	ErrNoBucket = errors.New("the bucket is not there: make it, or correct its URL")
+	// ErrDenied says that the bucket is there, and is not for these credentials.
+	ErrDenied = errors.New("the bucket may not be used so: look at the credentials and at what they allow")
+	// ErrDamaged says that the bytes are not as they were written.
+	ErrDamaged = errors.New("damaged")
 	// ErrTooLarge says that there are more bytes than the caller allows.
 	ErrTooLarge = errors.New("too large")
 )
@@ -38,8 +49,12 @@ type Keys struct {
 
 // Bucket keeps bytes under keys. Its methods may be called at the same time.
 type Bucket struct {
-	blobs *blob.Bucket
-	keys  Keys
+	blobs   *blob.Bucket
+	keys    Keys
+	metrics *Metrics
+	// listed is when a list last showed that the bucket is there, in nanoseconds.
+	listed atomic.Int64
+	young  *young
 }
 
 // Open opens the bucket at a URL: file:///var/lib/cairn, mem://, or any other whose driver the program imports.
@@ -47,6 +62,41 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 	if keys.Recipient == nil || len(keys.Identities) == 0 {
 		return nil, errors.New("open bucket: no keys: a bucket is never written in clear")
 	}
+	blobs, err := openBlobs(ctx, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	young, err := newYoung()
+	if err != nil {
+		return nil, errors.Join(err, blobs.Close())
+	}
+	return &Bucket{blobs: blobs, keys: keys, young: young}, nil
+}
+
+// First is a key of the bucket at a URL, empty when the bucket is. It reads nothing, so it needs no keys of the install and
+// can be asked before there are any. What is there under a name that Cairn gives nothing is not counted, such as the folder
+// lost+found of a volume.
+func First(ctx context.Context, rawURL string) (key string, err error) {
+	blobs, err := openBlobs(ctx, rawURL)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, blobs.Close()) }()
+	for all := blobs.List(nil); ; {
+		obj, err := all.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return "", nil
+		}
+		if err != nil {
+			return "", explain("list", "the bucket", err)
+		}
+		if checkKey(obj.Key) == nil {
+			return obj.Key, nil
+		}
+	}
+}
+
+func openBlobs(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
@@ -55,22 +105,26 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", u.Redacted(), err)
 	}
-	return &Bucket{blobs: blobs, keys: keys}, nil
+	return blobs, nil
 }
 
 // Close lets go of the bucket.
 func (b *Bucket) Close() error { return b.blobs.Close() }
 
-// withDefaults makes a folder behave: made when missing, closed to other users, temporary files beside the final ones
-// (so that the rename is atomic on any mount) and no second file for metadata that nobody reads.
+// defaults of parameters of a URL, by its scheme.
+//
+// They make a folder behave: made when missing, closed to other users, temporary files beside the final ones (so that the
+// rename is atomic on any mount) and no second file for metadata that nobody reads. S3's own checksum of what is read says
+// nothing that the encryption does not, and where an object was written in parts there is none, which the driver warns of
+// each time.
+var defaults = map[string]map[string]string{
+	"file": {"create_dir": "true", "no_tmp_dir": "true", "metadata": "skip", "dir_file_mode": "0700"},
+	"s3":   {"response_checksum_validation": "when_required"},
+}
+
 func withDefaults(u *url.URL) *url.URL {
-	if u.Scheme != "file" {
-		return u
-	}
 	q := u.Query()
-	for name, value := range map[string]string{
-		"create_dir": "true", "no_tmp_dir": "true", "metadata": "skip", "dir_file_mode": "0700",
-	} {
+	for name, value := range defaults[u.Scheme] {
 		if !q.Has(name) {
 			q.Set(name, value)
 		}
@@ -82,8 +136,19 @@ func withDefaults(u *url.URL) *url.URL {
 
 // explain turns a driver's error into ours.
 func explain(what, key string, err error) error {
-	if gcerrors.Code(err) == gcerrors.NotFound {
-		return fmt.Errorf("%s %s: %w", what, key, ErrNotFound)
+	var told interface{ ErrorCode() string } // as S3 answers
+	code := ""
+	if errors.As(err, &told) {
+		code = told.ErrorCode()
 	}
-	return fmt.Errorf("%s %s: %w", what, key, err)
+	switch kind := gcerrors.Code(err); {
+	case code == "NoSuchBucket", kind == gcerrors.NotFound && (what == opWrite || what == opList):
+		return fmt.Errorf("%s %s: %w", what, key, ErrNoBucket)
+	case kind == gcerrors.NotFound:
+		return fmt.Errorf("%s %s: %w", what, key, ErrNotFound)
+	case kind == gcerrors.PermissionDenied, code == "SignatureDoesNotMatch", code == "InvalidAccessKeyId", code == "ExpiredToken":
+		return fmt.Errorf("%s %s: %w: %w", what, key, ErrDenied, err)
+	default:
+		return fmt.Errorf("%s %s: %w", what, key, err)
+	}
 }

@@ -36,7 +36,7 @@ func (b *Bucket) PutHashed(ctx context.Context, dir string, r io.Reader, limit i
 		return "", err
 	}
 	if err := b.blobs.Copy(ctx, prefix+digest(), passing, nil); err != nil {
-		err = explain("keep", prefix+digest(), err)
+		err = explain(opWrite, prefix+digest(), err)
 		return "", errors.Join(err, b.Delete(context.WithoutCancel(ctx), passing))
 	}
 	// The bytes are kept; a name that stays behind is garbage, and goes with its folder.

@@ -3,8 +3,7 @@ package bucket
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
+	"time"
 
 	"gocloud.dev/blob"
 )
@@ -47,30 +46,74 @@ func (b *Bucket) DeletePrefix(ctx context.Context, dir string) error {
 }
 
 func (b *Bucket) remove(ctx context.Context, key string) error {
+	b.young.looked.Remove(key)
+	began := time.Now()
 	err := b.blobs.Delete(ctx, key)
-	if err == nil {
-		return nil
+	if err != nil {
+		err = explain(opDelete, key, err)
 	}
-	if err = explain("delete", key, err); errors.Is(err, ErrNotFound) {
+	b.metrics.count(opDelete, began, err)
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-func (b *Bucket) list(ctx context.Context, dir string) ([]string, error) {
+func (b *Bucket) list(ctx context.Context, dir string) (keys []string, err error) {
+	err = b.walk(ctx, dir, func(o Object) error {
+		keys = append(keys, o.Key)
+		return nil
+	})
+	return keys, err
+}
+
+// Object is what a list says of one.
+type Object struct {
+	// Key of it.
+	Key string
+	// Size in bytes as it is kept, which is more than what was put.
+	Size int64
+	// At is when it was last written, by the clock of the bucket.
+	At time.Time
+}
+
+// Walk calls visit for each object below a folder, in the order of their keys, and ends with its first error. It holds one page
+// of the list at a time. visit may delete what it is called for.
+func (b *Bucket) Walk(ctx context.Context, dir string, visit func(Object) error) error {
+	return b.walk(ctx, dir, func(o Object) error {
+		if hidden(o.Key) {
+			return nil
+		}
+		return visit(o)
+	})
+}
+
+func (b *Bucket) walk(ctx context.Context, dir string, visit func(Object) error) error {
 	prefix, err := folder(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var keys []string
-	for it := b.blobs.List(&blob.ListOptions{Prefix: prefix}); ; {
-		obj, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return keys, nil
-		}
+	for token := blob.FirstPageToken; ; {
+		began := time.Now()
+		page, next, err := b.blobs.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: prefix})
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", dir, err)
+			err = explain(opList, dir, err)
 		}
-		keys = append(keys, obj.Key)
+		b.metrics.count(opList, began, err)
+		if err != nil {
+			return err
+		}
+		for _, o := range page {
+			if err := visit(Object{o.Key, o.Size, o.ModTime}); err != nil {
+				return err
+			}
+		}
+		if len(next) == 0 {
+			return nil
+		}
+		token = next
 	}
 }
+
+// pageSize is how many objects a page of a list has.
+const pageSize = 1000

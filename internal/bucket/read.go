@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"filippo.io/age"
+	"gocloud.dev/blob"
 )
 
 // Get returns what is kept under a key: ErrNotFound when there is nothing, ErrTooLarge when it has more than limit
-// bytes, ErrWrongKey when it was encrypted to another key.
+// bytes, ErrWrongKey when it was encrypted to another key, ErrDamaged when it is not what was written.
 func (b *Bucket) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
 	r, err := b.Read(ctx, key)
 	if err != nil {
@@ -31,25 +33,50 @@ func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	sealed, err := b.blobs.NewReader(ctx, key, nil)
 	if err != nil {
-		return nil, explain("read", key, err)
+		err = explain(opRead, key, err)
 	}
-	clear, err := age.Decrypt(sealed, b.keys.Identities...)
+	b.metrics.count(opRead, began, err)
+	if err != nil {
+		return nil, err
+	}
+	source := &failing{r: sealed}
+	clear, err := age.Decrypt(source, b.keys.Identities...)
 	if err == nil {
-		return opened{clear, sealed}, nil
+		return opened{clear, source, sealed}, nil
 	}
 	var mismatch *age.NoIdentityMatchError
 	if errors.As(err, &mismatch) {
 		err = ErrWrongKey
+	} else {
+		err = source.blame(err)
 	}
 	return nil, errors.Join(fmt.Errorf("read %s: %w", key, err), sealed.Close())
 }
 
 // opened reads in clear and closes what is below.
 type opened struct {
-	io.Reader
+	clear  io.Reader
+	source *failing
 	io.Closer
+}
+
+func (o opened) Read(p []byte) (int, error) {
+	n, err := o.clear.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = o.source.blame(err)
+	}
+	return n, err
+}
+
+// blame says whose fault it is that bytes cannot be decrypted: their own, when they could all be read.
+func (f *failing) blame(err error) error {
+	if f.err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // Exists says whether something is kept under a key.
@@ -57,9 +84,35 @@ func (b *Bucket) Exists(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err
 	}
+	began := time.Now()
 	there, err := b.blobs.Exists(ctx, key)
 	if err != nil {
-		return false, explain("look for", key, err)
+		err = explain("look for", key, err)
 	}
-	return there, nil
+	b.metrics.count(opExists, began, err)
+	return there, err
+}
+
+// listEvery is how often Reachable lists, since stores charge for a list as for a write.
+const listEvery = time.Minute
+
+// Reachable says what is wrong when the bucket cannot be read from. Asked for an object, an object store says of one in a
+// bucket that is not there what it says of one that is not in a bucket: so now and then it is asked for a list.
+func (b *Bucket) Reachable(ctx context.Context) error {
+	const nothing = "reachable" // nothing is kept there
+	if _, err := b.Exists(ctx, nothing); err != nil {
+		return err
+	}
+	began := time.Now()
+	if began.UnixNano()-b.listed.Load() < int64(listEvery) {
+		return nil
+	}
+	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: nothing + "/"})
+	if err != nil {
+		err = explain(opList, nothing, err)
+	} else {
+		b.listed.Store(began.UnixNano())
+	}
+	b.metrics.count(opList, began, err)
+	return err
 }

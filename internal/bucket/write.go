@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"filippo.io/age"
 	"gocloud.dev/blob"
@@ -21,29 +21,49 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {
 
 // PutFrom is Put for bytes that are not in memory. When reading them fails, nothing is kept.
 func (b *Bucket) PutFrom(ctx context.Context, key string, r io.Reader) error {
-	return b.write(ctx, key, r, true)
+	source := &failing{r: r}
+	return b.write(ctx, key, source, true, b.encrypted(source))
 }
 
-// PutOnce is Put for a key that contains the digest of the bytes: what is there already is what would be written.
+// PutOnce is Put for a key that contains the digest of the bytes: what is there already is what would be written, and is
+// left alone while it is young (see RenewAfter).
 func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
-	there, err := b.Exists(ctx, key)
-	if err != nil || there {
+	if err := checkKey(key); err != nil {
 		return err
+	}
+	letGo, err := b.young.hold(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer letGo()
+	object, err := b.look(ctx, key)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return err
+	case err == nil && !b.young.old(object):
+		return nil
 	}
 	return b.Put(ctx, key, data)
 }
 
 // PutLoose is Put without the wait for the disk, for what may be lost with the machine: logs.
 func (b *Bucket) PutLoose(ctx context.Context, key string, data []byte) error {
-	return b.write(ctx, key, bytes.NewReader(data), false)
+	source := &failing{r: bytes.NewReader(data)}
+	return b.write(ctx, key, source, false, b.encrypted(source))
 }
 
-// write encrypts r into a key. The driver shows a key only after a Close that was not canceled, so canceling first is
-// what keeps half a write from being seen.
-func (b *Bucket) write(ctx context.Context, key string, r io.Reader, durable bool) error {
+// write keeps under a key what fill writes, from source. The driver shows a key only after a Close that was not canceled, so
+// canceling first is what keeps half a write from being seen.
+func (b *Bucket) write(ctx context.Context, key string, source *failing, durable bool, fill func(io.Writer) error) (err error) {
 	if err := checkKey(key); err != nil {
 		return err
 	}
+	began := time.Now()
+	defer func() {
+		if source.err == nil { // otherwise it was not the bucket that failed
+			b.metrics.count(opWrite, began, err)
+		}
+	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // the temporary file, when the bucket is a folder
@@ -52,18 +72,18 @@ func (b *Bucket) write(ctx context.Context, key string, r io.Reader, durable boo
 		BeforeWrite: func(as func(any) bool) error { as(&file); return nil },
 	})
 	if err != nil {
-		return explain("write", key, err)
+		return explain(opWrite, key, err)
 	}
-	err = b.encrypt(w, r)
+	err = fill(w)
 	if err == nil && durable && file != nil {
 		err = file.Sync()
 	}
 	if err != nil {
 		cancel()
-		return fmt.Errorf("write %s: %w", key, errors.Join(err, discard(w)))
+		return explain(opWrite, key, errors.Join(err, discard(w)))
 	}
 	if err := w.Close(); err != nil {
-		return explain("write", key, err)
+		return explain(opWrite, key, err)
 	}
 	if durable && file != nil {
 		return syncFolder(filepath.Dir(file.Name()))
@@ -71,15 +91,32 @@ func (b *Bucket) write(ctx context.Context, key string, r io.Reader, durable boo
 	return nil
 }
 
-func (b *Bucket) encrypt(w io.Writer, r io.Reader) error {
-	sealed, err := age.Encrypt(w, b.keys.Recipient)
-	if err != nil {
-		return err
+// encrypted writes what r gives to the install's key.
+func (b *Bucket) encrypted(r io.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		sealed, err := age.Encrypt(w, b.keys.Recipient)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(sealed, r); err != nil {
+			return err
+		}
+		return sealed.Close()
 	}
-	if _, err := io.Copy(sealed, r); err != nil {
-		return err
+}
+
+// failing remembers how reading failed.
+type failing struct {
+	r   io.Reader
+	err error
+}
+
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
 	}
-	return sealed.Close()
+	return n, err
 }
 
 // discard closes a writer whose context is canceled. That it says so is no news.

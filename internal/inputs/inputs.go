@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -27,11 +28,12 @@ type Document struct {
 	EnvFrom       []corev1.EnvFromSource  `json:"envFrom,omitempty"`
 	// ModuleCredentials are for the hosts that the code fetches modules from.
 	ModuleCredentials []v1alpha1.ModuleCredentials `json:"moduleCredentials,omitempty"`
-	// Image, ServiceAccountName and Resources are what the engine runs in and as: of spec.runner what may make another result,
-	// or a failure pass.
-	Image              string             `json:"image,omitempty"`
-	ServiceAccountName string             `json:"serviceAccountName,omitempty"`
-	Resources          v1alpha1.Resources `json:"resources,omitzero"`
+	// Image, ServiceAccountName, Resources and Template are what the engine runs in and as: of spec.runner what may make another
+	// result, or a failure pass.
+	Image              string                `json:"image,omitempty"`
+	ServiceAccountName string                `json:"serviceAccountName,omitempty"`
+	Resources          v1alpha1.Resources    `json:"resources,omitzero"`
+	Template           *apiextensionsv1.JSON `json:"template,omitempty"`
 	// Outputs says where outputs go, so that a new place is filled by a new Run.
 	Outputs *v1alpha1.Outputs `json:"outputs,omitempty"`
 	// Hooks and Policies with their text: they are code, and a Run takes them as they were when it was made.

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 )
 
 func document() Document {
@@ -51,6 +52,7 @@ func TestDigest(t *testing.T) {
 		"a Secret's value": func(d *Document) { d.Versions["Secret/a"] = "9" },
 		"a hook":           func(d *Document) { d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: "true"}} },
 		"a policy":         func(d *Document) { d.Policies = []Policy{{Name: "rules", Files: map[string]string{"a.rego": ""}}} },
+		"a template":       func(d *Document) { d.Template = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"nodeName":"a"}}`)} },
 	} {
 		d := document()
 		change(&d)
@@ -74,21 +76,44 @@ func TestADocumentKeepsItsDigestOverUpgrades(t *testing.T) {
 	}
 }
 
-// memory is a bucket that can be tampered with.
-type memory map[string][]byte
+// tampered is a bucket that can be tampered with.
+type tampered map[string][]byte
 
 var errMissing = errors.New("missing")
 
-func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
-func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+func (m tampered) PutOnce(_ context.Context, key string, data []byte) error {
+	m[key] = data
+	return nil
+}
+func (m tampered) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 	if data, ok := m[key]; ok {
 		return data, nil
 	}
 	return nil, errMissing
 }
 
+func (m tampered) Renew(_ context.Context, key string) error {
+	if _, ok := m[key]; !ok {
+		return bucket.ErrNotFound
+	}
+	return nil
+}
+
+// What the bucket has lost, because nobody referred to it for a time, is kept again by who is about to refer to it.
+func TestWhatIsNotThereAnyMoreIsKeptAgain(t *testing.T) {
+	kept := tampered{}
+	store := NewStore(kept)
+	for range 2 {
+		digest, err := store.Put(t.Context(), document())
+		if err != nil || len(kept["inputs/"+digest]) == 0 {
+			t.Fatalf("%s, %v; kept are %d", digest, err, len(kept))
+		}
+		clear(kept)
+	}
+}
+
 func TestStore(t *testing.T) {
-	bucket := memory{}
+	bucket := tampered{}
 	digest, err := NewStore(bucket).Put(t.Context(), document())
 	if err != nil {
 		t.Fatal(err)
@@ -106,5 +131,14 @@ func TestStore(t *testing.T) {
 	bucket["inputs/"+digest] = []byte(`{"source":"sha256:evil"}`)
 	if _, err := NewStore(bucket).Get(t.Context(), digest); err == nil || !strings.Contains(err.Error(), "other bytes") {
 		t.Errorf("one that was tampered with: %v", err)
+	}
+}
+
+func TestADocumentThatIsTooLargeIsNotKept(t *testing.T) {
+	d := document()
+	d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: strings.Repeat("x", MaxSize)}}
+	bucket := tampered{}
+	if _, err := NewStore(bucket).Put(t.Context(), d); !errors.Is(err, ErrTooLarge) || len(bucket) > 0 {
+		t.Errorf("got %v, and %d objects", err, len(bucket))
 	}
 }

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/memory"
 )
 
 // Bucket keeps bytes under a key.
 type Bucket interface {
 	PutOnce(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	// Renew makes sure that what is kept under a key stays until it is named: bucket.ErrNotFound when it is not there.
+	Renew(ctx context.Context, key string) error
 }
 
 const (
@@ -26,12 +31,12 @@ var ErrTooLarge = errors.New("the inputs are too large")
 // Store keeps documents in the bucket, under their digest.
 type Store struct {
 	bucket Bucket
-	known  *Memory[Document]
+	known  *memory.Memory[string, Document]
 }
 
 // NewStore keeps documents in the bucket, and those that were used last at hand.
 func NewStore(bucket Bucket) *Store {
-	return &Store{bucket: bucket, known: NewMemory[Document](atHand)}
+	return &Store{bucket: bucket, known: memory.New[string, Document](atHand, memory.Entry)}
 }
 
 // Put keeps a document and gives its digest.
@@ -41,7 +46,9 @@ func (s *Store) Put(ctx context.Context, d Document) (string, error) {
 		return "", err
 	}
 	if _, ok := s.known.Get(digest); ok {
-		return digest, nil
+		if err := s.bucket.Renew(ctx, "inputs/"+digest); !errors.Is(err, bucket.ErrNotFound) {
+			return digest, err
+		}
 	}
 	if len(data) > MaxSize {
 		return "", fmt.Errorf("keep inputs %s of %d bytes: %w", digest, len(data), ErrTooLarge)

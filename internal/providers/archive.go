@@ -40,20 +40,34 @@ func (m *Mirror) Archive(ctx context.Context, p Provider, version, system, arch 
 	name := p.dir() + "/" + p.Filename(version, platform)
 	for _, root := range []*os.Root{m.folder, m.dir} {
 		if found, err := openIn(root, name, there.sum()); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			m.Told(true, err)
+			m.used(root, name)
 			return found, err
 		}
 	}
 	if err := m.asks(p); err != nil {
 		return Archive{}, err
 	}
-	_, err = fly(ctx, &m.flights, "archive "+name, func(ctx context.Context) (any, error) {
-		return nil, m.pull(ctx, p, version, platform, there.sum())
-	})
-	if err != nil {
-		return Archive{}, err
+	// Others that are pulled at the same time may push it out again before it is opened, where there is room for few.
+	for range mostTries {
+		_, err = fly(ctx, &m.flights, "archive "+name, func(ctx context.Context) (any, error) {
+			err := m.pull(ctx, p, version, platform, there.sum())
+			m.Told(false, err)
+			return nil, err
+		})
+		if err != nil {
+			return Archive{}, err
+		}
+		found, err := openIn(m.dir, name, there.sum())
+		if !errors.Is(err, fs.ErrNotExist) {
+			return found, err
+		}
 	}
-	return openIn(m.dir, name, there.sum())
+	return Archive{}, fmt.Errorf("%s: there is no room for it beside what else is pulled now; give the mirror of providers more", name)
 }
+
+// mostTries is how often an archive is pulled that is pushed out again at once.
+const mostTries = 3
 
 // openIn opens an archive in a folder, which may be nil.
 func openIn(root *os.Root, name, sum string) (Archive, error) {
@@ -99,6 +113,9 @@ func (m *Mirror) pull(ctx context.Context, p Provider, version string, platform 
 	})
 	if err != nil {
 		return fmt.Errorf("pull %s: %w", name, err)
+	}
+	if err := m.trim(p.dir() + "/" + name); err != nil {
+		return err
 	}
 	return m.keepHash(p, version, platform, h1)
 }

@@ -47,11 +47,17 @@ type Options struct {
 	// Unsigned are the registries whose providers may come without a key of their maker, on the registry's word for the
 	// checksum alone. nil means registry.opentofu.org, as in OpenTofu; a provider with a key has to be signed everywhere.
 	Unsigned []string
+	// Most is how many bytes of archives are kept in Dir; 0 means any number. Those that were not asked for for the longest time go
+	// first, once another was pulled, and are pulled again when they are asked for. The last one pulled stays, however large.
+	Most int64
 	// Client speaks to registries. nil means one that keeps to the proxies in the environment. How it follows redirects
 	// is the Mirror's own: few, and to https only.
 	Client *http.Client
 	// Fresh is how long a list of versions is taken as it is before the registry is asked again; 0 means 5 minutes.
 	Fresh time.Duration
+	// Told is told of each archive that is asked for: that it was kept already, or that it was not and what came of the
+	// pull. Nil means nobody.
+	Told func(kept bool, err error)
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }
@@ -65,6 +71,8 @@ type Mirror struct {
 	lists    *lru.Cache[Provider, known]
 	hashed   *lru.Cache[string, sums]
 	pulls    *semaphore.Weighted
+	// trims is held while archives are deleted.
+	trims sync.Mutex
 	// records is held while a record of a version is read and written again.
 	records sync.Mutex
 	flights flights
@@ -87,6 +95,9 @@ func New(o Options) (*Mirror, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Told == nil {
+		o.Told = func(bool, error) {}
 	}
 	o.Fresh = cmp.Or(o.Fresh, 5*time.Minute)
 	lists, err := lru.New[Provider, known](mostKnown)

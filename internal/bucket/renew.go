@@ -1,0 +1,161 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// What several objects of Kubernetes may name by its content belongs to none of them: it goes when nobody names it any more and
+// nobody did for a time (DeleteOlder). So whoever is about to name it, or to rely on it, makes sure that it is young, by
+// PutOnce or Renew: then it stays until the name is written.
+//
+//	put ──── renewed ──── named ............ named no more ──── older than the sweeper's time ──── deleted
+//	   ◄ never older than RenewAfter and an hour ►
+//
+// Of one key, an object is not renewed and deleted at the same time, where both are done by one process.
+
+const (
+	// lookedFor is how long it is remembered that an object is there and young.
+	lookedFor = time.Hour
+	// mostLooked is of how many objects.
+	mostLooked = 50_000
+)
+
+// young knows which objects are.
+type young struct {
+	after  time.Duration
+	looked *lru.Cache[string, time.Time]
+
+	mu sync.Mutex
+	// held are the keys that somebody has to themselves. What is there is closed when they let go.
+	held map[string]chan struct{}
+}
+
+func newYoung() (*young, error) {
+	looked, err := lru.New[string, time.Time](mostLooked)
+	return &young{looked: looked, held: map[string]chan struct{}{}}, err
+}
+
+// hold keeps a key to the caller until the function that it gives is called. Who waits for it waits for nothing else, and no
+// longer than ctx: a request to an object store may hang.
+func (y *young) hold(ctx context.Context, key string) (letGo func(), err error) {
+	for {
+		y.mu.Lock()
+		busy, ok := y.held[key]
+		if !ok {
+			free := make(chan struct{})
+			y.held[key] = free
+			y.mu.Unlock()
+			return func() {
+				y.mu.Lock()
+				defer y.mu.Unlock()
+				delete(y.held, key)
+				close(free)
+			}, nil
+		}
+		y.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// old says whether an object is to be written again.
+func (y *young) old(o Object) bool { return y.after > 0 && time.Since(o.At) > y.after }
+
+func (y *young) known(key string) bool {
+	at, ok := y.looked.Get(key)
+	return ok && time.Since(at) < lookedFor
+}
+
+// RenewAfter has PutOnce and Renew write objects again that are older. It is called before the bucket is used; without it
+// none is.
+func (b *Bucket) RenewAfter(age time.Duration) { b.young.after = age }
+
+// Renew makes sure that what is kept under a key is there and young: ErrNotFound when it is not there. Within an hour the
+// bucket is not asked again, so it is for what DeleteOlder of this process alone deletes.
+func (b *Bucket) Renew(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if b.young.known(key) {
+		return nil
+	}
+	letGo, err := b.young.hold(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer letGo()
+	object, err := b.look(ctx, key)
+	if err != nil {
+		return err
+	}
+	if b.young.old(object) {
+		if err := b.again(ctx, key); err != nil {
+			return err
+		}
+	}
+	b.young.looked.Add(key, time.Now())
+	return nil
+}
+
+// look gives what is known of an object.
+func (b *Bucket) look(ctx context.Context, key string) (Object, error) {
+	began := time.Now()
+	found, err := b.blobs.Attributes(ctx, key)
+	if err != nil {
+		err = explain("look for", key, err)
+	}
+	b.metrics.count(opExists, began, err)
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{Key: key, Size: found.Size, At: found.ModTime}, nil
+}
+
+// again writes what is kept under a key once more, as it is.
+func (b *Bucket) again(ctx context.Context, key string) (err error) {
+	began := time.Now()
+	sealed, err := b.blobs.NewReader(ctx, key, nil)
+	if err != nil {
+		err = explain(opRead, key, err)
+	}
+	b.metrics.count(opRead, began, err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sealed.Close()) }()
+	source := &failing{r: sealed}
+	return b.write(ctx, key, source, true, func(w io.Writer) error {
+		_, err := io.Copy(w, source)
+		return err
+	})
+}
+
+// DeleteOlder deletes what is kept under a key when it was last written before a time, and says whether it did.
+func (b *Bucket) DeleteOlder(ctx context.Context, key string, before time.Time) (bool, error) {
+	if err := checkKey(key); err != nil {
+		return false, err
+	}
+	letGo, err := b.young.hold(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	defer letGo()
+	object, err := b.look(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || !object.At.Before(before) {
+		return false, err
+	}
+	err = b.remove(ctx, key)
+	return err == nil, err
+}

@@ -1,0 +1,49 @@
+package upkeep
+
+import (
+	"strings"
+	"time"
+
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// action is what becomes of an object.
+type action string
+
+const (
+	// keep it as it is.
+	keep action = "keep"
+	// remove it, unless it is written again meanwhile.
+	remove action = "remove"
+	// ask what it says: of a closure only that tells whether it is of use.
+	ask action = "ask"
+	// renew it, so that it is not asked again the next time.
+	renew action = "renew"
+)
+
+// decide says what becomes of an object that was last written before a time, or was not.
+func (u used) decide(o bucket.Object, before time.Time) action {
+	folder, digest, _ := strings.Cut(o.Key, "/")
+	switch {
+	case !o.At.Before(before):
+		return keep
+	case folder == folderInputs && !u.inputs[digest], folder == folderSources && !u.sources[digest]:
+		return remove
+	case folder == folderClosures:
+		return ask
+	default:
+		return keep
+	}
+}
+
+// asked says what becomes of an old closure that names that code.
+func (u used) asked(source string) action {
+	if u.sources[source] {
+		return renew
+	}
+	return remove
+}
+
+// blind says that there is nothing at all in Kubernetes, where there is something in the bucket: it is rather that this process
+// looks at the wrong place, as after a restore, than that all of it is garbage.
+func (u used) blind() bool { return u.objects == 0 }

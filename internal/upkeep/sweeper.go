@@ -1,0 +1,246 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+)
+
+const (
+	// LeastUnused is the shortest time that may be waited for: what is about to be named is as old as half of it and an hour.
+	LeastUnused = 24 * time.Hour
+
+	// every is how often the bucket is swept, and soon when it is for the first time, so that nothing happens while a process
+	// starts. Both are spread.
+	every = 12 * time.Hour
+	soon  = 30 * time.Minute
+	// longest is how long a sweep may take. What it does not get to is the next one's.
+	longest = 2 * time.Hour
+	// most is how many objects a sweep deletes in a folder.
+	most = 20_000
+	// pace is the time that a request to the bucket takes at least, lists apart.
+	pace = 20 * time.Millisecond
+)
+
+// RenewAfter is how old what is named may be, for a time after which what is unused goes.
+func RenewAfter(unused time.Duration) time.Duration { return unused / 2 }
+
+// CheckUnused refuses times that are too short to be safe; 0 is for ever.
+func CheckUnused(unused time.Duration) error {
+	if unused != 0 && unused < LeastUnused {
+		return fmt.Errorf("what is unused stays in the bucket for %s at least, or for ever with 0: it is %s", LeastUnused, unused)
+	}
+	return nil
+}
+
+// Sweeper sweeps the bucket. The process that makes what is swept is the one that sweeps: the operator that is active.
+type Sweeper struct {
+	// Cache has all Stacks, Runs and States.
+	Cache client.Reader
+	// Bucket that is swept. It has RenewAfter.
+	Bucket *bucket.Bucket
+	// Unused is how long an object stays to which nothing refers.
+	Unused time.Duration
+	// Log and Metrics are told of each sweep.
+	Log     *slog.Logger
+	Metrics *Metrics
+}
+
+// Swept is what came of a sweep.
+type Swept struct {
+	// Skipped says that nothing was looked at, see used.blind.
+	Skipped bool
+	// Folders by name.
+	Folders map[string]Folder
+}
+
+// Folder is what came of a sweep of a folder: what there is now, and what was deleted.
+type Folder struct {
+	Objects, Bytes, Deleted, DeletedBytes int64
+}
+
+// NeedLeaderElection says that one process sweeps.
+func (s *Sweeper) NeedLeaderElection() bool { return true }
+
+// Start sweeps now and then until ctx is done.
+func (s *Sweeper) Start(ctx context.Context) error {
+	wait := spread(soon)
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		s.once(ctx)
+		wait = spread(every)
+	}
+}
+
+// spread gives a time that is longer by up to half.
+func spread(d time.Duration) time.Duration {
+	return d + rand.N(d/2) //nolint:gosec // it only keeps installs apart
+}
+
+func (s *Sweeper) once(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	began := time.Now()
+	swept, err := s.Sweep(ctx, began)
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	s.Metrics.count(swept, err)
+	log := s.Log.With("took", time.Since(began).Round(time.Millisecond).String())
+	for name, f := range swept.Folders {
+		log = log.With(name, slog.GroupValue(slog.Int64("objects", f.Objects), slog.Int64("bytes", f.Bytes), slog.Int64("deleted", f.Deleted), slog.Int64("deletedBytes", f.DeletedBytes)))
+	}
+	switch {
+	case err != nil:
+		log.Warn("the bucket was not swept to the end; it is tried again", "error", err)
+	case swept.Skipped:
+		log.Info("the bucket was not swept: there is no Stack, Run or State")
+	default:
+		log.Info("the bucket was swept")
+	}
+}
+
+// Sweep deletes what nothing refers to and nothing has made, or been about to name, since Unused before now. When what is named
+// cannot be told for certain nothing is deleted.
+func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
+	u, err := s.gather(ctx)
+	if err != nil {
+		return Swept{}, fmt.Errorf("look for what is used: %w", err)
+	}
+	if u.blind() {
+		return Swept{Skipped: true}, nil
+	}
+	swept := Swept{Folders: map[string]Folder{}}
+	for _, folder := range []string{folderClosures, folderInputs, folderSources} {
+		var f Folder
+		err := s.Bucket.Walk(ctx, folder, func(o bucket.Object) error {
+			f.Objects, f.Bytes = f.Objects+1, f.Bytes+o.Size
+			if f.Deleted >= most {
+				return nil
+			}
+			gone, err := s.act(ctx, u, o, now.Add(-s.Unused))
+			if gone {
+				f.Objects, f.Bytes, f.Deleted, f.DeletedBytes = f.Objects-1, f.Bytes-o.Size, f.Deleted+1, f.DeletedBytes+o.Size
+			}
+			return err
+		})
+		swept.Folders[folder] = f
+		if err != nil {
+			return swept, fmt.Errorf("sweep %s: %w", folder, err)
+		}
+	}
+	return swept, nil
+}
+
+// act does with an object what is decided, and says whether it is gone.
+func (s *Sweeper) act(ctx context.Context, u used, o bucket.Object, before time.Time) (gone bool, err error) {
+	do := u.decide(o, before)
+	if do == ask {
+		if err := rest(ctx); err != nil {
+			return false, err
+		}
+		source, err := s.Bucket.Get(ctx, o.Key, largestDigest)
+		switch {
+		case errors.Is(err, bucket.ErrNotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		do = u.asked(string(source))
+	}
+	if do == keep {
+		return false, nil
+	}
+	if err := rest(ctx); err != nil {
+		return false, err
+	}
+	if do == renew {
+		err := s.Bucket.Renew(ctx, o.Key)
+		if errors.Is(err, bucket.ErrNotFound) {
+			return false, nil
+		}
+		return false, err
+	}
+	return s.Bucket.DeleteOlder(ctx, o.Key, before)
+}
+
+// largestDigest is more than a digest has.
+const largestDigest = 100
+
+// rest keeps the pace.
+func rest(ctx context.Context) error {
+	timer := time.NewTimer(pace)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// gather finds out what is named.
+func (s *Sweeper) gather(ctx context.Context) (used, error) {
+	u := used{inputs: map[string]bool{}, sources: map[string]bool{}}
+	var (
+		stacks v1alpha1.StackList
+		runs   v1alpha1.RunList
+		states v1alpha1.StateList
+	)
+	// Runs first: from there names move to Stacks and States, and the Run goes. What moves the other way is young.
+	for _, list := range []client.ObjectList{&runs, &stacks, &states} {
+		if err := s.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return u, err
+		}
+	}
+	u.name(stacks.Items, runs.Items, states.Items)
+	err := s.Bucket.Walk(ctx, folderVariables, func(o bucket.Object) error {
+		u.variables(o.Key)
+		return nil
+	})
+	if err != nil {
+		return u, err
+	}
+	for digest := range u.inputs {
+		if err := rest(ctx); err != nil {
+			return u, err
+		}
+		doc, err := s.document(ctx, digest)
+		if errors.Is(err, bucket.ErrNotFound) {
+			continue // a Stack names its inputs before there is a Run; its code is young then
+		}
+		if err != nil {
+			return u, err
+		}
+		u.sources[doc.Source] = true
+	}
+	return u, nil
+}
+
+// document reads one past the memory of those that are in use.
+func (s *Sweeper) document(ctx context.Context, digest string) (inputs.Document, error) {
+	data, err := s.Bucket.Get(ctx, folderInputs+"/"+digest, inputs.MaxSize)
+	if err != nil {
+		return inputs.Document{}, err
+	}
+	doc, err := inputs.Decode(data)
+	if err != nil {
+		return inputs.Document{}, fmt.Errorf("inputs %s: %w", digest, err)
+	}
+	return doc, nil
+}

@@ -1,0 +1,61 @@
+// Package upkeep deletes from the bucket what nobody refers to any more. Code, documents of inputs and the digests of closures
+// are kept under the digest of their content, so many Stacks and Runs may share one, and none of them can delete it with itself.
+//
+//	gather: which documents do Stacks, Runs, States and kept variables name? which code do the documents name?
+//	decide: keep, renew or delete, of each object that is listed
+//	act:    at a pace, and only what is still as old as it was listed
+//
+// What is about to be named is young (see bucket.RenewAfter), so that no name is missed which is written while this goes on.
+package upkeep
+
+import (
+	"strings"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The folders of the bucket with what is swept, and the one whose names count.
+const (
+	folderInputs    = "inputs"
+	folderSources   = "sources"
+	folderClosures  = "closures"
+	folderVariables = "variables"
+)
+
+// used are the digests that somebody names.
+type used struct {
+	inputs, sources map[string]bool
+	// objects of Kubernetes that were looked at.
+	objects int
+}
+
+// add adds digests that are not empty.
+func (u *used) add(digests ...string) {
+	for _, d := range digests {
+		if d != "" {
+			u.inputs[d] = true
+		}
+	}
+}
+
+// name adds what objects name. A Stack's inputs are what its next Run has, a State's those that its destroy needs.
+func (u *used) name(stacks []v1alpha1.Stack, runs []v1alpha1.Run, states []v1alpha1.State) {
+	u.objects += len(stacks) + len(runs) + len(states)
+	for i := range stacks {
+		u.add(stacks[i].Status.Inputs, stacks[i].Status.AppliedInputs)
+	}
+	for i := range runs {
+		u.add(runs[i].Spec.Inputs)
+	}
+	for i := range states {
+		u.add(states[i].Status.Inputs)
+	}
+}
+
+// variables adds the inputs whose variables are kept: variables/<namespace>/<stack>/<inputs digest>. They go with their State, also
+// with one in a namespace that this process does not look at.
+func (u *used) variables(key string) {
+	if parts := strings.Split(key, "/"); len(parts) == 4 && parts[0] == folderVariables {
+		u.add(parts[3])
+	}
+}
