@@ -1,10 +1,14 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
 )
 
 // BenchmarkCheck32MiB tells what the largest plan that is kept costs: time, and in heap-MiB what is in memory right after.
@@ -32,6 +36,25 @@ func BenchmarkCheck32MiB(b *testing.B) {
 				}
 				runtime.ReadMemStats(&after)
 				b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "heap-MiB")
+			}
+		})
+	}
+}
+
+// BenchmarkEvaluate tells what a process of its own costs, for a plan and policies of the usual size.
+func BenchmarkEvaluate(b *testing.B) {
+	modules := listed([]string{
+		"c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes",
+		"c/v.yaml", "validations: [{expression: \"plan.resource_changes.all(r, r.name != 'x')\"}]",
+	})
+	for name, evaluate := range map[string]func(context.Context, []Module, []byte) (store.Verdict, error){
+		"here": Evaluate, "apart": apart(time.Minute, asAnswerer).Evaluate,
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if v, err := evaluate(b.Context(), modules, []byte(plan)); err != nil || v.Denied() != 2 {
+					b.Fatal(v, err)
+				}
 			}
 		})
 	}

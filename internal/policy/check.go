@@ -29,41 +29,51 @@ const (
 	glance = 5 * time.Millisecond
 )
 
-// ErrTooMuch is of policies that took more than they may. It need not be their doing: what else the process does at the time
-// takes of its time and counts as memory too.
+// ErrTooMuch is of policies that took more than they may, by their own doing: they would again.
 var ErrTooMuch = errors.New("the policies took too much")
 
+// ErrCutOff is of policies that were stopped before they had an answer. It need not be their doing: the machine may be busy.
+var ErrCutOff = errors.New("the policies were cut off")
+
 var (
-	errTime   = fmt.Errorf("%w: longer than %s", ErrTooMuch, timeLimit)
-	errMemory = fmt.Errorf("%w: more than %d MiB of memory", ErrTooMuch, memoryLimit>>20)
+	errTime   = fmt.Errorf("%w after %s", ErrCutOff, timeLimit)
+	errMemory = fmt.Errorf("%w memory: more than %d MiB", ErrTooMuch, memoryLimit>>20)
+	errStack  = fmt.Errorf("%w memory: a value that they look at nests too deep, or branches too much", ErrTooMuch)
 )
 
-// turn is held by the one check that runs: a large plan takes a gigabyte, and what one takes can only be known when there
-// is no other.
-var turn = make(chan struct{}, 1)
+// Evaluate compiles policies and asks them about a plan in the engine's JSON, in this process. What is wrong with their text is
+// an *Invalid. There are policies that it never returns from: where they are of strangers, let an Apart evaluate.
+func Evaluate(ctx context.Context, modules []Module, planJSON []byte) (store.Verdict, error) {
+	return compileAndAsk(ctx, modules, planJSON, func(string) {})
+}
+
+// compileAndAsk tells of each module before it is asked.
+func compileAndAsk(ctx context.Context, modules []Module, planJSON []byte, asks func(module string)) (store.Verdict, error) {
+	set, err := Compile(modules)
+	if err != nil {
+		return store.Verdict{}, err
+	}
+	return set.check(ctx, planJSON, limits{timeLimit, memoryLimit, asks})
+}
 
 // Check asks the policies about a plan in the engine's JSON. A policy that fails denies and says why. An error means that there
-// is no answer; it is ErrTooMuch where asking took more time or memory than it may.
+// is no answer.
 func (s *Set) Check(ctx context.Context, planJSON []byte) (store.Verdict, error) {
-	if s.checked == 0 {
-		return store.Verdict{}, nil
-	}
-	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-	case <-ctx.Done():
-		return store.Verdict{}, context.Cause(ctx)
-	}
-	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit})
+	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit, func(string) {}})
 }
 
 // limits are for one check.
 type limits struct {
 	time   time.Duration
 	memory uint64
+	// asks is told of each module before it is asked.
+	asks func(module string)
 }
 
 func (s *Set) check(parent context.Context, planJSON []byte, most limits) (store.Verdict, error) {
+	if s.checked == 0 {
+		return store.Verdict{}, nil
+	}
 	plan, err := decode(planJSON)
 	if err != nil {
 		return store.Verdict{}, err
@@ -83,6 +93,7 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (store
 	defer done()
 	var all []store.Finding
 	for _, r := range s.rules {
+		most.asks(r.module)
 		findings, err := guarded(ctx, r.module, func() ([]store.Finding, error) { return r.ask(ctx, input) })
 		if err != nil {
 			return store.Verdict{}, err
@@ -90,6 +101,7 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (store
 		all = append(all, findings...)
 	}
 	for _, v := range s.validations {
+		most.asks(v.module)
 		findings, err := guarded(ctx, v.module, func() ([]store.Finding, error) { return v.ask(ctx, plan) })
 		if err != nil {
 			return store.Verdict{}, err
@@ -114,14 +126,14 @@ func guarded(ctx context.Context, module string, ask func() ([]store.Finding, er
 		}
 	}()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, fmt.Errorf("%s: %w", module, context.Cause(ctx))
 	}
 	findings, err = ask()
 	switch {
 	case err == nil:
 		return findings, nil
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", module, err)
 	}
 	return deny(err), nil
 }

@@ -1,0 +1,109 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// largestStack is how deep policies may nest what they look at, in bytes.
+const largestStack = 128 << 20
+
+// question is what such a process is asked. The plan comes after it.
+type question struct {
+	Modules []Module `json:"modules"`
+	// Data is how many bytes of memory the process may have.
+	Data uint64 `json:"data"`
+	// CompileOnly is without a plan.
+	CompileOnly bool `json:"compileOnly,omitempty"`
+}
+
+// utterance is one thing that such a process says: the module that it asks now, and at last the answer.
+type utterance struct {
+	Asks   string  `json:"asks,omitempty"`
+	Answer *answer `json:"answer,omitempty"`
+}
+
+// answer is a verdict, unless another field says why there is none.
+type answer struct {
+	Verdict store.Verdict `json:"verdict"`
+	Invalid *Invalid      `json:"invalid,omitempty"`
+	Failed  *failure      `json:"failed,omitempty"`
+}
+
+// failure is an error that came from another process.
+type failure struct {
+	Text    string `json:"text"`
+	TooMuch bool   `json:"tooMuch,omitempty"`
+	CutOff  bool   `json:"cutOff,omitempty"`
+}
+
+func (f *failure) Error() string { return f.Text }
+
+// Is says what kind of error it is.
+func (f *failure) Is(target error) bool {
+	return f.TooMuch && target == ErrTooMuch || f.CutOff && target == ErrCutOff
+}
+
+func (a *answer) result() (store.Verdict, error) {
+	switch {
+	case a.Invalid != nil:
+		return store.Verdict{}, a.Invalid
+	case a.Failed != nil:
+		return store.Verdict{}, a.Failed
+	}
+	return a.Verdict, nil
+}
+
+// Answer is all that a process which an Apart started does: it reads policies and a plan, and writes what they say of it. It
+// takes from its own process whatever it does not need for that.
+func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
+	// Where nobody is left to kill it. As the first timer it also has the runtime open what it needs for timers.
+	time.AfterFunc(2*(startLimit+askLimit), func() { os.Exit(1) })
+	runtime.GOMAXPROCS(min(atOnce, runtime.GOMAXPROCS(0)))
+	decoder := json.NewDecoder(in)
+	var q question
+	if err := decoder.Decode(&q); err != nil {
+		return fmt.Errorf("read the policies: %w", err)
+	}
+	debug.SetMaxStack(largestStack)
+	debug.SetMemoryLimit(int64(q.Data / 4 * 3)) // from there on it collects garbage, whatever that takes
+	if err := confine(q.Data); err != nil {
+		return fmt.Errorf("limit this process: %w", err)
+	}
+	encoder := json.NewEncoder(out)
+	verdict, err := q.answer(ctx, io.MultiReader(decoder.Buffered(), in), func(module string) {
+		_ = encoder.Encode(utterance{Asks: module}) // where nobody listens the answer will tell
+	})
+	a := &answer{Verdict: verdict}
+	if err != nil && !errors.As(err, &a.Invalid) {
+		a.Failed = &failure{Text: err.Error(), TooMuch: errors.Is(err, ErrTooMuch), CutOff: errors.Is(err, ErrCutOff)}
+	}
+	return encoder.Encode(utterance{Answer: a})
+}
+
+func (q question) answer(ctx context.Context, plan io.Reader, asks func(module string)) (store.Verdict, error) {
+	if q.CompileOnly {
+		_, err := Compile(q.Modules)
+		return store.Verdict{}, err
+	}
+	planJSON, err := io.ReadAll(plan)
+	if err != nil {
+		return store.Verdict{}, fmt.Errorf("read the plan: %w", err)
+	}
+	last := ""
+	return compileAndAsk(ctx, q.Modules, planJSON, func(module string) {
+		if module != last {
+			asks(module)
+		}
+		last = module
+	})
+}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// What a process that evaluates may take, whatever it is at. Within it Check has limits that say more, and are looked at only
+// between the steps of a policy.
+const (
+	// startLimit is for its start, reading the plan and compiling the policies.
+	startLimit = 20 * time.Second
+	// compileLimit is for that where only they are compiled.
+	compileLimit = 10 * time.Second
+	// askLimit is for the policies, from the first one on.
+	askLimit = timeLimit + 2*time.Second
+	// ownData is its memory beside the plan, and dataPerByte what a byte of the plan takes as a value, at worst about.
+	ownData     = 1 << 30
+	dataPerByte = 32
+	// mostSaid is how much is read of what it says: that which is asked, and 200 findings.
+	mostSaid = 8 << 20
+	// mostComplaint is how much is kept of its standard error.
+	mostComplaint = 4 << 10
+)
+
+// atOnce is how many processes of an Apart ask at a time and how many compile, and how many processors each keeps busy, at most.
+const atOnce = 2
+
+// atLeast is which part of the time for compiling a process has to have worked before the policies are to blame that it was too
+// little. Otherwise the machine was busy.
+const atLeast = 10
+
+var errStart = fmt.Errorf("%w: not read and compiled in time", ErrCutOff)
+
+// Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The process has an
+// empty environment and no more open than three pipes, and ends with this one. Make one with NewApart.
+type Apart struct {
+	program             string
+	args                []string
+	start, compile, ask time.Duration
+	data                uint64
+	// asking and compiling are those that do: policies that are only compiled wait for no plan.
+	asking, compiling chan struct{}
+}
+
+// NewApart makes an Apart whose processes are this program, called with these arguments; it calls Answer then.
+func NewApart(args ...string) (*Apart, error) {
+	program, err := thisProgram()
+	if err != nil {
+		return nil, fmt.Errorf("this program, which evaluates policies as another process: %w", err)
+	}
+	return &Apart{
+		program: program, args: args, start: startLimit, compile: compileLimit, ask: askLimit, data: ownData,
+		asking: make(chan struct{}, atOnce), compiling: make(chan struct{}, atOnce),
+	}, nil
+}
+
+// Evaluate is as the function of that name, and comes back in any case.
+func (a *Apart) Evaluate(ctx context.Context, modules []Module, planJSON []byte) (store.Verdict, error) {
+	if len(modules) == 0 {
+		return store.Verdict{}, nil
+	}
+	return a.put(ctx, a.asking, question{Modules: modules, Data: a.data + dataPerByte*uint64(len(planJSON))}, planJSON, a.start)
+}
+
+// Compile says what is wrong with policies: an *Invalid, or ErrTooMuch where compiling them takes too much. It comes back in any case.
+func (a *Apart) Compile(ctx context.Context, modules []Module) error {
+	_, err := a.put(ctx, a.compiling, question{Modules: modules, Data: a.data, CompileOnly: true}, nil, a.compile)
+	return err
+}
+
+// put has a process of its own answer a question when it is its turn. In time it has to begin to ask policies.
+func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJSON []byte, start time.Duration) (store.Verdict, error) {
+	select {
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
+	case <-ctx.Done():
+		return store.Verdict{}, context.Cause(ctx)
+	}
+	about, err := json.Marshal(q)
+	if err != nil {
+		return store.Verdict{}, err
+	}
+	running, kill := context.WithCancelCause(ctx)
+	defer kill(nil)
+	cmd := exec.CommandContext(running, a.program, a.args...)
+	cmd.Args[0] = os.Args[0] // what people see of it
+	complaint := &beginning{}
+	cmd.Stdin, cmd.Stderr = io.MultiReader(bytes.NewReader(about), bytes.NewReader(planJSON)), complaint
+	cmd.Env, cmd.Dir = []string{}, "/" // nil would be the environment of this process
+	cmd.SysProcAttr = attributes()
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return store.Verdict{}, fmt.Errorf("%w: %w", ErrCutOff, err)
+	}
+	// Linux ends a child with the thread that started it. One that is locked ends for nobody else.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return store.Verdict{}, fmt.Errorf("%w: start a process for them: %w", ErrCutOff, err)
+	}
+	late := time.AfterFunc(start, func() { kill(errStart) })
+	asked := ""
+	got, failed := listen(io.LimitReader(out, mostSaid), func(module string) {
+		if asked == "" {
+			late.Stop()
+			late = time.AfterFunc(a.ask, func() { kill(errTime) })
+		}
+		asked = module
+	})
+	late.Stop()
+	why := context.Cause(running)
+	kill(nil)
+	ended := cmd.Wait()
+	switch {
+	case got != nil:
+		return got.result()
+	case ctx.Err() != nil:
+		return store.Verdict{}, context.Cause(ctx)
+	case errors.Is(why, errStart) && q.CompileOnly && worked(cmd.ProcessState) >= start/atLeast:
+		why = fmt.Errorf("%w time: not compiled after %s", ErrTooMuch, start)
+	case why != nil:
+	case complaint.about("out of memory"):
+		why = errMemory
+	case complaint.about("stack overflow"):
+		why = errStack
+	default:
+		why = fmt.Errorf("%w: the process that asks them: %w", ErrCutOff, cmp.Or(failed, ended, io.ErrUnexpectedEOF))
+	}
+	if asked != "" {
+		why = fmt.Errorf("%s: %w", asked, why)
+	}
+	return store.Verdict{}, why
+}
+
+// worked is how much processor time a process had.
+func worked(p *os.ProcessState) time.Duration {
+	if p == nil { // nobody knows
+		return 0
+	}
+	return p.UserTime() + p.SystemTime()
+}
+
+// listen reads what the process says, up to the answer. Without one the error is nil when it ended before.
+func listen(out io.Reader, asks func(module string)) (*answer, error) {
+	for decoder := json.NewDecoder(out); ; {
+		var one utterance
+		switch err := decoder.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case one.Answer != nil:
+			return one.Answer, nil
+		}
+		asks(one.Asks)
+	}
+}
+
+// beginning keeps the first bytes of what is written to it.
+type beginning struct{ kept bytes.Buffer }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.kept.Write(p[:min(len(p), mostComplaint-b.kept.Len())])
+	return len(p), nil
+}
+
+func (b *beginning) about(what string) bool { return strings.Contains(b.kept.String(), what) }
