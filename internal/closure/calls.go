@@ -118,7 +118,7 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 		return code{}, nil
 	}
 	key := codeKey{e.ID, json}
-	if c, ok := s.c.code.get(key); ok {
+	if c, ok := s.c.code.Get(key); ok {
 		return c, nil
 	}
 	text, err := s.read(ctx, e, s.c.options.FileBytes)
@@ -126,7 +126,7 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 		return code{}, err
 	}
 	c := readCode(text, json)
-	s.c.code.add(key, c, len(c.calls))
+	s.c.code.Add(key, c, len(c.calls))
 	return c, nil
 }
 

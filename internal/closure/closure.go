@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/git"
+
+	"cairn.dev/cairn/internal/memory"
 )
 
 // Blobs reads files.
@@ -71,16 +73,16 @@ type Options struct {
 type Closures struct {
 	options Options
 	// known are the latest answers, by Wanted.
-	known *memory[string, *answer]
+	known *memory.Memory[string, *answer]
 	// matches are what globs matched below a directory.
-	matches *memory[globKey, matches]
+	matches *memory.Memory[globKey, matches]
 	// links are the symlinks below a directory, by its id.
-	links *memory[string, []string]
+	links *memory.Memory[string, []string]
 	// targets of symlinks, code, configs and pins are what blobs hold, by id.
-	targets *memory[string, string]
-	code    *memory[codeKey, code]
-	configs *memory[string, config]
-	pins    *memory[string, Pin]
+	targets *memory.Memory[string, string]
+	code    *memory.Memory[codeKey, code]
+	configs *memory.Memory[string, config]
+	pins    *memory.Memory[string, Pin]
 }
 
 // New makes an empty memory.
@@ -90,13 +92,13 @@ func New(o Options) *Closures {
 	o.Remember = cmp.Or(o.Remember, 200_000)
 	return &Closures{
 		options: o,
-		known:   newMemory[string, *answer](o.Remember),
-		matches: newMemory[globKey, matches](o.Remember),
-		links:   newMemory[string, []string](o.Remember),
-		targets: newMemory[string, string](o.Remember),
-		code:    newMemory[codeKey, code](o.Remember),
-		configs: newMemory[string, config](o.Remember),
-		pins:    newMemory[string, Pin](o.Remember),
+		known:   memory.New[string, *answer](o.Remember, 1),
+		matches: memory.New[globKey, matches](o.Remember, 1),
+		links:   memory.New[string, []string](o.Remember, 1),
+		targets: memory.New[string, string](o.Remember, 1),
+		code:    memory.New[codeKey, code](o.Remember, 1),
+		configs: memory.New[string, config](o.Remember, 1),
+		pins:    memory.New[string, Pin](o.Remember, 1),
 	}
 }
 
@@ -124,7 +126,7 @@ func (c *Closures) Digest(ctx context.Context, tree *git.Tree, blobs Blobs, w Wa
 // answer gives the one from before if this tree says the same to all that was asked for it.
 func (c *Closures) answer(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (*answer, error) {
 	key := w.key()
-	if a, ok := c.known.get(key); ok && c.holds(a, tree) {
+	if a, ok := c.known.Get(key); ok && c.holds(a, tree) {
 		return a, nil
 	}
 	s := &search{c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{}}
@@ -132,7 +134,7 @@ func (c *Closures) answer(ctx context.Context, tree *git.Tree, blobs Blobs, w Wa
 	if err != nil {
 		return nil, err
 	}
-	c.known.add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open))
+	c.known.Add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open))
 	return a, nil
 }
 

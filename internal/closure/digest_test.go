@@ -202,24 +202,6 @@ func TestAnAnswerHoldsWhileItsGlobsMatchTheSame(t *testing.T) {
 	}
 }
 
-func TestMemoryIsBounded(t *testing.T) {
-	m := newMemory[string, int](10)
-	m.add("a", 1, 3)
-	m.add("b", 2, 3)
-	m.add("a", 3, 3)
-	if got, ok := m.get("a"); !ok || got != 3 || m.held != 8 {
-		t.Errorf("got %d, %d held", got, m.held)
-	}
-	m.add("c", 4, 3)
-	if _, ok := m.get("b"); ok || m.held != 8 {
-		t.Errorf("the oldest is still there, %d held", m.held)
-	}
-	m.add("huge", 5, 10)
-	if _, ok := m.get("huge"); ok || m.held != 8 {
-		t.Errorf("what is larger than all of it was taken in, %d held", m.held)
-	}
-}
-
 func TestADigestLooksLikeAllDigests(t *testing.T) {
 	digest := mustOf(t, base(), wanted()).Digest
 	if hex, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(hex) != 64 {

@@ -90,7 +90,7 @@ func (s *search) above(ctx context.Context, dir, name string) (named, error) {
 }
 
 func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
-	if p, ok := s.c.pins.get(file.ID); ok {
+	if p, ok := s.c.pins.Get(file.ID); ok {
 		return p, nil
 	}
 	var p Pin
@@ -105,7 +105,7 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 			p.Problem = err.Error()
 		}
 	}
-	s.c.pins.add(file.ID, p, 0)
+	s.c.pins.Add(file.ID, p, 0)
 	return p, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/dev/tools"
 )
 
 func requires(version string) string {
@@ -74,17 +76,9 @@ func TestWhatTheCodeSaysAboutTheEngine(t *testing.T) {
 
 // The rules that each engine's constraints are read by are OpenTofu's own: here it is asked.
 func TestOpenTofuHeedsWhatWeSayItHeeds(t *testing.T) {
-	dir := os.Getenv("CAIRN_BIN")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir = filepath.Join(cache, "cairn", "bin")
-	}
-	tofu := filepath.Join(dir, "tofu")
-	if _, err := os.Stat(tofu); err != nil {
-		t.Fatal("no tofu: run make tools first")
+	tofu, err := tools.Path("tofu")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for name, files := range map[string]repository{
 		"required_version in .tf":                    {"main.tf": requires("99.0.0")},

@@ -129,7 +129,7 @@ func (c *Closures) match(tree *git.Tree, g glob) matches {
 		return matches{}
 	}
 	key := globKey{g, base.ID}
-	if m, ok := c.matches.get(key); ok {
+	if m, ok := c.matches.Get(key); ok {
 		return m
 	}
 	// Without ** a pattern reaches as deep as it has slashes, at most, and classes: [!a] matches a slash too. A star in braces
@@ -149,7 +149,7 @@ func (c *Closures) match(tree *git.Tree, g glob) matches {
 		writeEntries(h, m.files)
 		h.Sum(m.sum[:0])
 	}
-	c.matches.add(key, m, len(m.files))
+	c.matches.Add(key, m, len(m.files))
 	return m
 }
 

@@ -88,27 +88,27 @@ func (s *search) entry(name string) (git.Entry, bool) {
 
 // target reads where a symlink leads.
 func (s *search) target(ctx context.Context, link git.Entry) (string, error) {
-	if target, ok := s.c.targets.get(link.ID); ok {
+	if target, ok := s.c.targets.Get(link.ID); ok {
 		return target, nil
 	}
 	data, err := s.read(ctx, link, longestTarget)
 	if err != nil {
 		return "", err
 	}
-	s.c.targets.add(link.ID, string(data), 0)
+	s.c.targets.Add(link.ID, string(data), 0)
 	return string(data), nil
 }
 
 // linksIn lists the symlinks below a directory.
 func (c *Closures) linksIn(tree *git.Tree, dir git.Entry) []string {
-	names, ok := c.links.get(dir.ID)
+	names, ok := c.links.Get(dir.ID)
 	if !ok {
 		walk(tree, dir.Path, -1, func(e git.Entry) {
 			if e.Kind == git.KindSymlink {
 				names = append(names, below(dir.Path, e.Path))
 			}
 		})
-		c.links.add(dir.ID, names, len(names))
+		c.links.Add(dir.ID, names, len(names))
 	}
 	var links []string
 	for _, name := range names {

@@ -41,7 +41,7 @@ type ref struct {
 
 // config reads a file of Terragrunt's.
 func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
-	if c, ok := s.c.configs.get(e.ID); ok {
+	if c, ok := s.c.configs.Get(e.ID); ok {
 		return c, nil
 	}
 	text, err := s.read(ctx, e, s.c.options.FileBytes)
@@ -49,7 +49,7 @@ func (s *search) config(ctx context.Context, e git.Entry) (config, error) {
 		return config{}, err
 	}
 	c := readConfig(text)
-	s.c.configs.add(e.ID, c, len(c.refs))
+	s.c.configs.Add(e.ID, c, len(c.refs))
 	return c, nil
 }
 

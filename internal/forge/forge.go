@@ -27,6 +27,8 @@ type Push struct {
 	Delivery string
 	// CloneURLs are addresses of the repository, as the forge tells them; may be empty.
 	CloneURLs []string
+	// At is when it arrived; a Handler sets it.
+	At time.Time
 	// Ping says that the forge only tries whether it gets through.
 	Ping bool
 }

@@ -38,6 +38,9 @@ type HandlerOptions struct {
 	// Log gets a line for each webhook at debug, and what Secrets and Wake could not do at warn. Neither a body nor a
 	// signature is ever in it.
 	Log *slog.Logger
+	// Told is told of each webhook: the forge, empty when it is not signed as one, and what became of it, one of the Result
+	// constants. Nil means nobody.
+	Told func(forge, result string)
 	// Now is the clock that signatures are checked by; nil means the real one.
 	Now func() time.Time
 	// Timeout of a request; 0 means 8 s, since forges wait for 10.
@@ -45,6 +48,22 @@ type HandlerOptions struct {
 	// Concurrent is how many requests are worked on at once; 0 means 16. Each may take 25 MiB of memory, and some more.
 	Concurrent int
 }
+
+// What becomes of a webhook.
+const (
+	// ResultAccepted: the Repository is woken.
+	ResultAccepted = "Accepted"
+	// ResultIgnored: it is no push.
+	ResultIgnored = "Ignored"
+	// ResultRepeated: it was taken before.
+	ResultRepeated = "Repeated"
+	// ResultRefused: it is not signed with a secret of the Repository, or not what a forge sends.
+	ResultRefused = "Refused"
+	// ResultBusy: there were too many at once.
+	ResultBusy = "Busy"
+	// ResultFailed: the secrets could not be read, or the Repository not be woken.
+	ResultFailed = "Failed"
+)
 
 // Handler takes webhooks at POST /hooks/{namespace}/{repository}.
 //
@@ -67,6 +86,9 @@ func NewHandler(o HandlerOptions) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Told == nil {
+		o.Told = func(string, string) {}
+	}
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	h := &Handler{
 		HandlerOptions: o,
@@ -88,6 +110,7 @@ func (h *Handler) limited(w http.ResponseWriter, r *http.Request) {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
 	default:
+		h.Told("", ResultBusy)
 		answer(w, http.StatusTooManyRequests, "too many webhooks at once")
 		return
 	}
@@ -99,6 +122,9 @@ func (h *Handler) limited(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
+	at, result := h.Now(), ResultRefused
+	var push Push
+	defer func() { h.Told(push.Forge, result) }()
 	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")
 	log := h.Log.With("namespace", namespace, "repository", repository)
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != jsonType && kind != formType {
@@ -115,7 +141,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "the body did not arrive")
 		return
 	}
-	push, err := h.verify(r, namespace, repository, body)
+	push, err = h.verify(r, namespace, repository, body)
 	switch {
 	case errors.Is(err, ErrUnknown), errors.Is(err, ErrUnsigned), errors.Is(err, ErrSignature):
 		log.Debug("webhook refused", "reason", err.Error())
@@ -124,11 +150,13 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		log.Debug("webhook refused", "reason", ErrBody.Error())
 		answer(w, http.StatusBadRequest, ErrBody.Error())
 	case err != nil:
+		result = ResultFailed
 		log.Warn("webhook not checked", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 	default:
 		log.Debug("webhook", "forge", push.Forge, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
-		h.take(w, r, log, namespace, repository, push, body)
+		push.At = at
+		result = h.take(w, r, log, namespace, repository, push, body)
 	}
 }
 
@@ -152,15 +180,15 @@ func (h *Handler) verify(r *http.Request, namespace, repository string, body []b
 	return push, wrong
 }
 
-// take does what a webhook asks for that is signed well.
-func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push Push, body []byte) {
+// take does what a webhook asks for that is signed well, and says what became of it.
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push Push, body []byte) string {
 	if push.Ping {
 		answer(w, http.StatusOK, "pong")
-		return
+		return ResultIgnored
 	}
 	if !push.Moved() {
 		answer(w, http.StatusOK, "nothing to do for this event")
-		return
+		return ResultIgnored
 	}
 	// Two Repositories may have the same webhook, and each is woken.
 	delivery := push
@@ -169,15 +197,16 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 	}
 	if h.seen.Again(delivery, body) {
 		answer(w, http.StatusOK, "seen already")
-		return
+		return ResultRepeated
 	}
 	if err := h.Wake(r.Context(), namespace, repository, push); err != nil {
 		h.seen.Forget(delivery, body) // or it would not be listened to when it is sent again
-		log.Warn("Repository not woken", "error", err)
+		log.Warn("repository not woken", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
-		return
+		return ResultFailed
 	}
 	answer(w, http.StatusAccepted, "accepted")
+	return ResultAccepted
 }
 
 func answer(w http.ResponseWriter, code int, text string) {

@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
+	"syscall"
+	"unicode"
 
 	"cairn.dev/cairn/internal/redact"
 )
+
+// mostProgram is how long the path in the first line of a program may be: Linux cuts the line at 256 bytes.
+const mostProgram = 240
 
 // session is what git needs to speak with a remote: who we are there, in files and variables that end with it. No
 // credential is ever in an argument, where all users of the machine could see it.
@@ -72,6 +79,10 @@ func (s *session) http(at remoteURL, auth Auth) error {
 }
 
 // sshConfig is all that ssh knows: with -F it reads neither the user's nor the machine's configuration.
+//
+// git takes the name of a program (GIT_SSH), or a line that it gives to a shell (GIT_SSH_COMMAND); and where Cairn runs
+// there need be no shell. So the file is both, the program and its configuration: its first line, which is a comment to
+// ssh, has the kernel start "ssh -F <the file>" with the arguments that git gave.
 const sshConfig = `BatchMode yes
 IdentitiesOnly yes
 IdentityAgent none
@@ -96,6 +107,10 @@ ServerAliveCountMax 3
 `
 
 func (s *session) ssh() error {
+	program, err := sshProgram()
+	if err != nil {
+		return err
+	}
 	var identity []byte
 	if len(s.remote.Auth.Identity) > 0 {
 		plain, err := s.remote.Auth.plainIdentity()
@@ -113,12 +128,11 @@ func (s *session) ssh() error {
 	if err != nil {
 		return err
 	}
-	config, err := s.file("config", []byte(sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+"\n"))
+	config, err := s.program("ssh", "#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+"\n")
 	if err != nil {
 		return err
 	}
-	// git gives this to a shell; it has nothing of a user's in it.
-	s.call.env = []string{"GIT_SSH_COMMAND=ssh -F " + config, "GIT_SSH_VARIANT=ssh"}
+	s.call.env = []string{"GIT_SSH=" + config, "GIT_SSH_VARIANT=ssh"}
 	return nil
 }
 
@@ -129,6 +143,33 @@ func (s *session) file(name string, data []byte) (string, error) {
 		return "", err
 	}
 	return name, nil
+}
+
+// program writes a file that can be run. Nothing is started meanwhile: a child that had the file open to write would keep
+// it from being run ("text file busy").
+func (s *session) program(name, content string) (string, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	name, err := s.file(name, []byte(content))
+	if err != nil {
+		return "", err
+	}
+	return name, os.Chmod(s.m.path(name), 0o700) //nolint:gosec // only ours, and it is to be run
+}
+
+// sshProgram is where ssh is, as the first line of a program can say it.
+func sshProgram() (string, error) {
+	program, err := exec.LookPath("ssh")
+	if err != nil {
+		return "", fmt.Errorf("there is no ssh on this machine: %w", err)
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return "", err
+	}
+	if len(program) > mostProgram || strings.ContainsFunc(program, unicode.IsSpace) {
+		return "", fmt.Errorf("ssh is at %.300q: its path must be without spaces, of at most %d bytes", program, mostProgram)
+	}
+	return program, nil
 }
 
 // run calls git as someone whom the remote knows.

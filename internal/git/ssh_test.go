@@ -100,11 +100,11 @@ func TestSSHUsesOnlyTheKeysOfTheSecret(t *testing.T) {
 		t.Errorf("the folder of keys has mode %v", info.Mode())
 	}
 	for _, name := range files(t, m.path(s.dir)) {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&^0o100 != 0o600 {
 			t.Errorf("%s has mode %v, %v", name, info.Mode(), err)
 		}
 	}
-	config, err := os.ReadFile(m.path(s.dir + "/config"))
+	config, err := os.ReadFile(m.path(s.dir + "/ssh"))
 	w.must(err)
 	for _, line := range []string{"BatchMode yes", "StrictHostKeyChecking yes", "IdentitiesOnly yes", "IdentityAgent none", "ForwardAgent no", "GlobalKnownHostsFile /dev/null"} {
 		if !strings.Contains(string(config), line+"\n") {

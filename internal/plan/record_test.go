@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"cairn.dev/cairn/dev/tools"
 )
 
 var (
@@ -94,13 +96,9 @@ func write(t *testing.T, dir, stage string, archive *txtar.Archive) bool {
 // engine gives a function that runs the real engine, with the one provider that we have.
 func engine(t *testing.T, home, dir string) func(args ...string) []byte {
 	t.Helper()
-	bin := os.Getenv("CAIRN_BIN")
-	if bin == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		bin = filepath.Join(cache, "cairn", "bin")
+	bin, err := tools.Dir()
+	if err != nil {
+		t.Fatal(err)
 	}
 	provider := filepath.Join(home, "mirror", "registry.opentofu.org", "hashicorp", "time", "0.14.2", runtime.GOOS+"_"+runtime.GOARCH)
 	if err := os.MkdirAll(provider, 0o755); err != nil {

@@ -24,6 +24,8 @@ const (
 // Mirrors are the mirrors of all Repositories in a folder of this machine. What is in it can be fetched again.
 type Mirrors struct {
 	dir string
+	// Metrics count the fetches; nil for none. It is set before the first one.
+	Metrics *Metrics
 	// opening and slots bound how many are opened and fetched at the same time. They are two, since remotes that do not
 	// answer must not keep others from what is on the disk.
 	opening, slots *semaphore.Weighted
@@ -52,6 +54,8 @@ type mirror struct {
 	filled bool
 	opened opened
 	last   *Fetch
+	// fetched is when the last fetch that went well ended; before one has, when the first one began.
+	fetched time.Time
 	// cancel ends the fetch under way; nil when there is none. done is closed when the last one that began is over.
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -112,6 +116,9 @@ func (m *Mirrors) Fetch(r *v1alpha1.Repository, auth git.Auth, ask Ask, commits 
 	ctx, cancel := context.WithCancel(m.running)
 	done := make(chan struct{})
 	one.cancel, one.done = cancel, done
+	if one.fetched.IsZero() {
+		one.fetched = time.Now()
+	}
 	spec := *r.Spec.DeepCopy()
 	m.fetches.Go(func() {
 		defer close(done)
@@ -141,8 +148,14 @@ func (m *Mirrors) fetch(ctx context.Context, uid types.UID, one *mirror, spec v1
 	if err != nil {
 		end.Reason, end.Message = git.Reason(err), err.Error()
 	}
+	if m.running.Err() == nil { // a fetch that ends with the process has not failed
+		m.Metrics.count(end)
+	}
 
 	m.mu.Lock()
+	if err == nil {
+		one.fetched = now
+	}
 	if err != nil && one.last != nil {
 		end.Failures = one.last.Failures
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/tracing"
 )
 
 // Reconciler keeps the mirrors of Repositories up to date, and says how they are.
@@ -26,6 +27,8 @@ type Reconciler struct {
 	Live    client.Reader
 	Mirrors *Mirrors
 	Events  events.EventRecorder
+	// Traces get a span for each commit that a fetch brought; nil for none.
+	Traces *tracing.Tracer
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 
@@ -100,6 +103,7 @@ func (r *Reconciler) report(ctx context.Context, w World, d Decision) error {
 		return err
 	}
 	r.tell(before, w.Repository)
+	r.Traces.Tell(spans(before, w.Repository, w.Last)...)
 	return nil
 }
 

@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/test/gitserver"
 )
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 // A room is the Repositories' reconciler between a real API server and a real git server; nothing calls it but the test.
 type room struct {

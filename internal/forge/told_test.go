@@ -1,0 +1,45 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhatBecomesOfEachWebhookIsTold(t *testing.T) {
+	var told []string
+	var at time.Time
+	var fails error
+	h := NewHandler(HandlerOptions{
+		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Told: func(forge, result string) { told = append(told, strings.TrimSpace(forge+" "+result)) },
+		Wake: func(_ context.Context, _, _ string, p Push) error { at = p.At; return fails },
+	})
+	push := file(t, "github-push")
+	send := func(repository, key, event, delivery string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hooks/team-a/"+repository, strings.NewReader(push))
+		r.Header = gitHub(key, event, delivery, push)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	send("infra", secret, "push", "1")
+	send("infra", secret, "push", "1")
+	send("infra", secret, "ping", "2")
+	send("infra", "wrong", "push", "3")
+	send("broken", secret, "push", "4")
+	fails = errors.New("conflict")
+	send("infra", secret, "push", "5")
+	want := []string{"GitHub Accepted", "GitHub Repeated", "GitHub Ignored", "Refused", "Failed", "GitHub Failed"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	if !at.Equal(now) {
+		t.Errorf("arrived at %s", at)
+	}
+}

@@ -1,0 +1,66 @@
+package repository
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Metrics count fetches. A nil one counts nothing.
+type Metrics struct {
+	fetches *prometheus.CounterVec
+	took    *prometheus.HistogramVec
+}
+
+// NewMetrics makes Metrics that a registry has.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	in := promauto.With(r)
+	return &Metrics{
+		fetches: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_repository_fetches_total",
+			Help: "Fetches of Repositories. result is Fetched, or the reason that the Repository's Ready condition has.",
+		}, []string{"result"}),
+		took: in.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "cairn_repository_fetch_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300},
+			Help: "Time that fetches of Repositories took, that they waited for others included.",
+		}, []string{"result"}),
+	}
+}
+
+// count takes in how a fetch ended.
+func (m *Metrics) count(f *Fetch) {
+	if m == nil {
+		return
+	}
+	m.fetches.WithLabelValues(cmp.Or(f.Reason, "Fetched")).Inc()
+	result := "Fetched"
+	if f.Reason != "" {
+		result = "Failed"
+	}
+	m.took.WithLabelValues(result).Observe(f.Took.Seconds())
+}
+
+var oldestFetch = prometheus.NewDesc("cairn_repository_oldest_fetch_timestamp_seconds",
+	"When the Repository of a namespace that was not fetched for the longest time was last fetched well; of those that never were, when this process first tried.",
+	[]string{"namespace"}, nil)
+
+// Describe and Collect make Mirrors a prometheus.Collector. When a Repository was last fetched is in no object: it would be
+// written each time.
+func (m *Mirrors) Describe(descs chan<- *prometheus.Desc) { descs <- oldestFetch }
+
+// Collect gives the oldest fetch of each namespace.
+func (m *Mirrors) Collect(metrics chan<- prometheus.Metric) {
+	oldest := map[string]time.Time{}
+	m.mu.Lock()
+	for _, one := range m.all {
+		if at, ok := oldest[one.key.Namespace]; !one.fetched.IsZero() && (!ok || one.fetched.Before(at)) {
+			oldest[one.key.Namespace] = one.fetched
+		}
+	}
+	m.mu.Unlock()
+	for namespace, at := range oldest {
+		metrics <- prometheus.MustNewConstMetric(oldestFetch, prometheus.GaugeValue, float64(at.UnixMilli())/1000, namespace)
+	}
+}

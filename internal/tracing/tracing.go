@@ -1,0 +1,152 @@
+// Package tracing sends spans to an OpenTelemetry collector, once what they are about is over.
+//
+// Nothing is handed from one process to another for it, in an annotation or a header. The IDs of a trace and its spans are
+// made from what they are about, such as a commit or a Run's UID, so that the server, which takes a webhook, and the operator,
+// which fetches and makes Runs, tell parts of one trace and never talk:
+//
+//	commit ─┬─ webhook             a push, as the server saw it
+//	        ├─ fetch               of the Repository
+//	        └─ decide ── run ─┬─ queue
+//	                          ├─ attempt ─┬─ fetch
+//	                          │           ├─ init
+//	                          │           └─ plan ...
+//	                          ├─ wait      for an approval, a window, or its turn
+//	                          └─ attempt ── apply ...
+//
+// A Run that no commit caused has a trace of its own, which begins with its decide. A Run's spans are told by the process
+// that wrote its end, with the times that its status has.
+package tracing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Span is something that is over.
+type Span struct {
+	// ID of the span, and that of its Parent; the zero one makes it the root of its trace.
+	ID, Parent ID
+	// Name is one of few.
+	Name       string
+	Start, End time.Time
+	// Failed says that it did not do what it was for. Why is in no trace: it may quote what people wrote.
+	Failed     bool
+	Attributes []attribute.KeyValue
+}
+
+// Tracer sends spans. A nil one sends none.
+type Tracer struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+}
+
+// FromEnvironment makes a Tracer by OpenTelemetry's standard variables, whose names begin with OTEL_. It is nil unless one of
+// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set. The name is the service's, unless they name it.
+func FromEnvironment(ctx context.Context, service, version string) (*Tracer, error) {
+	endpoint := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
+	if endpoint == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return nil, nil
+	}
+	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+	if protocol != "http/protobuf" {
+		return nil, fmt.Errorf("traces: the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL is not spoken: http/protobuf is, at port 4318 of most collectors", protocol)
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(version)),
+		resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithFromEnv(), // last, so that it wins
+	)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, errors.Join(fmt.Errorf("traces: %w", err), exporter.Shutdown(ctx))
+	}
+	return New(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about)), nil
+}
+
+// New makes a Tracer. Which traces are sent is said by OTEL_TRACES_SAMPLER, unless an option does; default: all of them.
+func New(options ...sdktrace.TracerProviderOption) *Tracer {
+	provider := sdktrace.NewTracerProvider(append(slices.Clip(options), sdktrace.WithIDGenerator(given{}))...)
+	return &Tracer{provider, provider.Tracer("cairn.dev/cairn")}
+}
+
+// Tell sends spans, soon.
+func (t *Tracer) Tell(spans ...Span) {
+	if t == nil {
+		return
+	}
+	for _, s := range spans {
+		t.tell(s)
+	}
+}
+
+func (t *Tracer) tell(s Span) {
+	ctx := context.WithValue(context.Background(), givenKey{}, s.ID)
+	if s.Parent != (ID{}) {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: s.Parent.Trace, SpanID: s.Parent.Span, TraceFlags: t.sampled(s.ID), Remote: true,
+		}))
+	}
+	_, span := t.tracer.Start(ctx, s.Name, trace.WithTimestamp(s.Start), trace.WithAttributes(s.Attributes...))
+	if s.Failed {
+		span.SetStatus(codes.Error, "")
+	}
+	span.End(trace.WithTimestamp(s.End))
+}
+
+// sampled says what was decided for the root of a trace, wherever that is told: the sampler is asked about such a root, which
+// is never ended and so never sent. What it says depends on nothing but the trace's ID.
+func (t *Tracer) sampled(id ID) trace.TraceFlags {
+	_, root := t.tracer.Start(context.WithValue(context.Background(), givenKey{}, id), "root")
+	return root.SpanContext().TraceFlags()
+}
+
+// On says whether spans go anywhere, for those that are costly to make.
+func (t *Tracer) On() bool { return t != nil }
+
+// last is how long the last spans of a process may take.
+const last = 5 * time.Second
+
+// Start waits for the end of the process, and sends what is left.
+func (t *Tracer) Start(ctx context.Context) error {
+	<-ctx.Done()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), last)
+	defer cancel()
+	_ = t.provider.Shutdown(ending) // what could not be sent was told to OpenTelemetry's own handler of errors
+	return nil
+}
+
+// NeedLeaderElection says that every process sends what it saw.
+func (t *Tracer) NeedLeaderElection() bool { return false }
+
+// given is where OpenTelemetry gets the IDs of spans from: each is given with the span.
+type given struct{}
+
+type givenKey struct{}
+
+// NewIDs are those of a root.
+func (given) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	id, _ := ctx.Value(givenKey{}).(ID)
+	return id.Trace, id.Span
+}
+
+// NewSpanID is that of a span with a parent.
+func (given) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	id, _ := ctx.Value(givenKey{}).(ID)
+	return id.Span
+}
