@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"slices"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -32,7 +31,7 @@ func cancelComesEarly(w World) (Decision, bool) {
 
 // reports says that the pod of an apply has started, whatever the cache has heard of it: it has reported.
 func reports(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
-	return isApply(*a) && slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })
+	return isApply(*a) && heard(run, a)
 }
 
 // isCanceled: nothing is at work. What is done stays done, and what is wrong is said rather than that it was canceled.
@@ -74,9 +73,14 @@ func canceled(run *v1alpha1.Run) string { return by("canceled", run.Spec.Cancele
 
 // canceling says what is waited for before a Run that was canceled ends.
 func canceling(w World, a *v1alpha1.Attempt) string {
+	since, silent := silence(w)
 	switch {
+	case silent:
+		return canceled(w.Run) + "; " + unreachable(w, a, since)
 	case w.Pod.State == PodPending && !reports(w.Run, a), w.Pod.State == PodLeaving:
 		return fmt.Sprintf("%s; pod %s is deleted and has not ended yet", canceled(w.Run), a.Pod)
+	case a.Phase == v1alpha1.AttemptShell:
+		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first", canceled(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptApply:
 		return fmt.Sprintf("%s; the engine in pod %s ends what it has in flight and saves the state", canceled(w.Run), a.Pod)
 	}

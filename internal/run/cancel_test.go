@@ -101,7 +101,7 @@ func TestCancel(t *testing.T) {
 			world: world(planning, pod(PodPending), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob", delete: true,
 		},
 		"one whose pod can never start does too": {
-			world: world(planning, pod(PodPending), later(brokenFor), func(w *World) { w.Pod.Broken = true }, cancel), phase: "Canceled", reason: "Canceled", delete: true,
+			world: world(planning, pod(PodPending), later(brokenFor), broken, cancel), phase: "Canceled", reason: "Canceled", delete: true,
 		},
 		"a plan at work is interrupted, and not killed": {
 			world: world(planning, cancel), phase: "Planning", reason: "Canceling", message: "canceled by bob; the plan in pod net-7-plan-1 is interrupted", requeue: underWay,
@@ -141,7 +141,7 @@ func TestCancel(t *testing.T) {
 			world: world(applying, planReported, pod(PodPending), cancel), phase: "Applying", reason: "Canceling", message: "the engine in pod net-7-plan-1 ends", requeue: underWay,
 		},
 		"nor when it can never start": {
-			world: world(applying, ownPod, pod(PodPending), later(brokenFor), func(w *World) { w.Pod.Broken = true }, cancel), phase: "Applying", reason: "Canceling", delete: true,
+			world: world(applying, ownPod, pod(PodPending), later(brokenFor), broken, cancel), phase: "Applying", reason: "Canceling", delete: true,
 		},
 		"while its pod leaves it is waited for": {
 			world: world(applying, ownPod, pod(PodLeaving), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
@@ -159,7 +159,7 @@ func TestCancel(t *testing.T) {
 			world: world(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "Overdue", requeue: time.Minute, delete: true,
 		},
 		"an apply whose pod is gone in the middle is over, and nobody says what it did": {
-			world: world(applying, reported, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1: so it is before it reported; cairn apply net goes on",
+			world: world(applying, reported, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net goes on",
 		},
 		"an apply that was interrupted says what is half done": {
 			world: world(changed20(7), cancel), phase: "Canceled", reason: "Canceled",
@@ -293,15 +293,18 @@ func TestInterruptReason(t *testing.T) {
 // gone or to have ended.
 func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
 	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodLeaving, PodEnded, PodGone} {
-		for _, broken := range []bool{false, true} {
+		for _, never := range []bool{false, true} {
 			for _, since := range []time.Duration{0, brokenFor, 100 * time.Hour} {
 				for _, steps := range []func(*World){reported, func(*World) {}} {
 					w := world(applying, ownPod, cancel, later(since), steps)
-					w.Pod = Pod{State: state, Broken: broken}
+					w.Pod = Pod{State: state}
+					if never && state == PodPending {
+						broken(&w)
+					}
 					s, d := Settle(w)
 					over, gone := current(&s).FinishedAt != nil, state == PodEnded || state == PodGone
 					if over != gone || (s.Phase == v1alpha1.PhaseCanceled) != gone || d.NeedsPod() {
-						t.Errorf("pod %q, broken %v, after %s: the attempt is over: %v, the Run %s", state, broken, since, over, s.Phase)
+						t.Errorf("pod %q, broken %v, after %s: the attempt is over: %v, the Run %s", state, never, since, over, s.Phase)
 					}
 				}
 			}

@@ -13,6 +13,8 @@ import (
 type Decision struct {
 	// End fails the current attempt.
 	End *v1alpha1.Failure
+	// Explain gives the failure of the current attempt, which is over, another message.
+	Explain string
 	// RetryAt is when the next try begins.
 	RetryAt time.Time
 	// Begin an attempt at this phase.
@@ -34,14 +36,18 @@ const (
 	ReasonAwaitingApproval = "AwaitingApproval"
 	ReasonCanceling        = "Canceling"
 	ReasonInputsMissing    = "InputsMissing"
-	ReasonOverdue          = "Overdue"
-	ReasonPodPending       = "PodPending"
-	ReasonPodRefused       = "PodRefused"
-	ReasonQueued           = "Queued"
-	ReasonRetrying         = "Retrying"
-	ReasonSuspended        = "Suspended"
-	ReasonWindowClosed     = "WindowClosed"
-	ReasonWindowInvalid    = "WindowInvalid"
+	// ReasonNodeUnreachable: the node of the pod is silent, so that nobody knows what the pod does.
+	ReasonNodeUnreachable = "NodeUnreachable"
+	ReasonOverdue         = "Overdue"
+	// ReasonPodLeaving: the pod is to end, and saves what it has.
+	ReasonPodLeaving    = "PodLeaving"
+	ReasonPodPending    = "PodPending"
+	ReasonPodRefused    = "PodRefused"
+	ReasonQueued        = "Queued"
+	ReasonRetrying      = "Retrying"
+	ReasonSuspended     = "Suspended"
+	ReasonWindowClosed  = "WindowClosed"
+	ReasonWindowInvalid = "WindowInvalid"
 )
 
 // Reasons of the condition of a Run that a person ended.
@@ -55,7 +61,7 @@ func (d Decision) NeedsPod() bool { return d.Begin != "" && !d.InPod }
 
 // settled says that nothing more follows from it before the world changes.
 func (d Decision) settled() bool {
-	return d.End == nil && d.RetryAt.IsZero() && (d.Begin == "" || d.NeedsPod())
+	return d.End == nil && d.Explain == "" && d.RetryAt.IsZero() && (d.Begin == "" || d.NeedsPod())
 }
 
 // A rule decides, or leaves it to the next one.
@@ -70,7 +76,11 @@ func Decide(w World) Decision {
 		podCannotStart,
 		podIsTooLate,
 		attemptIsOverdue,
+		shellHasNoStack,
 		attemptIsUnderWay,
+		interruptIsExplained,
+		shellIsOver,
+		runnerMayBeLeft,
 		isCanceled,
 		isRejected,
 		inputsAreStale,
@@ -88,10 +98,6 @@ func Decide(w World) Decision {
 
 // Overdue is how long after its timeout an attempt may still report, before its pod is deleted.
 const overdue = 15 * time.Minute
-
-// brokenFor is how long a pod may be unable to start before that is taken for lasting: a kubelet that is behind says the
-// same as one that will never find what it looks for.
-const brokenFor = 20 * time.Second
 
 // margin before a lingering pod leaves in which it gets no more work, so that it cannot leave with it.
 const margin = 2 * time.Second
@@ -184,6 +190,9 @@ func isQueued(w World) (Decision, bool) {
 	if w.Older != "" {
 		return Decision{Phase: v1alpha1.PhaseQueued, Reason: ReasonQueued, Message: "waits for Run " + w.Older + " to end"}, true
 	}
+	if isShell(w.Run) {
+		return start(w, v1alpha1.AttemptShell), true
+	}
 	return start(w, v1alpha1.AttemptPlan), true
 }
 
@@ -203,8 +212,11 @@ func start(w World, phase v1alpha1.AttemptPhase) Decision {
 		return d
 	}
 	d := Decision{Begin: phase, Phase: v1alpha1.PhasePlanning, Message: "in pod " + podName(w.Run.Name, phase, nextNumber(&w.Run.Status))}
-	if phase == v1alpha1.AttemptApply {
+	switch phase {
+	case v1alpha1.AttemptApply:
 		d.Phase = v1alpha1.PhaseApplying
+	case v1alpha1.AttemptShell:
+		d.Phase = v1alpha1.PhaseShell
 	}
 	d.Reason = string(d.Phase)
 	return d
@@ -256,7 +268,8 @@ func windowCloses(w World, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (D
 }
 
 func approved(w World) bool {
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Run.Spec.FourEyes { // that one who changes the Stack cannot take from a Run
+	orphaned := len(w.Run.Status.Plan.Orphaned) > 0
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Run.Spec.FourEyes && !orphaned { // fourEyes nobody who changes the Stack can take from a Run
 		return true
 	}
 	a := w.Run.Spec.Approval

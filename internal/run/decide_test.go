@@ -49,6 +49,10 @@ func planOnly(w *World)  { w.Run.Spec.Operation = v1alpha1.OperationPlan }
 func changed(w *World)   { w.Stack.Status.Inputs = "sha256:other" }
 func deleting(w *World)  { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
 func stackGone(w *World) { w.Stack = nil }
+
+// broken is a pod that no kubelet can ever start.
+func broken(w *World) { w.Pod.Class, w.Pod.Patience = v1alpha1.FailureConfig, brokenFor }
+
 func later(d time.Duration) func(*World) {
 	return func(w *World) { w.Now = w.Now.Add(d) }
 }
@@ -102,6 +106,10 @@ func failed(class v1alpha1.FailureClass) func(*World) {
 		a.FinishedAt = micro(now)
 		a.Failure = &v1alpha1.Failure{Class: class, Message: "boom"}
 	}
+}
+
+func leftOut(w *World) {
+	w.Run.Status.Plan.Orphaned = []v1alpha1.Orphan{{Address: "aws_vpc.a", Reason: "it has no importer"}, {Address: "aws_vpc.b", Reason: "why"}}
 }
 
 func drift(w *World) {
@@ -169,7 +177,14 @@ func TestSettle(t *testing.T) {
 			world: world(planning, pod(PodPending)), phase: "Planning", reason: "PodPending", message: "so it is", requeue: time.Hour + overdue,
 		},
 		"a pod that cannot start may do so in a moment": {
-			world: world(planning, pod(PodPending), func(w *World) { w.Pod.Broken = true }), phase: "Planning", reason: "PodPending", requeue: brokenFor,
+			world: world(planning, pod(PodPending), broken), phase: "Planning", reason: "PodPending", requeue: brokenFor,
+		},
+		"what a journal could not take in keeps a plan from being applied by itself": {
+			world: world(planned, leftOut), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "3 to add; an apply that was killed made aws_vpc.a and 1 more, which could not be taken into the state (it has no importer), and this plan may make it once more: see to it first, or approve with cairn approve net",
+		},
+		"and a person who knows may let it": {
+			world: world(planned, leftOut, approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: time.Hour + overdue,
 		},
 		"a pod that never started makes room for newer inputs": {
 			world: world(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
@@ -213,7 +228,7 @@ func TestSettle(t *testing.T) {
 			world: world(waiting, pod(PodLeaving), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"a pod that can never start ends the Run": {
-			world: world(planning, pod(PodPending), later(brokenFor), func(w *World) { w.Pod.Broken = true }), phase: "Failed", reason: "Config", message: "cannot start", delete: true,
+			world: world(planning, pod(PodPending), later(brokenFor), broken), phase: "Failed", reason: "Config", message: "cannot start", delete: true,
 		},
 		"a plan whose pod is gone is tried again later": {
 			world: world(planning, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
@@ -388,7 +403,7 @@ func TestNextKind(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			kind, until := nextKind(tt.world.Run, tt.world.Stack, pod, tt.after, tt.world.Now)
+			kind, until := NextKind(tt.world.Run, tt.world.Stack, pod, tt.after, tt.world.Now)
 			if string(kind) != tt.want || !until.Equal(tt.until) {
 				t.Errorf("got %s until %s, want %s until %s", kind, until, tt.want, tt.until)
 			}

@@ -42,7 +42,7 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (World, erro
 		return w, err
 	}
 	if a := current(&run.Status); a != nil {
-		if w.Pod, err = r.observe(ctx, run.Namespace, a); err != nil {
+		if w.Pod, err = r.observe(ctx, run, a); err != nil {
 			return w, err
 		}
 	}
@@ -57,19 +57,19 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (World, erro
 }
 
 // observe tells the state of an attempt's pod. The cache may be behind: only the API server itself says that it is gone.
-func (r *Reconciler) observe(ctx context.Context, namespace string, a *v1alpha1.Attempt) (Pod, error) {
-	key, pod := client.ObjectKey{Namespace: namespace, Name: a.Pod}, &corev1.Pod{}
+func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.Run, a *v1alpha1.Attempt) (Pod, error) {
+	key, pod := client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, &corev1.Pod{}
 	err := r.Client.Get(ctx, key, pod)
 	if apierrors.IsNotFound(err) || (err == nil && pod.UID != a.PodUID) {
 		err = r.Live.Get(ctx, key, pod)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return observePod(nil, true), nil
+		return observePod(nil, true, false), nil
 	case err != nil:
 		return Pod{}, err
 	}
-	return observePod(pod, pod.UID != a.PodUID), nil
+	return observePod(pod, pod.UID != a.PodUID, heard(run, a)), nil
 }
 
 // older names an unfinished Run of the same Stack that was made before this one.
@@ -139,6 +139,9 @@ func environment(doc inputs.Document) []need {
 	}
 	for _, m := range doc.ModuleCredentials {
 		add("Secret", m.Secret.Name, "credentials for modules from "+m.Host+" are read from it", nil)
+	}
+	for _, r := range TemplateReads(doc.Template) {
+		add(r.Kind, r.Name, r.Why+" reads it", &r.Optional)
 	}
 	return needs
 }

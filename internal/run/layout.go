@@ -50,6 +50,11 @@ func layout(run *v1alpha1.Run, doc inputs.Document) places {
 			p.list = append(p.list, place{dir: fmt.Sprintf("env/%d", i), secret: e.SecretRef.Name, hidden: true})
 		}
 	}
+	env, mounted := engineSecrets(doc.Template)
+	p.secretEnv = append(p.secretEnv, env...)
+	for i, name := range mounted {
+		p.list = append(p.list, place{dir: fmt.Sprintf("template/%d", i), secret: name, hidden: true})
+	}
 	for i, m := range doc.ModuleCredentials {
 		pl := place{dir: fmt.Sprintf("git/%d", i), secret: m.Secret.Name, hidden: true}
 		p.list = append(p.list, pl)
@@ -127,7 +132,7 @@ func (p places) mount(root string) (volumes []corev1.Volume, mounts []corev1.Vol
 		for _, k := range pl.keys {
 			items = append(items, corev1.KeyToPath{Key: k, Path: k})
 		}
-		v := corev1.Volume{Name: fmt.Sprintf("inputs-%d", i)}
+		v := corev1.Volume{Name: fmt.Sprintf(inputsVolume+"%d", i)}
 		if pl.secret != "" {
 			v.Secret = &corev1.SecretVolumeSource{SecretName: pl.secret, Items: items, Optional: &optional}
 		} else {

@@ -119,8 +119,8 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	if err != nil {
 		return store.Order{}, time.Time{}, err
 	}
-	kind, until := nextKind(run, stack, pod, after, time.Now())
-	if kind != store.OrderPlan && kind != store.OrderApply {
+	kind, until := NextKind(run, stack, pod, after, time.Now())
+	if kind == store.OrderWait || kind == store.OrderExit {
 		return store.Order{Kind: kind}, until, nil
 	}
 	doc, err := o.Inputs.Get(ctx, run.Spec.Inputs)
@@ -135,8 +135,8 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	return order, time.Time{}, err
 }
 
-// nextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
-func nextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind store.OrderKind, until time.Time) {
+// NextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
+func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind store.OrderKind, until time.Time) {
 	a := current(&run.Status)
 	switch {
 	case a == nil || a.Number < after: // an old view of the Run
@@ -147,6 +147,8 @@ func nextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int
 		return store.OrderWait, time.Time{}
 	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptApply:
 		return store.OrderApply, time.Time{}
+	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptShell:
+		return store.OrderShell, time.Time{}
 	case a.FinishedAt == nil:
 		return store.OrderPlan, time.Time{}
 	case a.Failure != nil || a.Phase != v1alpha1.AttemptPlan || !now.Before(LingersUntil(stack, a)):

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,14 +26,27 @@ type PodSettings struct {
 	RunnerImage string
 	// RunnerCommand is cairn-runner within RunnerImage.
 	RunnerCommand string
+	// EngineHasRunner says that EngineImage has this version's runner where it would be copied to.
+	EngineHasRunner bool
 	// EngineImage has the engine, for Stacks that name no image of their own.
 	EngineImage string
+	// RunnerPullPolicy and EnginePullPolicy say when these two images are pulled; the API server's default when empty.
+	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
+	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get its account's.
+	ImagePullSecrets []string
+	// AllowUnrestricted lets templates make pods that do not fit Pod Security "restricted", or that have a token for the
+	// Kubernetes API.
+	AllowUnrestricted bool
+	// TokenAudiences are those for which templates may ask for tokens of the pod's account.
+	TokenAudiences []string
 }
 
 // Labels of a runner pod.
 const (
 	LabelStack = "cairn.dev/stack"
 	LabelRun   = "cairn.dev/run"
+
+	labelManagedBy = "app.kubernetes.io/managed-by"
 )
 
 // gracePeriod is how long an engine that is interrupted may take to finish what is in flight and save its state.
@@ -43,11 +57,35 @@ const defaultAccount = "default"
 
 // Where things are in a runner pod.
 const (
-	dirBin    = "/cairn/bin"
-	dirWork   = "/cairn/work"
-	dirToken  = "/cairn/token"
-	dirInputs = "/cairn/inputs"
+	dirCairn  = "/cairn"
+	dirBin    = dirCairn + "/bin"
+	dirWork   = dirCairn + "/work"
+	dirToken  = dirCairn + "/token"
+	dirInputs = dirCairn + "/inputs"
 )
+
+// tokenVolumeName is of the volume with the token for the store; inputsVolume begins the names of those that places are in.
+const (
+	tokenVolumeName = "token"
+	inputsVolume    = "inputs-"
+)
+
+// homeVariable: an image's user may have no home, or one that is not to be written to.
+var homeVariable = corev1.EnvVar{Name: "HOME", Value: dirWork + "/home"}
+
+// ShellCommand is what a person execs in the pod of a shell, in the container ShellContainer: a command, or a shell.
+func ShellCommand(command []string) []string {
+	return append([]string{dirBin + "/cairn-runner", "shell", "--work=" + dirWork, "--"}, command...)
+}
+
+// ShellContainer is the container that a runner works in.
+const ShellContainer = "engine"
+
+// binVolume is what the runner is copied to.
+const binVolume = "bin"
+
+// runnerContainer copies the runner into the pod, before all others.
+const runnerContainer = "runner"
 
 // podName of an attempt: deterministic, so that a second create of the same attempt is refused as AlreadyExists.
 func podName(run string, phase v1alpha1.AttemptPhase, number int32) string {
@@ -58,41 +96,48 @@ func podName(run string, phase v1alpha1.AttemptPhase, number int32) string {
 func buildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set PodSettings) *corev1.Pod {
 	volumes, mounts := layout(run, doc).mount(dirInputs)
 	volumes = append(volumes,
-		corev1.Volume{Name: "bin", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		corev1.Volume{Name: binVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		corev1.Volume{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		tokenVolume(),
 	)
-	bin := corev1.VolumeMount{Name: "bin", MountPath: dirBin}
+	bin := corev1.VolumeMount{Name: binVolume, MountPath: dirBin}
 	engine := corev1.Container{
-		Name:    "engine",
+		Name:    ShellContainer,
 		Image:   orElse(doc.Image, set.EngineImage),
 		Command: []string{dirBin + "/cairn-runner", "run", "--store=" + set.StoreURL, "--token=" + dirToken + "/token", "--work=" + dirWork, "--inputs=" + dirInputs},
 		Env: append([]corev1.EnvVar{
 			{Name: "CAIRN_STORE_CA", Value: string(set.CABundle())},
-			{Name: "HOME", Value: dirWork + "/home"},
+			homeVariable,
 		}, doc.Env...),
 		EnvFrom:         doc.EnvFrom,
 		Resources:       resourcesOf(doc),
 		SecurityContext: restricted(),
 		VolumeMounts: append(mounts, bin,
 			corev1.VolumeMount{Name: "work", MountPath: dirWork},
-			corev1.VolumeMount{Name: "token", MountPath: dirToken, ReadOnly: true}),
+			corev1.VolumeMount{Name: tokenVolumeName, MountPath: dirToken, ReadOnly: true}),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
-	return &corev1.Pod{
+	if doc.Image == "" {
+		engine.ImagePullPolicy = set.EnginePullPolicy
+	}
+	var pullSecrets []corev1.LocalObjectReference
+	for _, name := range set.ImagePullSecrets {
+		pullSecrets = append(pullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: run.Namespace,
 			Name:      podName(run.Name, phase, number),
 			Labels: map[string]string{
-				"app.kubernetes.io/managed-by": "cairn",
-				LabelStack:                     LabelValue(stack.Name),
-				LabelRun:                       LabelValue(run.Name),
+				labelManagedBy: "cairn",
+				LabelStack:     LabelValue(stack.Name),
+				LabelRun:       LabelValue(run.Name),
 			},
 			Annotations: map[string]string{ // an apply is not to be moved
 				"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 				"karpenter.sh/do-not-disrupt":                    "true",
 			},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
+			OwnerReferences: []metav1.OwnerReference{owner(run)},
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                 corev1.RestartPolicyNever,
@@ -105,21 +150,43 @@ func buildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 			InitContainers: []corev1.Container{{
-				Name:            "runner",
+				Name:            runnerContainer,
 				Image:           set.RunnerImage,
+				ImagePullPolicy: set.RunnerPullPolicy,
 				Command:         []string{set.RunnerCommand, "copy", dirBin + "/cairn-runner"},
 				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}},
-				SecurityContext: restricted(),
+				SecurityContext: readOnly(restricted()),
 				VolumeMounts:    []corev1.VolumeMount{bin},
 			}},
-			Containers: []corev1.Container{engine},
-			Volumes:    volumes,
+			Containers:       []corev1.Container{engine},
+			Volumes:          volumes,
+			ImagePullSecrets: pullSecrets,
 		},
 	}
+	if doc.Image == "" && doc.Template == nil && set.EngineHasRunner {
+		leaveOutCopy(&pod.Spec)
+	}
+	return pod
+}
+
+// leaveOutCopy takes out what copies the runner. A kubelet looks once a second whether an init container has ended, and until then
+// nothing else starts.
+func leaveOutCopy(spec *corev1.PodSpec) {
+	spec.InitContainers = nil
+	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
+	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == binVolume })
+}
+
+// owner makes a pod the Run's. It does not block the Run's deletion: to say so takes update of runs/finalizers where the API
+// server has the admission plugin OwnerReferencesPermissionEnforcement, as OpenShift's has, and the operator has it not.
+func owner(run *v1alpha1.Run) metav1.OwnerReference {
+	ref := *metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))
+	ref.BlockOwnerDeletion = nil
+	return ref
 }
 
 func tokenVolume() corev1.Volume {
-	return corev1.Volume{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+	return corev1.Volume{Name: tokenVolumeName, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
 			Audience: store.Audience, ExpirationSeconds: ptr(int64(3600)), Path: "token",
 		}}},
@@ -131,6 +198,12 @@ func restricted() *corev1.SecurityContext {
 		AllowPrivilegeEscalation: ptr(false),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
+}
+
+// readOnly is for a container that writes to volumes only. Of the engine's image nobody knows that.
+func readOnly(c *corev1.SecurityContext) *corev1.SecurityContext {
+	c.ReadOnlyRootFilesystem = ptr(true)
+	return c
 }
 
 func resourcesOf(doc inputs.Document) corev1.ResourceRequirements {

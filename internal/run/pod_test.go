@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,36 +136,26 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-func TestObservePod(t *testing.T) {
-	waiting := func(reason string) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "engine", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}},
-		}}}
-	}
-	for name, tt := range map[string]struct {
-		pod  *corev1.Pod
-		gone bool
-		want Pod
+// TestTheRunnerIsInTheDefaultImage: its pods start without a copy, and so the kubelet's second; no others do.
+func TestTheRunnerIsInTheDefaultImage(t *testing.T) {
+	set := PodSettings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1", EngineHasRunner: true}
+	template := &apiextensionsv1.JSON{Raw: []byte(`{"metadata": {"labels": {"a": "b"}}}`)}
+	for name, test := range map[string]struct {
+		doc    inputs.Document
+		copies bool
 	}{
-		"not known":              {want: Pod{State: PodUnknown}},
-		"known to be gone":       {gone: true, want: Pod{State: PodGone, Message: "the pod was deleted"}},
-		"starting":               {pod: waiting("ContainerCreating"), want: Pod{State: PodPending}},
-		"without its image":      {pod: waiting("ImagePullBackOff"), want: Pod{State: PodPending, Message: "ImagePullBackOff: why"}},
-		"without a value":        {pod: waiting("CreateContainerConfigError"), want: Pod{State: PodPending, Message: "CreateContainerConfigError: why", Broken: true}},
-		"running":                {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}, want: Pod{State: PodRunning}},
-		"on a node that is away": {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodUnknown}}, want: Pod{State: PodUnknown}},
-		"evicted":                {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on memory."}}, want: Pod{State: PodEnded, Message: "the pod ended: Evicted The node was low on memory."}},
-		"killed": {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}},
-		}}}, want: Pod{State: PodEnded, Message: "the pod's container engine ended with exit code 137 (OOMKilled)"}},
-		"not scheduled": {pod: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"},
-		}}}, want: Pod{State: PodPending, Message: "Unschedulable: 0/3 nodes are available"}},
+		"a Stack that names no image":     {inputs.Document{}, false},
+		"a Stack with an image":           {inputs.Document{Image: "other:1"}, true},
+		"a Stack with a pod template too": {inputs.Document{Template: template}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, observePod(tt.pod, tt.gone)); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
+		pod, err := makePod(&v1alpha1.Run{}, &v1alpha1.Stack{}, test.doc, v1alpha1.AttemptPlan, 1, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mounted := slices.ContainsFunc(pod.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == dirBin })
+		has := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
+		if copies := len(pod.Spec.InitContainers) > 0; copies != test.copies || mounted != test.copies || has != test.copies {
+			t.Errorf("%s: copied %v, mounted %v, a volume %v; want %v", name, copies, mounted, has, test.copies)
+		}
 	}
 }

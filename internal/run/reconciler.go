@@ -26,6 +26,8 @@ type Reconciler struct {
 	Inputs *inputs.Store
 	Turns  *Turns
 	Pods   PodSettings
+	// Witness is told what was written; nil for none.
+	Witness *Witness
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 }
@@ -85,10 +87,14 @@ func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStat
 		return status, d, nil
 	}
 	pod, err := r.pod(ctx, w.Run, w.Stack, d.Begin, nextNumber(&status))
+	var unfit *unfit
 	switch {
-	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || errors.Is(err, errForeign):
+	case errors.As(err, &unfit):
 		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
-		status, d = refused(status, err, w.Run.Generation, w.Now)
+		status, d = noPod(status, unfit, w.Run.Generation, w.Now)
+	case err != nil && isRefusal(err):
+		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
+		status, d = refused(w, status, err)
 	case err != nil:
 		return status, d, err
 	default:
@@ -121,7 +127,10 @@ func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	pod := buildPod(run, stack, doc, phase, number, r.Pods)
+	pod, err := makePod(run, stack, doc, phase, number, r.Pods)
+	if err != nil {
+		return nil, err
+	}
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
 		if err := r.withoutLostAccount(ctx, pod); err != nil {
 			return nil, err
@@ -161,7 +170,11 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 	}
 	before := run.DeepCopy()
 	run.Status = status
-	return r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err == nil {
+		r.Witness.saw(ctx, &before.Status, run)
+	}
+	return err
 }
 
 // deletePod deletes the pod of the last attempt, if it is still the one that the attempt names.

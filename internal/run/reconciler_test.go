@@ -23,6 +23,7 @@ import (
 // memory is a bucket for inputs documents.
 type memory map[string][]byte
 
+func (m memory) Renew(context.Context, string) error                      { return nil }
 func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
 func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 	return m[key], nil
@@ -36,7 +37,7 @@ type room struct {
 	stack *v1alpha1.Stack
 }
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 // enter makes a Stack with its first Run.
 func enter(t *testing.T) *room {

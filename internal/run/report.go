@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,8 +30,12 @@ type Reports struct {
 	Live client.Reader
 	// Verdict of the policies on a plan.
 	Verdict PolicyVerdict
+	// Witness is told what was written; nil for none.
+	Witness *Witness
 	// Clock; time.Now when nil.
 	Clock func() time.Time
+	// Retry says how often, and after which waits, a report is written that another write came before; client-go's default when zero.
+	Retry wait.Backoff
 }
 
 // Report takes what an attempt has done so far.
@@ -42,7 +48,7 @@ func (r Reports) Report(ctx context.Context, namespace string, podUID types.UID,
 		return ErrNotCurrent
 	}
 	key, from := client.ObjectKeyFromObject(run), client.Reader(r.Client)
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(r.backoff(), func() error {
 		run := &v1alpha1.Run{}
 		if err := from.Get(ctx, key, run); err != nil {
 			return err
@@ -64,6 +70,7 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	fold(&run.Status, report, r.now())
 	if report.Done != nil {
 		doubt(run)
+		r.explain(ctx, run)
 		if err := r.judge(ctx, run, report.Done); err != nil {
 			return err
 		}
@@ -77,7 +84,11 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
 	}
-	return r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err == nil {
+		r.Witness.saw(ctx, &before.Status, run)
+	}
+	return err
 }
 
 // doubt takes no runner's word for it that somebody canceled its Run: that would end the Run for good.
@@ -85,6 +96,19 @@ func doubt(run *v1alpha1.Run) {
 	if a := current(&run.Status); a.Failure != nil && a.Failure.Class == v1alpha1.FailureCanceled && !run.Spec.Cancel {
 		a.Failure.Class = v1alpha1.FailureTransient
 	}
+}
+
+// explain tells why a runner was interrupted, which knows only that it was told to end. Who deleted its pod stands in the pod.
+func (r Reports) explain(ctx context.Context, run *v1alpha1.Run) {
+	a := current(&run.Status)
+	if a.Failure == nil || a.Failure.Message != store.Interrupted {
+		return
+	}
+	pod := &corev1.Pod{}
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, pod); err != nil || pod.UID != a.PodUID {
+		return // that it was interrupted is true all the same
+	}
+	a.Failure.Message = interruptedBy(a, whyLeaving(pod))
 }
 
 // told says that this last report is there already: its answer was lost on the way.
@@ -95,6 +119,13 @@ func told(run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Repor
 		}
 	}
 	return false
+}
+
+func (r Reports) backoff() wait.Backoff {
+	if r.Retry.Steps == 0 {
+		return retry.DefaultBackoff
+	}
+	return r.Retry
 }
 
 func (r Reports) now() time.Time {
@@ -123,7 +154,7 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 		a.Changed = done.Changed
 	}
 	closeSteps(a, now)
-	if done.Outputs != nil {
+	if done.Outputs != nil && a.Phase != v1alpha1.AttemptShell {
 		s.Outputs = make(map[string]apiextensionsv1.JSON, len(done.Outputs))
 		for name, value := range done.Outputs {
 			s.Outputs[name] = apiextensionsv1.JSON{Raw: json.RawMessage(value)}
@@ -150,6 +181,9 @@ func planOf(p *store.Plan) *v1alpha1.Plan {
 	}
 	for _, c := range p.Resources {
 		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))
+	}
+	for _, o := range p.Orphaned {
+		plan.Orphaned = append(plan.Orphaned, v1alpha1.Orphan(o))
 	}
 	return plan
 }

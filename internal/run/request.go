@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -24,22 +25,62 @@ type Request struct {
 	Refused string
 }
 
+// mostAhead is how far ahead of now a request's time may be: as much as clocks may differ.
+const mostAhead = 5 * time.Minute
+
 // Requested is the request that waits to be taken up; false when there is none. What was there when the Stack was made is
 // none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
-func Requested(stack *v1alpha1.Stack) (Request, bool) {
-	at := stack.Annotations[v1alpha1.RequestedAtAnnotation]
-	if at == "" || at == stack.Status.LastRequest || stack.Status.ObservedGeneration == 0 || isOlder(at, stack.Status.LastRequest) {
+func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
+	at, last := stack.Annotations[v1alpha1.RequestedAtAnnotation], stack.Status.LastRequest
+	if at == "" || stack.Status.ObservedGeneration == 0 || Settled(last, at) || isOlder(at, last) {
 		return Request{}, false
 	}
-	return LastRequested(stack), true
+	q := LastRequested(stack)
+	if t, ahead := aheadOf(at, now); ahead {
+		q.Refused = fmt.Sprintf("%s is %s, and it is %s: look at the clock of who asks, and ask again", v1alpha1.RequestedAtAnnotation,
+			t.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	return q, true
+}
+
+// Handled is what a Stack's status says of a request that is done with. A time far ahead of now would hide all requests until then:
+// it stands behind the time at which it was refused.
+func Handled(at string, now time.Time) string {
+	if _, ahead := aheadOf(at, now); ahead {
+		return now.UTC().Format(time.RFC3339) + " " + at
+	}
+	return at
+}
+
+// Settled says that a request is the last one that was done with, by what a Stack's status says of that.
+func Settled(last, at string) bool {
+	_, refused := lastOf(last)
+	return at == last || refused != "" && at == refused
+}
+
+// aheadOf says that a request's time is too far ahead of now to be one.
+func aheadOf(at string, now time.Time) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, at)
+	return t, err == nil && t.After(now.Add(mostAhead))
+}
+
+// lastOf reads what a Stack's status says of the last request, where that is a time: when it was, and which one was refused
+// then for being ahead of its time. Of any other text it tells neither.
+func lastOf(last string) (then time.Time, refused string) {
+	before, after, _ := strings.Cut(last, " ")
+	then, err := time.Parse(time.RFC3339, before)
+	if err != nil {
+		return time.Time{}, ""
+	}
+	return then, after
 }
 
 // isOlder says that a request is from before the last one, where both are times: somebody applied a manifest, or put back
 // annotations, that asked for something long ago.
 func isOlder(at, last string) bool {
 	t, err := time.Parse(time.RFC3339, at)
-	then, lastErr := time.Parse(time.RFC3339, last)
-	return err == nil && lastErr == nil && !t.After(then)
+	then, _ := lastOf(last)
+	return err == nil && !then.IsZero() && !t.After(then)
 }
 
 // LastRequested is what was asked for last, whether it waits or not.
@@ -61,9 +102,14 @@ func refusal(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	switch operation {
 	case v1alpha1.OperationPlan, v1alpha1.OperationApply:
 		return ""
+	case v1alpha1.OperationShell:
+		if stack.DeletionTimestamp != nil {
+			return "the Stack is being deleted"
+		}
+		return ""
 	case v1alpha1.OperationDestroy:
 	default:
-		return fmt.Sprintf("%s is %q: it can be Plan, Apply or Destroy", v1alpha1.RequestedOperationAnnotation, Clip(string(operation), 100))
+		return fmt.Sprintf("%s is %q: it can be Plan, Apply, Destroy or Shell", v1alpha1.RequestedOperationAnnotation, Clip(string(operation), 100))
 	}
 	switch {
 	case stack.DeletionTimestamp != nil: // that has reasons of its own to wait
@@ -92,7 +138,7 @@ func by(done, who string) string {
 // replaced says who asked for another Run in place of this one; empty when nobody did, or when this one is not theirs to
 // end.
 func replaced(w World) string {
-	q, ok := Requested(w.Stack)
+	q, ok := Requested(w.Stack, w.Now)
 	if !ok || q.Refused != "" || w.Stack.Spec.Suspend || finds(w) || !makesWay(w, q) {
 		return ""
 	}
@@ -100,11 +146,14 @@ func replaced(w World) string {
 }
 
 // makesWay says that a Run which is not at work ends for a request. One who only wants to look takes nothing from others
-// that would not come back by itself: what was asked for, approved, or begun.
+// that would not come back by itself: what was asked for, approved, or begun. A shell takes nothing: it waits its turn.
 //
 // For a destroy, which may have to wait for other Stacks or have nothing to destroy, the Stack says when.
 func makesWay(w World, q Request) bool {
 	r := w.Run
+	if q.Operation == v1alpha1.OperationShell {
+		return false
+	}
 	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan && w.Stack.DeletionTimestamp == nil {
 		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
 		return ready != nil && ready.Reason == ReasonDestroyIsNext

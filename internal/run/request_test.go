@@ -176,26 +176,59 @@ func TestRequested(t *testing.T) {
 			world: world(asked("Destroy"), suspended),
 			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.suspend is true"},
 		},
-		"an apply of what is suspended waits": {world: world(asked("Apply"), suspended), want: Request{At: "now", Operation: "Apply", By: "alice"}},
-		"a later one":                         {world: world(asked("Destroy"), at("2026-11-20T12:00:01+01:00", "2026-11-20T11:00:00.5Z")), want: Request{At: "2026-11-20T12:00:01+01:00", Operation: "Destroy", By: "alice"}},
-		"one from before the last":            {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00.5Z"))},
-		"one of the same time":                {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00Z"))},
-		"one after what is no time":           {world: world(asked("Plan"), at("2026-11-20T12:00:00Z", "now")), want: Request{At: "2026-11-20T12:00:00Z", Operation: "Plan", By: "alice"}},
-		"one that is no time itself":          {world: world(asked("Plan"), at("2", "2026-11-20T12:00:00Z")), want: Request{At: "2", Operation: "Plan", By: "alice"}},
+		"an apply of what is suspended waits":   {world: world(asked("Apply"), suspended), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"a later one":                           {world: world(asked("Destroy"), at("2026-11-20T12:00:01+01:00", "2026-11-20T11:00:00.5Z")), want: Request{At: "2026-11-20T12:00:01+01:00", Operation: "Destroy", By: "alice"}},
+		"one from before the last":              {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00.5Z"))},
+		"one of the same time":                  {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00Z"))},
+		"one after what is no time":             {world: world(asked("Plan"), at("2026-11-20T12:00:00Z", "now")), want: Request{At: "2026-11-20T12:00:00Z", Operation: "Plan", By: "alice"}},
+		"one that is no time itself":            {world: world(asked("Plan"), at("2", "2026-11-20T12:00:00Z")), want: Request{At: "2", Operation: "Plan", By: "alice"}},
+		"one of a clock that is a little ahead": {world: world(asked("Plan"), at("2026-11-20T12:05:00Z", "")), want: Request{At: "2026-11-20T12:05:00Z", Operation: "Plan", By: "alice"}},
+		"one that is far ahead of its time": {
+			world: world(asked("Destroy"), at("2126-11-20T13:00:01+01:00", "2026-11-20T11:00:00Z")),
+			want: Request{
+				At: "2126-11-20T13:00:01+01:00", Operation: "Destroy", By: "alice",
+				Refused: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: look at the clock of who asks, and ask again",
+			},
+		},
+		"one that was refused for that":            {world: world(asked("Plan"), at("2126-11-20T12:00:00Z", "2026-11-20T11:00:00Z 2126-11-20T12:00:00Z"))},
+		"one that was refused when it was ahead":   {world: world(asked("Plan"), at("2026-11-20T11:30:00Z", "2026-11-20T11:00:00Z 2026-11-20T11:30:00Z"))},
+		"one after one that was ahead of its time": {world: world(asked("Plan"), at("2026-11-20T11:30:00Z", "2026-11-20T11:00:00Z 2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
+		"one from before such a one":               {world: world(asked("Plan"), at("2026-11-20T10:30:00Z", "2026-11-20T11:00:00Z 2126-11-20T12:00:00Z"))},
+		"a word that the last one ended with":      {world: world(asked("Plan"), at("now", "please now")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
 		"a destroy of what is deleted is the deletion's matter": {
 			world: world(asked("Destroy"), protected, deleting), want: Request{At: "now", Operation: "Destroy", By: "alice"},
 		},
 		"what nobody knows": {
 			world: world(asked("destroy")),
-			want:  Request{At: "now", Operation: "destroy", By: "alice", Refused: `cairn.dev/requested-operation is "destroy": it can be Plan, Apply or Destroy`},
+			want:  Request{At: "now", Operation: "destroy", By: "alice", Refused: `cairn.dev/requested-operation is "destroy": it can be Plan, Apply, Destroy or Shell`},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := Requested(tt.world.Stack)
+			got, ok := Requested(tt.world.Stack, tt.world.Now)
 			if diff := cmp.Diff(tt.want, got); diff != "" || ok != (tt.want.At != "") {
 				t.Errorf("%v, -want +got:\n%s", ok, diff)
 			}
 		})
+	}
+}
+
+// What is done with is so for good, and hides no later request, whatever it said.
+func TestWhatTheStatusSaysOfARequest(t *testing.T) {
+	for at, want := range map[string]string{
+		"now":                  "now",
+		"2026-11-20T12:04:59Z": "2026-11-20T12:04:59Z",
+		"2026-11-20T12:05:01Z": "2026-11-20T12:00:00Z 2026-11-20T12:05:01Z",
+	} {
+		last := Handled(at, now)
+		if last != want || !Settled(last, at) || Settled(last, "2026-11-20T12:00:00Z") {
+			t.Errorf("of %s: %q", at, last)
+		}
+		later := now.Add(mostAhead).Format(time.RFC3339)
+		w := world(asked(v1alpha1.OperationPlan))
+		w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Stack.Status.LastRequest = later, last
+		if q, ok := Requested(w.Stack, now.Add(mostAhead)); !ok || q.Refused != "" {
+			t.Errorf("%s hides one of %s: %+v", at, later, q)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -33,6 +34,38 @@ func attemptFailed(w World) (Decision, bool) {
 				w.Run.Status.Retries+1, limit, at.UTC().Format(time.TimeOnly+"Z07:00"))}, true
 	}
 	return start(w, v1alpha1.AttemptPlan), true
+}
+
+// handsIn is how long a Run goes on after an apply whose pod vanished, so that nothing is planned, by it or by the next one. When somebody deletes a pod by force its object
+// goes at once, and its runner is told to end like any other: it has this time to interrupt the engine and to hand in the
+// state, which a plan should know. So has one that nobody told, and that learns from the store that it is not wanted any more.
+const handsIn = 2 * time.Minute
+
+// runnerMayBeLeft: an apply was lost with a pod of which nobody saw the end. Whatever follows waits, also the end of the Run,
+// after which another one may begin.
+func runnerMayBeLeft(w World) (Decision, bool) {
+	a := current(&w.Run.Status)
+	if a == nil || !vanished(a) {
+		return Decision{}, false
+	}
+	until := a.FinishedAt.Add(handsIn)
+	if !w.Now.Before(until) {
+		return Decision{}, false
+	}
+	d := Decision{Reason: ReasonPodLeaving, RequeueAfter: until.Sub(w.Now), Message: fmt.Sprintf(
+		"%s: %s; its runner may be left and has until %s to hand in the state, before anything follows",
+		failedStep(a), a.Failure.Message, until.UTC().Format(time.TimeOnly+"Z07:00"))}
+	if w.Run.Spec.Cancel {
+		d.Reason, d.Message = ReasonCanceling, canceled(w.Run)+"; "+d.Message
+	}
+	return d, true
+}
+
+// vanished says that an apply was lost with a pod that was gone when it was looked for. It is known by its words, since a pod
+// that was seen to end is gone later, too.
+func vanished(a *v1alpha1.Attempt) bool {
+	return isApply(*a) && a.FinishedAt != nil && a.Failure != nil && a.Failure.Class == v1alpha1.FailureLost &&
+		strings.HasPrefix(a.Failure.Message, lostWith(a, isGone))
 }
 
 // isFinal says that trying again on the same inputs is of no use, or not safe.

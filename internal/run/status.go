@@ -42,16 +42,6 @@ func Begin(s v1alpha1.RunStatus, d Decision, generation int64, pod string, uid t
 	return enact(s, d, generation, attemptPod{pod, uid}, now)
 }
 
-// refused is the status when the API server does not let the pod be made: by a quota, a policy, for want of an account. It
-// is asked again after a while, since nothing tells when that has changed.
-func refused(s v1alpha1.RunStatus, why error, generation int64, now time.Time) (v1alpha1.RunStatus, Decision) {
-	d := Decision{Phase: s.Phase, Reason: ReasonPodRefused, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: 15 * time.Second}
-	if d.Phase == "" {
-		d.Phase = v1alpha1.PhaseQueued
-	}
-	return enact(s, d, generation, attemptPod{}, now), d
-}
-
 // attemptPod is the pod that an attempt is given to.
 type attemptPod struct {
 	name string
@@ -64,6 +54,9 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 		a.Failure = d.End
 		a.FinishedAt = &metav1.MicroTime{Time: now}
 		closeSteps(a, now)
+	}
+	if a := current(&s); d.Explain != "" && a != nil && a.Failure != nil {
+		a.Failure.Message = d.Explain
 	}
 	if !d.RetryAt.IsZero() {
 		s.NextAttempt = &metav1.Time{Time: d.RetryAt}

@@ -1,10 +1,13 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/store"
 )
 
 // The rules for an attempt that is under way: what its pod tells.
@@ -20,22 +23,37 @@ func podIsLost(w World) (Decision, bool) {
 			Message: fmt.Sprintf("the state could be neither written nor rescued: it is in the log of pod %s, encrypted", a.Pod),
 		}}, true
 	}
-	lost := &v1alpha1.Failure{Class: v1alpha1.FailureLost, Message: fmt.Sprintf("pod %s: %s before it reported", a.Pod, w.Pod.Message)}
+	lost := &v1alpha1.Failure{
+		Class:   cmp.Or(w.Pod.Class, v1alpha1.FailureLost),
+		Message: lostWith(a, w.Pod.Message),
+	}
+	if detail := cmp.Or(w.Pod.Detail, lastWords(w.Run, a.Pod)); detail != "" {
+		lost.Message += ": " + Clip(detail, longestDetail)
+	}
 	if w.Run.Spec.Cancel && (a.Phase == v1alpha1.AttemptPlan || len(a.Steps) == 0) { // as was asked for
 		lost.Class = v1alpha1.FailureCanceled
 	}
 	return Decision{End: lost}, true
 }
 
+// lostWith words that an attempt was lost with its pod.
+func lostWith(a *v1alpha1.Attempt, how string) string {
+	return fmt.Sprintf("pod %s %s before it reported", a.Pod, how)
+}
+
 func podCannotStart(w World) (Decision, bool) {
 	a := unfinished(w)
-	if a == nil || w.Pod.State != PodPending || !w.Pod.Broken || reports(w.Run, a) || w.Now.Before(a.StartedAt.Add(brokenFor)) {
+	if a == nil || w.Pod.State != PodPending || w.Pod.Patience == 0 || reports(w.Run, a) || w.Now.Before(a.StartedAt.Add(w.Pod.Patience)) {
 		return Decision{}, false
 	}
-	return Decision{DeletePod: true, End: &v1alpha1.Failure{
-		Class:   v1alpha1.FailureConfig,
-		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, w.Pod.Message),
-	}}, true
+	failure := &v1alpha1.Failure{
+		Class:   w.Pod.Class,
+		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), longestDetail)),
+	}
+	if failure.Class != v1alpha1.FailureConfig {
+		failure.Message += fmt.Sprintf("; given up after %s", short(w.Pod.Patience))
+	}
+	return Decision{DeletePod: true, End: failure}, true
 }
 
 // podIsTooLate: what a pod would plan that has not started is no longer wanted. A drift check only looks, so that one is
@@ -59,12 +77,16 @@ func attemptIsOverdue(w World) (Decision, bool) {
 	if a == nil || w.Stack == nil || w.Now.Before(a.StartedAt.Add(w.Stack.Spec.Timeout.Duration+overdue)) {
 		return Decision{}, false
 	}
-	return Decision{
-		DeletePod:    true,
+	d := Decision{
+		DeletePod:    w.Pod.State != PodLeaving,
 		Reason:       ReasonOverdue,
-		Message:      fmt.Sprintf("pod %s is long past the timeout of %s and is deleted", a.Pod, w.Stack.Spec.Timeout.Duration),
+		Message:      fmt.Sprintf("pod %s is long past the timeout of %s and is deleted", a.Pod, short(w.Stack.Spec.Timeout.Duration)),
 		RequeueAfter: time.Minute,
-	}, true
+	}
+	if since, silent := silence(w); silent { // that it is deleted changes nothing
+		d.Reason, d.Message = ReasonNodeUnreachable, unreachable(w, a, since)
+	}
+	return d, true
 }
 
 func attemptIsUnderWay(w World) (Decision, bool) {
@@ -73,17 +95,53 @@ func attemptIsUnderWay(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	d := Decision{Reason: string(w.Run.Status.Phase), Message: "in pod " + a.Pod}
-	switch {
-	case w.Run.Spec.Cancel:
-		d.Reason, d.Message = ReasonCanceling, canceling(w, a)
-	case w.Pod.State == PodPending && w.Pod.Message != "":
-		d.Reason, d.Message = ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, w.Pod.Message)
+	reason, message, again := podSays(w, a)
+	if reason != "" {
+		d.Reason, d.Message = reason, message
 	}
-	switch {
-	case w.Pod.Broken && !reports(w.Run, a):
-		d.RequeueAfter = a.StartedAt.Add(brokenFor).Sub(w.Now)
-	case w.Stack != nil:
-		d.RequeueAfter = a.StartedAt.Add(w.Stack.Spec.Timeout.Duration + overdue).Sub(w.Now)
+	if w.Run.Spec.Cancel {
+		d.Reason, d.Message = ReasonCanceling, canceling(w, a)
+	}
+	if w.Stack != nil {
+		if late := a.StartedAt.Add(w.Stack.Spec.Timeout.Duration + overdue); again.IsZero() || late.Before(again) {
+			again = late
+		}
+	}
+	if !again.IsZero() {
+		d.RequeueAfter = again.Sub(w.Now)
 	}
 	return d, true
+}
+
+// longestDetail is how much of what others say goes into a failure's message.
+const longestDetail = 1024
+
+// short writes a duration as people do: 1h, not 1h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// interruptIsExplained: a runner that was told to end knows only that. When nothing else could tell why when it reported, its
+// node may by now.
+func interruptIsExplained(w World) (Decision, bool) {
+	a := current(&w.Run.Status)
+	if a == nil || a.Failure == nil || w.Pod.State != PodEnded || w.Pod.Detail == "" || a.Failure.Message != interruptedBy(a, endedByNode) {
+		return Decision{}, false
+	}
+	return Decision{Explain: interruptedBy(a, w.Pod.Message+": "+Clip(w.Pod.Detail, longestDetail))}, true
+}
+
+// endedByNode is all that is known of a pod that has to end and that nobody deleted.
+const endedByNode = "was told to end by its node"
+
+// interruptedBy words why a runner was told to end.
+func interruptedBy(a *v1alpha1.Attempt, why string) string {
+	return fmt.Sprintf("%s: pod %s %s", store.Interrupted, a.Pod, why)
 }

@@ -44,6 +44,9 @@ func approvalHint(w World) string {
 		return "; not applied while spec.apply of the Stack is Never"
 	}
 	hint := fmt.Sprintf("; approve with cairn approve %s", w.Stack.Name)
+	if orphans := Orphans(w.Run.Status.Plan); orphans != "" {
+		hint = "; " + orphans + ", and this plan may make it once more: see to it first, or" + strings.TrimPrefix(hint, ";")
+	}
 	switch a := w.Run.Spec.Approval; {
 	case a == nil:
 	case a.PlanDigest != w.Run.Status.Plan.Digest:
@@ -52,6 +55,20 @@ func approvalHint(w World) string {
 		hint = "; the approval by " + a.By + ", who caused this Run, does not count (spec.fourEyes): somebody else has to" + hint
 	}
 	return hint
+}
+
+// Orphans says which resources an apply made whose engine was killed, and that could not be taken into the state; empty when
+// there are none.
+func Orphans(p *v1alpha1.Plan) string {
+	if p == nil || len(p.Orphaned) == 0 {
+		return ""
+	}
+	first := p.Orphaned[0]
+	what := first.Address
+	if n := len(p.Orphaned) - 1; n > 0 {
+		what += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("an apply that was killed made %s, which could not be taken into the state (%s)", what, Clip(first.Reason, 300))
 }
 
 // failedStep names the step that an attempt failed at, or else what it was at: the last that failed, since a hook may fail

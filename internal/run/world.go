@@ -3,13 +3,14 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/state"
 )
 
 // World is all that Decide looks at.
@@ -35,9 +36,9 @@ const (
 	PodUnknown PodState = ""
 	PodPending PodState = "Pending"
 	PodRunning PodState = "Running"
-	// PodLeaving: it is being deleted; its engine saves what it has.
+	// PodLeaving: it is to end; its engine saves what it has.
 	PodLeaving PodState = "Leaving"
-	// PodEnded: its containers have ended.
+	// PodEnded: its containers have ended, as its node says.
 	PodEnded PodState = "Ended"
 	// PodGone: the API server, asked directly, has no pod of that UID.
 	PodGone PodState = "Gone"
@@ -46,12 +47,26 @@ const (
 // Pod is what is known of an attempt's pod.
 type Pod struct {
 	State PodState
-	// Message says why it is pending, or how it ended.
+	// Message says why it is pending or, in words that follow its name, why it is to end or how it ended.
 	Message string
+	// Detail is what its node or Kubernetes says of that.
+	Detail string
+	// Quiet says what a pending pod seems to wait for of which nothing is said.
+	Quiet string
+	// Patience is how long a pending pod may go on to wait; 0 as long as the attempt may take.
+	Patience time.Duration
+	// Class of the failure when it does not start, or ended before its runner reported; empty is Lost.
+	Class v1alpha1.FailureClass
+	// Node that it was given to.
+	Node string
+	// Until is when it has to have ended.
+	Until time.Time
+	// SilentSince is since when its node does not answer; zero while it does.
+	SilentSince time.Time
+	// Untold says that its node takes it for ended and does not say so of its containers.
+	Untold bool
 	// Stranded says that it ended with a state that is nowhere but in its log.
 	Stranded bool
-	// Broken says that a pending pod cannot start with the objects as they are: a value it needs is missing.
-	Broken bool
 }
 
 // current is the attempt that the Run is at; nil before the first.
@@ -71,26 +86,30 @@ func Active(run *v1alpha1.Run, pod types.UID) *v1alpha1.Attempt {
 	return a
 }
 
-// observePod tells a pod's state from its object; gone says that the API server has none of that UID.
-func observePod(pod *corev1.Pod, gone bool) Pod {
+// isGone is what is said of a pod that is gone.
+const isGone = "is gone"
+
+// heard says that a runner in the pod of an attempt has reported something.
+func heard(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
+	return slices.ContainsFunc(run.Status.Attempts, func(b v1alpha1.Attempt) bool { return b.PodUID == a.PodUID && len(b.Steps) > 0 })
+}
+
+// observePod tells a pod's state from its object; gone says that the API server has none of that UID, and heard that its runner
+// has reported something.
+func observePod(pod *corev1.Pod, gone, heard bool) Pod {
 	switch {
 	case gone:
-		return Pod{State: PodGone, Message: "the pod was deleted"}
+		return Pod{State: PodGone, Message: isGone}
 	case pod == nil:
 		return Pod{State: PodUnknown}
-	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
-		return Pod{State: PodEnded, Message: endOf(pod), Stranded: exitedWith(pod, store.ExitStranded)}
-	case pod.DeletionTimestamp != nil:
-		return Pod{State: PodLeaving}
+	case state.Ended(pod, heard):
+		return observeEnd(pod)
+	case pod.DeletionTimestamp != nil, pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
+		return observeLeaving(pod)
 	case pod.Status.Phase == corev1.PodRunning:
-		return Pod{State: PodRunning}
+		return Pod{State: PodRunning, Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
 	case pod.Status.Phase == corev1.PodPending:
-		reason, message := waitingFor(pod)
-		p := Pod{State: PodPending, Broken: reason == "CreateContainerConfigError" || reason == "InvalidImageName"}
-		if reason != "" {
-			p.Message = reason + ": " + message
-		}
-		return p
+		return observePending(pod)
 	default:
 		return Pod{State: PodUnknown}
 	}

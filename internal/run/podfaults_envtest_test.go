@@ -1,0 +1,271 @@
+//go:build envtest
+
+package run
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// onNode gives the Run's pod to node-a, where it runs.
+func (r *room) onNode() *corev1.Pod {
+	r.Helper()
+	r.reconcile()
+	pod := &r.pods()[0]
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-a"}}
+	apiserver.Must(r.T, r.Room.Client.SubResource("binding").Create(r.Context(), pod, binding))
+	r.tells(pod, `{phase: Running, conditions: [`+ready+`], `+atWork+`}`)
+	return pod
+}
+
+// tells is what a node, or Kubernetes, writes of a pod.
+func (r *room) tells(pod *corev1.Pod, status string) {
+	r.Helper()
+	r.Seen(pod)
+	said := corev1.PodStatus{}
+	apiserver.Must(r.T, yaml.UnmarshalStrict([]byte(status), &said))
+	for _, c := range pod.Status.Conditions { // it is not the kubelet's
+		if c.Type == corev1.DisruptionTarget {
+			said.Conditions = append(said.Conditions, c)
+		}
+	}
+	pod.Status = said
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.LastTransitionTime.IsZero() {
+			c.LastTransitionTime = metav1.Now()
+		}
+	}
+	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), pod))
+	r.Seen(pod)
+}
+
+func (r *room) expectSays(reason string, texts ...string) {
+	r.Helper()
+	c := r.run.Status.Conditions
+	if len(c) != 1 || c[0].Reason != reason {
+		r.Fatalf("the Run says %v, want %s", c, reason)
+	}
+	for _, text := range texts {
+		if !strings.Contains(c[0].Message, text) {
+			r.Errorf("the Run says %q, and not %q", c[0].Message, text)
+		}
+	}
+}
+
+// applies moves the Run on to an apply in the pod that there is.
+func (r *room) applies() {
+	r.is(func(s *v1alpha1.RunStatus) {
+		now := metav1.NowMicro()
+		s.Attempts[0].FinishedAt, s.Plan = &now, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
+	})
+	r.reconcile()
+	r.expectAttempts("Plan", "Apply")
+}
+
+// A node that is gone tells nothing, so nothing is begun until somebody else says that the pod is gone.
+func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
+	r := enter(t)
+	pod := r.onNode()
+	r.applies()
+	r.tells(pod, `{phase: Running, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], `+atWork+`}`)
+	r.reconcile()
+	r.expectSays(ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
+
+	// The taint manager deletes it, and no kubelet ends it.
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod))
+	r.Seen(pod)
+	for range 2 {
+		before := r.run.ResourceVersion
+		r.reconcile()
+		r.expectAttempts("Plan", "Apply")
+		r.expectSays(ReasonNodeUnreachable)
+		if r.run.ResourceVersion != before {
+			t.Error("what does not change is written again")
+		}
+	}
+	if n := len(r.pods()); n != 1 {
+		t.Errorf("there are %d pods", n)
+	}
+
+	// The node is taken for gone, and its pods with it, without a word of it.
+	r.tells(pod, `{phase: Failed, conditions: [{type: Ready, status: "False"}, {type: ContainersReady, status: "True"}, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], `+atWork+`}`)
+	r.reconcile()
+	r.expectAttempts("Plan", "Apply")
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	r.Gone(pod)
+	r.reconcile()
+	r.expectAttempts("Plan", "Apply Lost")
+	if got := current(&r.run.Status).Failure.Message; !strings.HasPrefix(got, "pod net-1-plan-1 is gone before it reported: node node-a does not answer since") {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// A drain interrupts the runner, which reports that much; the pod says that it was a drain.
+func TestReportOfADrain(t *testing.T) {
+	r := enter(t)
+	pod := r.onNode()
+	apiserver.Must(t, r.Room.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
+	r.Seen(pod)
+	r.reconcile()
+	r.expectSays(ReasonPodLeaving, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
+	r.interrupted()
+	r.expectAttempts("Plan Transient")
+	const want = "interrupted: pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does: Eviction API: evicting"
+	if got := current(&r.run.Status).Failure.Message; got != want {
+		t.Errorf("it says %q", got)
+	}
+	r.expectSays(ReasonRetrying, want)
+}
+
+// interrupted is the last report of a runner that was told to end.
+func (r *room) interrupted() {
+	r.Helper()
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	done := store.Report{Done: &store.Done{Failure: &store.Failure{Class: "Transient", Message: store.Interrupted}}}
+	a := current(&r.run.Status)
+	apiserver.Must(r.T, reports.Report(r.Context(), r.run.Namespace, a.PodUID, a.Number, done))
+	r.Seen(r.run)
+}
+
+// A kubelet that evicts says so only once all has ended, which is after the runner's report.
+func TestReconcileExplainsAnEviction(t *testing.T) {
+	r := enter(t)
+	pod := r.onNode()
+	r.interrupted()
+	r.expectSays(ReasonRetrying, "interrupted: pod net-1-plan-1 was told to end by its node")
+	r.tells(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
+	r.reconcile()
+	r.expectSays(ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
+	before := r.run.ResourceVersion
+	r.reconcile()
+	if r.run.ResourceVersion != before {
+		t.Error("it is explained twice")
+	}
+}
+
+// An image that cannot be had keeps its place for a while, and not for ever.
+func TestReconcileGivesUpAPodThatDoesNotStart(t *testing.T) {
+	r := enter(t)
+	r.limit(Limits{Namespace: 1})
+	next := r.another("web", "")
+	r.reconcile()
+	next.reconcile()
+	next.expectSays(ReasonQueued)
+	pod := &r.pods()[0]
+	r.tells(pod, `{phase: Pending, containerStatuses: [{name: engine, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "registry/tools:1"'}}}]}`)
+	r.reconcile()
+	r.expectSays(ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
+	r.is(func(s *v1alpha1.RunStatus) {
+		s.Attempts[0].StartedAt = metav1.NewMicroTime(s.Attempts[0].StartedAt.Add(-pullFor))
+	})
+	r.reconcile()
+	r.expectAttempts("Plan Transient")
+	r.expectSays(ReasonRetrying, "cannot start: ImagePullBackOff", "given up after 5m")
+	r.expectWoken(next)
+	for _, pod := range r.pods() {
+		if pod.Name == "net-1-plan-1" && pod.DeletionTimestamp == nil {
+			t.Error("its pod stays")
+		}
+	}
+}
+
+// What the API server does not let be made is told, asked for again, and keeps no place.
+func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		guard func(*room)
+		says  []string
+	}{
+		"a LimitRange that asks for more": {
+			func(r *room) { r.limitRange(corev1.LimitRangeItem{Min: memoryOf("1Gi")}) },
+			[]string{"minimum memory usage per Container is 1Gi", "; the LimitRange asks for it: set spec.runner.resources"},
+		},
+		"a LimitRange that lets less": {
+			func(r *room) { r.limitRange(corev1.LimitRangeItem{Max: memoryOf("1Mi")}) },
+			[]string{"must be less than or equal to memory limit of 1Mi", "; a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
+		},
+		"a webhook that is away": {
+			func(r *room) {
+				fail, none := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
+				hook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+					Name: "pods.example.com", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
+					ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr("https://127.0.0.1:1/")},
+					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": r.Namespace}},
+					Rules: []admissionregistrationv1.RuleWithOperations{{
+						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+						Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+					}},
+				}}}
+				apiserver.Must(r.T, r.Room.Client.Create(r.Context(), hook))
+				r.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), hook) }) // its namespace is this test's alone
+			}, []string{`failed calling webhook "pods.example.com"`, "that webhook has to answer again"},
+		},
+		"a namespace that is deleted": {
+			func(r *room) {
+				apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}))
+			}, []string{"is being deleted"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := enter(t)
+			r.limit(Limits{Namespace: 1})
+			tt.guard(r)
+			r.expectGuard()
+			r.reconcile()
+			r.expectAttempts()
+			r.expectSays(ReasonPodRefused, append(tt.says, "the pod cannot be made")...)
+			if r.run.Status.Phase != v1alpha1.PhaseQueued {
+				t.Errorf("it is %s", r.run.Status.Phase)
+			}
+			before := r.run.ResourceVersion
+			result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.run)})
+			apiserver.Must(t, err)
+			r.Seen(r.run)
+			if result.RequeueAfter < soonest || result.RequeueAfter > latest || r.run.ResourceVersion != before {
+				t.Errorf("it is tried again after %s, and written again: %v", result.RequeueAfter, r.run.ResourceVersion != before)
+			}
+			if v := r.Turns.queue.Admit(Entry{Key: client.ObjectKey{Namespace: r.Namespace, Name: "web-1"}, UID: "other"}); !v.Start {
+				t.Errorf("it keeps its place: %s", v.Message())
+			}
+		})
+	}
+}
+
+func memoryOf(amount string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(amount)}
+}
+
+func (r *room) limitRange(item corev1.LimitRangeItem) {
+	r.Helper()
+	item.Type = corev1.LimitTypeContainer
+	apiserver.Must(r.T, r.Room.Client.Create(r.Context(), &corev1.LimitRange{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "limits"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}},
+	}))
+}
+
+// expectGuard waits until the API server has heard of what keeps the pod from being made.
+func (r *room) expectGuard() {
+	r.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		pod := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
+		if err := r.Room.Client.Create(r.Context(), pod, client.DryRunAll); err != nil {
+			return
+		}
+	}
+	r.Fatal("nothing keeps the pod from being made")
+}

@@ -1,0 +1,153 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// A pod that is to end, and one whose node says nothing. Of neither is it known that it has ended, so all that follows from
+// its end waits: the next attempt, and the lock. A node that is gone never says it. Then the pod's object goes at last: with
+// the Node's, by the taint out-of-service, or by force, which are three ways of saying that the machine is off.
+//
+//	Running ──► Leaving ─────────────► Ended ──► what follows
+//	   │           │  its node says so   ▲          ▲
+//	   │           └─► silent ───────────┘          │
+//	   └─────────────► silent ─────────────────► Gone
+
+// silentAfter is how long after its time a pod that is to end may go on before its node is taken for silent.
+const silentAfter = time.Minute
+
+// observeLeaving tells of a pod that is to end by whom, and until when.
+func observeLeaving(pod *corev1.Pod) Pod {
+	p := Pod{State: PodLeaving, Message: "was deleted", Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
+	if how, said := disruption(pod); how != "" {
+		p.Message, p.Detail = "was "+how, said
+	}
+	switch {
+	case pod.DeletionTimestamp != nil:
+		p.Until = pod.DeletionTimestamp.Time
+	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
+		p.Untold = !works(pod)
+		if e, ok := wasEnded(pod); ok {
+			p.Message, p.Detail = e.how, strings.TrimSpace(e.said)
+		} else if p.Message == "was deleted" {
+			p.Message = "was given up by " + nodeOf(pod)
+		}
+	}
+	return p
+}
+
+// whyLeaving says why a pod has to end whose runner was told so, in words that follow its name.
+func whyLeaving(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp == nil {
+		return endedByNode
+	}
+	if p := observeLeaving(pod); p.Detail != "" {
+		return p.Message + ": " + p.Detail
+	}
+	return "was deleted"
+}
+
+// silentSince is since when a pod's node does not answer; zero while it does, or that is not known. The node's own Ready
+// condition comes to its pods as theirs: the node controller takes Ready away from them and leaves ContainersReady, which a
+// kubelet would not do. So no Node has to be read.
+func silentSince(pod *corev1.Pod) time.Time {
+	ready, containers := podCondition(pod, corev1.PodReady), podCondition(pod, corev1.ContainersReady)
+	if ready == nil || containers == nil || len(pod.Spec.ReadinessGates) > 0 {
+		return time.Time{}
+	}
+	if ready.Status == corev1.ConditionTrue || containers.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return ready.LastTransitionTime.Time
+}
+
+// silence says since when the node of an attempt's pod is silent.
+func silence(w World) (since time.Time, silent bool) {
+	p := w.Pod
+	switch {
+	case !p.SilentSince.IsZero():
+		return p.SilentSince, true
+	case p.State == PodLeaving && !p.Until.IsZero() && !w.Now.Before(p.Until.Add(silentAfter)):
+		return p.Until, true
+	}
+	return time.Time{}, false
+}
+
+// podSays is what is to be said of a pod that does not just work, and when there will be more to say.
+func podSays(w World, a *v1alpha1.Attempt) (reason, message string, again time.Time) {
+	p, made := w.Pod, a.StartedAt.Time
+	since, silent := silence(w)
+	switch {
+	case silent:
+		return ReasonNodeUnreachable, unreachable(w, a, since), time.Time{}
+	case p.State == PodLeaving && p.Until.IsZero():
+		return ReasonPodLeaving, leaving(w, a), time.Time{}
+	case p.State == PodLeaving:
+		return ReasonPodLeaving, leaving(w, a), p.Until.Add(silentAfter)
+	case p.State != PodPending || reports(w.Run, a):
+		return "", "", time.Time{}
+	case p.Message != "":
+		return ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Message), givesUp(p, made)
+	case p.Quiet != "" && w.Now.Before(made.Add(quietFor)):
+		return "", "", made.Add(quietFor)
+	case p.Quiet != "":
+		return ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Quiet), givesUp(p, made)
+	}
+	return "", "", givesUp(p, made)
+}
+
+// givesUp is when a pending pod has waited long enough; zero is never.
+func givesUp(p Pod, made time.Time) time.Time {
+	if p.Patience == 0 {
+		return time.Time{}
+	}
+	return made.Add(p.Patience)
+}
+
+func leaving(w World, a *v1alpha1.Attempt) string {
+	text := fmt.Sprintf("pod %s %s", a.Pod, w.Pod.Message)
+	if w.Pod.Detail != "" {
+		text += fmt.Sprintf(" (%s)", w.Pod.Detail)
+	}
+	if w.Pod.Untold {
+		return fmt.Sprintf("%s, and node %s does not say that its containers have ended: it may be at work still, so nothing else is begun. When "+
+			"you know that they have, kubectl delete pod %s", text, w.Pod.Node, a.Pod)
+	}
+	if w.Pod.Until.IsZero() {
+		return text + " and has not ended yet"
+	}
+	return text + fmt.Sprintf(" and has until %s to end", w.Pod.Until.UTC().Format(time.TimeOnly+"Z07:00"))
+}
+
+// unreachable says that nobody knows what a pod does, and what a person can do.
+func unreachable(w World, a *v1alpha1.Attempt, since time.Time) string {
+	text := fmt.Sprintf("node %s does not answer since %s", w.Pod.Node, since.UTC().Format(time.DateTime+"Z07:00"))
+	if w.Pod.State == PodLeaving && w.Pod.SilentSince.IsZero() {
+		text = fmt.Sprintf("node %s does not say that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
+	}
+	held := "nothing else is begun"
+	if a.Phase != v1alpha1.AttemptPlan {
+		held += ", and the state stays locked"
+	}
+	return fmt.Sprintf("%s: pod %s may still be at work, so %s. When the machine is known to be off, delete Node %s, or taint it "+
+		"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, or kubectl delete pod %s --force", text, a.Pod, held, w.Pod.Node, a.Pod)
+}
+
+// lastWords are what the Run said last of a pod that is gone by now, while it could still be asked.
+func lastWords(run *v1alpha1.Run, pod string) string {
+	for _, c := range run.Status.Conditions {
+		told := c.Reason == ReasonPodLeaving || c.Reason == ReasonNodeUnreachable
+		if c.Type == v1alpha1.ConditionSucceeded && told && slices.Contains(strings.Fields(c.Message), pod) {
+			text, _, _ := strings.Cut(c.Message, ". When ")
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func forbidden(why string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "net-7-plan-1", errors.New(why))
+}
+
+// What API servers say, word for word.
+func TestRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		says string
+	}{
+		"a quota": {
+			forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5"),
+			`the pod cannot be made: pods "net-7-plan-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5; it waits until others of the namespace have ended, or the ResourceQuota allows more`,
+		},
+		"a quota of what the pod does not say": {
+			forbidden("failed quota: few: must specify limits.memory for: engine,runner"), "; the ResourceQuota asks for it: set spec.runner.resources",
+		},
+		"an account": {
+			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`), "; make that ServiceAccount, or set spec.runner.serviceAccountName",
+		},
+		"Pod Security": {
+			forbidden(`violates PodSecurity "restricted:latest": hostPath volumes (volume "v")`), "; change spec.runner.template, or what the namespace enforces",
+		},
+		"a class": {
+			forbidden("no PriorityClass with name urgent was found"), "; make that PriorityClass",
+		},
+		"Cairn itself": {
+			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "system:serviceaccount:cairn-system:cairn" cannot create resource "pods" in API group "" in the namespace "infra"`)),
+			"; Cairn has no permission to make pods in this namespace",
+		},
+		"a policy": {
+			forbidden("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: only our registry"), "; that policy has to let it",
+		},
+		"a webhook, whatever code it gives": {
+			&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 400, Reason: "BadRequest", Message: `admission webhook "a.b" denied the request: no`}}, "; that webhook has to let it",
+		},
+		"a webhook that is away": {
+			apierrors.NewInternalError(errors.New(`failed calling webhook "a.b": failed to call webhook: Post "https://a.b.svc:443/": no endpoints available`)), "; that webhook has to answer again",
+		},
+		"a name that is taken": {
+			fmt.Errorf("pod net-7-plan-1: %w", errForeign), "pod net-7-plan-1: it exists and is not of this Run",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !isRefusal(tt.err) {
+				t.Fatal("it is taken for a mishap")
+			}
+			s, d := refused(world(), v1alpha1.RunStatus{}, tt.err)
+			if !strings.HasPrefix(d.Message, "the pod cannot be made: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != ReasonPodRefused {
+				t.Errorf("%s %+v", s.Phase, d)
+			}
+		})
+	}
+	for name, err := range map[string]error{
+		"a server that is away":        apierrors.NewServiceUnavailable("away"),
+		"a server that has too much":   apierrors.NewTooManyRequests("later", 1),
+		"an error that is none of its": errors.New("connection refused"),
+		"a server that fails":          apierrors.NewInternalError(errors.New("etcd")),
+	} {
+		if isRefusal(err) {
+			t.Errorf("%s is taken for a refusal", name)
+		}
+	}
+}
+
+func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
+	for waited, want := range map[time.Duration]time.Duration{0: soonest, 20 * time.Second: soonest, 2 * time.Minute: 30 * time.Second, time.Hour: latest} {
+		w := world(later(waited))
+		w.Run.CreationTimestamp = metav1.NewTime(now)
+		if got := askAgain(w); got != want {
+			t.Errorf("after %s it is tried again in %s", waited, got)
+		}
+		w = world(planned, later(waited))
+		if got := askAgain(w); got != want {
+			t.Errorf("%s after its plan it is tried again in %s", waited, got)
+		}
+	}
+}

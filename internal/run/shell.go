@@ -1,0 +1,58 @@
+package run
+
+import (
+	"fmt"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The rules for a Run that holds a shell. It has one attempt: nobody waits at a terminal for a second one. What changes
+// meanwhile does not end it, since a person is at work in it; that the Stack goes does.
+//
+//	Queued ─► Shell ─┬─► left, or its time is over ─► Succeeded
+//	                 ├─► canceled, or the Stack is deleted ─► Canceled
+//	                 └─► not made ready, lost, or its state is stranded ─► Failed
+
+// isShell says that a Run holds a shell.
+func isShell(r *v1alpha1.Run) bool { return r.Spec.Operation == v1alpha1.OperationShell }
+
+// noStack is why a shell ends with its Stack.
+const noStack = "the Stack is being deleted"
+
+// shellHasNoStack interrupts the pod. As ever it ends what holds the state before it reports.
+func shellHasNoStack(w World) (Decision, bool) {
+	a := unfinished(w)
+	if a == nil || !isShell(w.Run) || (w.Stack != nil && w.Stack.DeletionTimestamp == nil) {
+		return Decision{}, false
+	}
+	return Decision{DeletePod: w.Pod.State != PodLeaving, Reason: ReasonCanceling, Message: fmt.Sprintf("%s; the shell in pod %s is ended", noStack, a.Pod)}, true
+}
+
+// shellIsOver: its one attempt has ended.
+func shellIsOver(w World) (Decision, bool) {
+	a := current(&w.Run.Status)
+	if a == nil || !isShell(w.Run) {
+		return Decision{}, false
+	}
+	if a.Failure == nil {
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "ShellEnded", Message: howShellEnded(a)}, true
+	}
+	switch class := a.Failure.Class; {
+	case isFinal(class):
+	case w.Run.Spec.Cancel, class == v1alpha1.FailureCanceled:
+		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonCanceled, Message: howCanceled(w)}, true
+	case w.Stack == nil, w.Stack.DeletionTimestamp != nil:
+		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonCanceled, Message: noStack}, true
+	}
+	return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class), Message: fmt.Sprintf("%s: %s", failedStep(a), a.Failure.Message)}, true
+}
+
+// howShellEnded is what the runner says of it: who it was that ended it knows only the runner.
+func howShellEnded(a *v1alpha1.Attempt) string {
+	for _, s := range a.Steps {
+		if s.Name == "shell" && s.Message != "" {
+			return s.Message
+		}
+	}
+	return "the shell ended"
+}
