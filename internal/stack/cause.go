@@ -1,11 +1,14 @@
 package stack
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -73,7 +76,7 @@ func change(w World) v1alpha1.Cause {
 		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
 		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
 		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
-		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources), true},
+		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template), true},
 		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
 	} {
 		if part.changed {
@@ -100,6 +103,13 @@ func change(w World) v1alpha1.Cause {
 		return c
 	}
 	return ofSpec(w, "what is declared is not applied", true)
+}
+
+// sameJSON compares two as they are written into a document.
+func sameJSON(a, b *apiextensionsv1.JSON) bool {
+	one, _ := json.Marshal(a) // both were read from JSON
+	other, _ := json.Marshal(b)
+	return bytes.Equal(one, other)
 }
 
 // ofSpec is the cause of a change of the Stack. Who changed it last did this, if it is all in the spec, or the spec is newer

@@ -69,6 +69,7 @@ func Decide(w World) Decision {
 			runEndsFirst,
 			stateIsStranded,
 			isOrphaned,
+			journalIsUnreadable,
 			isDestroyed,
 			destroyIsUnderWay,
 			dependentsGoFirst,
@@ -156,7 +157,7 @@ func runIsUnderWay(w World) (Decision, bool) {
 // follow each phase: that would be a write for each, and the Run tells it.
 func under(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
-	case run.ReasonAwaitingApproval, run.ReasonCanceling, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue,
+	case run.ReasonAwaitingApproval, run.ReasonCanceling, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonPodLeaving, run.ReasonNodeUnreachable, run.ReasonOverdue,
 		run.ReasonWindowClosed, run.ReasonWindowInvalid:
 		return unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
@@ -166,6 +167,9 @@ func under(r *v1alpha1.Run) (Decision, bool) {
 func underWay(name string, spec v1alpha1.RunSpec) (Decision, bool) {
 	if spec.Operation == v1alpha1.OperationDestroy {
 		return progressing("Destroying", "Run %s destroys: %s", name, spec.Cause.Message)
+	}
+	if spec.Operation == v1alpha1.OperationShell {
+		return progressing("Running", "Run %s holds a shell: %s", name, spec.Cause.Message)
 	}
 	return progressing("Running", "Run %s is under way: %s", name, spec.Cause.Message)
 }

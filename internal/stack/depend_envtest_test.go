@@ -18,7 +18,7 @@ import (
 func enterEmpty(t *testing.T) *room {
 	t.Helper()
 	r := &room{Room: apiserver.Enter(t, indexes()...)}
-	r.begin(memory{})
+	r.begin(memoryBucket{})
 	return r
 }
 

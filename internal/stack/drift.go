@@ -28,7 +28,10 @@ func lookIsUnderWay(w World) (Decision, bool) {
 	if r == nil || !w.looks(r) {
 		return Decision{}, false
 	}
-	if w.Problem == nil && w.Digest != r.Spec.Inputs { // it is superseded, and then the change is due
+	if w.Problem == nil && w.Digest != r.Spec.Inputs { // it is superseded, or ends, and then the change is due
+		return under(r)
+	}
+	if _, waits := asked(w); waits && isShell(r) { // and who waits wants to know what for
 		return under(r)
 	}
 	w.Runs, w.quiet, w.looking = w.Runs[:len(w.Runs)-1], true, run.Number(r.Name)
@@ -94,15 +97,24 @@ func lastCheckFailed(w World) string {
 //
 // The checks of all Stacks are spread evenly: each has its own place within the interval, by its UID, at which its checks
 // are due. A check is due when none was made, and no other Run looked at what there is, since that place was last passed.
+//
+// After an outage of the operator all Stacks have passed their places. Were all of them due at once, the spreading would be
+// gone, and people would wait. So a check that missed its place by much waits for the next one. A Stack that nothing
+// looked at for two intervals is overdue, and has four places in each.
+//
 // Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a place at .5 would seem to end before it.
 func untilDriftCheck(w World) time.Duration {
 	interval := every(w)
 	if interval == 0 {
 		return 0
 	}
+	looked := lookedAt(w)
+	if w.Now.Sub(looked) > 2*interval {
+		interval /= 4
+	}
 	place := placeOf(string(w.Stack.UID), interval).Truncate(time.Second)
 	passed := w.Now.Add(-place).Truncate(interval).Add(place)
-	if lookedAt(w).Before(passed) {
+	if looked.Before(passed) && w.Now.Sub(passed) <= max(interval/10, time.Minute) {
 		return 0
 	}
 	return passed.Add(interval).Sub(w.Now)
@@ -130,7 +142,8 @@ func lookedAt(w World) time.Time {
 	if drift := w.Stack.Status.Drift; drift != nil {
 		at = drift.CheckedAt.Time
 	}
-	if last := w.last(); last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) {
+	last := w.newest(func(r *v1alpha1.Run) bool { return !isShell(r) })
+	if last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) {
 		at = last.Status.FinishedAt.Time
 	}
 	return at

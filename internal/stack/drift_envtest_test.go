@@ -42,11 +42,16 @@ func TestADriftCheckIsNamedFirst(t *testing.T) {
 	r.applied()
 	r.expectNoRun("net-2")
 
-	r.Clock = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	waits, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	if err != nil || waits.RequeueAfter == 0 {
+		t.Fatalf("looks again after %s, %v", waits.RequeueAfter, err)
+	}
+	due := time.Now().Add(waits.RequeueAfter + time.Second)
+	r.Clock = func() time.Time { return due }
 	crash := runless{r.Room.Client, errors.New("the process ends here")}
 	crashing := *r.Reconciler
 	crashing.Client = crash
-	_, err := crashing.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	_, err = crashing.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	if !errors.Is(err, crash.err) {
 		t.Errorf("got %v", err)
 	}

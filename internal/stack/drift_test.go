@@ -15,11 +15,11 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
-// checks for drift each hour. The Stack's place in the hour is at 12:00 less 20 minutes.
+// checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes.
 func checks(on v1alpha1.DriftPolicy) func(*World) {
 	return func(w *World) {
 		w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: time.Hour}, OnDrift: on}
-		w.Stack.UID = uidAt(40 * time.Minute)
+		w.Stack.UID = uidAt(57 * time.Minute)
 	}
 }
 
@@ -61,7 +61,7 @@ func isApplied(w *World) {
 }
 
 func TestDrift(t *testing.T) {
-	rest := 40*time.Minute + (placeOf(string(uidAt(40*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
+	rest := 57*time.Minute + (placeOf(string(uidAt(57*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
 	decide(t, map[string]decision{
 		"a Stack that was not looked at since its place in the hour is looked at, and stays Ready": {
 			world: world(checks("Report"), isApplied), start: "Plan net-2", ready: "True", reason: "Applied",

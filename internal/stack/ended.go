@@ -63,12 +63,16 @@ func left(w World) string {
 		return "the state is not known"
 	}
 	switch s := w.State.Status; {
-	case s.Resources != 0:
+	case s.Resources > 0:
 		return fmt.Sprintf("the state holds %d resources still", s.Resources)
 	case s.Lock != nil:
 		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
+	case len(w.Unsaved) > 0:
+		return fmt.Sprintf("an apply that was killed made %s, which is in no state", w.Unsaved[0])
+	case s.Rescued != nil:
+		return "there is a state that was saved aside"
 	}
-	return "there is a state that was saved aside"
+	return "its engine encrypts the state, so that nobody else knows what it holds"
 }
 
 // destroyStopped: a destroy that was asked for came to a part of what it was for. What is gone is not made again by itself,
@@ -153,6 +157,8 @@ func stateIsBack(w World, r *v1alpha1.Run) bool {
 	return slices.ContainsFunc(w.State.Status.Versions, func(v v1alpha1.StateVersion) bool { return v.At.After(lost) })
 }
 
+func isShell(r *v1alpha1.Run) bool { return r.Spec.Operation == v1alpha1.OperationShell }
+
 // stoppedByHand says that somebody canceled or rejected a destroy since the Stack was deleted.
 func stoppedByHand(w World, r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseCanceled && isOfDeletion(w, r)
@@ -172,8 +178,12 @@ func (w World) run(name string) *v1alpha1.Run {
 }
 
 // looks says that a Run only looks, and decides nothing about how the Stack stands: a drift check, or one that somebody asked
-// for. Where nothing is ever applied every Run only looks, and all of them count.
+// for. Where nothing is ever applied every Run only looks, and all of them count. What a person does in a shell is nothing that
+// was declared, and counts as little, unless its state was lost.
 func (w World) looks(r *v1alpha1.Run) bool {
+	if isShell(r) {
+		return !isStranded(r)
+	}
 	return run.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
 		w.Stack.Spec.Apply != v1alpha1.ApplyNever)
 }

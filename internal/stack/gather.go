@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,10 +15,11 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
+	states "cairn.dev/cairn/internal/state"
 )
 
 func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, error) {
-	w := World{Now: r.now(), Stack: stack}
+	w := World{Now: r.now(), Stack: stack, AllowShell: r.AllowShell}
 	state := &v1alpha1.State{}
 	switch err := r.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
 	case err == nil:
@@ -38,6 +40,9 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 		}
 		if w.empty() || w.destroyed() {
 			if err := r.gatherLiveState(ctx, &w); err != nil {
+				return w, err
+			}
+			if err := r.gatherUnsaved(ctx, &w); err != nil {
 				return w, err
 			}
 		}
@@ -68,6 +73,20 @@ func (r *Reconciler) gatherLiveState(ctx context.Context, w *World) error {
 	return err
 }
 
+// gatherUnsaved looks into the journal of a state without resources, and of one that its engine encrypts, once it is destroyed. One with
+// some is destroyed anyway, and its destroy looks; and of a Stack that leaves all as it is nobody asks.
+func (r *Reconciler) gatherUnsaved(ctx context.Context, w *World) (err error) {
+	if w.State == nil || w.State.Status.Resources > 0 || w.Stack.Spec.Deletion == v1alpha1.DeletionOrphan {
+		return nil
+	}
+	w.Unsaved, err = r.States.Unsaved(ctx, client.ObjectKeyFromObject(w.Stack))
+	var refused *states.Refusal
+	if errors.As(err, &refused) { // and would be once more
+		w.Unreadable, err = refused.Message, nil
+	}
+	return err
+}
+
 func (r *Reconciler) gatherNamespace(ctx context.Context, w *World) error {
 	meta, err := metadata(ctx, r.Live, "", "Namespace", w.Stack.Namespace)
 	w.NamespaceEnds = meta != nil && meta.DeletionTimestamp != nil
@@ -94,10 +113,11 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 	return nil
 }
 
-// addNamed adds the Run that the status names, when the cache has not heard of it: it may have been made a moment ago.
+// addNamed adds the Run that the status names, when the cache has not heard of it: it may have been made a moment ago. One of the same
+// name that the cache has may be that of an earlier Stack.
 func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	named := stack.Status.Run
-	if named == "" || slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == named }) {
+	if named == "" || slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == named && metav1.IsControlledBy(&r, stack) }) {
 		return nil
 	}
 	var run v1alpha1.Run
@@ -116,6 +136,11 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
 		ModuleCredentials: spec.ModuleCredentials,
 		Image:             spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
+		Template: spec.Runner.Template,
+	}
+	if err := run.CheckTemplate(doc); err != nil {
+		w.Problem = &Problem{Reason: "TemplateInvalid", Message: err.Error()}
+		return nil
 	}
 	if _, err := run.ParseWindows(spec.Windows); err != nil {
 		w.Problem = &Problem{Reason: run.ReasonWindowInvalid, Message: err.Error()}

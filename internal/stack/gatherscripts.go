@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -51,8 +52,8 @@ func (r *Reconciler) gatherScripts(ctx context.Context, w *World, doc *inputs.Do
 			return err
 		}
 		pinned := inputs.Policy{Name: p.ConfigMap.Name, Files: policiesIn(said)}
-		if w.Problem = r.Sources.checkPolicy(policyField(i), pinned, said); w.Problem != nil {
-			return nil
+		if w.Problem, err = r.Sources.checkPolicy(ctx, policyField(i), pinned, said); err != nil || w.Problem != nil {
+			return err
 		}
 		doc.Policies = append(doc.Policies, pinned)
 	}
@@ -133,9 +134,9 @@ func isPolicy(name string) bool {
 }
 
 // checkPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
-func (s *Sources) checkPolicy(why string, p inputs.Policy, said *text) *Problem {
-	invalid := func(message string) *Problem {
-		return &Problem{Reason: "PolicyInvalid", Message: run.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}
+func (s *Sources) checkPolicy(ctx context.Context, why string, p inputs.Policy, said *text) (*Problem, error) {
+	invalid := func(message string) (*Problem, error) {
+		return &Problem{Reason: "PolicyInvalid", Message: run.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
 	}
 	for _, key := range slices.Concat(slices.Sorted(maps.Keys(said.files)), said.binary) {
 		if !isPolicy(key) {
@@ -148,25 +149,35 @@ func (s *Sources) checkPolicy(why string, p inputs.Policy, said *text) *Problem 
 	if len(p.Files) == 0 {
 		return invalid(fmt.Sprintf("ConfigMap %s has no key that ends in .rego, .yaml or .yml", p.Name))
 	}
-	if wrong := s.compile(p, said.digest); wrong != "" {
+	wrong, err := s.compile(ctx, p, said.digest)
+	if err != nil {
+		return nil, fmt.Errorf("compile the policies of ConfigMap %s: %w", p.Name, err)
+	}
+	if wrong != "" {
 		return invalid(wrong)
 	}
-	return nil
+	return nil, nil
 }
 
 // compile says what is wrong with policies; once for all ConfigMaps of one name that say the same, in whatever namespace.
-func (s *Sources) compile(p inputs.Policy, digest string) string {
+func (s *Sources) compile(ctx context.Context, p inputs.Policy, digest string) (string, error) {
 	if wrong, ok := s.checked.Get(digest); ok {
-		return wrong
+		return wrong, nil
 	}
 	var modules []policy.Module
 	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
 		modules = append(modules, policy.Module{Name: p.Name + "/" + name, Text: p.Files[name]})
 	}
 	wrong := ""
-	if _, err := policy.Compile(modules); err != nil {
+	var invalid *policy.Invalid
+	switch err := s.Compile(ctx, modules); {
+	case errors.As(err, &invalid):
 		wrong = err.Error()
+	case errors.Is(err, policy.ErrTooMuch):
+		wrong = fmt.Sprintf("the policies of ConfigMap %s cannot be compiled: %v", p.Name, err)
+	case err != nil: // nobody knows
+		return "", err
 	}
 	s.checked.Add(digest, wrong)
-	return wrong
+	return wrong, nil
 }

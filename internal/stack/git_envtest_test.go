@@ -38,7 +38,7 @@ type gitRoom struct {
 func enterGit(t *testing.T) *gitRoom {
 	t.Helper()
 	g := &gitRoom{room: &room{Room: apiserver.Enter(t, indexes()...)}}
-	g.room.begin(memory{})
+	g.room.begin(memoryBucket{})
 	repos := gitserver.New(t)
 	var err error
 	g.http, err = gitserver.ServeHTTP(repos, true)
@@ -279,7 +279,7 @@ func TestAnArchiveIsMadeOnce(t *testing.T) {
 	g.fetch(g.repo)
 	g.reconcile()
 	twin := g.as(g.reads("twin", g.repo, "net"))
-	made := &makers{memory: g.bucket}
+	made := &makers{memoryBucket: g.bucket}
 	twin.Sources.bucket = made
 	twin.reconcile()
 	if twin.source() != g.source() || made.sources != 0 {
@@ -299,7 +299,7 @@ func TestAnArchiveIsMadeOnce(t *testing.T) {
 
 // makers counts the archives that are made.
 type makers struct {
-	memory
+	memoryBucket
 	sources int
 }
 
@@ -307,7 +307,7 @@ func (m *makers) PutOnce(ctx context.Context, key string, data []byte) error {
 	if strings.HasPrefix(key, "sources/") {
 		m.sources++
 	}
-	return m.memory.PutOnce(ctx, key, data)
+	return m.memoryBucket.PutOnce(ctx, key, data)
 }
 
 // What is in LFS is shown to the credentials of one Repository. Another one with the same commit has it only by its own.
@@ -373,3 +373,4 @@ type broken struct{ err error }
 
 func (b broken) PutOnce(context.Context, string, []byte) error      { return b.err }
 func (b broken) Get(context.Context, string, int64) ([]byte, error) { return nil, b.err }
+func (b broken) Renew(context.Context, string) error                { return b.err }

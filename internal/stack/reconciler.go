@@ -17,10 +17,13 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/tracing"
 )
 
 // States ends the State of a Stack that was destroyed.
 type States interface {
+	// Unsaved gives the addresses of what exists according to the journal of a state that has no resource.
+	Unsaved(ctx context.Context, key client.ObjectKey) ([]string, error)
 	// Delete refuses one that holds something.
 	Delete(ctx context.Context, key client.ObjectKey) error
 	// Purge removes one of which nobody can tell what it holds.
@@ -45,6 +48,10 @@ type Reconciler struct {
 	States  States
 	Runs    Runs
 	Events  Recorder
+	// Traces get a span for each Run that is made; nil for none.
+	Traces *tracing.Tracer
+	// AllowShell says that the install lets people have shells.
+	AllowShell bool
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 }
@@ -107,12 +114,29 @@ func (r *Reconciler) report(ctx context.Context, w World, d Decision) (changed b
 	next := status(w, d)
 	changed = readyReason(w.Stack.Status) != readyReason(next)
 	if equality.Semantic.DeepEqual(w.Stack.Status, next) {
+		if d.Start != nil {
+			return false, r.confirm(ctx, w.Stack)
+		}
 		return false, nil
 	}
 	before := w.Stack.DeepCopy()
 	w.Stack.Status = next
 	return changed, r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
+
+// confirm is what the optimistic lock is to a Run that an earlier pass named: the view of the Stack may be from before that Run was
+// made, ended and deleted by hand, and another one named.
+func (r *Reconciler) confirm(ctx context.Context, stack *v1alpha1.Stack) error {
+	now := &v1alpha1.Stack{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(stack), now)
+	if err == nil && (now.UID != stack.UID || now.ResourceVersion != stack.ResourceVersion) {
+		err = apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), stack.Name, errOldView)
+	}
+	return err
+}
+
+// errOldView: what was decided on is not what there is.
+var errOldView = errors.New("the Stack was changed since it was looked at")
 
 // start makes the Run that the status names. One that is there already was made by an earlier pass.
 func (r *Reconciler) start(ctx context.Context, w World, spec *v1alpha1.RunSpec) error {
@@ -121,7 +145,7 @@ func (r *Reconciler) start(ctx context.Context, w World, spec *v1alpha1.RunSpec)
 			return err
 		}
 	}
-	err := r.Client.Create(ctx, &v1alpha1.Run{
+	made := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       w.Stack.Namespace,
 			Name:            w.Stack.Status.LastRun,
@@ -129,9 +153,13 @@ func (r *Reconciler) start(ctx context.Context, w World, spec *v1alpha1.RunSpec)
 			OwnerReferences: []metav1.OwnerReference{owner(w.Stack)},
 		},
 		Spec: *spec,
-	})
+	}
+	err := r.Client.Create(ctx, made)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
+	}
+	if err == nil {
+		r.trace(ctx, w, made)
 	}
 	return err
 }

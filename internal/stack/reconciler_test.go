@@ -4,6 +4,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -21,17 +22,24 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// memory is a bucket.
-type memory map[string][]byte
+// memoryBucket is a bucket.
+type memoryBucket map[string][]byte
 
-func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
-func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
+func (m memoryBucket) PutOnce(_ context.Context, key string, data []byte) error {
+	m[key] = data
+	return nil
+}
+func (m memoryBucket) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 	if data, ok := m[key]; ok {
 		return data, nil
 	}
 	return nil, bucket.ErrNotFound
 }
-func (m memory) DeletePrefix(context.Context, string) error { return nil }
+func (m memoryBucket) Renew(_ context.Context, key string) error {
+	_, err := m.Get(context.Background(), key, 0)
+	return err
+}
+func (m memoryBucket) DeletePrefix(context.Context, string) error { return nil }
 
 // ended remembers which States were to be deleted.
 type ended []string
@@ -41,25 +49,27 @@ func (e *ended) Delete(_ context.Context, key client.ObjectKey) error {
 	return nil
 }
 
-func (e *ended) Purge(ctx context.Context, key client.ObjectKey) error { return e.Delete(ctx, key) }
-func (e *ended) Orphan(context.Context, client.ObjectKey) error        { return nil }
+func (e *ended) Purge(ctx context.Context, key client.ObjectKey) error       { return e.Delete(ctx, key) }
+func (e *ended) Unsaved(context.Context, client.ObjectKey) ([]string, error) { return nil, nil }
+
+func (e *ended) Orphan(context.Context, client.ObjectKey) error { return nil }
 
 // A room is a Stack's reconciler on a real API server; nothing calls it but the test.
 type room struct {
 	apiserver.Room
 	*Reconciler
 	stack  *v1alpha1.Stack
-	bucket memory
+	bucket memoryBucket
 	ended  ended
 }
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 // enter makes a Stack whose variable file is in a Secret.
 func enter(t *testing.T) *room {
 	t.Helper()
 	r := &room{Room: apiserver.Enter(t, indexes()...)}
-	r.begin(memory{})
+	r.begin(memoryBucket{})
 	r.stack = &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
 		Spec: v1alpha1.StackSpec{
@@ -81,7 +91,7 @@ func indexes() []apiserver.Index {
 }
 
 // begin starts a process with a bucket.
-func (r *room) begin(kept memory) {
+func (r *room) begin(kept memoryBucket) {
 	r.bucket = kept
 	r.Reconciler = &Reconciler{
 		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: kept},
@@ -223,6 +233,31 @@ func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
 		t.Error("a state that holds resources was deleted")
 	}
 }
+
+// Until its State is seen to, a Stack stays (I5).
+func TestAStackGoesOnlyAfterItsState(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseFailed) // nothing was made
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	r.Seen(r.stack)
+	held := *r.Reconciler
+	held.States = undeletable{&r.ended}
+	_, err := held.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	if !errors.Is(err, errHeld) {
+		t.Errorf("got %v", err)
+	}
+	r.expect("False", "StateStays", "net-1 ")
+	r.reconcile()
+	r.Gone(r.stack)
+}
+
+var errHeld = errors.New("somebody holds it")
+
+// undeletable are States of which none goes.
+type undeletable struct{ States }
+
+func (undeletable) Delete(context.Context, client.ObjectKey) error { return errHeld }
 
 // withoutState is a client whose cache has no State.
 type withoutState struct{ client.Client }

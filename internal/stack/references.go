@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
 )
 
 // Reference is an object that a Stack's inputs are read from.
@@ -15,7 +16,7 @@ type Reference struct {
 	Why string
 	// Optional ones may be missing.
 	Optional bool
-	// Credential ones only open a door: another version of one is no cause for a Run.
+	// Credential ones only open a door, or are a file in the pod: another version of one is no cause for a Run.
 	Credential bool
 	// Text ones are read here: what they say is among the inputs, and not their version.
 	Text bool
@@ -67,6 +68,9 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 	}
 	for _, m := range spec.ModuleCredentials {
 		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " + m.Host, Credential: true})
+	}
+	for _, r := range run.TemplateReads(spec.Runner.Template) {
+		refs = append(refs, Reference{Kind: r.Kind, Name: r.Name, Why: r.Why, Optional: r.Optional, Credential: !r.Decides})
 	}
 	for i, h := range spec.Hooks {
 		if h.ConfigMap != nil {

@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/policy"
 )
 
 // The change of a ConfigMap wakes the Stacks whose hooks and policies it holds.
@@ -42,13 +44,24 @@ func (lost) Get(context.Context, client.ObjectKey, client.Object, ...client.GetO
 func TestPoliciesAreCompiledOnceForAllThatSayTheSame(t *testing.T) {
 	s := NewSources(lost{}, nil)
 	p := inputs.Policy{Name: "rules", Files: map[string]string{"a.rego": "package main\ndeny contains msg if {"}}
-	wrong := s.compile(p, "digest")
-	if !strings.Contains(wrong, "rules/a.rego") {
-		t.Errorf("it says %q", wrong)
+	expect := func(digest, want string) {
+		t.Helper()
+		if wrong, err := s.compile(t.Context(), p, digest); err != nil || !strings.Contains(wrong, want) {
+			t.Errorf("it says %q, %v", wrong, err)
+		}
 	}
-	if again := s.compile(inputs.Policy{}, "digest"); again != wrong {
-		t.Errorf("the second time it says %q", again)
+	expect("digest", "rules/a.rego")
+	is := fmt.Errorf("%w time", policy.ErrTooMuch)
+	s.Compile = func(context.Context, []policy.Module) error { return is }
+	expect("digest", "rules/a.rego")
+	expect("another digest", "the policies of ConfigMap rules cannot be compiled: the policies took too much time")
+	is = policy.ErrCutOff // nothing is known of them
+	expect("another digest", "took too much time")
+	if wrong, err := s.compile(t.Context(), p, "third digest"); !errors.Is(err, is) {
+		t.Errorf("it says %q, %v", wrong, err)
 	}
+	is = nil
+	expect("third digest", "")
 	if _, err := s.text(t.Context(), client.ObjectKey{Name: "rules"}, "version"); err == nil {
 		t.Error("no error where the API server is away")
 	}

@@ -18,7 +18,7 @@ import (
 // asked is the request that a Run is to be made for: one that waits to be taken up, or one that was and whose Run was named
 // but not made.
 func asked(w World) (run.Request, bool) {
-	q, ok := run.Requested(w.Stack)
+	q, ok := run.Requested(w.Stack, w.Now)
 	if !ok && isHalfTaken(w) {
 		q, ok = run.LastRequested(w.Stack), true
 	}
@@ -39,12 +39,17 @@ func isHalfTaken(w World) bool {
 		return readySays(w, "Destroying")
 	case q.Operation == v1alpha1.OperationApply:
 		return readySays(w, "Running") && (!isDue(w) || destroyedBy(w) != "") // then nothing starts that was not asked for
+	case q.Operation == v1alpha1.OperationShell: // it may be a drift check that was named; one who waits for a shell asks again
+		return false
 	}
 	return !isDue(w)
 }
 
 // refused says why nothing comes of a request; empty when something does.
 func refused(w World, q run.Request) string {
+	if q.Refused == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
+		return "this install allows no shells (cairn operator --allow-shell)"
+	}
 	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
 		(w.active() == nil || !begun(w.active())) && (w.State == nil || w.State.Status.Inputs == "") {
 		return "no apply of Cairn's has made anything that could be destroyed"
@@ -55,7 +60,7 @@ func refused(w World, q run.Request) string {
 // refusedRequest is a request that waits and that nothing comes of. It is not kept: it would be dangerous when, long after,
 // something did come of it.
 func refusedRequest(w World) (q run.Request, why string) {
-	if q, ok := run.Requested(w.Stack); ok {
+	if q, ok := run.Requested(w.Stack, w.Now); ok {
 		return q, refused(w, q)
 	}
 	return run.Request{}, ""
@@ -130,10 +135,10 @@ func lastRequest(w World, d Decision) string {
 		return d.Request
 	}
 	if w.Stack.Status.ObservedGeneration == 0 {
-		return w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
+		return run.Handled(w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Now)
 	}
 	if q, why := refusedRequest(w); why != "" {
-		return q.At
+		return run.Handled(q.At, w.Now)
 	}
 	return w.Stack.Status.LastRequest
 }

@@ -396,7 +396,7 @@ func TestWhatIsNoDrift(t *testing.T) {
 }
 
 func restOfTheHour() time.Duration {
-	return 40*time.Minute + (placeOf(string(uidAt(40*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
+	return 57*time.Minute + (placeOf(string(uidAt(57*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
 }
 
 // What the status says of requests, in the same write that names the Run.
@@ -416,6 +416,8 @@ func TestRequestsInTheStatus(t *testing.T) {
 		"one that was there from the start": {world: world(asks("Apply"), newborn), last: "now", run: "net-1"},
 		"one that was, and nothing starts":  {world: world(suspended, asks("Apply"), newborn), last: "now"},
 		"one that nothing comes of":         {world: world(protect, isApplied, asks("Destroy")), last: "now", appliedOrEmpty: "sha256:now"},
+		"one that is ahead of its time":     {world: world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), last: "2026-11-20T12:00:00Z 2126-11-20T12:00:00Z", appliedOrEmpty: "sha256:now"},
+		"one that was from the start":       {world: world(asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z"), newborn), last: "2026-11-20T12:00:00Z 2126-11-20T12:00:00Z", run: "net-1"},
 		"one that nothing comes of, while a Run is under way": {
 			world: world(protect, had("net-1", "Applying", "sha256:now"), asks("Destroy")), last: "now", run: "net-1",
 		},
@@ -450,7 +452,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 			again := tt.world
 			again.Stack = tt.world.Stack.DeepCopy()
 			again.Stack.Status = s
-			if _, ok := run.Requested(again.Stack); ok && tt.last != "" {
+			if _, ok := run.Requested(again.Stack, again.Now); ok && tt.last != "" {
 				t.Error("the request is taken up and still waits")
 			}
 		})
@@ -462,15 +464,16 @@ func TestRefusedRequests(t *testing.T) {
 		world World
 		want  string
 	}{
-		"none":                        {world(isApplied), ""},
-		"one that something comes of": {world(isApplied, asks("Destroy")), ""},
-		"of what is protected":        {world(protect, isApplied, asks("Destroy")), "spec.deletion is Protect"},
-		"of what was never made":      {world(asks("Destroy")), "no apply of Cairn's has made anything"},
-		"of what is being made":       {world(had("net-1", "Applying", "sha256:now", began), asks("Destroy")), ""},
-		"of what waits to be made":    {world(had("net-1", "AwaitingApproval", "sha256:now"), asks("Destroy")), "no apply of Cairn's has made anything"},
-		"of what is suspended":        {world(suspended, isApplied, asks("Destroy")), "spec.suspend is true"},
-		"of what nobody knows":        {world(asks("Explode")), `"Explode"`},
-		"one that was told already":   {world(protect, isApplied, asks("Destroy"), taken), ""},
+		"none":                          {world(isApplied), ""},
+		"one that something comes of":   {world(isApplied, asks("Destroy")), ""},
+		"one that is ahead of its time": {world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), "look at the clock of who asks"},
+		"of what is protected":          {world(protect, isApplied, asks("Destroy")), "spec.deletion is Protect"},
+		"of what was never made":        {world(asks("Destroy")), "no apply of Cairn's has made anything"},
+		"of what is being made":         {world(had("net-1", "Applying", "sha256:now", began), asks("Destroy")), ""},
+		"of what waits to be made":      {world(had("net-1", "AwaitingApproval", "sha256:now"), asks("Destroy")), "no apply of Cairn's has made anything"},
+		"of what is suspended":          {world(suspended, isApplied, asks("Destroy")), "spec.suspend is true"},
+		"of what nobody knows":          {world(asks("Explode")), `"Explode"`},
+		"one that was told already":     {world(protect, isApplied, asks("Destroy"), taken), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, why := refusedRequest(tt.world); !strings.Contains(why, tt.want) || (why == "") != (tt.want == "") {

@@ -22,6 +22,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/repository"
 )
 
@@ -33,9 +35,12 @@ type Sources struct {
 	packed *lru.Cache[string, string]
 	// texts are the ConfigMaps of hooks and policies by their version, and checked what is wrong with policies by what they
 	// say; empty for nothing.
-	texts   *inputs.Memory[*text]
+	texts   *memory.Memory[string, *text]
 	checked *lru.Cache[string, string]
 	later   *packs
+
+	// Compile says what is wrong with policies. It compiles them in this process unless it is set to something safer.
+	Compile func(context.Context, []policy.Module) error
 }
 
 const (
@@ -56,7 +61,11 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 		panic(err) // as above
 	}
 	return &Sources{
-		live: live, bucket: bucket, packed: packed, texts: inputs.NewMemory[*text](knownTexts), checked: checked, later: newPacks(),
+		live: live, bucket: bucket, packed: packed, texts: memory.New[string, *text](knownTexts, memory.Entry), checked: checked, later: newPacks(),
+		Compile: func(_ context.Context, modules []policy.Module) error {
+			_, err := policy.Compile(modules)
+			return err
+		},
 	}
 }
 
@@ -75,8 +84,8 @@ func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version strin
 	if version == "" {
 		return "", &Problem{Reason: "SourceMissing", Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
 	}
-	if digest, ok := s.packed.Get(version); ok {
-		return digest, nil, nil
+	if digest, err = s.known(ctx, version); digest != "" || err != nil {
+		return digest, nil, err
 	}
 	var cm corev1.ConfigMap
 	err = s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
@@ -94,15 +103,16 @@ func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version strin
 // Keep gives the digest of the archive of code from git. It is made once for all that has the same content: at once when all
 // of it is in the mirror, and otherwise beside the caller, who gets a *notPacked until it is done.
 func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code repository.Code) (string, error) {
-	if digest, ok := s.packed.Get(code.Key); ok {
-		return digest, nil
+	if digest, err := s.known(ctx, code.Key); digest != "" || err != nil {
+		return digest, err
 	}
-	known, err := s.bucket.Get(ctx, "closures/"+code.Key, 100)
+	kept, err := s.bucket.Get(ctx, "closures/"+code.Key, 100)
 	if err == nil {
-		s.packed.Add(code.Key, string(known))
-		return string(known), nil
-	}
-	if !errors.Is(err, bucket.ErrNotFound) {
+		s.packed.Add(code.Key, string(kept))
+		if digest, err := s.known(ctx, code.Key); digest != "" || err != nil {
+			return digest, err
+		}
+	} else if !errors.Is(err, bucket.ErrNotFound) {
 		return "", fmt.Errorf("look for the archive of %s: %w", code.Revision, err)
 	}
 	if code.Remote {
@@ -112,6 +122,24 @@ func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code rep
 		return "", err
 	}
 	digest, _ := s.packed.Get(code.Key)
+	return digest, nil
+}
+
+// known gives the digest of the archive that a version became, while the bucket has it: what nobody referred to for a time
+// is not there any more, and is made again.
+func (s *Sources) known(ctx context.Context, version string) (string, error) {
+	digest, ok := s.packed.Get(version)
+	if !ok {
+		return "", nil
+	}
+	err := s.bucket.Renew(ctx, "sources/"+digest)
+	switch {
+	case errors.Is(err, bucket.ErrNotFound):
+		s.packed.Remove(version)
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("look for source %s: %w", digest, err)
+	}
 	return digest, nil
 }
 
@@ -144,8 +172,8 @@ func bytesOf(texts map[string]string) map[string][]byte {
 func versionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
 
 func (s *Sources) keep(ctx context.Context, version string, files map[string][]byte) (string, *Problem, error) {
-	if digest, ok := s.packed.Get(version); ok {
-		return digest, nil, nil
+	if digest, err := s.known(ctx, version); digest != "" || err != nil {
+		return digest, nil, err
 	}
 	if problem := check(files); problem != nil {
 		return "", problem, nil

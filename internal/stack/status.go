@@ -38,6 +38,11 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	} else {
 		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionDrifted)
 	}
+	if c := orphanedCondition(w); c != nil {
+		apimeta.SetStatusCondition(&s.Conditions, *c)
+	} else {
+		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphaned)
+	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: d.Reason, Message: d.Message,
@@ -78,7 +83,7 @@ func appliedInputs(w World) string {
 func outputs(w World) map[string]apiextensionsv1.JSON {
 	last := w.last()
 	switch {
-	case last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Spec.Operation == v1alpha1.OperationPlan:
+	case last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Spec.Operation == v1alpha1.OperationPlan, isShell(last):
 		return w.Stack.Status.Outputs
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
 		return nil

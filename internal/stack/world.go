@@ -24,6 +24,11 @@ type World struct {
 	Problem *Problem
 	// State of the Stack; nil when there is none.
 	State *v1alpha1.State
+	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the
+	// state has no resource.
+	Unsaved []string
+	// Unreadable is why that cannot be told, and what to do about it; empty when it can.
+	Unreadable string
 	// Runs of the Stack, oldest first.
 	Runs []v1alpha1.Run
 	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
@@ -40,6 +45,8 @@ type World struct {
 	Outputs OutputsState
 	// NamespaceEnds says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
 	NamespaceEnds bool
+	// AllowShell says that the install lets people have shells.
+	AllowShell bool
 	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
 	quiet bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.
@@ -107,14 +114,14 @@ func (w World) active() *v1alpha1.Run {
 }
 
 // empty says that there is nothing to destroy: no state holds a resource, none was saved aside, and no apply ended in the
-// middle, which its lock would tell. Of a state that the engine encrypts only the engine knows: a destroy says it.
+// middle, which its lock would tell, or its journal. Of a state that the engine encrypts only the engine knows: a destroy says it.
 func (w World) empty() bool {
 	if w.State == nil {
 		return true
 	}
 	s := w.State.Status
 	held := s.Lock != nil && s.Lock.Run != "" // one without a Run is that of the end that has begun
-	return !held && s.Rescued == nil && (s.Resources == 0 || (s.Resources < 0 && w.destroyed()))
+	return !held && s.Rescued == nil && len(w.Unsaved) == 0 && (s.Resources == 0 || (s.Resources < 0 && w.destroyed()))
 }
 
 // destroyed says that the newest Run was a destroy and went well.

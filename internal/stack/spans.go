@@ -1,0 +1,27 @@
+package stack
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/tracing"
+)
+
+// trace tells that a Run was made: from when the Stack was looked at until the Run was there.
+func (r *Reconciler) trace(ctx context.Context, w World, made *v1alpha1.Run) {
+	if !r.Traces.On() {
+		return
+	}
+	var repository types.UID
+	if key, ok := w.Stack.RepositoryKey(); ok {
+		repo := &v1alpha1.Repository{}
+		if r.Client.Get(ctx, key, repo) == nil { // without it the Run has a trace of its own
+			repository = repo.UID
+		}
+	}
+	id, parent := run.DecisionID(made, repository)
+	r.Traces.Tell(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.now(), Attributes: run.Attributes(made)})
+}
