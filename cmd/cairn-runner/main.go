@@ -23,12 +23,17 @@ var errUsage = errors.New(strings.TrimSpace(`
 usage:
   cairn-runner run --store URL --token FILE --work DIR --inputs DIR
       do the orders of the store; CAIRN_STORE_CA holds the PEM of the store's authority
+  cairn-runner shell --work DIR [-- COMMAND [ARG...]]
+      run a command, or a shell, where a runner holds one open
   cairn-runner copy DEST
       copy this program
   cairn-runner version
 `))
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "shell" {
+		os.Exit(shell(os.Args[2:]))
+	}
 	if err := command(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "cairn-runner:", err)
 		os.Exit(exitCode(err))
@@ -58,6 +63,26 @@ func command(args []string, out io.Writer) error {
 		return err
 	}
 	return errUsage
+}
+
+// shell gives the exit code of what a person ran.
+func shell(args []string) int {
+	flags := flag.NewFlagSet("shell", flag.ContinueOnError)
+	work := flags.String("work", "", "`folder` that the runner works in")
+	err := flags.Parse(args)
+	if err == nil && *work == "" {
+		err = errUsage
+	}
+	code := 1
+	if err == nil {
+		if code, err = runner.Enter(*work, flags.Args()); err != nil {
+			code = max(code, 1)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cairn-runner:", err)
+	}
+	return code
 }
 
 func run(args []string) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // applyPlan applies the plan in the workspace: exactly the bytes that the order names, or nothing.
-func (a *attempt) applyPlan(ctx context.Context) (result, error) {
+func (a *attempt) applyPlan(ctx context.Context, journal *journal) (result, error) {
 	if a.begun[a.order.PlanDigest] {
 		return result{}, errors.New("the apply of this plan was begun before; another try needs a new plan")
 	}
@@ -40,7 +40,7 @@ func (a *attempt) applyPlan(ctx context.Context) (result, error) {
 		Events: a.work.events(), VariableFiles: a.files.paths(), Plan: a.work.plan(), Version: a.engine.version,
 	})
 	a.proxy.open(true)
-	code, events, err := a.run(ctx, engine.StepApply, call{args: args})
+	code, events, err := a.run(ctx, engine.StepApply, call{args: args, heard: journal.add})
 	changed := int32(len(events.Changed))
 	a.changed = &changed
 	if err != nil {

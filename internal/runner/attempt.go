@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -40,6 +41,13 @@ type attempt struct {
 	fetched bool
 	// changed is how many resources an apply changed, once it was begun.
 	changed *int32
+	// allSaved says that the state has all that an apply did.
+	allSaved bool
+	// journaled is what earlier applies have done, as far as the state may not have it.
+	journaled []engine.Done
+	// journalEnd names the end of that, and settled says that a plan found nothing in it that the state does not have.
+	journalEnd string
+	settled    bool
 }
 
 // lastPatience is how long each request to the store may still take once the runner is told to stop: the grace period
@@ -70,6 +78,10 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 	}
 	if failure != nil {
 		done.Changed = a.changed
+	}
+	done.Saved = a.allSaved
+	if done.Plan != nil && a.settled {
+		done.Settled = a.journalEnd
 	}
 	log.end(logPatience)
 	err := a.finish(ctx, done)
@@ -115,8 +127,11 @@ func (a *attempt) steps(ctx, process context.Context) error {
 	}
 	defer proxy.close()
 	a.proxy = proxy
-	if a.order.Kind == store.OrderApply {
+	switch a.order.Kind {
+	case store.OrderApply:
 		return a.apply(ctx, process)
+	case store.OrderShell:
+		return a.keepShell(ctx, process)
 	}
 	return a.plan(ctx, process)
 }
@@ -191,8 +206,14 @@ func (a *attempt) apply(ctx, process context.Context) error {
 	if err := a.runHooks(ctx, "apply", before); err != nil {
 		return err
 	}
-	err := a.step(ctx, "apply", a.applyPlan)
-	if lost := a.rescue(process); lost != nil {
+	journal := a.startJournal()
+	defer journal.abandon()
+	err := a.step(ctx, "apply", func(ctx context.Context) (result, error) { return a.applyPlan(ctx, journal) })
+	lost := a.rescue(process)
+	if a.allSaved = a.saved(); !a.allSaved {
+		a.flush(process, journal)
+	}
+	if lost != nil {
 		return lost
 	}
 	if err != nil {

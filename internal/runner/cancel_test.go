@@ -149,7 +149,7 @@ func TestCancelInAHook(t *testing.T) {
 		code   int32
 	}{
 		"that ends":                        {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4},
-		"that does nothing about it":       {"echo $$ >pid\nsleep 30; echo never", 130},
+		"that does nothing about it":       {"sh -c 'echo $PPID >pid; exec sleep 30'; echo never", 130},
 		"that ignores the first signal":    {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5},
 		"that ignores all that it can":     {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137},
 		"that leaves somebody who ignores": {"(trap '' INT TERM; echo $$ >other; exec sleep 30) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6},

@@ -23,7 +23,7 @@ resource "terraform_data" "b" {
 }`)))
 	run(t, s, nil, s.planned(order, nil))
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != 137 || report.Done.Failure.Message != "OpenTofu was killed; the memory limit of its container may be too low" {
+	if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != 137 || report.Done.Failure.Message != "OpenTofu was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory" {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 }

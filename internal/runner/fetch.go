@@ -30,6 +30,7 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.fetchCode(ctx) })
+	group.Go(func() error { return a.fetchJournal(ctx) })
 	if withPlan {
 		group.Go(func() error { return a.fetchPlan(ctx) })
 		if len(a.order.Hooks) > 0 {

@@ -104,7 +104,7 @@ func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 	switch {
 	case ended.code == 0:
 		return result{exitCode: &ended.code}, nil
-	case ended.code == tryAgain, ended.killed != 0:
+	case ended.code == tryAgain, ended.killed != 0, ended.starved != "":
 		return result{}, &programError{engine.Transient, explain("hook "+h.name, ended, engine.Events{}), ended.code}
 	}
 	return result{}, &programError{engine.Config, explain("hook "+h.name, ended, engine.Events{}), ended.code}

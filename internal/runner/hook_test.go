@@ -175,7 +175,7 @@ func TestHooksThatFail(t *testing.T) {
 		"a passing reason": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
 			store.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
 		"a signal": {hookAt("Before", "init", "kill -9 $$"), "fetch= before-init! init- plan-",
-			store.Failure{Class: "Transient", Message: "hook before-init was killed; the memory limit of its container may be too low"}, ""},
+			store.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},
 		"no such interpreter": {hookAt("Before", "fetch", "#!/usr/bin/nothing -x\necho no"), "before-fetch! fetch- init- plan-",
 			store.Failure{Class: "Config", Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
 			"before-fetch: hook before-fetch cannot run"},

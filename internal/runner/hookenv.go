@@ -16,6 +16,16 @@ import (
 // hookEnvironment gives what a hook gets: what the engine gets, with the engine's own program first on the PATH, and what
 // docs/hooks.md lists.
 func (a *attempt) hookEnvironment(h hook) ([]string, error) {
+	env, err := a.aboutRun()
+	if err != nil {
+		return nil, err
+	}
+	env = append(env, "CAIRN_STEP="+h.Step, "CAIRN_WHEN="+h.When)
+	return withoutNUL(append(env, a.planEnvironment()...)), nil
+}
+
+// aboutRun gives what the engine gets, with the engine's own program first on the PATH, and what tells of the Run.
+func (a *attempt) aboutRun() ([]string, error) {
 	env := a.environment()
 	bin, err := a.linkEngine()
 	if err != nil {
@@ -24,19 +34,20 @@ func (a *attempt) hookEnvironment(h hook) ([]string, error) {
 	if bin != "" {
 		env = append(env, "PATH="+strings.TrimSuffix(bin+string(filepath.ListSeparator)+variable(env, "PATH"), string(filepath.ListSeparator)))
 	}
-	env = append(env,
+	return append(env,
 		"CAIRN_ATTEMPT="+strconv.Itoa(int(a.order.Attempt)),
 		"CAIRN_OPERATION="+a.order.Operation,
 		"CAIRN_CAUSE="+a.order.Cause,
 		"CAIRN_REVISION="+a.order.Revision,
-		"CAIRN_STEP="+h.Step,
-		"CAIRN_WHEN="+h.When,
-	)
-	env = append(env, a.planEnvironment()...)
-	for i := range env { // a program that is given a NUL cannot be started
+	), nil
+}
+
+// withoutNUL makes an environment that a program can be started with.
+func withoutNUL(env []string) []string {
+	for i := range env {
 		env[i] = strings.ReplaceAll(env[i], "\x00", "")
 	}
-	return env, nil
+	return env
 }
 
 // planEnvironment tells of the plan, once there is one.

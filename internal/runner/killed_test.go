@@ -17,7 +17,7 @@ import (
 const tellPID = `provisioner "local-exec" { command = "echo $PPID >pid.new; mv pid.new pid; sleep %SLEEP%" }`
 
 // enginePID waits for a file with a process id.
-func enginePID(t *testing.T, work string) int {
+func enginePID(t testing.TB, work string) int {
 	t.Helper()
 	var pid int
 	wait(t, func() bool {

@@ -17,17 +17,29 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	args := a.engine.Plan(engine.Plan{
 		Events: a.work.events(), VariableFiles: a.files.paths(), Out: a.work.plan(), Destroy: a.order.Destroy,
 	})
-	said, err := startCapture(a.work.said())
+	var said *capture
+	var code int32
+	var events engine.Events
+	adopted, err := a.findMissing(ctx)
 	if err != nil {
 		return result{}, err
 	}
-	defer said.remove()
-	code, events, err := a.run(ctx, engine.StepPlan, call{args: args, also: said}, engine.PlanChanges)
+	defer func() { said.remove() }()
+	err = a.planning(ctx, adopted, func() (err error) {
+		said.remove()
+		if said, err = startCapture(a.work.said()); err == nil {
+			code, events, err = a.run(ctx, engine.StepPlan, call{args: args, also: said}, engine.PlanChanges)
+		}
+		return err
+	})
 	if err != nil {
 		return result{}, err
 	}
 	plan := a.describe(events.Changes)
+	a.check(adopted, events.Imported)
+	plan.Orphaned = adopted.orphans
 	plan.Changes = code == engine.PlanChanges
+	a.settled = adopted.settles(plan.Changes)
 	if a.engine.version == "" {
 		a.engine.version = events.Version
 	}
@@ -47,6 +59,9 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 		message = "no changes"
 	case message == "":
 		message = "only outputs change"
+	}
+	if n := len(plan.Orphaned); n > 0 {
+		message += fmt.Sprintf("; %d resources of the journal could not be taken into the state", n)
 	}
 	return result{message: message, exitCode: &code}, nil
 }

@@ -254,6 +254,9 @@ func (c *capture) close() error { return errors.Join(c.err, c.to.Close()) }
 
 // remove ends it, and leaves nothing.
 func (c *capture) remove() {
+	if c == nil {
+		return
+	}
 	_ = c.to.Close()
 	_ = os.Remove(c.to.Name())
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/dev/tools"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -29,18 +30,11 @@ type pod struct {
 // bin is where make tools puts the engine.
 func bin(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("CAIRN_BIN")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir = filepath.Join(cache, "cairn", "bin")
+	path, err := tools.Path("tofu")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "tofu")); err != nil {
-		t.Fatalf("%v: run make tools first", err)
-	}
-	return dir
+	return filepath.Dir(path)
 }
 
 // startPod starts a runner with files in its inputs folder.
@@ -67,6 +61,7 @@ func startPod(t testing.TB, s *testStore, inputs map[string]string, env ...strin
 			Store: s.server.URL, CA: s.ca(), TokenFile: token, Work: p.work, Inputs: p.inputs,
 			Environ: append([]string{"PATH=" + bin(t) + ":/usr/bin:/bin", "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
 			Output:  p.output, Log: quiet, HookGrace: 200 * time.Millisecond,
+			Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
 		})
 	}()
 	t.Cleanup(interrupt)

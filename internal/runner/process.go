@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,10 @@ type exit struct {
 	code int32
 	// killed is the signal that ended it, if one did.
 	killed syscall.Signal
+	// starved says that the kernel killed it, or another process meanwhile, for the container's memory, and what to do.
+	starved string
+	// unfed is what to do when it may have been that.
+	unfed string
 	// last is the end of what it printed.
 	last string
 	// events are those that it printed.
@@ -47,6 +52,8 @@ type call struct {
 	also io.Writer
 	// listen says that its events are on standard output; the log gets them as text.
 	listen bool
+	// heard is told of each thing that an apply has done, as soon as its events say so; nil for nobody.
+	heard func(engine.Done)
 }
 
 // launch runs the engine in the root module until it ends.
@@ -69,6 +76,7 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	last := &tail{limit: lastOutput}
 	text := &locked{to: a.secrets.Writer(io.MultiWriter(a.text, last)), also: do.also}
 	listener := engine.NewListener(text)
+	listener.Tell(do.heard)
 	cmd.Stdout, cmd.Stderr = text, text
 	switch {
 	case do.answer != nil:
@@ -78,6 +86,9 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	}
 	cmd.WaitDelay = openPipes
 	cmd.SysProcAttr = attributes()
+
+	memory := a.memory()
+	kills := memory.kills()
 
 	// The kernel ends the program when the thread that started it ends, see attributes.
 	runtime.LockOSThread()
@@ -104,7 +115,10 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	if err := errors.Join(err, text.to.Close()); err != nil {
 		return exit{}, err
 	}
-	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.String(), events: events}
+	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.String(), events: events, starved: memory.outOfMemory(kills)}
+	if kills < 0 {
+		ended.unfed = "most likely the container ran out of memory" + memory.advice()
+	}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		ended.killed = status.Signal()
 		ended.code = 128 + int32(status.Signal())
@@ -146,15 +160,9 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 		return 0, engine.Events{}, err
 	}
 	do.listen = a.engine.PrintsEvents(step)
-	ended, err := a.launch(ctx, do)
+	ended, events, err := a.launchAndRead(ctx, do)
 	if err != nil {
-		return 0, engine.Events{}, err
-	}
-	events := ended.events
-	if !a.engine.PrintsEvents(step) {
-		if events, err = a.readEvents(); err != nil {
-			return ended.code, events, err
-		}
+		return ended.code, events, err
 	}
 	if slices.Contains(append(fine, 0), ended.code) && len(events.Errors) == 0 {
 		return ended.code, events, nil
@@ -167,10 +175,32 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 		message:  explain(a.engine.Name(), ended, events),
 		exitCode: ended.code,
 	}
+	if ended.starved != "" { // whatever that broke
+		failed.class = engine.Transient
+	}
 	if why := a.proxy.refused(); why != "" {
 		failed.message += "; " + why
 	}
 	return ended.code, events, failed
+}
+
+// launchAndRead runs the engine and gives its events, wherever it tells them.
+func (a *attempt) launchAndRead(ctx context.Context, do call) (exit, engine.Events, error) {
+	if do.listen || do.heard == nil {
+		ended, err := a.launch(ctx, do)
+		if err != nil || do.listen {
+			return ended, ended.events, err
+		}
+		events, err := a.readEvents()
+		return ended, events, err
+	}
+	following, err := follow(a.work.events(), do.heard)
+	if err != nil {
+		return exit{}, engine.Events{}, err
+	}
+	ended, err := a.launch(ctx, do)
+	events, bad := following.end()
+	return ended, events, errors.Join(err, bad)
 }
 
 func (a *attempt) readEvents() (engine.Events, error) {
@@ -190,12 +220,23 @@ const tooOld = "not defined: -json-into"
 
 // explain says why a program failed: its first error or, when it told none, what can be known without it.
 func explain(name string, ended exit, events engine.Events) string {
-	if first := engine.FirstError(events.Errors); first != nil {
+	said := said(name, ended, events)
+	if ended.starved != "" && ended.killed != syscall.SIGKILL { // it was another process, a provider's most likely
+		said += "; a process was killed: " + ended.starved
+	}
+	return said
+}
+
+func said(name string, ended exit, events engine.Events) string {
+	killed := ended.killed == syscall.SIGKILL
+	if first := engine.FirstError(events.Errors); first != nil && !killed {
 		return first.String()
 	}
 	switch {
-	case ended.killed == syscall.SIGKILL:
-		return name + " was killed; the memory limit of its container may be too low"
+	case killed && cmp.Or(ended.starved, ended.unfed) != "":
+		return name + " was killed (SIGKILL): " + cmp.Or(ended.starved, ended.unfed)
+	case killed:
+		return name + " was killed (SIGKILL), and not for the container's memory"
 	case ended.killed != 0:
 		return fmt.Sprintf("%s was ended by a signal: %s", name, ended.killed)
 	case strings.Contains(ended.last, tooOld):

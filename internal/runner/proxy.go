@@ -42,6 +42,10 @@ type proxy struct {
 	newest []byte
 	// failed is the last one that could not be written. nil once a later one could.
 	failed []byte
+	// wrote says that a state was written after the lock was taken last, and unlocked that the lock was given back.
+	wrote, unlocked bool
+	// stage is where the engine works on a copy of the state; nil when it works on the state.
+	stage *stage
 	// refusal is why a state was not written or a lock not given back. The engine tells only the number of it.
 	refusal string
 }
@@ -120,6 +124,9 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if r.Method == http.MethodPost {
 		p.learn(body)
 	}
+	if p.onStage(w, r.Method, body) {
+		return
+	}
 	if !p.takes(r.Method) {
 		refuseWrite(w, r.Method)
 		return
@@ -140,7 +147,7 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// open says whether the state may be written: from the beginning of the apply step on, until it went well. After one that went
+// open says whether the state may be written: in a shell, and from the beginning of the apply step on, until it went well. After one that went
 // wrong it stays open, since what a killed engine sent may still arrive. An engine in a hook has nobody who would rescue a
 // state that it could not write.
 func (p *proxy) open(writes bool) {
@@ -179,7 +186,11 @@ func (p *proxy) remember(method string, sent, got []byte, err error) {
 	case method == http.MethodPost && err != nil:
 		p.failed, p.refusal = sent, "state not written: "+err.Error()
 	case method == http.MethodPost:
-		p.newest, p.failed, p.refusal = sent, nil, ""
+		p.newest, p.failed, p.refusal, p.wrote = sent, nil, "", true
+	case method == "LOCK" && err == nil:
+		p.wrote, p.unlocked = false, false
+	case method == "UNLOCK" && err == nil:
+		p.unlocked = true
 	case method == "UNLOCK" && err != nil:
 		p.refusal = "lock not given back: " + err.Error()
 	case method == http.MethodGet && err == nil:

@@ -96,6 +96,28 @@ func TestOnlyTheApplyWritesTheState(t *testing.T) {
 	}
 }
 
+// TestTheProxyKnowsWhatIsFinished: an engine that wrote the state under the lock that it gave back.
+func TestTheProxyKnowsWhatIsFinished(t *testing.T) {
+	s := newTestStore(t)
+	p, ask := newProxy(t, s)
+	p.open(true)
+	const lock = `{"ID":"mine"}`
+	for i, step := range []struct {
+		method, body string
+		want         bool
+	}{
+		{"LOCK", lock, false}, {"UNLOCK", lock, false}, // it wrote nothing
+		{"LOCK", lock, false}, {"POST", `{"serial":1,"lineage":"l"}`, false}, {"UNLOCK", lock, true},
+		{"LOCK", lock, false}, {"UNLOCK", lock, false}, // what was written before proves nothing
+		{"LOCK", lock, false}, {"POST", `{"serial":1,"lineage":"l"}`, false}, {"UNLOCK", lock, false}, // it was refused
+	} {
+		ask(step.method, "?ID=mine", step.body)
+		if got := p.finished(); got != step.want {
+			t.Errorf("%d, %s: %v", i, step.method, got)
+		}
+	}
+}
+
 func TestTheProxyRemembersStates(t *testing.T) {
 	const first, second, third = `{"serial":1,"lineage":"l","outputs":{"a":{"value":"canary-one","sensitive":true}}}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
 	s := newTestStore(t)

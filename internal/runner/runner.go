@@ -3,6 +3,7 @@
 //
 //	order Plan:   fetch ─► [engine] ─► init ─► plan ─► policy, when something is to be done
 //	                                             └───► outputs, when nothing is
+//	order Shell:  fetch ─► [engine] ─► init ─► shell ─► [rescue]
 //	order Apply:  [fetch ─► engine ─► init, in another pod than the plan's] ─► apply ─► [rescue] ─► outputs
 //
 // Each of them but rescue may have hooks before and after it.
@@ -39,6 +40,10 @@ type Options struct {
 	Environ []string
 	// HookGrace is how long a hook that is to end has after SIGINT, and again after SIGTERM; ten seconds when zero.
 	HookGrace time.Duration
+	// Cgroup is the folder of the container's control group; /sys/fs/cgroup when empty.
+	Cgroup string
+	// DisownedAfter is how long the store may go on to refuse the runner before an attempt ends; a minute when zero.
+	DisownedAfter time.Duration
 	// Output gets what the engine prints, without secrets: the pod's log.
 	Output io.Writer
 	// Log gets what the runner itself has to say.
@@ -49,7 +54,7 @@ type Options struct {
 const firstPatience = 10 * time.Minute
 
 // errInterrupted is why an attempt ends when the runner is told to stop.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = errors.New(store.Interrupted)
 
 // Interrupted gives a context to run with, and what interrupts it: the attempt under way ends as soon as the engine has
 // saved its state, and is reported.
@@ -104,7 +109,7 @@ func Run(ctx context.Context, o Options) error {
 		switch order.Kind {
 		case store.OrderExit:
 			return nil
-		case store.OrderPlan, store.OrderApply:
+		case store.OrderPlan, store.OrderApply, store.OrderShell:
 			if err := r.attempt(ctx, order); err != nil {
 				return fmt.Errorf("report attempt %d: %w", order.Attempt, err)
 			}

@@ -45,16 +45,24 @@ type testStore struct {
 	// cancels are told to who asks whether to stop; held is how long they are waited for.
 	cancels chan string
 	held    time.Duration
+	// cgroup is the control group of the pod's container.
+	cgroup string
+	// journal is what was told of applies, until one was saved; batches are what came, by attempt and number.
+	journal []store.JournalEntry
+	batches map[string][]store.JournalEntry
 	// refuse may answer a request with a status of its own.
 	refuse func(r *http.Request) int
 }
+
+// journalEnd names the end of every journal.
+const journalEnd = "the-end"
 
 func newTestStore(t testing.TB) *testStore {
 	t.Helper()
 	s := &testStore{
 		t: t, orders: make(chan store.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
 		reports: map[int32][]store.Report{}, logs: map[int32][]byte{}, forms: map[string][]byte{},
-		cancels: make(chan string, 1), held: 30 * time.Second,
+		cancels: make(chan string, 1), held: 30 * time.Second, cgroup: t.TempDir(),
 	}
 	s.server = httptest.NewUnstartedServer(s)
 	s.server.EnableHTTP2 = true
@@ -215,6 +223,13 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		var report store.Report
 		read(&report)
 		s.reports[s.attempt] = append(s.reports[s.attempt], report)
+		if report.Done != nil && (report.Done.Saved || report.Done.Settled == journalEnd) {
+			s.journal = nil
+		}
+	case "GET journal":
+		json.NewEncoder(w).Encode(store.JournalEntries{Entries: s.journal, UpTo: journalEnd})
+	case "POST journal":
+		s.takeBatch(r, read)
 	case "POST logs":
 		if have := len(s.logs[s.attempt]); r.URL.Query().Get("offset") != strconv.Itoa(have) {
 			http.Error(w, strconv.Itoa(have), http.StatusConflict)
@@ -228,6 +243,21 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	default:
 		http.Error(w, "no such thing", http.StatusNotFound)
 	}
+}
+
+// takeBatch keeps a batch of a journal, once.
+func (s *testStore) takeBatch(r *http.Request, read func(any)) {
+	var batch store.JournalEntries
+	read(&batch)
+	name := fmt.Sprintf("%d/%s", s.attempt, r.URL.Query().Get("batch"))
+	if _, again := s.batches[name]; again {
+		return
+	}
+	if s.batches == nil {
+		s.batches = map[string][]store.JournalEntry{}
+	}
+	s.batches[name] = batch.Entries
+	s.journal = append(s.journal, batch.Entries...)
 }
 
 func (s *testStore) serveForm(w http.ResponseWriter, r *http.Request, digest, form string, body []byte) {

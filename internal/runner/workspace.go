@@ -42,6 +42,10 @@ func (w workspace) planJSON() string { return filepath.Join(w.dir, "plan.json") 
 func (w workspace) hooks() string { return filepath.Join(w.dir, "hooks") }
 func (w workspace) bin() string   { return filepath.Join(w.dir, "bin") }
 
+// door is by whose open ends the runner knows who is in a shell, and shell what the shell is given.
+func (w workspace) door() string  { return filepath.Join(w.dir, "shell.door") }
+func (w workspace) shell() string { return filepath.Join(w.dir, "shell.json") }
+
 // cache is where Terragrunt puts root modules together.
 func (w workspace) cache() string { return filepath.Join(w.dir, "cache") }
 

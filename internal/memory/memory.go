@@ -1,0 +1,59 @@
+// Package memory keeps what was used last, up to a weight in all. A number of entries says nothing where some are a line and
+// others a megabyte.
+package memory
+
+import (
+	"math"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Memory keeps values by key. Its methods may be called at the same time.
+type Memory[K comparable, V any] struct {
+	mu   sync.Mutex
+	lru  *simplelru.LRU[K, weighed[V]]
+	held int
+	most int
+	each int
+}
+
+// Entry is what an entry weighs beside its value, where weights are bytes.
+const Entry = 512
+
+type weighed[V any] struct {
+	value  V
+	weight int
+}
+
+// New keeps values up to a weight in all, in whatever unit the caller counts; each of them weighs so much beside its own.
+func New[K comparable, V any](most, each int) *Memory[K, V] {
+	m := &Memory[K, V]{most: most, each: each}
+	// The only error is for a size below one. The weight is what bounds it, not the number.
+	m.lru, _ = simplelru.NewLRU(math.MaxInt, func(_ K, v weighed[V]) { m.held -= v.weight })
+	return m
+}
+
+// Get gives what is kept under a key.
+func (m *Memory[K, V]) Get(key K) (V, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.lru.Get(key)
+	return v.value, ok
+}
+
+// Add keeps a value of that weight, in place of what was kept under the key. One that would take the place of all others is
+// not kept.
+func (m *Memory[K, V]) Add(key K, value V, weight int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lru.Remove(key)
+	if weight += m.each; weight > m.most {
+		return
+	}
+	m.lru.Add(key, weighed[V]{value, weight})
+	m.held += weight
+	for m.held > m.most {
+		m.lru.RemoveOldest()
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package runner
+
+// descendants are not known here: runners run on Linux.
+func descendants() []descendant { return nil }

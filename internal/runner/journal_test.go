@@ -1,0 +1,738 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/store"
+)
+
+// bothEngines are those that tell events: one into a file, one among what it prints.
+var bothEngines = []string{"OpenTofu", "Terraform"}
+
+// killable is code whose second resource waits, and tells the engine's process id, so that the engine is killed in the middle.
+// What is made is told in a file, once for each time.
+func killable(log string) string {
+	return `
+resource "terraform_data" "a" {
+  for_each = toset(["x", "y"])
+  provisioner "local-exec" { command = "echo ${each.key} >>` + log + `" }
+}
+resource "terraform_data" "b" {
+  depends_on = [terraform_data.a]
+  ` + strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 20") + `
+}`
+}
+
+// killed plans and applies code of two resources and one that waits, and kills the engine once the store has heard of the two.
+func (s *testStore) killed(engine, log string) (source string) {
+	s.t.Helper()
+	source = s.put(file("main.tf", killable(log)))
+	order := s.plan(1, source)
+	order.Engine = engine
+	s.killApply(s.planned(order, nil), 2)
+	if err := os.WriteFile(log+".again", nil, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return source
+}
+
+// killApply applies, and kills the engine once the store has heard of so many things that were done.
+func (s *testStore) killApply(apply store.Order, after int) {
+	s.t.Helper()
+	p := startPod(s.t, s, nil)
+	s.orders <- apply
+	pid := enginePID(s.t, p.work)
+	wait(s.t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.journal) >= after
+	})
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		s.t.Fatal(err)
+	}
+	waitDone(s.t, s, apply.Attempt)
+	s.orders <- store.Order{Kind: store.OrderExit}
+	if err := p.wait(); err != nil {
+		s.t.Fatal(err)
+	}
+	if done := s.done(apply.Attempt).Done; done.Saved || done.Failure == nil {
+		s.t.Fatalf("%+v", done)
+	}
+	s.lock = nil // as Cairn does once the pod is known to be gone
+}
+
+// addresses are what the state has, and ids what identifies it.
+func (s *testStore) ids() map[string]string {
+	var state struct {
+		Resources []struct {
+			Name      string
+			Instances []struct {
+				Key        any `json:"index_key"`
+				Deposed    string
+				Attributes struct{ ID string }
+			}
+		}
+	}
+	if len(s.state) > 0 {
+		if err := json.Unmarshal(s.state, &state); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	ids := map[string]string{}
+	for _, r := range state.Resources {
+		for _, i := range r.Instances {
+			name := r.Name
+			if i.Key != nil {
+				name += fmt.Sprintf("[%v]", i.Key)
+			}
+			ids[name+i.Deposed] = i.Attributes.ID
+		}
+	}
+	return ids
+}
+
+// told are the IDs of the last creations in the journal.
+func (s *testStore) told() map[string]string {
+	ids := map[string]string{}
+	for _, e := range s.journal {
+		if e.Action == "create" {
+			ids[strings.NewReplacer("terraform_data.", "", `"`, "").Replace(e.Address)] = e.ID
+		}
+	}
+	return ids
+}
+
+// TestWhatAKilledEngineMadeIsImported, and nothing is made twice.
+func TestWhatAKilledEngineMadeIsImported(t *testing.T) {
+	for _, engine := range bothEngines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			log := filepath.Join(t.TempDir(), "made")
+			source := s.killed(engine, log)
+			made := s.told()
+			if s.state != nil || len(made) != 2 || s.journal[0].Type != "terraform_data" || s.journal[0].IDKey != "id" {
+				t.Fatalf("state %s, journal %+v", s.state, s.journal)
+			}
+			order := s.plan(3, source)
+			order.Engine = engine
+			apply := s.planned(order, nil)
+			plan := s.done(3).Done.Plan
+			if plan.Import != 2 || plan.Add != 1 || plan.Orphaned != nil {
+				t.Fatalf("%+v\n%s", plan, s.logs[3])
+			}
+			if log := string(s.logs[3]); !strings.Contains(log, "journal: an apply that was killed made terraform_data.a[\"x\"] ("+made["a[x]"]+"), and the state does not have it: it is imported") {
+				t.Errorf("the log does not tell:\n%s", log)
+			}
+			run(t, s, nil, apply)
+			done := s.done(4).Done
+			if done.Failure != nil || !done.Saved || s.journal != nil {
+				t.Fatalf("%+v, journal %v\n%s", done, s.journal, s.logs[4])
+			}
+			ids := s.ids()
+			if ids["a[x]"] != made["a[x]"] || ids["a[y]"] != made["a[y]"] || len(ids) != 3 {
+				t.Errorf("state %v, made %v", ids, made)
+			}
+			data, _ := os.ReadFile(log)
+			lines := strings.Fields(string(data))
+			if slices.Sort(lines); !slices.Equal(lines, []string{"x", "y"}) {
+				t.Errorf("made %q", lines)
+			}
+		})
+	}
+}
+
+// TestADestroyTakesAlongWhatAKilledEngineMade, though there is no state at all.
+func TestADestroyTakesAlongWhatAKilledEngineMade(t *testing.T) {
+	for _, engine := range bothEngines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			source := s.killed(engine, filepath.Join(t.TempDir(), "made"))
+			made := s.told()
+			order := s.plan(3, source)
+			order.Engine, order.Destroy = engine, true
+			apply := s.planned(order, nil)
+			if plan := s.done(3).Done.Plan; plan.Destroy != 2 || plan.Orphaned != nil {
+				t.Fatalf("%+v\n%s", plan, s.logs[3])
+			}
+			if s.state != nil || s.lock != nil {
+				t.Fatal("a plan wrote the state")
+			}
+			s.mu.Lock()
+			s.batches = nil
+			s.mu.Unlock()
+			run(t, s, nil, apply)
+			gone := map[string]bool{}
+			for _, batch := range s.batches {
+				for _, e := range batch {
+					gone[e.ID] = e.Action == "delete"
+				}
+			}
+			if done := s.done(4).Done; done.Failure != nil || len(s.ids()) != 0 || !gone[made["a[x]"]] || !gone[made["a[y]"]] {
+				t.Errorf("%+v, %v, %v of %v", done, s.ids(), gone, made)
+			}
+		})
+	}
+}
+
+// TestAReplacementThatWasKilled is in the state as what it was before: that is gone, or is to go, and the new one is taken in.
+func TestAReplacementThatWasKilled(t *testing.T) {
+	for _, engine := range bothEngines {
+		for order, lifecycle := range map[string]string{
+			"destroyed first": "", "created first": "lifecycle { create_before_destroy = true }", "and the state knows that it is to go": "",
+		} {
+			t.Run(engine+", "+order, func(t *testing.T) {
+				t.Parallel()
+				s := newTestStore(t)
+				log := filepath.Join(t.TempDir(), "made")
+				code := func(v, more string) string {
+					return s.put(file("main.tf", `
+resource "terraform_data" "a" {
+  `+lifecycle+`
+  provisioner "local-exec" { command = "echo `+v+` >>`+log+`" }
+}
+`+more))
+				}
+				first := s.plan(1, code("1", ""))
+				first.Engine = engine
+				run(t, s, nil, s.planned(first, nil))
+				old := s.ids()["a"]
+				// Tainted, so that it is replaced though nothing else changed: terraform_data forgets at an import what it was made with.
+				s.state = bytes.Replace(s.state, []byte(`"schema_version"`), []byte(`"status":"tainted","schema_version"`), 1)
+				// Where it is created first, the old one is destroyed only after what depends on it, which waits.
+				source := code("2", `
+resource "terraform_data" "b" {
+  input = terraform_data.a.id
+  `+strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 20")+`
+}`)
+				second := s.plan(3, source)
+				second.Engine = engine
+				s.killApply(s.planned(second, nil), 1)
+				if err := os.WriteFile(log+".again", nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				made := s.told()["a"]
+				if made == "" || s.ids()["a"] != old {
+					t.Fatalf("state %v, journal %+v", s.ids(), s.journal)
+				}
+				if strings.HasPrefix(order, "and") {
+					s.state = bytes.Replace(s.state, []byte(`"status":"tainted"`), []byte(`"deposed":"deadbeef"`), 1)
+				}
+				third := s.plan(5, source)
+				third.Engine = engine
+				apply := s.planned(third, nil)
+				run(t, s, nil, apply)
+				done := s.done(6).Done
+				if ids := s.ids(); done.Failure != nil || ids["a"] != made || len(ids) != 2 {
+					t.Errorf("%+v, state %v, made %s\n%s", done.Failure, ids, made, s.logs[5])
+				}
+				data, _ := os.ReadFile(log)
+				if string(data) != "1\n2\n" {
+					t.Errorf("made %q", data)
+				}
+			})
+		}
+	}
+}
+
+// TestWhatCannotBeImported is left out, told, and does not stop the plan.
+func TestWhatCannotBeImported(t *testing.T) {
+	for _, engine := range bothEngines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			s.journal = []store.JournalEntry{
+				{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"},
+				{Address: "terraform_data.gone", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-gone"},
+				{Address: "module.gone[0].terraform_data.x", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-x"},
+				{Address: `terraform_data.c["gone"]`, Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-gone-c"},
+				{Address: `terraform_data.c["there"]`, Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-c"},
+				{Address: "terraform_data.b", Type: "terraform_data", Action: "create"},
+			}
+			order := s.plan(1, s.put(file("main.tf", `
+resource "terraform_data" "a" {}
+resource "terraform_data" "b" {}
+resource "terraform_data" "c" { for_each = toset(["there"]) }`)))
+			order.Engine = engine
+			run(t, s, nil, order)
+			plan := s.done(1).Done.Plan
+			if plan == nil || plan.Import != 2 || plan.Add != 1 {
+				t.Fatalf("%+v\n%s", plan, s.logs[1])
+			}
+			var left []string
+			for _, o := range plan.Orphaned {
+				left = append(left, o.Address)
+				want := "the code does not declare it any more"
+				if o.Address == "terraform_data.b" {
+					want = "the engine told no ID of it"
+				}
+				if o.Reason != want && (engine != "Terraform" || o.Address != "module.gone[0].terraform_data.x") {
+					t.Errorf("%+v", o)
+				}
+			}
+			slices.Sort(left)
+			if diff := cmp.Diff([]string{"module.gone[0].terraform_data.x", "terraform_data.b", `terraform_data.c["gone"]`, "terraform_data.gone"}, left); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestWhatSomebodyPutInItsPlace is not taken for what was replaced: a plan leaves it, and tells of the other one. To destroy all is to
+// destroy both.
+func TestWhatSomebodyPutInItsPlace(t *testing.T) {
+	for _, engine := range bothEngines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			source := s.put(file("main.tf", `resource "terraform_data" "a" {}`))
+			first := s.plan(1, source)
+			first.Engine = engine
+			run(t, s, nil, s.planned(first, nil))
+			s.journal = []store.JournalEntry{
+				{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"},
+				{Address: "terraform_data.a", Type: "terraform_data", Action: "instead", IDKey: "id"},
+			}
+			second := s.plan(3, source)
+			second.Engine = engine
+			s.planned(second, nil)
+			plan := s.done(3).Done.Plan
+			want := []store.Orphan{{Address: "terraform_data.a", Reason: "the state has another one at its address, which somebody put there since"}}
+			if diff := cmp.Diff(want, plan.Orphaned); diff != "" || plan.Changes {
+				t.Errorf("%+v %s\n%s", plan, diff, s.logs[3])
+			}
+			third := s.plan(5, source)
+			third.Engine, third.Destroy = engine, true
+			s.planned(third, nil)
+			if plan := s.done(5).Done.Plan; plan.Destroy != 2 || plan.Orphaned != nil {
+				t.Errorf("%+v\n%s", plan, s.logs[5])
+			}
+		})
+	}
+}
+
+func TestAReasonHasNoIDs(t *testing.T) {
+	a := &attempt{journaled: []engine.Done{{ID: "vpc-1"}, {ID: "vpc-23"}, {ID: "1"}, {}}}
+	if got := a.withoutIDs("read vpc-23: not like vpc-1, on line 1"); got != "read …: not like …, on line 1" {
+		t.Error(got)
+	}
+}
+
+// TestAPlanThatFailsWithoutImportsToo fails as it would without a journal, and nothing is left out.
+func TestAPlanThatFailsWithoutImportsToo(t *testing.T) {
+	s := newTestStore(t)
+	s.journal = []store.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+	run(t, s, nil, s.plan(1, s.put(file("main.tf", `variable "day" { default = "Friday" }
+resource "terraform_data" "a" {
+  lifecycle {
+    precondition {
+      condition     = var.day != "Friday"
+      error_message = "not today"
+    }
+  }
+}`))))
+	done := s.done(1).Done
+	if done.Failure == nil || !strings.Contains(done.Failure.Message, "not today") || strings.Contains(string(s.logs[1]), "cannot be taken") {
+		t.Errorf("%+v\n%s", done, s.logs[1])
+	}
+}
+
+// TestAnImportOfTheirOwn for the same resource is not in the way of the plan: both cannot be planned, and theirs stays.
+func TestAnImportOfTheirOwn(t *testing.T) {
+	for _, engine := range bothEngines {
+		s := newTestStore(t)
+		s.journal = []store.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+		order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}
+import {
+  to = terraform_data.a
+  id = "their-id"
+}`)))
+		order.Engine = engine
+		run(t, s, nil, order)
+		if plan := s.done(1).Done.Plan; plan == nil || plan.Import != 1 || len(plan.Orphaned) != 1 {
+			t.Errorf("%s: %+v\n%s", engine, plan, s.logs[1])
+		}
+	}
+}
+
+// TestAJournalWhileTheStoreIsAway does not keep the engine, and arrives before the report when the state does not.
+func TestAJournalWhileTheStoreIsAway(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	apply.Patience = 5 * time.Second
+	refused := 0
+	s.refuse = func(r *http.Request) int {
+		if r.URL.Path == "/v1/journal" {
+			if refused++; refused < 4 {
+				return http.StatusServiceUnavailable
+			}
+		}
+		return refuseStates(http.StatusConflict)(r) // so that it is rescued, and the journal is of use still
+	}
+	run(t, s, nil, apply)
+	if len(s.told()) != 2 || s.done(2).Done.Saved || s.requests[len(s.requests)-1] == "POST /v1/journal" {
+		t.Errorf("%+v\n%v", s.journal, s.requests)
+	}
+}
+
+// TestAJournalThatTheStoreDoesNotWant does not matter while the state is written.
+func TestAJournalThatTheStoreDoesNotWant(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	s.refuse = func(r *http.Request) int {
+		if r.URL.Path == "/v1/journal" {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	run(t, s, nil, apply)
+	if done := s.done(2).Done; done.Failure != nil || !done.Saved || len(s.resources()) != 2 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// TestBatchesOfAJournal are not larger than the store takes, and in order.
+func TestBatchesOfAJournal(t *testing.T) {
+	j := &journal{}
+	long := strings.Repeat("x", 1000)
+	for i := range 200 {
+		j.pending = append(j.pending, store.JournalEntry{Address: fmt.Sprint(i), ID: long})
+	}
+	for next := 0; next < 200; {
+		batch, _ := j.take()
+		data, err := json.Marshal(store.JournalEntries{Entries: batch})
+		if err != nil || len(batch) == 0 || len(data) > store.LargestBatch || batch[0].Address != fmt.Sprint(next) {
+			t.Fatalf("%d entries of %d bytes from %v: %v", len(batch), len(data), batch[:1], err)
+		}
+		next += len(batch)
+		j.sent(len(batch))
+	}
+	if batch, over := j.take(); len(batch) != 0 || over {
+		t.Error("there is more")
+	}
+}
+
+// TestALongEntry is measured as it is sent, where a character may take six.
+func TestALongEntry(t *testing.T) {
+	j := &journal{wake: make(chan struct{}, 1)}
+	j.add(engine.Done{Address: "a", ID: strings.Repeat("<", longestEntry/2)})
+	j.add(engine.Done{Address: "b", ID: strings.Repeat("x", longestEntry/2)})
+	if batch, _ := j.take(); len(batch) != 2 || batch[0].ID != "" || batch[1].ID == "" {
+		t.Errorf("%d entries, IDs of %d and %d bytes", len(batch), len(batch[0].ID), len(batch[1].ID))
+	}
+}
+
+// answered gives what arrives of two entries when the store answers the first batches so.
+func answered(t *testing.T, code int) (arrived []string) {
+	t.Helper()
+	tries := 0
+	asked, told := make(chan struct{}), make(chan struct{})
+	j := &journal{
+		log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+		send: func(_ context.Context, _ int, done store.JournalEntries) error {
+			if tries++; tries == 1 {
+				close(asked)
+				<-told // so that the second one is a batch of its own
+			}
+			if tries == 1 {
+				return &store.Error{Code: code}
+			}
+			for _, e := range done.Entries {
+				arrived = append(arrived, e.Address)
+			}
+			return nil
+		},
+	}
+	j.add(engine.Done{Address: "a"})
+	go j.run(t.Context())
+	<-asked
+	j.add(engine.Done{Address: "b"})
+	close(told)
+	j.end(t.Context())
+	return arrived
+}
+
+// TestWhatTheStoreDoesNotTake of a journal: a batch that is wrong is left out, and the rest goes on; who is not known for a moment
+// asks again.
+func TestWhatTheStoreDoesNotTake(t *testing.T) {
+	for code, want := range map[int][]string{400: {"b"}, 413: {"b"}, 401: {"a", "b"}, 403: {"a", "b"}, 503: {"a", "b"}, 409: nil} {
+		if got := answered(t, code); !slices.Equal(got, want) {
+			t.Errorf("%d: %v arrived", code, got)
+		}
+	}
+}
+
+// TestAJournalOfADisownedAttempt is given up once the store has refused it for long, and not before.
+func TestAJournalOfADisownedAttempt(t *testing.T) {
+	j := &journal{
+		log: quiet, cancel: func() {}, disownedAfter: 300 * time.Millisecond, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+		send: func(context.Context, int, store.JournalEntries) error {
+			return &store.Error{Code: http.StatusForbidden}
+		},
+	}
+	j.add(engine.Done{Address: "a"})
+	began := time.Now()
+	go j.run(t.Context())
+	j.end(t.Context())
+	if took := time.Since(began); took < 300*time.Millisecond {
+		t.Errorf("given up after %s", took)
+	}
+}
+
+// TestAnApplyThatWritesNoState ends no journal: this one's plan is stale.
+func TestAnApplyThatWritesNoState(t *testing.T) {
+	for _, engine := range bothEngines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			order := s.plan(1, s.put(file("main.tf", two)))
+			order.Engine = engine
+			run(t, s, nil, s.planned(order, nil))
+			order = s.plan(3, s.put(file("main.tf", `resource "terraform_data" "c" {}`)))
+			order.Engine = engine
+			apply := s.planned(order, nil)
+			var state map[string]any
+			if err := json.Unmarshal(s.state, &state); err != nil {
+				t.Fatal(err)
+			}
+			state["serial"] = 99
+			s.state, _ = json.Marshal(state)
+			s.journal = []store.JournalEntry{{Address: "terraform_data.lost", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id"}}
+			s.requests = nil
+			run(t, s, nil, apply)
+			done := s.done(4).Done
+			if done.Failure == nil || done.Saved || len(s.journal) != 1 || !slices.Contains(s.requests, "UNLOCK /v1/state") {
+				t.Errorf("%+v, journal %v\n%v\n%s", done, s.journal, s.requests, s.logs[4])
+			}
+		})
+	}
+}
+
+// sifting plans with imports, with an engine that says something against some of them, so often.
+func sifting(t *testing.T, against map[string]int, says string, addresses ...string) (d *adoption, plans []string) {
+	t.Helper()
+	work, err := openWorkspace(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{runner: &runner{work: work, secrets: redact.New()}, text: io.Discard}
+	if err := os.MkdirAll(a.module(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d = &adoption{}
+	for _, address := range addresses {
+		d.blocks = append(d.blocks, engine.Missing{Address: address, ID: "id-" + address})
+	}
+	err = a.planning(t.Context(), d, func() error {
+		code, err := os.ReadFile(filepath.Join(a.module(), engine.ImportFile))
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		with, failed := "", false
+		for _, address := range addresses {
+			if bytes.Contains(code, []byte("to = "+address+"\n")) {
+				with += address
+				if against[address] > 0 {
+					against[address]--
+					failed = true
+				}
+			}
+		}
+		plans = append(plans, with)
+		if failed {
+			return errors.New(says)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, plans
+}
+
+// TestAnErrorThatPasses makes no orphan: each import is tried once more before it is left out.
+func TestAnErrorThatPasses(t *testing.T) {
+	const always = 1000
+	for name, tt := range map[string]struct {
+		against   map[string]int
+		says      string
+		addresses []string
+		orphans   []string
+		plans     string
+	}{
+		"of the only one":            {map[string]int{"a": 1}, "timeout", []string{"a"}, nil, "a  a"},
+		"of one of two":              {map[string]int{"a": 2}, "timeout", []string{"a", "b"}, nil, "ab  a a b ab"},
+		"of all together":            {map[string]int{"a": 1, "b": 2}, "timeout", []string{"a", "b"}, nil, "ab  a b b ab"},
+		"one that does not pass":     {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"}, "a  a "},
+		"of two one does not pass":   {map[string]int{"a": always}, "timeout", []string{"a", "b"}, []string{"a"}, "ab  a a b"},
+		"what is gone is not tried":  {map[string]int{"a": always}, "Cannot import non-existent remote object", []string{"a"}, nil, "a "},
+		"nor what nobody declares":   {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
+		"when both do not pass each": {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"}, []string{"a", "b"}, "ab  a a b b "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, plans := sifting(t, tt.against, tt.says, tt.addresses...)
+			var orphans []string
+			for _, o := range d.orphans {
+				orphans = append(orphans, o.Address)
+			}
+			if got := strings.Join(plans, " "); !slices.Equal(orphans, tt.orphans) || got != tt.plans {
+				t.Errorf("left out %v, plans %q, want %v, %q", orphans, got, tt.orphans, tt.plans)
+			}
+			if len(d.planned)+len(orphans) != len(tt.addresses) && !strings.Contains(tt.says, "Cannot") {
+				t.Errorf("planned with %v", d.planned)
+			}
+		})
+	}
+}
+
+// TestAPlanEndsAJournal of which the state has all, whether there is something else to change or not. It does not while something is
+// still to be taken in, or could not be.
+func TestAPlanEndsAJournal(t *testing.T) {
+	const a = `resource "terraform_data" "a" {}`
+	for name, tt := range map[string]struct {
+		code  string
+		lost  string // another thing that was made, of that address
+		ended bool
+	}{
+		"without changes":                {a, "", true},
+		"with changes":                   {a + "\n" + `resource "terraform_data" "b" {}`, "", true},
+		"something is to be imported":    {a + "\n" + `resource "terraform_data" "b" {}`, "terraform_data.b", false},
+		"something could not be, and so": {a, "terraform_data.b", false},
+	} {
+		for _, engine := range bothEngines {
+			t.Run(engine+", "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newTestStore(t)
+				order := s.plan(1, s.put(file("main.tf", a)))
+				order.Engine = engine
+				run(t, s, nil, s.planned(order, nil))
+				told := func(address, id string) store.JournalEntry {
+					return store.JournalEntry{Address: address, Type: "terraform_data", Action: "create", IDKey: "id", ID: id}
+				}
+				s.journal = []store.JournalEntry{told("terraform_data.a", s.ids()["a"])}
+				if tt.lost != "" {
+					s.journal = append(s.journal, told(tt.lost, "id-of-it"))
+				}
+				order = s.plan(3, s.put(file("main.tf", tt.code)))
+				order.Engine = engine
+				run(t, s, nil, order)
+				if done := s.done(3).Done; done.Plan == nil || (done.Settled == journalEnd) != tt.ended || (s.journal == nil) != tt.ended {
+					t.Errorf("%+v, journal %v\n%s", done, s.journal, s.logs[3])
+				}
+			})
+		}
+	}
+}
+
+func TestWhatSettlesAJournal(t *testing.T) {
+	one := []engine.Missing{{Address: "a"}}
+	for name, tt := range map[string]struct {
+		d       adoption
+		changes bool
+		want    bool
+	}{
+		"nothing is missing":                                     {adoption{}, true, true},
+		"nothing is missing, and nothing changes":                {adoption{}, false, true},
+		"it is imported":                                         {adoption{missing: 1, planned: one}, true, false},
+		"it is imported, and nothing changes":                    {adoption{missing: 1, planned: one}, false, false},
+		"it is in the copy that is planned on":                   {adoption{missing: 1, entered: 1}, true, false},
+		"it could not be taken in":                               {adoption{missing: 1, orphans: []store.Orphan{{}}}, false, false},
+		"it is gone, and an apply follows":                       {adoption{missing: 1, blocks: one}, true, false},
+		"it is gone, and no apply follows, as in a destroy":      {adoption{missing: 1, blocks: one}, false, true},
+		"it is in the copy, and the plan took no notice of that": {adoption{missing: 1, entered: 1}, false, false},
+	} {
+		if got := tt.d.settles(tt.changes); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestAJournalThatCannotBeRead is for a person to see, and not tried again.
+func TestAJournalThatCannotBeRead(t *testing.T) {
+	for code, class := range map[int]string{http.StatusConflict: "Config", http.StatusBadRequest: "Config", http.StatusServiceUnavailable: "Transient"} {
+		s := newTestStore(t)
+		s.refuse = func(r *http.Request) int {
+			if r.URL.Path == "/v1/journal" {
+				return code
+			}
+			return 0
+		}
+		order := s.plan(1, s.put(file("main.tf", two)))
+		order.Patience = time.Millisecond
+		run(t, s, nil, order)
+		if f := s.done(1).Done.Failure; f == nil || f.Class != class || !strings.Contains(f.Message, "refused by the test") {
+			t.Errorf("%d: %+v", code, f)
+		}
+	}
+}
+
+// TestWhatAPlanTakesInIsBounded in number and in bytes.
+func TestWhatAPlanTakesInIsBounded(t *testing.T) {
+	for name, tt := range map[string]struct{ missing, idBytes, want int }{
+		"none":           {0, 0, 0},
+		"as many as may": {mostAdopted, 10, mostAdopted},
+		"too many":       {mostAdopted + 1, 10, mostAdopted},
+		"too large":      {200, 10 << 10, 102},
+	} {
+		missing := slices.Repeat([]engine.Missing{{Address: "a.b", ID: strings.Repeat("x", tt.idBytes)}}, tt.missing)
+		if got := adoptable(missing); got != tt.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// TestWhatIsLeftOutOfAPlanIsTold by name, also when it is more than a plan takes in.
+func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
+	s := newTestStore(t)
+	const fit = 101 // with IDs of 10 KiB
+	for i := range fit + 2 {
+		s.journal = append(s.journal, store.JournalEntry{
+			Address: fmt.Sprintf("terraform_data.a[%d]", i), Type: "terraform_data", Action: "create", IDKey: "id", ID: fmt.Sprintf("%010240d", i),
+		})
+	}
+	run(t, s, nil, s.plan(1, s.put(file("main.tf", fmt.Sprintf(`resource "terraform_data" "a" { count = %d }`, fit+2)))))
+	plan := s.done(1).Done.Plan
+	if plan == nil || plan.Import != fit || plan.Add != 2 {
+		t.Fatalf("%+v\n%.3000s", plan, s.logs[1])
+	}
+	const why = "one plan takes in no more than 500 resources, and no more than 1024 KiB of import blocks"
+	want := []store.Orphan{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
+	if diff := cmp.Diff(want, plan.Orphaned); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
+		t.Error(diff)
+	}
+}
+
+// TestSiftingEnds after so many plans, and what it did not get to is left out and told.
+func TestSiftingEnds(t *testing.T) {
+	against := map[string]int{}
+	var addresses []string
+	for i := range 200 {
+		addresses = append(addresses, fmt.Sprintf("a.b%03d", i))
+		against[addresses[i]] = 1000
+	}
+	d, plans := sifting(t, against, "timeout", addresses...)
+	if len(d.orphans) != len(addresses) || len(plans) > mostSifts+3 { // with all, without any, and the last
+		t.Errorf("%d left out after %d plans", len(d.orphans), len(plans))
+	}
+	if last := d.orphans[len(d.orphans)-1]; last.Address != "a.b199" || !strings.Contains(last.Reason, "100 plans did not tell") {
+		t.Errorf("%+v", last)
+	}
+}

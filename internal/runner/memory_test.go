@@ -1,0 +1,172 @@
+package runner
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// write puts files into a folder.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	events := func(n string) string {
+		return "low 0\nhigh 0\nmax 7\noom 1\noom_kill " + n + "\noom_group_kill 0\n"
+	}
+	for name, tt := range map[string]struct {
+		files map[string]string
+		kills int64
+		limit string
+	}{
+		"nothing can be read":           {nil, -1, ""},
+		"version 2":                     {map[string]string{"memory.events": events("3"), "memory.max": "536870912\n"}, 3, "512Mi"},
+		"version 2 without a limit":     {map[string]string{"memory.events": events("0"), "memory.max": "max\n"}, 0, ""},
+		"version 1":                     {map[string]string{"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", "memory/memory.limit_in_bytes": "2147483648\n"}, 2, "2Gi"},
+		"version 1 without a limit":     {map[string]string{"memory/memory.oom_control": "oom_kill 0\n", "memory/memory.limit_in_bytes": "9223372036854771712\n"}, 0, ""},
+		"a kernel that does not count":  {map[string]string{"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n"}, -1, ""},
+		"what is not to be expected":    {map[string]string{"memory.events": "oom_kill many\n", "memory.max": "some\n"}, -1, ""},
+		"a limit that is no round one":  {map[string]string{"memory.max": "1000001\n"}, -1, "1000001"},
+		"a limit in the smallest units": {map[string]string{"memory.max": "300032\n"}, -1, "293Ki"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := memory{t.TempDir()}
+			write(t, m.dir, tt.files)
+			if kills, limit := m.kills(), m.limit(); kills != tt.kills || limit != tt.limit {
+				t.Errorf("%d killed, limit %q; want %d, %q", kills, limit, tt.kills, tt.limit)
+			}
+		})
+	}
+}
+
+// TestTooLittleMemory is told by the runner when the kernel takes the engine, or what the engine started, and leaves the runner.
+func TestTooLittleMemory(t *testing.T) {
+	const starve = `printf 'oom 1\noom_kill 1\n' >$CGROUP/memory.events; `
+	for name, tt := range map[string]struct {
+		files   map[string]string
+		command string
+		code    int32
+		message string
+	}{
+		"the engine is killed for it": {
+			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "268435456\n"}, starve + "kill -9 $PPID; sleep 1", 137,
+			"OpenTofu was killed (SIGKILL): the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
+		},
+		"without a limit": {
+			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "max\n"}, starve + "kill -9 $PPID; sleep 1", 137,
+			"OpenTofu was killed (SIGKILL): the container ran out of memory: raise spec.runner.resources.limits.memory",
+		},
+		"what the engine started is": {
+			map[string]string{"memory.events": "oom_kill 0\n", "memory.max": "268435456\n"}, starve + "kill -9 $$", 1,
+			"; a process was killed: the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
+		},
+		"the engine is killed for something else": {
+			map[string]string{"memory.events": "oom_kill 4\n"}, "kill -9 $PPID; sleep 1", 137,
+			"OpenTofu was killed (SIGKILL), and not for the container's memory",
+		},
+		"the engine is killed, and nobody knows what for": {
+			map[string]string{"memory.max": "268435456\n"}, "kill -9 $PPID; sleep 1", 137,
+			"OpenTofu was killed (SIGKILL): most likely the container ran out of memory (its limit is 256Mi): raise spec.runner.resources.limits.memory",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			write(t, s.cgroup, tt.files)
+			command := strings.ReplaceAll(tt.command, "$CGROUP", s.cgroup)
+			command = strings.ReplaceAll(command, `\n`, `\\n`)
+			run(t, s, nil, s.planned(s.plan(1, s.put(file("main.tf", `
+resource "terraform_data" "a" {
+  provisioner "local-exec" { command = "`+command+`" }
+}`))), nil))
+			report := s.done(2)
+			if steps(report) != "fetch= init= apply!" || *report.Steps[2].ExitCode != tt.code || report.Done.Failure.Class != "Transient" || !strings.HasSuffix(report.Done.Failure.Message, tt.message) {
+				t.Errorf("%s %d %+v", steps(report), *report.Steps[2].ExitCode, report.Done.Failure)
+			}
+		})
+	}
+}
+
+// TestTooLittleMemoryForAHook does not say that the hook is wrong.
+func TestTooLittleMemoryForAHook(t *testing.T) {
+	s := newTestStore(t)
+	write(t, s.cgroup, map[string]string{"memory.events": "oom_kill 0\n"})
+	order := s.plan(1, s.put(file("main.tf", "")))
+	order.Hooks = []store.Hook{hookAt("Before", "init", "echo oom_kill 1 >"+s.cgroup+"/memory.events; exit 1")}
+	run(t, s, nil, order)
+	want := store.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and said nothing; a process was killed: " +
+		"the container ran out of memory: raise spec.runner.resources.limits.memory"}
+	if got := *s.done(1).Done.Failure; got != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestAnAttemptThatIsDisowned, as when its pod was deleted by force and its process is left: the engine is interrupted, since
+// another one may begin, and what it made is handed in.
+func TestAnAttemptThatIsDisowned(t *testing.T) {
+	for name, code := range map[string]int{"the pod's token is worth nothing": http.StatusUnauthorized, "the Run names another": http.StatusForbidden} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			s.held = 100 * time.Millisecond
+			apply := s.planned(s.plan(1, s.put(file("main.tf", twenty()))), nil)
+			p := startPod(t, s, nil)
+			s.orders <- apply
+			close(s.orders)
+			wait(t, func() bool { return strings.Contains(p.output.String(), "(local-exec): slow1") })
+			s.mu.Lock()
+			s.refuse = func(r *http.Request) int {
+				if r.URL.Path == "/v1/rescue" || r.URL.Path == "/v1/steps" {
+					return 0
+				}
+				return code
+			}
+			s.mu.Unlock()
+			if err := p.wait(); store.Code(err) != code { // nor is there another order
+				t.Fatal(err)
+			}
+			report := s.done(2)
+			if report.Done.Failure.Class != "Transient" || report.Done.Failure.Message != errDisowned.Error() {
+				t.Errorf("%s %+v", steps(report), report.Done.Failure)
+			}
+			if strings.Contains(p.output.String(), "(local-exec): slow12") || len(s.rescued) == 0 {
+				t.Errorf("it went on, or nothing was handed in:\n%s", p.output)
+			}
+		})
+	}
+}
+
+// TestAServerThatKnowsNothingYet of an attempt refuses it for a moment, and nothing comes of that.
+func TestAServerThatKnowsNothingYet(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", "")))
+	s.held = 0
+	var asked atomic.Int32
+	s.refuse = func(r *http.Request) int {
+		if r.URL.Path == "/v1/interrupt" && asked.Add(1)%2 == 0 {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 3")}
+	run(t, s, nil, order)
+	if failure := s.done(1).Done.Failure; failure != nil || asked.Load() < 4 {
+		t.Errorf("asked %d times, %+v", asked.Load(), failure)
+	}
+}

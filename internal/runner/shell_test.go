@@ -1,0 +1,183 @@
+package runner
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// TestEnterHelper is the process that the tests below come in with.
+func TestEnterHelper(t *testing.T) {
+	work := os.Getenv("TEST_ENTER")
+	if work == "" {
+		t.Skip("a process of the tests below, which set TEST_ENTER")
+	}
+	_, args, _ := strings.Cut(strings.Join(os.Args, "\x00"), "--\x00")
+	code, err := Enter(work, strings.Split(args, "\x00"))
+	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		os.Exit(1)
+	}
+	os.Exit(code)
+}
+
+// enter comes in with a command.
+func enter(work string, command ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^TestEnterHelper$", "--"}, command...)...)
+	cmd.Env = append(os.Environ(), "TEST_ENTER="+work)
+	return cmd
+}
+
+// shellOf opens a shell in a pod of its own, over a state with two resources.
+func shellOf(t *testing.T, s *testStore, more ...func(*store.Order)) *pod {
+	t.Helper()
+	order := s.plan(1, s.put(file("main.tf", two)))
+	run(t, s, nil, s.planned(order, nil))
+	order.Kind, order.Attempt, order.Operation = store.OrderShell, 3, "Shell"
+	for _, m := range more {
+		m(&order)
+	}
+	p := startPod(t, s, nil)
+	s.orders <- order
+	wait(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all := s.reports[3]
+		return len(all) > 0 && strings.HasSuffix(allSteps(all[len(all)-1]), "shell?")
+	})
+	return p
+}
+
+// TestAShell has the engine with its way to the state, ends with the one who is in it, and puts nothing into the log.
+func TestAShell(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	p := shellOf(t, s)
+	versions := s.versions
+	cmd := enter(p.work, "sh", "-c", "tofu state list && tofu state mv terraform_data.a terraform_data.c && echo $CAIRN_OPERATION not-in-the-log; exit 7")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	done := waitDone(t, s, 3)
+	close(s.orders)
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := steps(done); got != "fetch= init= shell=" || done.Done.Failure != nil || done.Done.Plan != nil || !strings.HasPrefix(step(t, done, "shell").Message, "left with exit code 7 after ") {
+		t.Errorf("%s %+v %+v", got, done.Done, step(t, done, "shell"))
+	}
+	if !strings.Contains(out.String(), "Shell not-in-the-log") || s.versions != versions+1 || s.lock != nil {
+		t.Errorf("%d versions, were %d; lock %s\n%s", s.versions, versions, s.lock, &out)
+	}
+	if strings.Contains(string(s.logs[3])+p.output.String(), "not-in-the-log") {
+		t.Error("it is in the log")
+	}
+	if out, err := enter(p.work, "true").CombinedOutput(); err == nil || !strings.Contains(string(out), "no shell is open") {
+		t.Errorf("after its end: %v\n%s", err, out)
+	}
+}
+
+// TestAShellIsEnded by a cancel, by its time and by the end of the pod; what ignores an interrupt is not waited for.
+func TestAShellIsEnded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		end     func(*testStore, *pod)
+		timeout time.Duration
+		class   string
+		message string
+	}{
+		"canceled":    {end: func(s *testStore, _ *pod) { s.cancels <- "canceled by bob" }, class: canceled, message: "canceled by bob"},
+		"timed out":   {end: func(*testStore, *pod) {}, timeout: 8 * time.Second, message: "timed out after 8s"},
+		"interrupted": {end: func(_ *testStore, p *pod) { p.interrupt() }, class: "Transient", message: "interrupted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			p := shellOf(t, s, func(o *store.Order) { o.Timeout = tt.timeout })
+			cmd := enter(p.work, "sh", "-c", "trap '' INT; echo in; sleep 60 & wait")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := out.Read(make([]byte, 3)); err != nil {
+				t.Fatal(err)
+			}
+			tt.end(s, p)
+			done := waitDone(t, s, 3)
+			cmd.Wait()
+			if f := done.Done.Failure; (f == nil) != (tt.class == "") || f != nil && (f.Class != tt.class || f.Message != tt.message) {
+				t.Errorf("%+v", f)
+			}
+			if got := step(t, done, "shell"); got.Message != tt.message {
+				t.Errorf("%+v", got)
+			}
+			close(s.orders)
+			p.wait()
+		})
+	}
+}
+
+// TestAnEngineInAShellSavesItsState: it is interrupted once and waited for, longer than anything else.
+func TestAnEngineInAShellSavesItsState(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "slow" {
+  provisioner "local-exec" { command = "trap '' INT HUP; echo begun; sleep 5" }
+}`)))
+	order.Kind, order.Operation = store.OrderShell, "Shell"
+	p := startPod(t, s, nil)
+	s.orders <- order
+	wait(t, func() bool { _, err := os.Stat(workspace{p.work}.shell()); return err == nil })
+	cmd := enter(p.work, "tofu", "apply", "-auto-approve", "-no-color")
+	out := &lockedBuffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, func() bool { return strings.Contains(out.String(), "(local-exec): begun") })
+	s.cancels <- "canceled by bob"
+	done := waitDone(t, s, 1)
+	cmd.Wait()
+	if f := done.Done.Failure; f == nil || f.Class != canceled || strings.Join(s.resources(), " ") != "slow" || s.lock != nil {
+		t.Errorf("%+v, resources %v, lock %s\n%s", f, s.resources(), s.lock, out)
+	}
+	close(s.orders)
+	p.wait()
+}
+
+// TestAShellWhoseDoorIsLeftByForce ends too: the kernel tells it.
+func TestAShellWhoseDoorIsLeftByForce(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	p := shellOf(t, s)
+	cmd := enter(p.work, "sh", "-c", "echo in; sleep 1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if done := waitDone(t, s, 3); done.Done.Failure != nil || !strings.HasPrefix(step(t, done, "shell").Message, "left without a word after ") {
+		t.Errorf("%+v", done)
+	}
+	cmd.Wait()
+	close(s.orders)
+	p.wait()
+}
