@@ -96,6 +96,19 @@ func (c *Client) State(ctx context.Context, namespace, name string, version int6
 	return c.get(ctx, call{path: statePath(namespace, name, "versions/"+which)}, LargestState)
 }
 
+// Journal gives what the journal of a state has.
+func (c *Client) Journal(ctx context.Context, namespace, name string) (Journal, error) {
+	var journal Journal
+	data, err := c.get(ctx, call{path: statePath(namespace, name, "journal")}, LargestJournal)
+	if err != nil {
+		return journal, err
+	}
+	if err := json.Unmarshal(data, &journal); err != nil {
+		return journal, fmt.Errorf("read the journal of state %s: %w", name, err)
+	}
+	return journal, nil
+}
+
 // PushState makes data the next version of a state. Force takes one with another lineage, or whose serial does not follow.
 func (c *Client) PushState(ctx context.Context, namespace, name string, data []byte, force bool) (StateVersion, error) {
 	r := call{method: http.MethodPost, path: statePath(namespace, name, "versions"), query: c.current(), body: bytes.NewReader(data)}

@@ -11,6 +11,8 @@
 //	                                                                   comes, until it is over. Needs get on runs/logs
 //	GET  /api/v1/namespaces/{ns}/states/{state}/versions/{n}           a version of a state; n may be "current". Needs pull
 //	                                                                   on states, as the ones below need theirs
+//	GET  /api/v1/namespaces/{ns}/states/{state}/journal                what its journal has, beside the current version: a
+//	                                                                   Journal. Needs pull on states
 //	POST /api/v1/namespaces/{ns}/states/{state}/versions?force=true    push: the body is the next version; StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/rollback               Rollback; answers StateVersion. It and push take
 //	                                                                   current=N: 409 when N is not the current version
@@ -44,6 +46,30 @@ type StateVersion struct {
 	Serial int64 `json:"serial"`
 	// Resources is how many resource instances it holds; -1 when its engine encrypts it.
 	Resources int32 `json:"resources"`
+}
+
+// Journal is what applies have done of which it is not known that the state has it all.
+type Journal struct {
+	Resources []JournalResource `json:"resources"`
+}
+
+// JournalResource is the last word of a journal on an address.
+type JournalResource struct {
+	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	Address string `json:"address"`
+	// Type of the resource. Example: aws_subnet.
+	Type string `json:"type"`
+	// Action that was done last: create, update, delete.
+	Action string `json:"action"`
+	// IDKey is the attribute that identifies it, and ID its value. They are empty when the engine told none, as where it is sensitive.
+	IDKey string `json:"idKey,omitempty"`
+	ID    string `json:"id,omitempty"`
+	// Run that did it, and which of its attempts.
+	Run     string `json:"run"`
+	Attempt int32  `json:"attempt"`
+	// Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and somebody took it out of it),
+	// Destroyed, or Unknown where the engine encrypts the state.
+	Standing string `json:"standing"`
 }
 
 // Rollback asks for a new version with the content of an older one.
@@ -90,6 +116,8 @@ const (
 const (
 	// LargestState is how large a state may be.
 	LargestState = 256 << 20
+	// LargestJournal is how large a journal may be.
+	LargestJournal = 128 << 20
 	// LargestPlan is how large a form of a plan may be.
 	LargestPlan = 64 << 20
 	// LargestLog is how much of a pod's log is looked through for a rescued state.

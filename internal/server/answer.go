@@ -30,7 +30,7 @@ func (s *Server) answer(within time.Duration, h func(http.ResponseWriter, *http.
 
 func (s *Server) logRequest(r *http.Request, code int, c Caller, err error, took time.Duration) {
 	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", code, "took", took,
-		"namespace", c.Pod.Namespace, "pod", c.Pod.Name, "run", c.RunName, "attempt", c.Attempt)
+		"namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "pod", c.Pod.Name, "attempt", c.Attempt)
 	if err != nil && r.Context().Err() == nil {
 		log.Warn("request refused", "error", err)
 		return

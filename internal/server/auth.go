@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,10 +81,13 @@ func orHolder(s standing) standing {
 	}
 }
 
+// sender tells which pod sends a request.
+type sender func(*http.Request) (Pod, error)
+
 // caller tells who a request is from, and that it has the standing for it. It looks in the cache first; before it
 // refuses it looks past it, for a cache that is a moment behind must not fail an attempt that has just begun.
-func (s *Server) caller(r *http.Request, has standing) (Caller, error) {
-	pod, err := s.tokens.pod(r)
+func (s *Server) caller(r *http.Request, from sender, has standing) (Caller, error) {
+	pod, err := s.pod(r, from)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -107,6 +111,19 @@ func (s *Server) caller(r *http.Request, has standing) (Caller, error) {
 	return c, has(c)
 }
 
+// pod tells which pod sends a request. One of a namespace that is not served can have no Run here.
+func (s *Server) pod(r *http.Request, from sender) (Pod, error) {
+	pod, err := from(r)
+	if err == nil && !s.serves(pod.Namespace) {
+		return Pod{}, refusef(http.StatusForbidden, "this Cairn does not look at namespace %s", pod.Namespace)
+	}
+	return pod, err
+}
+
+func (s *Server) serves(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+}
+
 func (c Caller) of(run *v1alpha1.Run) Caller {
 	c.Run, c.RunName, c.Stack = run, run.Name, run.Spec.Stack.Name
 	return c
@@ -122,22 +139,25 @@ func (s *Server) lookAgain(ctx context.Context, c Caller) (Caller, error) {
 			return c, err
 		}
 	}
-	if name == "" {
-		return c, refusef(http.StatusForbidden, "no Run names pod %s", c.Pod.Name)
+	if name != "" {
+		run := &v1alpha1.Run{}
+		err := s.Live.Get(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: name}, run)
+		if err == nil {
+			return c.of(run), nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return c, fmt.Errorf("read Run %s/%s: %w", c.Pod.Namespace, name, err)
+		}
 	}
-	run := &v1alpha1.Run{}
-	err := s.Live.Get(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: name}, run)
-	if err == nil {
-		return c.of(run), nil
-	}
-	if !apierrors.IsNotFound(err) {
-		return c, fmt.Errorf("read Run %s/%s: %w", c.Pod.Namespace, name, err)
-	}
-	held, err := s.State.HeldBy(ctx, c.Pod.Namespace, c.Pod.UID)
+	held, err := s.State.HeldBy(ctx, c.Pod.Namespace, c.Pod.UID) // the pod's object, which names the Run, may be gone as well
 	if err != nil {
 		return c, err
 	}
-	if held == nil || held.Status.Lock.Attempt != c.Attempt {
+	switch {
+	case held != nil && held.Status.Lock.Attempt == c.Attempt:
+	case name == "":
+		return c, refusef(http.StatusForbidden, "no Run names pod %s", c.Pod.Name)
+	default:
 		return c, refusef(http.StatusForbidden, "Run %s is gone, and pod %s does not hold the state's lock", name, c.Pod.Name)
 	}
 	c.Run, c.RunName, c.Stack = nil, held.Status.Lock.Run, held.Name

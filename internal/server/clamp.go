@@ -19,6 +19,7 @@ const (
 	maxName      = 63
 	maxSteps     = 64 // more than there can be with all hooks that a Stack may have
 	maxResources = 100
+	maxReason    = 300 // why one of the orphans is one
 	maxAddress   = 512
 	maxOutputs   = 64
 	maxOutput    = 1 << 10
@@ -40,6 +41,7 @@ func Clamp(r store.Report) store.Report {
 	if d := r.Done; d != nil {
 		out.Done = &store.Done{
 			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs), Changed: clampCount(d.Changed),
+			Saved: d.Saved, Settled: line(d.Settled, maxKey),
 		}
 	}
 	return out
@@ -70,6 +72,10 @@ func clampPlan(p *store.Plan) *store.Plan {
 	out.Resources = nil
 	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
 		out.Resources = append(out.Resources, store.ResourceChange{Address: line(r.Address, maxAddress), Action: line(r.Action, maxName)})
+	}
+	out.Orphaned = nil
+	for _, o := range p.Orphaned[:min(len(p.Orphaned), maxResources)] {
+		out.Orphaned = append(out.Orphaned, store.Orphan{Address: line(o.Address, maxAddress), Reason: line(o.Reason, maxReason)})
 	}
 	return &out
 }

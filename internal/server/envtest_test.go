@@ -23,6 +23,7 @@ import (
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
@@ -37,7 +38,7 @@ func binaries() string {
 	return dir
 }
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -116,6 +117,14 @@ func (f *fakes) Report(_ context.Context, _ string, _ types.UID, _ int32, r stor
 	return nil
 }
 
+// keysOptions are those of an install for the world's namespace alone, whose keys are there too.
+func (w *world) keysOptions(bucketURL string) server.KeysOptions {
+	return server.KeysOptions{
+		Client: apiserver.Kube, Secret: types.NamespacedName{Namespace: w.namespace, Name: "cairn-keys"},
+		BucketURL: bucketURL, Namespaces: []string{w.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "server-"}}
@@ -132,9 +141,9 @@ func newWorld(t *testing.T) *world {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 
 	var err error
-	w.keys, err = server.LoadKeys(t.Context(), apiserver.Kube, types.NamespacedName{Namespace: ns.Name, Name: "cairn-keys"}, time.Now, log)
-	must(t, err)
 	w.dir = t.TempDir()
+	w.keys, err = server.LoadKeys(t.Context(), w.keysOptions("file://"+w.dir))
+	must(t, err)
 	w.bucket, err = bucket.Open(t.Context(), "file://"+w.dir, w.keys.Bucket())
 	must(t, err)
 	w.state = state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Log: log, Fingerprint: w.keys.Fingerprint})
@@ -148,8 +157,9 @@ func newWorld(t *testing.T) *world {
 	s, err := server.New(server.Options{
 		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
 		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: documents.Get, Log: log,
+		GoneTokens: server.NewGoneTokens(apiserver.Config, time.Now),
 		Policies: server.NewPolicies(server.PoliciesOptions{
-			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: documents.Get, Log: log,
+			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: documents.Get, Evaluate: policy.Evaluate, Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 			return w.fakes.outputs, w.fakes.stack, nil

@@ -102,7 +102,10 @@ func TestAPodThatEndedLosesItsLock(t *testing.T) {
 	first.lock("a", 200, "")
 	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	second.lock("b", 423, "")
-	first.pod.Status.Phase = corev1.PodFailed
+	first.pod.Status.Phase = corev1.PodFailed // which a kubelet that starts anew may write before it ends what runs
+	must(t, apiserver.Kube.Status().Update(t.Context(), first.pod))
+	second.lock("b", 423, "")
+	first.pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "engine", Image: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), first.pod))
 	second.lock("b", 200, "")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/forge"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/tracing"
 )
 
 // hookSecrets are what a forge may sign the webhooks of a Repository with: every value of the Secret that it names. None
@@ -47,5 +50,22 @@ func (s *Web) fetchSoon(ctx context.Context, namespace, name string, push forge.
 	if err := s.Client.Patch(ctx, repo, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return fmt.Errorf("ask for a fetch after the %s of %s: %w", push.Event, push.Forge, err)
 	}
+	s.trace(ctx, namespace, name, push)
 	return nil
+}
+
+// trace tells that the commit of a push was heard of, if Stacks read from its branch or tag: then a fetch of it follows, and
+// tells what it led to.
+func (s *Web) trace(ctx context.Context, namespace, name string, push forge.Push) {
+	repo := &v1alpha1.Repository{}
+	if !s.Traces.On() || push.Commit == "" || s.Cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, repo) != nil || !repository.IsRead(repo, push.Ref) {
+		return
+	}
+	root := tracing.Commit(string(repo.UID), push.Commit)
+	s.Traces.Tell(tracing.Span{
+		ID: root.Child("webhook", push.Delivery), Parent: root, Name: "webhook", Start: push.At, End: time.Now(),
+		Attributes: []attribute.KeyValue{
+			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.forge", push.Forge),
+		},
+	})
 }

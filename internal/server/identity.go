@@ -2,17 +2,18 @@ package server
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
-	"fmt"
+	"errors"
+	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	authenticationv1 "k8s.io/api/authentication/v1"
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/store"
 )
@@ -25,6 +26,13 @@ const (
 	longestToken = 16 << 10
 	// knownTokens is how many tokens are remembered.
 	knownTokens = 10_000
+	// refuseFor is how long a token that was refused is refused without asking again. It is short: a runner goes on to ask for
+	// longer than that.
+	refuseFor = 10 * time.Second
+	// refusedTokens is how many that were refused are remembered. They are apart from the good ones, which they do not push out.
+	refusedTokens = 10_000
+	// askFor is how long it may take to ask about a token.
+	askFor = 30 * time.Second
 )
 
 // Pod is who a token was made for.
@@ -33,12 +41,25 @@ type Pod struct {
 	UID             types.UID
 }
 
-// tokens finds out who a token was made for. Answers are remembered for a moment, by the token's digest, for a review
-// is a round trip to the API server.
+// Tokens tells which pod a runner's token was made for. What is not good for anything is refused; any other error says that
+// nobody knows right now.
+type Tokens interface {
+	Pod(ctx context.Context, token string) (Pod, error)
+}
+
+// tokens finds out who a token was made for. Answers are remembered for a moment, for a review is a round trip to the API
+// server: that somebody is refused too, or whoever sends a bad token again and again would have as many reviews made. What is
+// asked about one token at the same time is asked once.
 type tokens struct {
-	client client.Client
-	now    func() time.Time
-	known  *lru.Cache[[sha256.Size]byte, knownToken]
+	from Tokens
+	// keys tell of tokens whose pod is gone; nil when nobody does. What they say is remembered as well: for a token that they do
+	// not know they are fetched anew.
+	keys    *tokens
+	now     func() time.Time
+	marker  marker
+	known   *lru.Cache[mark, knownToken]
+	refused *lru.Cache[mark, refusedToken]
+	asking  singleflight.Group
 }
 
 type knownToken struct {
@@ -46,66 +67,111 @@ type knownToken struct {
 	until time.Time
 }
 
-func newTokens(c client.Client, now func() time.Time) *tokens {
-	known, err := lru.New[[sha256.Size]byte, knownToken](knownTokens)
+type refusedToken struct {
+	why   *refusal
+	until time.Time
+}
+
+func newTokens(from, keys Tokens, now func() time.Time) *tokens {
+	t := &tokens{
+		from: from, now: now, marker: newMarker(),
+		known: newCache[knownToken](knownTokens), refused: newCache[refusedToken](refusedTokens),
+	}
+	if keys != nil {
+		t.keys = newTokens(keys, nil, now)
+	}
+	return t
+}
+
+func newCache[V any](size int) *lru.Cache[mark, V] {
+	cache, err := lru.New[mark, V](size)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &tokens{client: c, now: now, known: known}
+	return cache
 }
 
 // pod tells which pod sends a request.
 func (t *tokens) pod(r *http.Request) (Pod, error) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || token == "" || len(token) > longestToken {
-		return Pod{}, refusef(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed", store.Audience)
-	}
-	sum := sha256.Sum256([]byte(token))
-	if k, ok := t.known.Get(sum); ok && t.now().Before(k.until) {
-		return k.pod, nil
-	}
-	pod, err := t.review(r.Context(), token)
+	token, err := bearer(r)
 	if err != nil {
 		return Pod{}, err
 	}
-	t.known.Add(sum, knownToken{pod, t.now().Add(trustFor)})
-	return pod, nil
+	return t.of(r.Context(), token)
 }
 
-func (t *tokens) review(ctx context.Context, token string) (Pod, error) {
-	review := &authenticationv1.TokenReview{
-		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{store.Audience}},
+// podOrGone is pod for requests that hand in what would be lost otherwise. A pod whose object was deleted by force may be at
+// work still, and its token is not good any more by then, as reviews see it. It is taken here until it expires, when the
+// cluster's keys say that the cluster made it.
+func (t *tokens) podOrGone(r *http.Request) (Pod, error) {
+	pod, err := t.pod(r)
+	var no *refusal
+	if t.keys == nil || !errors.As(err, &no) || no.code != http.StatusUnauthorized {
+		return pod, err
 	}
-	if err := t.client.Create(ctx, review); err != nil {
-		return Pod{}, fmt.Errorf("review a token: %w", err)
+	token, without := bearer(r)
+	if without != nil {
+		return Pod{}, err
 	}
-	return podOf(review.Status)
+	gone, keysErr := t.keys.of(r.Context(), token)
+	if errors.As(keysErr, &no) {
+		return Pod{}, err
+	}
+	return gone, keysErr
 }
 
-// podOf reads a review. A token that is not bound to a pod could be anybody's of the same account.
-func podOf(s authenticationv1.TokenReviewStatus) (Pod, error) {
-	if s.Error != "" && !s.Authenticated {
-		return Pod{}, refusef(http.StatusUnauthorized, "the token is not valid: it has expired, its pod is gone, or it is not "+
-			"for audience %q", store.Audience)
+func bearer(r *http.Request) (string, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" || len(token) > longestToken {
+		return "", refusef(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed", store.Audience)
 	}
-	if !s.Authenticated || !slices.Contains(s.Audiences, store.Audience) {
-		return Pod{}, refusef(http.StatusUnauthorized, "the token is not for audience %q", store.Audience)
-	}
-	account, ok := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
-	namespace, _, both := strings.Cut(account, ":")
-	if !ok || !both {
-		return Pod{}, refusef(http.StatusForbidden, "the token is not a service account's")
-	}
-	name, uid := one(s.User.Extra, "authentication.kubernetes.io/pod-name"), one(s.User.Extra, "authentication.kubernetes.io/pod-uid")
-	if name == "" || uid == "" {
-		return Pod{}, refusef(http.StatusForbidden, "the token is not bound to a pod")
-	}
-	return Pod{Namespace: namespace, Name: name, UID: types.UID(uid)}, nil
+	return token, nil
 }
 
-func one(extra map[string]authenticationv1.ExtraValue, key string) string {
-	if values := extra[key]; len(values) == 1 {
-		return values[0]
+func (t *tokens) of(ctx context.Context, token string) (Pod, error) {
+	m := t.marker.of(token)
+	if k, ok := t.known.Get(m); ok && t.now().Before(k.until) {
+		return k.pod, nil
 	}
-	return ""
+	if k, ok := t.refused.Get(m); ok && t.now().Before(k.until) {
+		return Pod{}, k.why
+	}
+	answer := t.asking.DoChan(string(m[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor) // others may wait for it too
+		defer cancel()
+		pod, err := t.from.Pod(ctx, token)
+		var no *refusal
+		switch {
+		case err == nil:
+			t.known.Add(m, knownToken{pod, t.now().Add(trustFor)})
+		case errors.As(err, &no):
+			t.refused.Add(m, refusedToken{no, t.now().Add(refuseFor)})
+		}
+		return pod, err
+	})
+	select {
+	case a := <-answer:
+		pod, _ := a.Val.(Pod)
+		return pod, a.Err
+	case <-ctx.Done():
+		return Pod{}, ctx.Err()
+	}
+}
+
+// mark is what a token is remembered by.
+type mark [sha256.Size]byte
+
+// marker makes marks with a key of its own, so that they tell nothing of the tokens to who has not got it.
+type marker [sha256.Size]byte
+
+func newMarker() marker {
+	var m marker
+	_, _ = rand.Read(m[:]) // never fails
+	return m
+}
+
+func (m marker) of(token string) mark {
+	h := hmac.New(sha256.New, m[:])
+	_, _ = io.WriteString(h, token) // never fails
+	return mark(h.Sum(nil))
 }

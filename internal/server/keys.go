@@ -24,11 +24,15 @@ import (
 // renewEvery is how often the Secret is read again, to find what another process made and to make what is due.
 const renewEvery = time.Hour
 
+// renewLast is how long the reading at the end may take.
+const renewLast = 5 * time.Second
+
 // Keys are the secrets of an install, kept in one Secret in Cairn's namespace. Whoever loses it loses what is in the
 // bucket: it belongs into a backup.
 type Keys struct {
 	client client.Client
 	secret types.NamespacedName
+	used   used
 	now    func() time.Time
 
 	log *slog.Logger
@@ -37,11 +41,27 @@ type Keys struct {
 	ring keyring
 }
 
-// LoadKeys reads the keys from a Secret, or makes them. The client must not read from a cache; now is the clock.
-func LoadKeys(
-	ctx context.Context, c client.Client, secret types.NamespacedName, now func() time.Time, log *slog.Logger,
-) (*Keys, error) {
-	k := &Keys{client: c, secret: secret, now: now, log: log}
+// KeysOptions say where the keys are, and where to look whether they were in use already.
+type KeysOptions struct {
+	// Client must not read from a cache.
+	Client client.Client
+	// Secret that the keys are kept in.
+	Secret types.NamespacedName
+	// BucketURL and Namespaces are those of the install; no namespaces are all of the cluster's.
+	BucketURL  string
+	Namespaces []string
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// LoadKeys reads the keys from their Secret. For an install that was never used it makes them; those of one that was are
+// lost, which is an error, since others could read nothing of what is there.
+func LoadKeys(ctx context.Context, o KeysOptions) (*Keys, error) {
+	k := &Keys{
+		client: o.Client, secret: o.Secret, now: o.Now, log: o.Log,
+		used: used{client: o.Client, bucketURL: o.BucketURL, namespaces: o.Namespaces},
+	}
 	if err := k.Renew(ctx); err != nil {
 		return nil, err
 	}
@@ -85,13 +105,20 @@ func (k *Keys) current() keyring {
 // NeedLeaderElection says that every process renews its keys.
 func (k *Keys) NeedLeaderElection() bool { return false }
 
-// Start renews the keys until ctx is done.
+// Start renews the keys until ctx is done, and then once more: what replaced this process may have emptied the Secret too, and
+// the next process cannot begin without what this one knows.
 func (k *Keys) Start(ctx context.Context) error {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewLast)
+			err := k.Renew(last)
+			cancel()
+			if err != nil {
+				k.log.Warn("keys not read once more at the end", "secret", k.secret.String(), "error", err)
+			}
 			return nil
 		case <-tick.C:
 		}
@@ -133,14 +160,20 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	if err != nil && !missing {
 		return keyring{}, err
 	}
-	ring := k.current() // when somebody deleted the Secret, what this process knows is put back
-	if !missing {
+	empty := len(secret.Data) == 0 // an install makes it empty, and may let Cairn fill it but not make it
+	ring := k.current()            // when somebody deleted or emptied the Secret, what this process knows is put back
+	if !empty {
 		if ring, err = parseKeyring(secret.Data); err != nil {
 			return keyring{}, err
 		}
 	}
-	if !missing && len(ring.identities) == 0 && len(k.current().identities) > 0 {
+	if !empty && len(ring.identities) == 0 && len(k.current().identities) > 0 {
 		return keyring{}, errors.New("the identity is gone, and the bucket cannot be read without it: put it back from a backup")
+	}
+	if len(ring.identities) == 0 {
+		if err := k.begin(ctx, secret); err != nil {
+			return keyring{}, err
+		}
 	}
 	known := k.current().fingerprint
 	lost := len(ring.fingerprint) == 0 && len(known) > 0
@@ -148,7 +181,7 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 		ring.fingerprint = known
 	}
 	ring, changed, err := ring.renew(k.now())
-	if err != nil || !changed && !missing && !lost {
+	if err != nil || !changed && !empty && !lost {
 		return ring, err
 	}
 	if secret.Data, err = ring.data(); err != nil {
@@ -160,5 +193,10 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	secret.ObjectMeta = metav1.ObjectMeta{
 		Namespace: k.secret.Namespace, Name: k.secret.Name, Labels: map[string]string{managedByLabel: managedBy},
 	}
-	return ring, k.client.Create(ctx, secret)
+	err = k.client.Create(ctx, secret)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("it is not there, and this account may fill it but not make it: put it back from a backup, or in a new "+
+			"install make it without any data: %w", err)
+	}
+	return ring, err
 }

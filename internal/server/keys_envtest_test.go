@@ -4,6 +4,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -19,11 +20,13 @@ import (
 func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	w := newWorld(t)
 	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
+	o := w.keysOptions("file://" + t.TempDir())
+	o.Secret = secret
 	var g sync.WaitGroup
 	all := make([]*server.Keys, 5)
 	errs := make([]error, len(all))
 	for i := range all {
-		g.Go(func() { all[i], errs[i] = server.LoadKeys(t.Context(), apiserver.Kube, secret, time.Now, nil) })
+		g.Go(func() { all[i], errs[i] = server.LoadKeys(t.Context(), o) })
 	}
 	g.Wait()
 	must(t, errors.Join(errs...))
@@ -38,7 +41,7 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
 	must(t, apiserver.Kube.Delete(t.Context(), kept))
 	must(t, all[1].Renew(t.Context()))
-	again, err := server.LoadKeys(t.Context(), apiserver.Kube, secret, time.Now, nil)
+	again, err := server.LoadKeys(t.Context(), o)
 	must(t, err)
 	if again.Recipient() != all[0].Recipient() {
 		t.Fatal("another identity")
@@ -47,7 +50,7 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	delete(kept.Data, "fingerprint.key")
 	must(t, apiserver.Kube.Update(t.Context(), kept))
 	must(t, all[2].Renew(t.Context()))
-	again, err = server.LoadKeys(t.Context(), apiserver.Kube, secret, time.Now, nil)
+	again, err = server.LoadKeys(t.Context(), o)
 	must(t, err)
 	if again.Fingerprint(nil) != all[0].Fingerprint(nil) {
 		t.Fatal("another key for fingerprints")
@@ -60,14 +63,32 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	}
 }
 
+// As after an upgrade that replaces all objects: the Secret is empty and the process told to end, and the next one finds its keys.
+func TestAProcessThatEndsPutsTheKeysBack(t *testing.T) {
+	s := newSecondHand(t)
+	s.put("sources/sha256:1")
+	if _, err := server.LoadKeys(t.Context(), s.KeysOptions); err == nil {
+		t.Fatal("a process begins with keys of its own")
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	must(t, s.lost.Start(ctx))
+	next, err := server.LoadKeys(t.Context(), s.KeysOptions)
+	must(t, err)
+	if next.Recipient() != s.lost.Recipient() {
+		t.Fatal("another identity")
+	}
+}
+
 func TestKeysAreRotatedByOneAndTakenByAll(t *testing.T) {
 	w := newWorld(t)
 	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
 	now := time.Now()
-	clock := func() time.Time { return now }
+	o := w.keysOptions("file://" + t.TempDir())
+	o.Secret, o.Now = secret, func() time.Time { return now }
 	var all []*server.Keys
 	for range 2 {
-		k, err := server.LoadKeys(t.Context(), apiserver.Kube, secret, clock, nil)
+		k, err := server.LoadKeys(t.Context(), o)
 		must(t, err)
 		all = append(all, k)
 	}

@@ -45,6 +45,7 @@ func (s *Server) appendLog(w http.ResponseWriter, r *http.Request, c Caller) err
 	if !ok {
 		return refusef(http.StatusConflict, "%d", next)
 	}
+	s.Metrics.logged(len(data))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

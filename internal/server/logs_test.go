@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 )
 
-func memory(t *testing.T) *bucket.Bucket {
+func memoryBucket(t *testing.T) *bucket.Bucket {
 	t.Helper()
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -50,7 +50,7 @@ func TestFitChunk(t *testing.T) {
 }
 
 func TestALogGrowsOverManyServers(t *testing.T) {
-	b := memory(t)
+	b := memoryBucket(t)
 	servers := []*Logs{NewLogs(b), NewLogs(b), NewLogs(b)}
 	text := strings.Repeat("0123456789", 100)
 	const folder = "logs/ns/uid/1"
@@ -79,7 +79,7 @@ func TestALogGrowsOverManyServers(t *testing.T) {
 }
 
 func TestChunksThatOverlapAreReadOnce(t *testing.T) {
-	b := memory(t)
+	b := memoryBucket(t)
 	for key, data := range map[string]string{"000000000000": "abcd", "000000000002": "cd", "000000000003": "defg", "000000000007": "h"} {
 		if err := b.Put(t.Context(), "logs/ns/uid/1/"+key, []byte(data)); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestChunksThatOverlapAreReadOnce(t *testing.T) {
 }
 
 func TestALogIsBounded(t *testing.T) {
-	b := memory(t)
+	b := memoryBucket(t)
 	logs := NewLogs(b)
 	if err := b.Put(t.Context(), chunkKey("logs/ns/uid/1", largestLog-10), make([]byte, 5)); err != nil {
 		t.Fatal(err)

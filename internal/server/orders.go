@@ -19,7 +19,7 @@ const maxWait = 30 * time.Second
 // order tells a pod what to do next. It needs no attempt: it is what gives one, and a pod may ask before its Run names
 // it.
 func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
-	pod, err := s.tokens.pod(r)
+	pod, err := s.pod(r, s.tokens.pod)
 	c := Caller{Pod: pod}
 	if err != nil {
 		return c, err
@@ -44,7 +44,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	}
 	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
 	order.Providers = s.Providers != nil
-	if order.Kind == store.OrderPlan {
+	if order.Kind == store.OrderPlan || order.Kind == store.OrderShell {
 		if order, err = s.readyToPlan(r.Context(), c, order); err != nil {
 			return c, err
 		}
@@ -86,7 +86,7 @@ func (s *Server) readyToPlan(ctx context.Context, c Caller, order store.Order) (
 		failure.Class = "Transient"
 	}
 	report := Clamp(store.Report{Done: &store.Done{Failure: failure}})
-	s.Log.Warn("no plan while a rescued state waits", "namespace", c.Pod.Namespace, "run", order.Run,
+	s.Log.Warn("no plan while a rescued state waits", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
 		"attempt", order.Attempt, "reason", refused.Message)
 	err = s.progress.finish(ctx, c, report)
 	return store.Order{Kind: store.OrderWait}, err

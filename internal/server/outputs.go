@@ -18,9 +18,9 @@ import (
 const largestOutputs = 8 << 20
 
 // writeOutputs writes the outputs of the code to where the Stack wants them. A Run that only plans may be of anybody's
-// code, and has none to give to others. A destroy leaves none, and writes that.
+// code, and has none to give to others; nor has a shell. A destroy leaves none, and writes that.
 func (s *Server) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) error {
-	if c.Run.Spec.Operation == v1alpha1.OperationPlan {
+	if op := c.Run.Spec.Operation; op != v1alpha1.OperationApply && op != v1alpha1.OperationDestroy {
 		return refusef(http.StatusForbidden, "Run %s does not apply: it has no outputs", c.RunName)
 	}
 	var outputs store.Outputs

@@ -9,6 +9,8 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -37,16 +39,17 @@ func (a ask) noted(facts ...any) {
 // addPeople adds what people are answered; internal/people says what that is.
 func (s *Server) addPeople(mux *http.ServeMux) {
 	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
-	read := func(path string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
-		mux.Handle("GET "+path, s.answerPerson(within, need, h))
+	read := func(path string, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
+		mux.Handle("GET "+path, s.answerPerson(long, need, h))
 	}
 	write := func(path string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle("POST "+path, s.answerPerson(within, need, s.audited(need, h)))
 	}
-	read(runs+"plan", long, right{"get", "runs", "plan"}, s.showPlan)
-	read(runs+"logs", long, right{"get", "runs", "logs"}, s.showLogs)
+	read(runs+"plan", right{"get", "runs", "plan"}, s.showPlan)
+	read(runs+"logs", right{"get", "runs", "logs"}, s.showLogs)
 	pull := right{verb: "pull", resource: "states"}
-	read(states+"versions/{version}", long, pull, s.audited(pull, s.pullState))
+	read(states+"versions/{version}", pull, s.audited(pull, s.pullState))
+	read(states+"journal", pull, s.audited(pull, s.showJournal))
 	write(states+"versions", long, right{verb: "push", resource: "states"}, s.pushState)
 	write(states+"rollback", long, right{verb: "rollback", resource: "states"}, s.rollbackState)
 	write(states+"unlock", quick, right{verb: "unlock", resource: "states"}, s.releaseState)
@@ -108,6 +111,9 @@ func (s *Server) ask(r *http.Request, need right) (ask, error) {
 	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
 		return a, refusef(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything", a.Name, a.Namespace)
 	}
+	if !s.serves(a.Namespace) {
+		return a, refusef(http.StatusForbidden, "this Cairn does not look at namespace %s", a.Namespace)
+	}
 	return a, s.may(r.Context(), p, authorizationv1.ResourceAttributes{
 		Verb: need.verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
 		Resource: need.resource, Subresource: need.subresource, Namespace: a.Namespace, Name: a.Name,
@@ -120,16 +126,33 @@ func (s *Server) may(ctx context.Context, p person, what authorizationv1.Resourc
 	for key, values := range p.GetExtra() {
 		extra[key] = values
 	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: p.GetName(), Groups: p.GetGroups(), UID: p.GetUID(), Extra: extra, ResourceAttributes: &what,
-	}}
-	if err := s.Client.Create(ctx, review); err != nil {
+	}
+	status, err := s.reviewed(ctx, spec)
+	if apierrors.IsForbidden(err) {
+		return refusef(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes whether %s may %s %s %q: %s",
+			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces allows no more")
+	}
+	if err != nil {
 		return fmt.Errorf("ask what %s may do: %w", p.GetName(), err)
 	}
-	if !review.Status.Allowed || review.Status.Denied {
+	if !status.Allowed || status.Denied {
 		return lacks(p, what)
 	}
 	return nil
+}
+
+// reviewed asks within the namespace that it is about, if there is one: that takes a permission there only.
+func (s *Server) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+	if namespace := spec.ResourceAttributes.Namespace; namespace != "" {
+		review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: spec}
+		err := s.Client.Create(ctx, review)
+		return review.Status, err
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: spec}
+	err := s.Client.Create(ctx, review)
+	return review.Status, err
 }
 
 // audited writes a line for what a person wants of a state, whatever becomes of it.

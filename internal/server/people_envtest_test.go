@@ -32,6 +32,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -90,7 +91,7 @@ func (w *world) servePeople(change ...func(*server.Options)) *peopleServer {
 		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
 		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
 		Policies: server.NewPolicies(server.PoliciesOptions{
-			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Log: log,
+			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: policy.Evaluate, Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 			return w.fakes.outputs, w.fakes.stack, nil

@@ -20,7 +20,7 @@ func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
 		"with a piece that another one goes": {{0, 20}, {5, 10}, {20, 36}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := NewLogs(memory(t))
+			l := NewLogs(memoryBucket(t))
 			for _, c := range chunks {
 				if err := l.bucket.PutLoose(t.Context(), chunkKey("logs/ns/uid/1", int64(c[0])), []byte(text[c[0]:c[1]])); err != nil {
 					t.Fatal(err)
@@ -47,7 +47,7 @@ func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
 }
 
 func TestALogIsListedOnlyWhenAsked(t *testing.T) {
-	l := NewLogs(memory(t))
+	l := NewLogs(memoryBucket(t))
 	if _, ok, err := l.append(t.Context(), "logs/ns/uid/1", 0, []byte("text")); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -64,7 +64,7 @@ func TestALogIsListedOnlyWhenAsked(t *testing.T) {
 }
 
 func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
-	l := NewLogs(memory(t))
+	l := NewLogs(memoryBucket(t))
 	mine, leave := l.bells.listen(logsFolder("ns", "uid"))
 	other, leaveOther := l.bells.listen(logsFolder("ns", "uid-2"))
 	for i := range 3 { // news are not lost when nobody reads, and are no queue

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	"golang.org/x/sync/semaphore"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -60,10 +60,12 @@ type persons struct {
 }
 
 func newPersons(c client.Client, authority ClientCA) *persons {
-	known := expirable.NewLRU[[sha256.Size]byte, *authenticator.Response](knownTokens, nil, knowFor)
-	return &persons{
-		authority: authority, token: bearertoken.New(&tokenReview{client: c, known: known}), memory: semaphore.NewWeighted(peopleMemory),
+	review := &tokenReview{
+		client: c, marker: newMarker(),
+		known:   expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
+		refused: expirable.NewLRU[mark, struct{}](refusedTokens, nil, knowFor),
 	}
+	return &persons{authority: authority, token: bearertoken.New(review), memory: semaphore.NewWeighted(peopleMemory)}
 }
 
 // of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the
@@ -127,7 +129,10 @@ func known(u user.Info) person {
 // tokenReview asks the API server whose a token is. It names no audience, so it has to be one for the API server.
 type tokenReview struct {
 	client client.Client
-	known  *expirable.LRU[[sha256.Size]byte, *authenticator.Response]
+	marker marker
+	known  *expirable.LRU[mark, *authenticator.Response]
+	// refused are tokens that are nobody's.
+	refused *expirable.LRU[mark, struct{}]
 }
 
 // awayError says that the API server did not tell.
@@ -137,16 +142,25 @@ func (e *awayError) Unwrap() error { return e.error }
 
 // AuthenticateToken tells whose a token is.
 func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	sum := sha256.Sum256([]byte(token))
+	sum := t.marker.of(token)
 	if answer, ok := t.known.Get(sum); ok {
 		return answer, true, nil
 	}
+	if _, ok := t.refused.Get(sum); ok {
+		return nil, false, nil
+	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	if err := t.client.Create(ctx, review); err != nil {
+	err := t.client.Create(ctx, review)
+	if apierrors.IsForbidden(err) {
+		return nil, false, &awayError{refusef(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes "+
+			"whose a token is (create on tokenreviews): show a client certificate, or have its account bound to that ClusterRole")}
+	}
+	if err != nil {
 		return nil, false, &awayError{fmt.Errorf("review a token: %w", err)}
 	}
 	u := review.Status.User
 	if !review.Status.Authenticated || u.Username == "" {
+		t.refused.Add(sum, struct{}{})
 		return nil, false, nil
 	}
 	extra := map[string][]string{}

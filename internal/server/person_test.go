@@ -145,8 +145,11 @@ func TestWhoAPersonIs(t *testing.T) {
 			if test.want == "bob" && asked != 1 {
 				t.Errorf("a token that is known was reviewed %d times", asked)
 			}
-			if test.code != 0 && test.token != "" && len(test.token) < longestToken && asked != 2 {
-				t.Errorf("a refusal was remembered: asked %d times", asked)
+			if test.code == 401 && test.token != "" && len(test.token) < longestToken && asked != 1 {
+				t.Errorf("a token that is nobody's was reviewed %d times", asked)
+			}
+			if test.away && asked != 2 {
+				t.Errorf("that the API server is away was remembered: asked %d times", asked)
 			}
 		})
 	}

@@ -191,22 +191,5 @@ func TestAServerThatStopsLetsGoOfThoseWhoWaitForAnInterrupt(t *testing.T) {
 func TestAPodThatWaitsForInterruptsWithoutEndIsRefused(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
-	codes := make(chan int, 6)
-	for range cap(codes) {
-		go func() {
-			code, _ := r.do("GET", "/v1/interrupt", nil)
-			codes <- code
-		}()
-	}
-	for range 2 {
-		if code := <-codes; code != 429 {
-			t.Fatalf("got %d", code)
-		}
-	}
-	for range 4 {
-		w.fakes.interrupt <- store.Interrupt{Reason: "canceled"}
-		if code := <-codes; code != 200 {
-			t.Fatalf("got %d", code)
-		}
-	}
+	r.waits(4, "/v1/interrupt", func() { w.fakes.interrupt <- store.Interrupt{Reason: "canceled"} })
 }

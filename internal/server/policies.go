@@ -19,6 +19,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/memory"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/state"
@@ -32,12 +33,8 @@ const (
 	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the runner is told to ask
 	// again. It is shorter than a runner waits for an answer.
 	waitForCheck = time.Minute
-	// knownRules is how much memory policies take that are kept ready to be asked. Those of one ConfigMap fit in.
-	knownRules = 256 << 20
-	// perByte is how much memory a byte of their text takes then, about.
-	perByte = 128
-	// mostTries is how often policies may take too much of time or memory before they deny a Run's plan for good: it may have
-	// been the doing of others at the same time.
+	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing of others
+	// at the same time.
 	mostTries = 3
 	// knownTries is how much is remembered of that: some two thousand plans.
 	knownTries = 1 << 20
@@ -57,6 +54,10 @@ type PoliciesOptions struct {
 	Bucket *bucket.Bucket
 	// Inputs gives the document of a Run's inputs, which has the policies of its Stack.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
+	// Evaluate asks policies about a plan in the engine's JSON, as policy.Evaluate does.
+	Evaluate func(ctx context.Context, modules []policy.Module, plan []byte) (store.Verdict, error)
+	// Metrics count what policies say; nil for none.
+	Metrics *Metrics
 	// Log is told of required policies that cannot be asked.
 	Log *slog.Logger
 	// Now is the clock; nil means the real one.
@@ -68,29 +69,20 @@ type PoliciesOptions struct {
 type Policies struct {
 	PoliciesOptions
 	required *required
-	ready    *inputs.Memory[compiled]
 	turns    *semaphore.Weighted
-	check    func(*policy.Set, context.Context, []byte) (store.Verdict, error)
 
-	// tries are how often policies took too much, by Run. They are forgotten with the process: then it is asked more often.
+	// tries are how often policies were cut off, by Run. They are forgotten with the process: then it is asked more often.
 	counting sync.Mutex
-	tries    *inputs.Memory[int]
+	tries    *memory.Memory[string, int]
 }
 
 // rules are the policies of one ConfigMap.
 type rules struct {
 	// name of the ConfigMap, with its namespace when the install requires it.
-	name   string
-	files  map[string]string
-	digest string
+	name  string
+	files map[string]string
 	// wrong says why they cannot be asked.
 	wrong string
-}
-
-// compiled are policies that are ready to be asked, or what is wrong with them.
-type compiled struct {
-	set *policy.Set
-	err error
 }
 
 // NewPolicies makes Policies that know none yet.
@@ -100,8 +92,7 @@ func NewPolicies(o PoliciesOptions) *Policies {
 	}
 	return &Policies{
 		PoliciesOptions: o, required: newRequired(o.Live, o.Namespace, o.Now),
-		ready: inputs.NewMemory[compiled](knownRules), turns: semaphore.NewWeighted(checksAtOnce), check: (*policy.Set).Check,
-		tries: inputs.NewMemory[int](knownTries),
+		turns: semaphore.NewWeighted(checksAtOnce), tries: memory.New[string, int](knownTries, memory.Entry),
 	}
 }
 
@@ -126,11 +117,7 @@ func (p *Policies) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 		return nil, err
 	}
 	for _, pinned := range doc.Policies {
-		data, err := json.Marshal(pinned)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rules{name: pinned.Name, files: pinned.Files, digest: inputs.Digest(data)})
+		all = append(all, rules{name: pinned.Name, files: pinned.Files})
 	}
 	return all, nil
 }
@@ -163,7 +150,9 @@ func (p *Policies) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) 
 	if err != nil {
 		return nil, true, err
 	}
+	began := time.Now()
 	said, err := p.ask(waiting, plansOf(r), all, plan)
+	p.Metrics.checked(began, said, err)
 	if err != nil {
 		return nil, true, err
 	}
@@ -223,18 +212,20 @@ func cut(v store.Verdict) store.Verdict {
 	return v
 }
 
-// askOne asks the policies of one ConfigMap, which bound what they take themselves. What was cut off is no verdict.
+// askOne asks the policies of one ConfigMap. What was cut off is no verdict.
 func (p *Policies) askOne(ctx context.Context, of string, one rules, plan []byte) (store.Verdict, error) {
-	set, err := p.compile(one)
-	if err != nil {
+	v, err := store.Verdict{}, errors.New(one.wrong)
+	if one.wrong == "" {
+		v, err = p.Evaluate(ctx, one.modules(), plan)
+	}
+	var invalid *policy.Invalid
+	switch {
+	case one.wrong != "" || errors.As(err, &invalid):
 		p.Log.Warn("policies deny every plan", "policies", one.name, "error", err)
 		return denial(one.name, fmt.Sprintf("this policy cannot be read, so it denies every plan: %v", err)), nil
-	}
-	v, err := p.check(set, ctx, plan)
-	switch {
 	case ctx.Err() != nil:
 		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, ctx.Err())
-	case errors.Is(err, policy.ErrTooMuch) && p.tried(of+" "+one.name) < mostTries:
+	case errors.Is(err, policy.ErrCutOff) && p.tried(of+" "+one.name) < mostTries:
 		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, err)
 	case err != nil:
 		return denial(one.name, fmt.Sprintf("this policy cannot be asked about the plan, so it denies it: %v", err)), nil
@@ -242,7 +233,15 @@ func (p *Policies) askOne(ctx context.Context, of string, one rules, plan []byte
 	return v, nil
 }
 
-// tried counts that policies took too much.
+func (r rules) modules() []policy.Module {
+	var all []policy.Module
+	for _, file := range slices.Sorted(maps.Keys(r.files)) {
+		all = append(all, policy.Module{Name: r.name + "/" + file, Text: r.files[file]})
+	}
+	return all
+}
+
+// tried counts that policies were cut off.
 func (p *Policies) tried(key string) int {
 	p.counting.Lock()
 	defer p.counting.Unlock()
@@ -253,25 +252,6 @@ func (p *Policies) tried(key string) int {
 
 func denial(name, message string) store.Verdict {
 	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: line(message, maxMessage)}}}
-}
-
-// compile makes policies ready, once for all that say the same.
-func (p *Policies) compile(one rules) (*policy.Set, error) {
-	if one.wrong != "" {
-		return nil, errors.New(one.wrong)
-	}
-	if c, ok := p.ready.Get(one.digest); ok {
-		return c.set, c.err
-	}
-	var modules []policy.Module
-	size := 0
-	for _, file := range slices.Sorted(maps.Keys(one.files)) {
-		modules = append(modules, policy.Module{Name: one.name + "/" + file, Text: one.files[file]})
-		size += len(one.files[file])
-	}
-	set, err := policy.Compile(modules)
-	p.ready.Add(one.digest, compiled{set, err}, size*perByte)
-	return set, err
 }
 
 // checkPolicy asks the policies about a plan whose JSON is kept.

@@ -64,8 +64,8 @@ func newCourt(t *testing.T) *court {
 	}
 	c.Policies = NewPolicies(PoliciesOptions{
 		Live: c.live, Namespace: "cairn-system", Bucket: b, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Inputs: func(context.Context, string) (inputs.Document, error) { return c.doc, nil },
-		Now:    func() time.Time { return c.now },
+		Inputs:   func(context.Context, string) (inputs.Document, error) { return c.doc, nil },
+		Evaluate: policy.Evaluate, Now: func() time.Time { return c.now },
 	})
 	return c
 }
@@ -249,18 +249,18 @@ func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
 	c.expect(true, 1)
 }
 
-// It may be another request that takes the memory, and then a good plan must not be denied for good.
-func TestPoliciesThatTakeTooMuchAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
+// It may be others that keep the machine busy, and then a good plan must not be denied for good.
+func TestPoliciesThatAreCutOffAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
-	over := func(*policy.Set, context.Context, []byte) (store.Verdict, error) {
-		return store.Verdict{}, fmt.Errorf("%w: more than 512 MiB of memory", policy.ErrTooMuch)
+	over := func(context.Context, []policy.Module, []byte) (store.Verdict, error) {
+		return store.Verdict{}, fmt.Errorf("rules/a.yaml: %w after 10s", policy.ErrCutOff)
 	}
-	really := c.check
-	c.check = over
+	really := c.Evaluate
+	c.Evaluate = over
 	for range mostTries - 1 {
-		if v, asked, err := c.Verdict(t.Context(), c.run, c.digest); v != nil || !asked || !errors.Is(err, policy.ErrTooMuch) {
+		if v, asked, err := c.Verdict(t.Context(), c.run, c.digest); v != nil || !asked || !errors.Is(err, policy.ErrCutOff) {
 			t.Fatalf("got %v, %v, %v", v, asked, err)
 		}
 	}
@@ -271,12 +271,23 @@ func TestPoliciesThatTakeTooMuchAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
 	if v, _, err := c.Verdict(t.Context(), c.run, c.digest); v != nil || err == nil {
 		t.Fatalf("got %v, %v", v, err)
 	}
-	c.check = really // and nothing is kept of it
+	c.Evaluate = really // and nothing is kept of it
 	c.expect(true, 1)
-	c.run, c.check = first, over
-	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: the policies took too much")
-	c.check = really
+	c.run, c.Evaluate = first, over
+	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the policies were cut off after 10s")
+	c.Evaluate = really
 	c.expect(true, 1, "Deny rules: ")
+}
+
+// Asked again they would take it again.
+func TestPoliciesThatTakeTooMuchDenyAtOnce(t *testing.T) {
+	c := newCourt(t)
+	c.planIs(aPlan)
+	c.own("rules", fine)
+	c.Evaluate = func(context.Context, []policy.Module, []byte) (store.Verdict, error) {
+		return store.Verdict{}, fmt.Errorf("rules/a.yaml: %w memory: more than 512 MiB", policy.ErrTooMuch)
+	}
+	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the policies took too much memory")
 }
 
 // A runner waits for so long, however many policies there are.
@@ -286,7 +297,7 @@ func TestAllPoliciesHaveOneDeadline(t *testing.T) {
 	c.own("rules", fine)
 	c.own("more", fine)
 	var until []time.Time
-	c.check = func(_ *policy.Set, ctx context.Context, _ []byte) (store.Verdict, error) {
+	c.Evaluate = func(ctx context.Context, _ []policy.Module, _ []byte) (store.Verdict, error) {
 		deadline, _ := ctx.Deadline()
 		until = append(until, deadline)
 		return store.Verdict{Checked: 1}, nil
@@ -295,22 +306,6 @@ func TestAllPoliciesHaveOneDeadline(t *testing.T) {
 	c.expect(true, 2)
 	if len(until) != 2 || until[0] != until[1] || until[0].Before(from) || until[0].After(time.Now().Add(waitForCheck)) {
 		t.Errorf("from %s on: %s", from, until)
-	}
-}
-
-// Policies that are ready take much more than their text.
-func TestPoliciesThatAreKeptReadyAreBoundByWhatTheyTake(t *testing.T) {
-	c := newCourt(t)
-	long := func(name string) rules {
-		return rules{name: name, digest: name, files: map[string]string{"a.rego": strings.Repeat("#", 1<<20)}}
-	}
-	for _, name := range []string{"a", "b", "c"} {
-		_, _ = c.compile(long(name))
-	}
-	_, first := c.ready.Get("a")
-	_, last := c.ready.Get("c")
-	if first || !last {
-		t.Errorf("kept: the first %v, the last %v", first, last)
 	}
 }
 

@@ -82,14 +82,26 @@ func (s *Server) announceOnce(ctx context.Context) error {
 		}
 		m.Data = data
 		err = s.Client.Create(ctx, m)
-	case err == nil && m.Labels[managedByLabel] != managedBy:
-		return fmt.Errorf("it is there, and without the label %s=%s: it is left alone", managedByLabel, managedBy)
+	case err == nil && !isOurs(m):
+		return fmt.Errorf("it is there, with data and without the label %s=%s: it is left alone", managedByLabel, managedBy)
 	case err == nil && !maps.Equal(m.Data, data):
 		m.Data = data
+		if m.Labels == nil {
+			m.Labels = map[string]string{}
+		}
+		m.Labels[publishedLabel] = "true"
 		err = s.Client.Update(ctx, m)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
+}
+
+// publishedLabel marks the ConfigMap as one that Cairn filled. Who made it has labels of its own there, as Helm does.
+const publishedLabel = "cairn.dev/published"
+
+// isOurs says that a ConfigMap was made or filled by Cairn, or is there without data for Cairn to fill.
+func isOurs(m *corev1.ConfigMap) bool {
+	return m.Labels[managedByLabel] == managedBy || m.Labels[publishedLabel] != "" || len(m.Data)+len(m.BinaryData) == 0
 }

@@ -29,10 +29,18 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err := s.mayFinish(r, c, report.Done); err != nil {
 		return err
 	}
+	ended, err := s.endsJournal(r, c, report.Done)
+	if err != nil {
+		return err
+	}
 	if err := s.progress.finish(r.Context(), c, report); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
+	if ended {
+		_ = http.NewResponseController(w).Flush() // what follows is not for the runner to wait for
+		s.State.SweepJournal(r.Context(), c.Key())
+	}
 	return nil
 }
 

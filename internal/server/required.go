@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -13,8 +12,6 @@ import (
 	"golang.org/x/sync/semaphore"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"cairn.dev/cairn/internal/inputs"
 )
 
 // What marks a ConfigMap of Cairn's namespace as policies that the install requires, and in which namespaces: a list of
@@ -83,18 +80,14 @@ func (r *required) all(ctx context.Context) ([]requirement, error) {
 	}
 	r.known = nil
 	for i := range list.Items {
-		q, err := requirementOf(&list.Items[i])
-		if err != nil {
-			return nil, err
-		}
-		r.known = append(r.known, q)
+		r.known = append(r.known, requirementOf(&list.Items[i]))
 	}
 	slices.SortFunc(r.known, func(a, b requirement) int { return strings.Compare(a.rules.name, b.rules.name) })
 	r.until = r.now().Add(requiredFor)
 	return r.known, nil
 }
 
-func requirementOf(cm *corev1.ConfigMap) (requirement, error) {
+func requirementOf(cm *corev1.ConfigMap) requirement {
 	name := cm.Namespace + "/" + cm.Name
 	q := requirement{rules: rules{name: name, files: map[string]string{}}}
 	maps.Copy(q.rules.files, cm.Data)
@@ -120,9 +113,7 @@ func requirementOf(cm *corev1.ConfigMap) (requirement, error) {
 		}
 		q.namespaces = append(q.namespaces, pattern)
 	}
-	data, err := json.Marshal(inputs.Policy{Name: name, Files: q.rules.files})
-	q.rules.digest = inputs.Digest(data)
-	return q, err
+	return q
 }
 
 func (q requirement) isFor(namespace string) bool {

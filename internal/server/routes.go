@@ -16,14 +16,17 @@ const (
 // Handler has all that runners and people are answered.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	handle := func(pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+	from := func(pod sender, pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
 		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
-			c, err := s.caller(r, has)
+			c, err := s.caller(r, pod, has)
 			if err != nil {
 				return c, err
 			}
 			return c, h(w, r, c)
 		}))
+	}
+	handle := func(pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+		from(s.tokens.pod, pattern, time, has, h)
 	}
 	mux.Handle("GET /v1/order", s.answer(maxWait+quick, s.order))
 	handle("GET /v1/sources/{digest}", long, current, s.source)
@@ -32,7 +35,7 @@ func (s *Server) Handler() http.Handler {
 	handle("LOCK /v1/state", quick, current, s.lockState)
 	handle("UNLOCK /v1/state", quick, orHolder(named), s.unlockState)
 	handle("DELETE /v1/state", quick, orHolder(named), s.deleteState)
-	handle("PUT /v1/rescue", long, orHolder(named), s.rescueState)
+	from(s.tokens.podOrGone, "PUT /v1/rescue", long, orHolder(named), s.rescueState)
 	handle("PUT /v1/plan", long, current, s.putPlan)
 	handle("GET /v1/plan/{digest}", long, current, s.getPlan)
 	handle("PUT /v1/plan/{digest}/{form}", long, current, s.putPlanForm)
@@ -49,18 +52,21 @@ func (s *Server) Handler() http.Handler {
 		handle("GET /v1/engines/{name}/{version}", long, current, e.program)
 	}
 	handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", long, current, provider(s.Providers))
+	from(s.tokens.podOrGone, "POST /v1/journal", quick, named, s.appendJournal)
+	handle("GET /v1/journal", long, current, s.journal)
 	handle("POST /v1/steps", quick, named, s.report)
 	handle("POST /v1/logs", quick, named, s.appendLog)
 	s.addPeople(mux)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.Handle("/", s.answer(quick, func(_ http.ResponseWriter, r *http.Request) (Caller, error) {
 		return Caller{}, refusef(http.StatusNotFound, "there is no %s", r.URL.Path)
 	}))
-	return mux
+	return s.Metrics.measure(mux)
 }
 
 // Handler has all that forges are answered.
 func (s *Web) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Log: s.Log}))
+	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.webhook, Log: s.Log}))
 	return mux
 }

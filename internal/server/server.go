@@ -47,7 +47,7 @@ type Options struct {
 	Hosts []string
 	// Keys of the install.
 	Keys *Keys
-	// Client writes Secrets and ConfigMaps and reviews tokens.
+	// Client writes Secrets and ConfigMaps and reviews people's tokens.
 	Client client.Client
 	// Live reads past every cache.
 	Live client.Reader
@@ -69,14 +69,25 @@ type Options struct {
 	Engines Engines
 	// Providers is a mirror of providers; nil for none.
 	Providers Providers
+	// Tokens of runners; nil asks the API server for a review of each.
+	Tokens Tokens
+	// GoneTokens tell of tokens whose pod is gone, of which a review knows nothing any more: they are good for handing in a state and a
+	// journal. nil takes none, as is right where Tokens does not mind whether the pod is gone.
+	GoneTokens Tokens
+	// Namespaces are the only ones that are served; all of the cluster's when empty.
+	Namespaces []string
 	// Cache has the Runs whose logs people follow; nil reads them from Live.
 	Cache client.Reader
 	// ClientCA is what client certificates of people are checked with; nil takes none.
 	ClientCA ClientCA
 	// Events tells on a State what a person did to it; nil tells nothing.
 	Events events.EventRecorder
-	// Public is where people find the server; the zero one is not published.
+	// Public is where people find the server; the zero one is told nobody.
 	Public Public
+	// HostCertificate is shown to those who ask for its host; nil for the server's own.
+	HostCertificate *HostCertificate
+	// Metrics count requests; nil for none.
+	Metrics *Metrics
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
 	// Now is the clock; nil means the real one.
@@ -114,11 +125,14 @@ func New(o Options) (*Server, error) {
 	if o.Cache == nil {
 		o.Cache = o.Live
 	}
+	if o.Tokens == nil {
+		o.Tokens = Review{Client: o.Client}
+	}
 	o.Drain = cmp.Or(o.Drain, 10*time.Second)
 	stopping, stop := context.WithCancel(context.Background())
 	return &Server{
 		Options:   o,
-		tokens:    newTokens(o.Client, o.Now),
+		tokens:    newTokens(o.Tokens, o.GoneTokens, o.Now),
 		persons:   newPersons(o.Client, o.ClientCA),
 		progress:  newProgress(o.Reports, o.Log),
 		logs:      NewLogs(o.Bucket),
@@ -146,7 +160,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler:           s.Handler(),
-		TLSConfig:         s.tlsConfig(),
+		TLSConfig:         s.HostCertificate.over(s.tlsConfig()),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -65,7 +65,7 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 	err = s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)})
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Lock != nil {
-		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
+		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
 		return writeJSON(w, http.StatusLocked, lockInfo{
 			ID: refused.Lock.ID, Info: refused.Message, Who: refused.Lock.Who, Created: refused.Lock.Since.UTC(), Path: c.Stack,
 		})

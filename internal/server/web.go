@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/tracing"
 )
 
 // WebOptions of a Web. All of them are needed.
@@ -20,6 +22,10 @@ type WebOptions struct {
 	Cache client.Reader
 	// Client reads the Secrets of webhooks, and asks for fetches.
 	Client client.Client
+	// Metrics count webhooks; nil for none.
+	Metrics *Metrics
+	// Traces get a span for each push; nil for none.
+	Traces *tracing.Tracer
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
 }

@@ -1,0 +1,276 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	poll "k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	chart "cairn.dev/cairn/charts/cairn"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// cairn is the access of Cairn's server when it is installed for the world's namespace alone.
+func (w *world) cairn() (*rest.Config, client.Client) {
+	w.Helper()
+	access := chart.Access{Account: "cairn-server", Namespace: w.system, Halves: []string{"server"}, Watched: []string{w.namespace}}
+	objects, err := access.Objects()
+	must(w.T, err)
+	for _, o := range objects {
+		must(w.T, client.IgnoreAlreadyExists(apiserver.Kube.Create(w.Context(), o)))
+		if ns := o.GetNamespace(); ns != w.namespace && ns != w.system {
+			w.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), o) })
+		}
+	}
+	config := rest.CopyConfig(apiserver.Config)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: serviceaccount.MakeUsername(w.system, access.Account),
+		Groups:   append(serviceaccount.MakeGroupNames(w.system), "system:authenticated"),
+	}
+	c, err := client.New(config, client.Options{Scheme: apiserver.Kube.Scheme()})
+	must(w.T, err)
+	must(w.T, poll.PollUntilContextTimeout(w.Context(), 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := c.List(ctx, &corev1.PodList{}, client.InNamespace(w.namespace)) // by the last role that was made
+		return err == nil, ignoreForbidden(err)
+	}))
+	return config, c
+}
+
+func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
+	w := newWorld(t)
+	config, _ := w.cairn()
+	issuer, err := server.NewIssuer(t.Context(), config, time.Now)
+	must(t, err)
+	pod := w.newPod("net-1-plan-1", nil)
+	later, err := server.NewIssuer(t.Context(), config, func() time.Time { return time.Now().Add(24 * time.Hour) })
+	must(t, err)
+	header, payload, signature := parts(pod.token)
+	_, others, _ := parts(w.newPod("net-2-plan-1", nil).token)
+	for name, test := range map[string]struct {
+		by    server.Tokens
+		token string
+		code  int
+		says  string
+	}{
+		"a pod's token is that pod's":         {by: issuer, token: pod.token},
+		"a token for another audience":        {issuer, w.token("other", pod.pod), 401, `audience "cairn"`},
+		"a token that is bound to nothing":    {issuer, w.token(store.Audience, nil), 403, "bound to a pod"},
+		"a token that has expired":            {later, pod.token, 401, "expired"},
+		"what is no token":                    {issuer, "x", 401, "not valid"},
+		"a signature of something else":       {issuer, header + "." + others + "." + signature, 401, "this cluster's"},
+		"no signature":                        {issuer, "eyJhbGciOiJub25lIn0." + payload + ".", 401, "not valid"},
+		"a key that the cluster does not say": {issuer, foreign(t, header) + "." + payload + "." + signature, 401, "not valid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := test.by.Pod(t.Context(), test.token)
+			if test.code == 0 {
+				if err != nil || got != (server.Pod{Namespace: w.namespace, Name: pod.pod.Name, UID: pod.pod.UID}) {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				return
+			}
+			if code, text := server.AnswerTo(err); code != test.code || !strings.Contains(text, test.says) {
+				t.Fatalf("got %d %s (%v)", code, text, err)
+			}
+		})
+	}
+
+	// What a review knows and keys do not: that the pod is gone.
+	pod.kill()
+	if _, err := issuer.Pod(t.Context(), pod.token); err != nil {
+		t.Errorf("refused: %v", err)
+	}
+	if code, _ := server.AnswerTo(second(server.Review{Client: apiserver.Kube}.Pod(t.Context(), pod.token))); code != 401 {
+		t.Errorf("a review says %d", code)
+	}
+}
+
+// When the keys cannot be had that is said of nobody's token: the runner tries again.
+func TestARunnerIsNotRefusedBecauseTheKeysAreAway(t *testing.T) {
+	w := newWorld(t)
+	pod := w.newPod("net-1-plan-1", nil)
+	target, err := url.Parse(apiserver.Config.Host)
+	must(t, err)
+	if target.Scheme == "" {
+		target = &url.URL{Scheme: "https", Host: apiserver.Config.Host}
+	}
+	transport, err := rest.TransportFor(apiserver.Config)
+	must(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport = transport
+	var away atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			http.Error(rw, "away", http.StatusBadGateway)
+			return
+		}
+		proxy.ServeHTTP(rw, r)
+	}))
+	defer front.Close()
+	issuer, err := server.NewIssuer(t.Context(), &rest.Config{Host: front.URL}, time.Now)
+	must(t, err)
+	away.Store(true)
+	_, err = issuer.Pod(t.Context(), pod.token)
+	if code, _ := server.AnswerTo(err); code != http.StatusServiceUnavailable {
+		t.Fatalf("got %d, %v", code, err)
+	}
+	away.Store(false)
+	if _, err := issuer.Pod(t.Context(), pod.token); err != nil {
+		t.Fatal(err)
+	}
+	away.Store(true) // a known key is enough
+	if _, err := issuer.Pod(t.Context(), w.newPod("net-2-plan-1", nil).token); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+func parts(token string) (header, payload, signature string) {
+	all := strings.Split(token, ".")
+	return all[0], all[1], all[2]
+}
+
+// foreign is the header of a token with the name of another key.
+func foreign(t *testing.T, header string) string {
+	t.Helper()
+	text, err := base64.RawURLEncoding.DecodeString(header)
+	must(t, err)
+	return base64.RawURLEncoding.EncodeToString(bytes.Replace(text, []byte(`"kid":"`), []byte(`"kid":"x`), 1))
+}
+
+func second[A any](_ A, err error) error { return err }
+
+// With Roles alone a server knows people by their certificates, and says so to those who show a token.
+func TestAServerWithRolesInOneNamespaceSaysWhatItMayNot(t *testing.T) {
+	w := newWorld(t)
+	config, c := w.cairn()
+	issuer, err := server.NewIssuer(t.Context(), config, time.Now)
+	must(t, err)
+	p := w.servePeople(func(o *server.Options) {
+		o.Client, o.Live, o.Tokens, o.Namespaces = c, c, issuer, []string{w.namespace}
+	})
+	user, who := w.account("alice")
+	w.allow(user, may("pull", "states"))
+	admin := shown{certificate: adminCertificate(t)}
+	pull := func(who shown, namespace string) error {
+		_, err := p.as(who).State(t.Context(), namespace, "net", 0)
+		return err
+	}
+	p.eventually(func() bool { return !strings.Contains(pull(admin, w.namespace).Error(), "right now") })
+	answered(t, pull(admin, w.namespace), http.StatusNotFound, "has no state yet")
+	answered(t, pull(who, w.namespace), http.StatusNotImplemented, "tokenreviews")
+	answered(t, pull(admin, w.system), http.StatusForbidden, "does not look at namespace "+w.system)
+	as := admin
+	as.headers = http.Header{"Impersonate-User": {"bob"}}
+	answered(t, pull(as, w.namespace), http.StatusNotImplemented, "may impersonate users")
+
+	// Its own runners it knows, and none of other namespaces, whatever their tokens.
+	r := w.newPod("net-1-plan-1", w.newRun(w.stack, "net-1"))
+	r.url = p.base
+	r.expect(http.StatusForbidden, "has no attempt yet", "GET", "/v1/state", nil)
+	must(t, apiserver.Kube.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.system, Name: "default"}}))
+	there := *w
+	there.namespace = w.system
+	other := there.newPod("net-1-plan-1", nil)
+	other.url = p.base
+	other.expect(http.StatusForbidden, "does not look at namespace", "GET", "/v1/state", nil)
+	other.expect(http.StatusForbidden, "does not look at namespace", "GET", "/v1/order", nil)
+}
+
+func adminCertificate(t *testing.T) *tls.Certificate {
+	t.Helper()
+	pair, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
+	must(t, err)
+	return &pair
+}
+
+// The chart makes the Secret of the keys without content, since no role can allow Cairn to make this one Secret.
+func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
+	w := newWorld(t)
+	_, c := w.cairn()
+	key := types.NamespacedName{Namespace: w.system, Name: "cairn-keys"}
+	o := server.KeysOptions{
+		Client: c, Secret: key, BucketURL: "file://" + t.TempDir(), Namespaces: []string{w.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+
+	_, err := server.LoadKeys(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "may fill it but not make it") {
+		t.Fatalf("without the Secret: %v", err)
+	}
+	labels := map[string]string{"app.kubernetes.io/managed-by": "Helm"}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels}}
+	must(t, apiserver.Kube.Create(t.Context(), secret))
+	one, err := server.LoadKeys(t.Context(), o)
+	must(t, err)
+	two, err := server.LoadKeys(t.Context(), o)
+	must(t, err)
+	if one.Recipient() != two.Recipient() {
+		t.Fatal("the keys were made twice")
+	}
+	must(t, apiserver.Kube.Get(t.Context(), key, secret))
+	if secret.Labels["app.kubernetes.io/managed-by"] != "Helm" {
+		t.Errorf("the labels are %v", secret.Labels)
+	}
+
+	// Emptied, it is filled by whoever knows the keys, and is no loss of the identity.
+	secret.Data = nil
+	must(t, apiserver.Kube.Update(t.Context(), secret))
+	must(t, one.Renew(t.Context()))
+	three, err := server.LoadKeys(t.Context(), o)
+	must(t, err)
+	if three.Recipient() != one.Recipient() || three.Fingerprint(nil) != one.Fingerprint(nil) {
+		t.Fatal("other keys")
+	}
+}
+
+// So it does with the ConfigMap by which people find the server; what was filled before is filled again.
+func TestWhereTheServerIsIsFilledIntoAnEmptyConfigMap(t *testing.T) {
+	w := newWorld(t)
+	_, c := w.cairn()
+	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
+	labels := map[string]string{"app.kubernetes.io/managed-by": "Helm"}
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels}}
+	must(t, apiserver.Kube.Create(t.Context(), m))
+	t.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), m) })
+	for _, address := range []string{"https://one.example.com", "https://two.example.com"} {
+		p := w.servePeople(func(o *server.Options) {
+			o.Client, o.Live, o.Public = c, c, server.Public{URL: address}
+		})
+		p.eventually(func() bool {
+			must(t, apiserver.Kube.Get(t.Context(), key, m))
+			return m.Data["url"] == address
+		})
+		p.stop()
+	}
+	if m.Labels["app.kubernetes.io/managed-by"] != "Helm" {
+		t.Errorf("the labels are %v", m.Labels)
+	}
+}

@@ -1,0 +1,495 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+func entry(action, address, id string) store.JournalEntry {
+	return store.JournalEntry{Address: address, Type: "aws_vpc", Action: action, IDKey: "id", ID: id}
+}
+
+// did tells the journal of what was done, in a batch.
+func (r *runner) did(batch int, entries ...store.JournalEntry) {
+	r.Helper()
+	must(r.T, r.client().AppendJournal(r.Context(), batch, store.JournalEntries{Entries: entries}))
+}
+
+// journal is what the next one to plan is told.
+func (r *runner) journal(want ...store.JournalEntry) {
+	r.Helper()
+	got, err := r.client().Journal(r.Context())
+	must(r.T, err)
+	var told []store.JournalEntry // without what the state had
+	for _, e := range got.Entries {
+		if e.Action != "held" && e.Action != "instead" {
+			told = append(told, e)
+		}
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		r.Fatal(diff)
+	}
+}
+
+// missing is what the next one to plan finds that the state does not have.
+func (r *runner) missing(want ...string) {
+	r.Helper()
+	var got []string
+	for _, m := range r.compare() {
+		got = append(got, m.Address)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Fatal(diff)
+	}
+}
+
+func (r *runner) compare() []engine.Missing {
+	r.Helper()
+	journal, err := r.client().Journal(r.Context())
+	must(r.T, err)
+	now, err := r.client().State(r.Context(), "GET", "", nil)
+	if store.Code(err) != 404 {
+		must(r.T, err)
+	}
+	instances, err := engine.ReadInstances(now)
+	must(r.T, err)
+	var done []engine.Done
+	for _, e := range journal.Entries {
+		done = append(done, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})
+	}
+	return engine.FindMissing(done, instances)
+}
+
+// vpcState is a state with these resources of type aws_vpc, whose IDs are their names.
+func vpcState(serial int, names ...string) []byte {
+	var all []string
+	for _, name := range names {
+		all = append(all, fmt.Sprintf(`{"mode":"managed","type":"aws_vpc","name":%q,"instances":[{"schema_version":0,"attributes":{"id":%q}}]}`, name, name))
+	}
+	return fmt.Appendf(nil, `{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":"L","outputs":{},"resources":[%s]}`, serial, strings.Join(all, ","))
+}
+
+func vpc(name string) store.JournalEntry { return entry("create", "aws_vpc."+name, name) }
+
+// killedApply leaves a state with a and b, and a journal that has c too.
+func (w *world) killedApply() *v1alpha1.Run {
+	w.Helper()
+	r, run := w.applying()
+	r.lock("a", 200, "")
+	r.did(0, vpc("a"), vpc("b"))
+	r.write("a", vpcState(1, "a", "b"), 200, "")
+	r.did(1, vpc("c"))
+	r.unlock("a", 200, "")
+	finish(w, run)
+	r.kill()
+	return run
+}
+
+// TestWhatAPersonTakesOutOfAState is theirs from then on: a plan does not take it back, whatever way it went out.
+func TestWhatAPersonTakesOutOfAState(t *testing.T) {
+	ways := map[string]func(*world, *people.Client){
+		"by a push": func(w *world, alice *people.Client) {
+			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b"), false)
+			must(w.T, err)
+		},
+		"by a push by force": func(w *world, alice *people.Client) {
+			_, err := alice.PushState(w.Context(), w.namespace, "net", bytes.Replace(vpcState(1, "b"), []byte(`"L"`), []byte(`"M"`), 1), true)
+			must(w.T, err)
+		},
+		"by two pushes": func(w *world, alice *people.Client) {
+			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2), false)
+			must(w.T, err)
+			_, err = alice.PushState(w.Context(), w.namespace, "net", vpcState(3, "b"), false)
+			must(w.T, err)
+		},
+		"by a rollback": func(w *world, alice *people.Client) {
+			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b", "x"), false)
+			must(w.T, err)
+			_, err = alice.PushState(w.Context(), w.namespace, "net", vpcState(3, "a", "b"), false)
+			must(w.T, err)
+			_, err = alice.Rollback(w.Context(), w.namespace, "net", 2)
+			must(w.T, err)
+		},
+		"in a shell": func(w *world, _ *people.Client) {
+			shell := w.newRunTo(v1alpha1.OperationShell, w.stack, "net-2")
+			r := w.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
+			r.lock("s", 200, "")
+			r.write("s", vpcState(2, "b"), 200, "")
+			r.unlock("s", 200, "")
+			finish(w, shell)
+		},
+		"by an apply that was killed too": func(w *world, _ *people.Client) {
+			run := w.newRun(w.stack, "net-2")
+			w.newPod("net-2-plan-1", run).begin(run, v1alpha1.AttemptPlan).missing("aws_vpc.c")
+			r := w.newPod("net-2-apply-2", run).begin(run, v1alpha1.AttemptApply)
+			r.lock("s", 200, "")
+			r.write("s", vpcState(2, "b"), 200, "") // the code forgets it, which no engine tells
+			r.unlock("s", 200, "")
+			finish(w, run)
+		},
+	}
+	for name, take := range ways {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			alice := w.servePeople().someone("alice")
+			w.killedApply()
+			take(w, alice)
+			next := w.newRun(w.stack, "net-3")
+			w.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing("aws_vpc.c")
+		})
+	}
+}
+
+// TestWhatAPersonPutsInItsPlace is not what an apply replaced that was killed, which the next plan would destroy.
+func TestWhatAPersonPutsInItsPlace(t *testing.T) {
+	theirs := func(serial int, names ...string) []byte {
+		return bytes.Replace(vpcState(serial, names...), []byte(`"id":"c"`), []byte(`"id":"theirs"`), 1)
+	}
+	push := func(serial int, names ...string) func(*world, *people.Client) {
+		return func(w *world, alice *people.Client) {
+			_, err := alice.PushState(w.Context(), w.namespace, "net", theirs(serial, names...), false)
+			must(w.T, err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		had  []byte
+		puts func(*world, *people.Client)
+		want engine.Old
+	}{
+		"by a push":                    {vpcState(1, "a"), push(2, "a", "c"), engine.OldTheirs},
+		"by a push, in an empty state": {nil, push(1, "c"), engine.OldTheirs},
+		"by two pushes": {vpcState(1, "a"), func(w *world, alice *people.Client) {
+			push(2, "a")(w, alice)
+			push(3, "c")(w, alice)
+		}, engine.OldTheirs},
+		"in a shell": {vpcState(1, "a"), func(w *world, _ *people.Client) {
+			shell := w.newRunTo(v1alpha1.OperationShell, w.stack, "net-2")
+			r := w.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
+			r.lock("s", 200, "")
+			r.write("s", theirs(2, "a", "c"), 200, "")
+			r.unlock("s", 200, "")
+			finish(w, shell)
+		}, engine.OldTheirs},
+		"not what it replaced, whatever they do to the rest": {theirs(1, "c"), push(2, "a", "c"), engine.OldThere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			alice := w.servePeople().someone("alice")
+			r, run := w.applying()
+			r.lock("a", 200, "")
+			if tt.had != nil {
+				r.write("a", tt.had, 200, "")
+			}
+			r.did(0, vpc("c"))
+			r.unlock("a", 200, "")
+			finish(w, run)
+			r.kill()
+			tt.puts(w, alice)
+			next := w.newRun(w.stack, "net-3")
+			got := w.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).compare()
+			if diff := cmp.Diff([]engine.Missing{{Address: "aws_vpc.c", ID: "c", Old: tt.want}}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestManyThatAStateHas do not go into one batch.
+func TestManyThatAStateHas(t *testing.T) {
+	w := newWorld(t)
+	alice := w.servePeople().someone("alice")
+	r, run := w.applying()
+	r.lock("a", 200, "")
+	var names []string
+	for batch := range 3 {
+		var entries []store.JournalEntry
+		for i := range 400 {
+			names = append(names, fmt.Sprintf("v%d-%03d", batch, i))
+			entries = append(entries, vpc(names[len(names)-1]))
+		}
+		r.did(batch, entries...)
+	}
+	r.write("a", vpcState(1, names...), 200, "")
+	r.unlock("a", 200, "")
+	finish(w, run)
+	_, err := alice.PushState(t.Context(), w.namespace, "net", vpcState(2), false)
+	must(t, err)
+	next := w.newRun(w.stack, "net-3")
+	w.newPod("net-3-plan-1", next).begin(next, v1alpha1.AttemptPlan).missing()
+}
+
+// TestAPlanSettlesAJournal that it read, and nothing that came after that.
+func TestAPlanSettlesAJournal(t *testing.T) {
+	w := newWorld(t)
+	run := w.killedApply()
+	next := w.newRun(w.stack, "net-2")
+	r := w.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
+	journal, err := r.client().Journal(t.Context())
+	must(t, err)
+	r.missing("aws_vpc.c")
+	for _, none := range []string{"x", "../net/x", "", strings.Repeat("x", 300)} {
+		r.done(store.Done{Settled: none})
+		r.missing("aws_vpc.c")
+	}
+	late, err := json.Marshal(store.JournalEntries{Entries: []store.JournalEntry{vpc("late")}})
+	must(t, err)
+	must(t, w.bucket.Put(t.Context(), journalKey(t, w, run, 1, 2), late))
+	r.done(store.Done{Settled: journal.UpTo})
+	r.journal(vpc("late"))
+	becomes(t, func() bool {
+		left, err := w.bucket.List(t.Context(), "journals")
+		return err == nil && len(left) == 2 // and what the state has in its place
+	})
+
+	// An apply says otherwise that it is done.
+	journal, err = r.client().Journal(t.Context())
+	must(t, err)
+	r = w.newPod("net-2-apply-2", next).begin(next, v1alpha1.AttemptApply)
+	r.done(store.Done{Settled: journal.UpTo})
+	r.journal(vpc("late"))
+}
+
+// TestAJournalThatCannotBeRead names what it is about and what to do; and does not hold up a person who puts the state right.
+func TestAJournalThatCannotBeRead(t *testing.T) {
+	spoil := map[string]func(w *world, key string){
+		"no JSON": func(w *world, key string) { must(w.T, w.bucket.Put(w.Context(), key, []byte("x"))) },
+		"too long": func(w *world, key string) {
+			must(w.T, w.bucket.Put(w.Context(), key, make([]byte, store.LargestBatch+1)))
+		},
+		"cut off": func(w *world, key string) { must(w.T, os.Truncate(filepath.Join(w.dir, key), 205)) },
+		"empty":   func(w *world, key string) { must(w.T, os.Truncate(filepath.Join(w.dir, key), 0)) },
+	}
+	for name, spoil := range spoil {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			alice := w.servePeople().someone("alice")
+			run := w.killedApply()
+			key := journalKey(t, w, run, 1, 1)
+			spoil(w, key)
+			next := w.newRun(w.stack, "net-2")
+			r := w.newPod("net-2-plan-1", next).begin(next, v1alpha1.AttemptPlan)
+			r.expect(409, "bucket object "+key, "GET", "/v1/journal", nil)
+			r.expect(409, "remove it from the bucket, and plan again", "GET", "/v1/journal", nil)
+			_, err := w.state.Unsaved(t.Context(), client.ObjectKeyFromObject(w.stack))
+			var refused *state.Refusal
+			if !errors.As(err, &refused) || refused.Reason != state.Damaged {
+				t.Errorf("got %v", err)
+			}
+			_, err = alice.Journal(t.Context(), w.namespace, "net")
+			answered(t, err, 409, key)
+			finish(w, next)
+			_, err = alice.PushState(t.Context(), w.namespace, "net", vpcState(2, "b"), false)
+			must(t, err)
+			must(t, w.bucket.Delete(t.Context(), key))
+			r = w.newPod("net-2-plan-2", next).begin(next, v1alpha1.AttemptPlan)
+			r.missing("aws_vpc.a") // nobody could tell then
+		})
+	}
+}
+
+// TestPeopleReadAJournal as they read the state.
+func TestPeopleReadAJournal(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	alice := p.someone("alice")
+	_, err := alice.Journal(t.Context(), w.namespace, "net")
+	answered(t, err, 404, "Stack net has no state yet")
+	w.killedApply()
+	_, err = alice.PushState(t.Context(), w.namespace, "net", vpcState(2, "b"), false)
+	must(t, err)
+	got, err := alice.Journal(t.Context(), w.namespace, "net")
+	must(t, err)
+	is := func(name, standing string) people.JournalResource {
+		return people.JournalResource{
+			Address: "aws_vpc." + name, Type: "aws_vpc", Action: "create", IDKey: "id", ID: name, Run: "net-1", Attempt: 1, Standing: standing,
+		}
+	}
+	if diff := cmp.Diff([]people.JournalResource{is("a", "TakenOut"), is("b", "InState"), is("c", "Missing")}, got.Resources); diff != "" {
+		t.Error(diff)
+	}
+	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "journal=true") == "" {
+		t.Error("it is not in the audit")
+	}
+	user, who := w.account("bob")
+	w.allow(user, rbacv1.PolicyRule{Verbs: []string{"get", "list", "push"}, APIGroups: []string{"cairn.dev"}, Resources: []string{"states"}})
+	_, err = p.as(who).Journal(t.Context(), w.namespace, "net")
+	answered(t, err, 403, "pull")
+}
+
+func (r *runner) done(done store.Done) {
+	r.Helper()
+	must(r.T, r.client().Report(r.Context(), store.Report{Done: &done}))
+	<-r.fakes.reports
+}
+
+func TestAJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
+	w := newWorld(t)
+	first, run := w.applying()
+	first.journal()
+	a, b, c := entry("create", "aws_vpc.a", "vpc-canary"), entry("create", "aws_vpc.b", "vpc-b"), entry("delete", "aws_vpc.a", "vpc-canary")
+	first.did(0, a)
+	first.did(1, b)
+	first.did(1, b) // its answer was lost
+	if w.clear("vpc-canary") {
+		t.Error("an ID is in the bucket in clear")
+	}
+
+	first.done(store.Done{Failure: &store.Failure{Class: "Transient", Message: "killed"}})
+	retry := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+	retry.journal(a, b)
+	retry.did(0, c)
+	later := w.newRun(w.stack, "net-10")
+	next := w.newPod("net-10-plan-1", later).begin(later, v1alpha1.AttemptPlan)
+	next.journal(a, b, c)
+
+	// It got to its end, and nothing is left of them.
+	next = w.newPod("net-10-apply-2", later).begin(later, v1alpha1.AttemptApply)
+	next.did(0, b)
+	next.done(store.Done{Saved: true})
+	next.journal()
+	becomes(t, func() bool {
+		left, err := w.bucket.List(t.Context(), "journals") // an error while they go
+		return err == nil && len(left) == 0
+	})
+
+	// What is saved counts for nothing, also when it could not be removed.
+	for _, attempt := range []int{1, 2} {
+		must(t, w.bucket.Put(t.Context(), journalKey(t, w, run, attempt, 3), []byte(`{"entries":[{"address":"saved"}]}`)))
+	}
+	must(t, w.bucket.Put(t.Context(), strings.TrimSuffix(journalKey(t, w, run, 2, 0), "00000")+"saved", nil))
+	next.journal()
+
+	last := w.newRun(w.stack, "net-11")
+	w.newPod("net-11-apply-1", last).begin(last, v1alpha1.AttemptApply).did(0, a)
+	next = w.newPod("net-11-plan-2", last).begin(last, v1alpha1.AttemptPlan)
+	next.journal(a)
+}
+
+// becomes waits until it is so.
+func becomes(t *testing.T, so func() bool) {
+	t.Helper()
+	for began := time.Now(); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("it never is so")
+		}
+	}
+}
+
+// journalKey is where a batch is kept.
+func journalKey(t *testing.T, w *world, run *v1alpha1.Run, attempt, batch int) string {
+	t.Helper()
+	var number int
+	fmt.Sscanf(run.Name, "net-%d", &number)
+	return fmt.Sprintf("journals/%s/net/%012d-%010d-%05d-%05d", w.namespace, run.CreationTimestamp.Unix(), number, attempt, batch)
+}
+
+// clear says whether a text is anywhere in the bucket as it is.
+func (w *world) clear(text string) (found bool) {
+	w.Helper()
+	must(w.T, filepath.WalkDir(w.dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		found = found || bytes.Contains(data, []byte(text))
+		return err
+	}))
+	return found
+}
+
+func TestOnlyAnApplyUnderWayHasAJournal(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	const batch = `{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"x"}]}`
+	r.expect(204, "", "POST", "/v1/journal?batch=0", []byte(batch))
+	r.expect(400, "number of the batch", "POST", "/v1/journal", []byte(batch))
+	r.expect(400, "no batch", "POST", "/v1/journal?batch=-1", []byte(batch))
+	r.expect(400, "no batch", "POST", "/v1/journal?batch=65536", []byte(batch))
+	r.expect(400, "no batch of a journal", "POST", "/v1/journal?batch=1", []byte("x"))
+	r.expect(413, "", "POST", "/v1/journal?batch=1", bytes.Repeat([]byte(" "), store.LargestBatch+1))
+
+	other := w.newPod("net-1-plan-2", run)
+	other.expect(403, "", "POST", "/v1/journal?batch=1", []byte(batch))
+	other.begin(run, v1alpha1.AttemptPlan)
+	other.expect(403, "is no apply", "POST", "/v1/journal?batch=1", []byte(batch))
+	r.expect(403, "", "POST", "/v1/journal?batch=1", []byte(batch)) // it is over
+	r.expect(403, "", "GET", "/v1/journal", nil)
+	other.done(store.Done{Saved: true}) // nor does a plan say that all is saved
+	must(t, w.bucket.Put(t.Context(), "journals/"+w.namespace+"/net2/x-00000", []byte(batch)))
+	other.journal(entry("create", "aws_vpc.a", "x"))
+}
+
+// TestALostApplyTellsItsJournal as long as nothing came after it: its runner may be left, and the next plan comes later.
+func TestALostApplyTellsItsJournal(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	ends := func(class v1alpha1.FailureClass, phase v1alpha1.RunPhase) {
+		t.Helper()
+		now := metav1.NowMicro()
+		run.Status.Attempts[0].FinishedAt, run.Status.Attempts[0].Failure = &now, &v1alpha1.Failure{Class: class, Message: "boom"}
+		run.Status.Phase = phase
+		must(t, apiserver.Kube.Status().Update(t.Context(), run))
+	}
+	const batch = `{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"x"}]}`
+	ends(v1alpha1.FailureTransient, v1alpha1.PhaseApplying)
+	r.expect(403, "is finished", "POST", "/v1/journal?batch=0", []byte(batch)) // it reported, and has nothing more to tell
+	ends(v1alpha1.FailureLost, v1alpha1.PhaseApplying)
+	r.expect(204, "", "POST", "/v1/journal?batch=0", []byte(batch))
+	ends(v1alpha1.FailureLost, v1alpha1.PhaseFailed)
+	r.expect(403, "is finished", "POST", "/v1/journal?batch=1", []byte(batch))
+	ends(v1alpha1.FailureLost, v1alpha1.PhaseApplying)
+	next := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
+	r.expect(403, "is not the current one", "POST", "/v1/journal?batch=1", []byte(batch))
+	next.journal(entry("create", "aws_vpc.a", "x"))
+}
+
+// TestATooLargeJournal is refused, and not read into memory.
+func TestATooLargeJournal(t *testing.T) {
+	w := newWorld(t)
+	r, run := w.applying()
+	large := bytes.Repeat([]byte(" "), store.LargestBatch)
+	copy(large, `{"entries":[]}`)
+	for batch := range store.LargestJournal/store.LargestBatch + 1 {
+		must(t, w.bucket.PutLoose(t.Context(), journalKey(t, w, run, 1, batch), large))
+	}
+	r.expect(409, "larger than 64 MiB", "GET", "/v1/journal", nil)
+}
+
+// TestHowLongAJournalTakes tells from asking to durable. It is a measure, with a bound that only a broken one is over.
+func TestHowLongAJournalTakes(t *testing.T) {
+	w := newWorld(t)
+	r, _ := w.applying()
+	c := r.client()
+	var all time.Duration
+	const n = 50
+	for batch := range n {
+		began := time.Now()
+		must(t, c.AppendJournal(t.Context(), batch, store.JournalEntries{Entries: []store.JournalEntry{entry("create", "aws_vpc.a", "x")}}))
+		all += time.Since(began)
+	}
+	t.Logf("%s from asking to durable, in the mean of %d", all/n, n)
+	if all/n > 2*time.Second {
+		t.Errorf("%s", all/n)
+	}
+}
