@@ -13,7 +13,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -29,31 +28,37 @@ import (
 // addControllers is the one list of Cairn's controllers.
 func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	ask := lookups{mgr.GetClient()}
-	options := controller.Options{MaxConcurrentReconciles: 4}
 	mirrors := repository.NewMirrors(filepath.Join(o.CacheDir, "git"))
+	mirrors.Metrics = p.telemetry.repositories
+	if err := p.telemetry.registry.Register(mirrors); err != nil {
+		return err
+	}
 	if err := mgr.Add(mirrors); err != nil {
 		return err
 	}
 	codes := repository.NewCodes(mirrors)
 	sources := stack.NewSources(mgr.GetAPIReader(), p.bucket)
+	sources.Compile = o.Policies.Compile
 	if err := mgr.Add(sources); err != nil {
 		return err
 	}
 
-	err := ctrl.NewControllerManagedBy(mgr).Named("repository").WithOptions(options).
+	err := ctrl.NewControllerManagedBy(mgr).Named("repository").
 		For(&v1alpha1.Repository{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(repositoryOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.repositoriesOf)).
 		WatchesRawSource(source.Channel(mirrors.Ended(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
-		Complete(&repository.Reconciler{
+		Complete(p.watch.over("repository", &repository.Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: mgr.GetEventRecorder("cairn"),
-		})
+			Traces: p.telemetry.traces,
+		}))
 	if err != nil {
 		return err
 	}
 
-	err = ctrl.NewControllerManagedBy(mgr).Named("stack").WithOptions(options).
-		For(&v1alpha1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+	// The status counts too: a leader that is one no more may have written it last, from an old view.
+	err = ctrl.NewControllerManagedBy(mgr).Named("stack").
+		For(&v1alpha1.Stack{}).
 		Owns(&v1alpha1.Run{}).
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(ask.related)).
 		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(ask.usersOf)).
@@ -62,7 +67,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ask.stacksOf("ConfigMap"))).
 		WatchesRawSource(source.Channel(mirrors.Moved(), moved(mgr.GetClient(), codes))).
 		WatchesRawSource(source.Channel(sources.Packed(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
-		Complete(&stack.Reconciler{
+		Complete(p.watch.over("stack", &stack.Reconciler{
 			Client:  mgr.GetClient(),
 			Live:    mgr.GetAPIReader(),
 			Sources: sources,
@@ -71,14 +76,17 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			States:  p.states,
 			Runs:    run.Kept{Bucket: p.bucket},
 			Events:  stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
-		})
+
+			AllowShell: o.AllowShell,
+			Traces:     p.telemetry.traces,
+		}))
 	if err != nil {
 		return err
 	}
 
-	err = ctrl.NewControllerManagedBy(mgr).Named("state").WithOptions(options).
+	err = ctrl.NewControllerManagedBy(mgr).Named("state").
 		For(&v1alpha1.State{}).
-		Complete(&state.Reconciler{Client: mgr.GetClient(), States: p.states})
+		Complete(p.watch.over("state", &state.Reconciler{Client: mgr.GetClient(), States: p.states}))
 	if err != nil {
 		return err
 	}
@@ -89,7 +97,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	if err := mgr.Add(turns); err != nil {
 		return err
 	}
-	return ctrl.NewControllerManagedBy(mgr).Named("run").WithOptions(options).
+	return ctrl.NewControllerManagedBy(mgr).Named("run").
 		For(&v1alpha1.Run{}).
 		Owns(&corev1.Pod{}).
 		WatchesRawSource(source.Channel(turns.Wake(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
@@ -97,19 +105,28 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(ask.runsOf)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.runsWithout)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ask.runsWithout)).
-		Complete(&run.Reconciler{
+		Complete(p.watch.over("run", &run.Reconciler{
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
 			Inputs: p.inputs,
 			Turns:  turns,
+
+			Witness: p.telemetry.witness(mgr, p.log),
 			Pods: run.PodSettings{
-				StoreURL:      o.StoreURL,
-				CABundle:      p.keys.Bundle,
-				RunnerImage:   o.RunnerImage,
-				RunnerCommand: o.RunnerCommand,
-				EngineImage:   o.EngineImage,
+				StoreURL:        o.StoreURL,
+				CABundle:        p.keys.Bundle,
+				RunnerImage:     o.RunnerImage,
+				RunnerCommand:   o.RunnerCommand,
+				EngineHasRunner: o.EngineHasRunner,
+				EngineImage:     o.EngineImage,
+
+				RunnerPullPolicy:  o.RunnerPullPolicy,
+				EnginePullPolicy:  o.EnginePullPolicy,
+				ImagePullSecrets:  o.ImagePullSecrets,
+				AllowUnrestricted: o.AllowUnrestrictedRunners,
+				TokenAudiences:    o.RunnerTokenAudiences,
 			},
-		})
+		}))
 }
 
 // lookups tell from the cache to whom an event is news.
@@ -179,7 +196,7 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 		if err := l.cache.Get(ctx, key, other); err != nil {
 			continue
 		}
-		if q, asked := run.Requested(other); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
+		if q, asked := run.Requested(other, time.Now()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 			requests = append(requests, reconcile.Request{NamespacedName: key})
 		}
 	}

@@ -27,6 +27,8 @@ type Downloads struct {
 	ProviderFolder  string
 	ProviderOffline bool
 	ProviderHosts   []string
+	// ProviderMost is how many bytes of archives the mirror of providers keeps; 0 for any number.
+	ProviderMost int64
 }
 
 // owned closes what the server uses once the process ends.
@@ -46,9 +48,9 @@ func (o owned) Start(ctx context.Context) error {
 func (o owned) NeedLeaderElection() bool { return false }
 
 // open makes the engines and providers that a server gives out.
-func (d Downloads) open(cache string) (server.Engines, server.Providers, owned, error) {
+func (d Downloads) open(cache string, t *telemetry) (server.Engines, server.Providers, owned, error) {
 	o := release.Options{
-		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{},
+		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Told: t.download("Engine"),
 	}
 	for name, address := range d.EngineMirrors {
 		o.Mirrors[release.Product(name)] = address
@@ -71,7 +73,7 @@ func (d Downloads) open(cache string) (server.Engines, server.Providers, owned, 
 		return engines, nil, owned{engines.Close}, nil
 	}
 	mirror, err := providers.New(providers.Options{
-		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts,
+		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Told: t.download("Provider"),
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, engines.Close())

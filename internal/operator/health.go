@@ -2,19 +2,25 @@ package operator
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"sync"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// addHealth adds /healthz, which says that the process answers, and /readyz, which says that it can work: its cache has
-// seen what there is, and the store listens.
-func addHealth(mgr ctrl.Manager, o Options) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+// addHealth adds /healthz, which fails when only a restart helps: some reconcile does not come to an end. And /readyz, which
+// fails while the process cannot work: its cache has not seen what there is yet, the store does not answer, or the bucket
+// cannot be read. That another one is the leader is no reason for either.
+func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
+	if err := mgr.AddHealthzCheck("reconciles", func(*http.Request) error { return p.watch.stuck(time.Now()) }); err != nil {
 		return err
 	}
 	err := mgr.AddReadyzCheck("cache", func(r *http.Request) error {
@@ -25,15 +31,163 @@ func addHealth(mgr ctrl.Manager, o Options) error {
 		}
 		return nil
 	})
-	if err != nil || !o.Server {
+	if err != nil {
 		return err
 	}
-	return mgr.AddReadyzCheck("store", func(r *http.Request) error {
-		dialer := net.Dialer{Timeout: time.Second}
-		conn, err := dialer.DialContext(r.Context(), "tcp", o.StoreAddress)
+	look := &lookout{look: p.bucket.Reachable, tell: func(err error) {
 		if err != nil {
-			return err
+			p.log.Warn("the bucket cannot be read", "error", err)
+		} else {
+			p.log.Info("the bucket can be read")
 		}
-		return conn.Close()
+	}}
+	if err := errors.Join(mgr.Add(look), mgr.AddReadyzCheck("bucket", func(*http.Request) error { return look.last() })); err != nil {
+		return err
+	}
+	if !o.Server {
+		return nil
+	}
+	address, err := url.Parse(o.StoreURL)
+	if err != nil {
+		return fmt.Errorf("store URL: %w", err)
+	}
+	return mgr.AddReadyzCheck("store", func(r *http.Request) error {
+		return askStore(r.Context(), o.StoreAddress, address.Hostname(), p.keys.Bundle())
 	})
+}
+
+const (
+	// reconcileTime is how long a reconcile may take, which is more than any needs: none waits for a Run, a fetch or a pod. What it
+	// asks that does not answer it gives up then, and is tried again.
+	reconcileTime = 5 * time.Minute
+	// longestReconcile is when one has not even heeded that, as in a file system that hangs.
+	longestReconcile = 15 * time.Minute
+)
+
+// watch knows which reconciles are under way.
+type watch struct {
+	mu    sync.Mutex
+	began map[*reconcile.Request]underWay
+}
+
+type underWay struct {
+	kind  string
+	since time.Time
+}
+
+// over has the reconciles of a kind watched.
+func (w *watch) over(kind string, r reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+		w.mu.Lock()
+		if w.began == nil {
+			w.began = map[*reconcile.Request]underWay{}
+		}
+		w.began[&req] = underWay{kind, time.Now()}
+		w.mu.Unlock()
+		defer func() {
+			w.mu.Lock()
+			delete(w.began, &req)
+			w.mu.Unlock()
+		}()
+		return r.Reconcile(ctx, req)
+	})
+}
+
+// stuck names a reconcile that does not end.
+func (w *watch) stuck(now time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for req, one := range w.began {
+		if took := now.Sub(one.since); took > longestReconcile {
+			return fmt.Errorf("the %s controller has been at %s for %s", one.kind, req, took.Round(time.Second))
+		}
+	}
+	return nil
+}
+
+const (
+	// lookEvery is how often the bucket is looked at, and lookFor how long that may take: more than a probe has.
+	lookEvery = 5 * time.Second
+	lookFor   = 4 * time.Second
+)
+
+// lookout looks at something now and then, so that a probe has an answer at once.
+type lookout struct {
+	look func(context.Context) error
+	// tell is told when it changes how that goes.
+	tell func(error)
+
+	mu     sync.Mutex
+	looked bool
+	err    error
+}
+
+// NeedLeaderElection says that every process looks for itself.
+func (l *lookout) NeedLeaderElection() bool { return false }
+
+// Start looks until ctx is done.
+func (l *lookout) Start(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		l.once(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (l *lookout) once(ctx context.Context) {
+	looking, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	err := l.look(looking)
+	if ctx.Err() != nil {
+		return
+	}
+	l.mu.Lock()
+	changed := (err == nil) != (l.err == nil)
+	l.looked, l.err = true, err
+	l.mu.Unlock()
+	if changed {
+		l.tell(err)
+	}
+}
+
+func (l *lookout) last() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.looked {
+		return errors.New("not looked at yet")
+	}
+	return l.err
+}
+
+// askStore asks the store as a runner does, over TLS with the install's authorities.
+func askStore(ctx context.Context, address, host string, authorities []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authorities)
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{RootCAs: pool, ServerName: host, MinVersion: tls.VersionTLS13},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		},
+	}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+"/healthz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("the store answers %s", answer.Status)
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 func enter(t *testing.T) apiserver.Room {
 	t.Helper()

@@ -4,6 +4,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,9 +19,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/stack"
@@ -33,10 +36,14 @@ type Options struct {
 	Namespace string
 	// BucketURL is where plans, logs and sources are kept. Example: file:///var/lib/cairn.
 	BucketURL string
+	// BucketUnused is how long code and inputs stay in the bucket to which nothing refers any more; 0 for ever.
+	BucketUnused time.Duration
 	// CacheDir keeps mirrors of repositories, engines and providers. What is in it can be fetched again.
 	CacheDir string
 	// Downloads say where engines and providers come from.
 	Downloads
+	// Policies compiles and asks policies.
+	Policies *policy.Apart
 	// StateHome is where states are kept.
 	StateHome v1alpha1.StateHome
 	// StoreAddress is what the store listens on. Example: :8443.
@@ -45,45 +52,71 @@ type Options struct {
 	WebAddress string
 	// StoreURL is where runners find the store.
 	StoreURL string
-	// PublicURL is where people find the server; StoreURL when it is empty. It is published in ConfigMap kube-public/cairn.
+	// PublicURL is where people find the server; StoreURL when it is empty.
 	PublicURL string
+	// Publish has the server write that into ConfigMap kube-public/cairn. One install of a cluster can.
+	Publish bool
 	// PublicTrusted says that the certificate at PublicURL is one that everybody trusts, as an Ingress may have one.
 	PublicTrusted bool
 	// RunnerPatience is how long a runner keeps trying a store that is away.
 	RunnerPatience time.Duration
 	// RunnerImage, RunnerCommand and EngineImage shape runner pods.
 	RunnerImage, RunnerCommand, EngineImage string
+	// EngineHasRunner says that EngineImage has this version's cairn-runner at /cairn/bin.
+	EngineHasRunner bool
+	// RunnerPullPolicy and EnginePullPolicy say when these images are pulled; the API server's default when empty.
+	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
+	// ImagePullSecrets are names of Secrets that runner pods pull images with, in the namespaces of Stacks.
+	ImagePullSecrets []string
+	// RunnerTokenAudiences are those for which spec.runner.template may ask for tokens of the pod's account.
+	RunnerTokenAudiences []string
 	// MaxRuns and MaxRunsPerNamespace are how many Runs may have a pod at work at once; 0 is no limit.
 	MaxRuns, MaxRunsPerNamespace int
+	// AllowShell lets people who may have shells in runner pods.
+	AllowShell bool
+	// AllowUnrestrictedRunners lets spec.runner.template make pods that do not fit Pod Security "restricted".
+	AllowUnrestrictedRunners bool
+	// Namespaces are the only ones whose objects are looked at; all of the cluster's when empty.
+	Namespaces []string
+	// RunnerTokens says how runners' tokens are checked.
+	RunnerTokens RunnerTokens
+	// ClientCertificates has the server take those of the cluster's authority from people, for which it reads a ConfigMap of
+	// kube-system.
+	ClientCertificates bool
+	// CertDir has tls.crt and tls.key, which the server shows to those who ask for the host of PublicURL; empty for its own.
+	CertDir string
 	// LeaderElection makes one of several operators the active one.
 	LeaderElection bool
 	// MetricsAddress and HealthAddress to listen on; "0" for none.
 	MetricsAddress, HealthAddress string
+	// PprofAddress to listen on for profiles of the process; "0" for none. Whoever reaches it sees all that is in memory.
+	PprofAddress string
 	// Operator and Server say which halves this process is.
 	Operator, Server bool
 	// Log of the process.
 	Log logr.Logger
+
+	// again says that this process may have run another before, as that of the tests has: the names of its controllers are taken.
+	again bool
 }
 
 // Run runs Cairn until ctx is done.
 func Run(ctx context.Context, config *rest.Config, o Options) error {
+	o.Log = quietOnceDone(ctx, o.Log)
 	ctrl.SetLogger(o.Log)
 	klog.SetLogger(o.Log)
+	if err := checkNamespaces(o.Namespaces); err != nil {
+		return err
+	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = "cairn-serve/" + version.Version
 	config.QPS = -1 // the API server's own fairness is the limit
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme(),
-		Logger:                        o.Log,
-		Cache:                         cacheOptions(),
-		NewClient:                     newClient,
-		LeaderElection:                o.LeaderElection && o.Operator,
-		LeaderElectionID:              "cairn-operator",
-		LeaderElectionNamespace:       o.Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
-		HealthProbeBindAddress:        o.HealthAddress,
-	})
+	t, err := newTelemetry(ctx, o, slog.New(logr.ToSlogHandler(o.Log)))
+	if err != nil {
+		return err
+	}
+	countWrites(config, t.registry)
+	mgr, err := ctrl.NewManager(config, managerOptions(o))
 	if err != nil {
 		return err
 	}
@@ -95,8 +128,12 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		return err
 	}
 	defer p.close()
+	p.measure(t)
 	if o.Operator {
 		if err := addControllers(mgr, p, o); err != nil {
+			return err
+		}
+		if err := addUpkeep(mgr, p, o); err != nil {
 			return err
 		}
 	}
@@ -105,10 +142,36 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			return err
 		}
 	}
-	if err := addHealth(mgr, o); err != nil {
+	if err := addHealth(mgr, p, o); err != nil {
 		return err
 	}
+	if err := t.add(mgr, o); err != nil {
+		return err
+	}
+	withdraw, err := t.publish()
+	if err != nil {
+		return err
+	}
+	defer withdraw()
 	return mgr.Start(ctx)
+}
+
+// managerOptions are those of all controllers too.
+func managerOptions(o Options) ctrl.Options {
+	return ctrl.Options{
+		Scheme:                        scheme(),
+		Logger:                        o.Log,
+		Controller:                    ctrlconfig.Controller{MaxConcurrentReconciles: 4, ReconciliationTimeout: reconcileTime, SkipNameValidation: &o.again},
+		Cache:                         cachedIn(cacheOptions(), o.Namespaces),
+		NewClient:                     newClient(o.Namespaces),
+		LeaderElection:                o.LeaderElection && o.Operator,
+		LeaderElectionID:              "cairn-operator",
+		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.HealthAddress,
+		PprofBindAddress:              o.PprofAddress,
+	}
 }
 
 func scheme() *runtime.Scheme {
@@ -141,10 +204,16 @@ func cacheOptions() cache.Options {
 // newClient makes the client of the reconcilers. A read waits until the cache has what was written before it, so that no
 // pass acts on a view from before its own last act. It is for Stacks, Runs and pods alone: a kind that is written through
 // it is watched whole. Secrets are written through a client without a cache.
-func newClient(config *rest.Config, o client.Options) (client.Client, error) {
-	wait := true
-	o.Cache.EnableReadYourWritesConsistency = &wait
-	return client.New(config, o)
+func newClient(namespaces []string) client.NewClientFunc {
+	return func(config *rest.Config, o client.Options) (client.Client, error) {
+		wait := true
+		o.Cache.EnableReadYourWritesConsistency = &wait
+		c, err := client.New(config, o)
+		if err != nil || len(namespaces) == 0 {
+			return c, err
+		}
+		return onlyIn{c, namespaces}, nil
+	}
 }
 
 func metadataOf(kind string) *metav1.PartialObjectMetadata {

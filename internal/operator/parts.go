@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -36,6 +37,15 @@ type parts struct {
 	inputs *inputs.Store
 	states *state.Store
 	log    *slog.Logger
+	// telemetry is what the process tells of itself, and watch which reconciles are under way.
+	telemetry *telemetry
+	watch     *watch
+}
+
+// measure has the parts counted.
+func (p *parts) measure(t *telemetry) {
+	p.telemetry, p.watch = t, &watch{}
+	p.bucket.Measure(t.bucket)
 }
 
 func makeParts(ctx context.Context, mgr ctrl.Manager, o Options) (*parts, error) {
@@ -44,7 +54,10 @@ func makeParts(ctx context.Context, mgr ctrl.Manager, o Options) (*parts, error)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := server.LoadKeys(ctx, direct, types.NamespacedName{Namespace: o.Namespace, Name: keysSecret}, time.Now, log)
+	keys, err := server.LoadKeys(ctx, server.KeysOptions{
+		Client: direct, Secret: types.NamespacedName{Namespace: o.Namespace, Name: keysSecret},
+		BucketURL: o.BucketURL, Namespaces: o.Namespaces, Now: time.Now, Log: log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +87,7 @@ func (p *parts) close() {
 // addServer adds the store.
 func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error {
 	policies := server.NewPolicies(server.PoliciesOptions{
-		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Log: p.log,
+		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate, Log: p.log, Metrics: p.telemetry.server,
 	})
 	orders := run.NewOrders(run.OrdersOptions{
 		Client: mgr.GetClient(), Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
@@ -87,7 +100,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err != nil {
 		return fmt.Errorf("store URL: %w", err)
 	}
-	engines, mirror, closers, err := o.Downloads.open(o.CacheDir)
+	engines, mirror, closers, err := o.Downloads.open(o.CacheDir, p.telemetry)
 	if err != nil {
 		return err
 	}
@@ -98,15 +111,21 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err != nil {
 		return err
 	}
-	kube, err := kubernetes.NewForConfig(mgr.GetConfig())
+	certificate, err := certificateOf(o, address, public, p.log)
 	if err != nil {
 		return err
 	}
-	authority, err := server.NewClusterCA(kube)
+	if certificate != nil {
+		if err := mgr.Add(certificate); err != nil {
+			return err
+		}
+	}
+	tokens, gone, err := o.RunnerTokens.open(ctx, mgr.GetConfig(), p.direct)
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(authority); err != nil {
+	authority, err := clientCA(mgr, o)
+	if err != nil {
 		return err
 	}
 	s, err := server.New(server.Options{
@@ -121,15 +140,21 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Bucket:    p.bucket,
 		Runs:      runsByPod{mgr.GetClient()},
 		Orders:    orders,
-		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Verdict},
+		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Verdict, Witness: p.telemetry.witness(mgr, p.log)},
 		Inputs:    p.inputs.Get,
 		Outputs:   outputsOf(mgr.GetClient()),
 		Policies:  policies,
 		Cache:     mgr.GetClient(),
-		ClientCA:  authority.VerifyOptions,
+		ClientCA:  authority,
 		Events:    mgr.GetEventRecorder("cairn"),
-		Public:    public,
+		Public:    toldOf(o, public),
+		Metrics:   p.telemetry.server,
 		Log:       p.log,
+
+		HostCertificate: certificate,
+		Tokens:          tokens,
+		GoneTokens:      gone,
+		Namespaces:      o.Namespaces,
 	})
 	if err != nil {
 		return err
@@ -140,7 +165,25 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err := mgr.Add(s); err != nil || o.WebAddress == "0" {
 		return err
 	}
-	return mgr.Add(server.NewWeb(server.WebOptions{Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, Log: p.log}))
+	return mgr.Add(server.NewWeb(server.WebOptions{
+		Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, Log: p.log, Metrics: p.telemetry.server, Traces: p.telemetry.traces,
+	}))
+}
+
+// clientCA is what client certificates of people are checked with; nil where none are taken.
+func clientCA(mgr ctrl.Manager, o Options) (server.ClientCA, error) {
+	if !o.ClientCertificates {
+		return nil, nil
+	}
+	kube, err := kubernetes.NewForConfig(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	authority, err := server.NewClusterCA(kube)
+	if err != nil {
+		return nil, err
+	}
+	return authority.VerifyOptions, mgr.Add(authority)
 }
 
 // publicOf says where people find the server.
@@ -150,6 +193,30 @@ func publicOf(o Options) (server.Public, error) {
 		return public, fmt.Errorf("public URL %q: an address with https is needed, as in https://cairn.example.com", public.URL)
 	}
 	return public, nil
+}
+
+// toldOf is what the server tells everybody in the cluster of where it is.
+func toldOf(o Options, public server.Public) server.Public {
+	if !o.Publish {
+		return server.Public{}
+	}
+	return public
+}
+
+// certificateOf is the certificate for the host that people use, where there is one beside the server's own. Runners trust
+// the server's own only, so theirs is another host.
+func certificateOf(o Options, address *url.URL, public server.Public, log *slog.Logger) (*server.HostCertificate, error) {
+	if o.CertDir == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(public.URL)
+	if err != nil {
+		return nil, err
+	}
+	if u.Hostname() == address.Hostname() || net.ParseIP(u.Hostname()) != nil {
+		return nil, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and another one than that of the store URL; it is %s", o.CertDir, u.Hostname())
+	}
+	return server.NewHostCertificate(o.CertDir, u.Hostname(), log), nil
 }
 
 // hostsOf are the names that the server's own certificate has.

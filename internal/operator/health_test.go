@@ -1,0 +1,172 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func TestAReconcileThatDoesNotEndIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watch
+		begun, end := make(chan struct{}, 2), make(chan struct{})
+		slow := w.over("run", reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+			begun <- struct{}{}
+			<-end
+			return ctrl.Result{}, nil
+		}))
+		done := make(chan struct{})
+		go func() {
+			_, _ = slow.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "prod", Name: "net-7"}})
+			close(done)
+		}()
+		<-begun
+		time.Sleep(longestReconcile) // of the clock of the bubble
+		if err := w.stuck(time.Now()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		if err := w.stuck(time.Now()); err == nil || !strings.Contains(err.Error(), "run controller has been at prod/net-7") {
+			t.Errorf("got %v", err)
+		}
+		close(end)
+		<-done
+		if err := w.stuck(time.Now()); err != nil {
+			t.Errorf("it has ended: %v", err)
+		}
+	})
+}
+
+func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken error
+		var told []string
+		l := &lookout{look: func(context.Context) error { return broken }, tell: func(err error) {
+			if err == nil {
+				told = append(told, "well")
+			} else {
+				told = append(told, err.Error())
+			}
+		}}
+		if l.last() == nil {
+			t.Error("well before it was looked at")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- l.Start(ctx) }()
+		synctest.Wait()
+		if err := l.last(); err != nil {
+			t.Error(err)
+		}
+		broken = errors.New("no space")
+		time.Sleep(2*lookEvery + time.Second)
+		if err := l.last(); !errors.Is(err, broken) {
+			t.Errorf("got %v", err)
+		}
+		broken = nil
+		time.Sleep(lookEvery)
+		if err := l.last(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-ended; err != nil || strings.Join(told, ", ") != "no space, well" {
+			t.Errorf("%v, told %q", err, told)
+		}
+	})
+}
+
+// A port that is open is not a store that answers: it has to show a certificate of the install, and to answer.
+func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
+	answer := http.StatusNoContent
+	store := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.WriteHeader(answer)
+	}))
+	defer store.Close()
+	store.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	address, authority := store.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: store.Certificate().Raw})
+	if err := askStore(t.Context(), address, "example.com", authority); err != nil {
+		t.Error(err)
+	}
+	answer = http.StatusServiceUnavailable
+	if askStore(t.Context(), address, "example.com", authority) == nil {
+		t.Error("well while it answers 503")
+	}
+	answer = http.StatusNoContent
+	if askStore(t.Context(), address, "example.com", nil) == nil {
+		t.Error("well with a certificate of somebody else")
+	}
+	if askStore(t.Context(), address, "another.name", authority) == nil {
+		t.Error("well with a certificate for another name")
+	}
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if askStore(t.Context(), silent.Addr().String(), "example.com", authority) == nil {
+		t.Error("well while it accepts connections and says nothing")
+	}
+}
+
+func TestWhatEndsWithTheProcessIsNoError(t *testing.T) {
+	var text bytes.Buffer
+	process, end := context.WithCancel(t.Context())
+	log := quietOnceDone(process, logr.FromSlogHandler(slog.NewTextHandler(&text, nil)))
+	said := func() string { defer text.Reset(); return text.String() }
+	canceled := errors.Join(errors.New("list"), context.Canceled)
+	log.Error(canceled, "Reconciler error")
+	if !strings.Contains(said(), "Reconciler error") {
+		t.Error("an error is missing while the process lives")
+	}
+	end()
+	log.WithName("run").WithValues("run", "net-7").Error(canceled, "Reconciler error")
+	slog.New(logr.ToSlogHandler(log)).Warn("request refused", "error", canceled)
+	if got := said(); got != "" {
+		t.Errorf("at the end: %s", got)
+	}
+	log.Error(errors.New("no space"), "Bucket not closed")
+	slog.New(logr.ToSlogHandler(log)).Warn("bucket not closed", "error", errors.New("no space"))
+	log.Info("the end", "error", canceled)
+	if got := said(); strings.Count(got, "\n") != 3 || !strings.Contains(got, "level=WARN") {
+		t.Errorf("at the end: %s", got)
+	}
+}
+
+func TestWritesAreCountedByWhatIsWritten(t *testing.T) {
+	for path, want := range map[string]string{
+		"/apis/cairn.dev/v1alpha1/namespaces/prod/runs/net-7/status":  "runs/status",
+		"/apis/cairn.dev/v1alpha1/namespaces/prod/runs":               "runs",
+		"/api/v1/namespaces/prod/pods/runs":                           "pods",
+		"/api/v1/namespaces/prod/serviceaccounts/default/token":       "serviceaccounts/token",
+		"/api/v1/namespaces/secrets":                                  "other", // a namespace of that name
+		"/api/v1/namespaces/prod/secrets/canary":                      "secrets",
+		"/apis/authentication.k8s.io/v1/tokenreviews":                 "tokenreviews",
+		"/apis/coordination.k8s.io/v1/namespaces/cairn-system/leases": "leases",
+		"/apis/example.com/v1/namespaces/prod/canaries/x":             "other",
+		"/healthz": "other",
+		"/":        "other",
+		"":         "other",
+		"/api/v1/": "other",
+	} {
+		if got := resourceIn(path); got != want {
+			t.Errorf("%s is a write to %s, want %s", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// checkNamespaces refuses what is the name of no namespace. Above all an empty one: to a cache it is all of them.
+func checkNamespaces(namespaces []string) error {
+	for _, namespace := range namespaces {
+		if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
+			return fmt.Errorf("namespaces: %q is not the name of one: %s", namespace, errs[0])
+		}
+	}
+	return nil
+}
+
+// cachedIn makes a cache list and watch in some namespaces only, each by itself; in all of the cluster when there are none.
+func cachedIn(o cache.Options, namespaces []string) cache.Options {
+	if len(namespaces) == 0 {
+		return o
+	}
+	o.DefaultNamespaces = map[string]cache.Config{}
+	for _, namespace := range namespaces {
+		o.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return o
+}
+
+// onlyIn is a client to which there is nothing in other namespaces. A cache that does not have them says that it failed, and
+// whoever names an object there would be tried again and again.
+type onlyIn struct {
+	client.Client
+	namespaces []string
+}
+
+func (c onlyIn) has(namespace string) bool {
+	return namespace == "" || slices.Contains(c.namespaces, namespace)
+}
+
+// Get reads an object.
+func (c onlyIn) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if c.has(key.Namespace) {
+		return c.Client.Get(ctx, key, o, opts...)
+	}
+	kind, err := c.GroupVersionKindFor(o)
+	if err != nil {
+		return err
+	}
+	mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return err
+	}
+	return apierrors.NewNotFound(mapping.Resource.GroupResource(), key.Name)
+}
+
+// List reads objects.
+func (c onlyIn) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := client.ListOptions{}
+	if o.ApplyOptions(opts); c.has(o.Namespace) {
+		return c.Client.List(ctx, list, opts...)
+	}
+	return nil
+}

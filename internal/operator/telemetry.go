@@ -1,0 +1,111 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"go.opentelemetry.io/otel"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/tracing"
+	"cairn.dev/cairn/internal/upkeep"
+	"cairn.dev/cairn/internal/version"
+)
+
+// telemetry is what a process tells of itself: metrics, for Prometheus to ask, and traces. Each metric is made beside what it
+// counts, and no label is ever the name of a Stack, Run, repository or person: a series that is made once stays until the
+// process ends. Namespaces are labels only where the cache is looked at, see fleet.
+type telemetry struct {
+	// registry has all metrics of Cairn's own. Those of controller-runtime are in one that is the process's.
+	registry     *prometheus.Registry
+	bucket       *bucket.Metrics
+	repositories *repository.Metrics
+	runs         *run.Metrics
+	server       *server.Metrics
+	upkeep       *upkeep.Metrics
+	downloads    *prometheus.CounterVec
+	// traces is nil when nobody wants any.
+	traces *tracing.Tracer
+}
+
+func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry, error) {
+	traces, err := tracing.FromEnvironment(ctx, "cairn-"+half(o), version.Version)
+	if err != nil {
+		return nil, err
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces not sent", "error", err) }))
+	r := prometheus.NewRegistry()
+	in := promauto.With(r)
+	in.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "cairn_build_info", Help: "1 while the process lives. process is serve, operator or server.",
+	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
+	return &telemetry{
+		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: run.NewMetrics(r), server: server.NewMetrics(r),
+		upkeep: upkeep.NewMetrics(r),
+		downloads: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_downloads_total",
+			Help: "Engines (Engine) and archives of providers (Provider) that runners asked for. result is Kept when it was here already, Brought, or Failed.",
+		}, []string{"what", "result"}),
+		traces: traces,
+	}, nil
+}
+
+// half says which half of Cairn a process is.
+func half(o Options) string {
+	switch {
+	case o.Operator && o.Server:
+		return "serve"
+	case o.Operator:
+		return "operator"
+	default:
+		return "server"
+	}
+}
+
+// add has the manager tell what is to be told once it runs. publish, after that, has its metrics server give the metrics.
+func (t *telemetry) add(mgr ctrl.Manager, o Options) error {
+	if o.Operator {
+		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), active: mgr.Elected()}); err != nil {
+			return err
+		}
+	}
+	if t.traces.On() {
+		return mgr.Add(t.traces)
+	}
+	return nil
+}
+
+// publish puts the metrics beside those of controller-runtime, until withdraw is called.
+func (t *telemetry) publish() (withdraw func(), err error) {
+	if err := metrics.Registry.Register(t.registry); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	return func() { metrics.Registry.Unregister(t.registry) }, nil
+}
+
+// witness is told what becomes of Runs.
+func (t *telemetry) witness(mgr ctrl.Manager, log *slog.Logger) *run.Witness {
+	return &run.Witness{Metrics: t.runs, Traces: t.traces, Cache: mgr.GetClient(), Log: log}
+}
+
+// download counts what runners asked for.
+func (t *telemetry) download(what string) func(kept bool, err error) {
+	return func(kept bool, err error) {
+		result := "Brought"
+		switch {
+		case err != nil:
+			result = "Failed"
+		case kept:
+			result = "Kept"
+		}
+		t.downloads.WithLabelValues(what, result).Inc()
+	}
+}

@@ -1,0 +1,209 @@
+//go:build envtest
+
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// ran is a Cairn in this process.
+type ran struct {
+	*testing.T
+	metrics, health, pprof, bucket string
+	log                            *lines
+	stop                           func()
+}
+
+// lines are what was logged.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	apiserver.Must(t, err)
+	apiserver.Must(t, l.Close())
+	return l.Addr().String()
+}
+
+// start runs Cairn in a namespace of its own.
+func start(t *testing.T, change func(*Options)) *ran {
+	t.Helper()
+	system := apiserver.Enter(t).Namespace
+	r := &ran{T: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t), bucket: filepath.Join(t.TempDir(), "bucket"), log: &lines{}}
+	store := freeAddress(t)
+	o := Options{
+		Namespace: system, BucketURL: "file://" + r.bucket, CacheDir: t.TempDir(), StoreAddress: store, StoreURL: "https://" + store, WebAddress: freeAddress(t),
+		MetricsAddress: r.metrics, HealthAddress: r.health, PprofAddress: r.pprof, Server: true, again: true,
+		Log: logr.FromSlogHandler(slog.NewJSONHandler(r.log, nil)),
+	}
+	change(&o)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, apiserver.Config, o) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(r.stop)
+	return r
+}
+
+// get asks one of its addresses.
+func (r *ran) get(address, path string) (int, string) {
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
+	apiserver.Must(r.T, err)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	apiserver.Must(r.T, err)
+	return answer.StatusCode, string(body)
+}
+
+// until waits for an answer.
+func (r *ran) until(address, path string, is func(code int, body string) bool) {
+	r.Helper()
+	var code int
+	var body string
+	err := wait.PollUntilContextTimeout(r.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		code, body = r.get(address, path)
+		return is(code, body), nil
+	})
+	if err != nil {
+		r.Fatalf("%s: still %d\n%s\n%s", path, code, body, r.log)
+	}
+}
+
+func isReady(code int, _ string) bool { return code == http.StatusOK }
+
+func TestAProcessTellsHowItIs(t *testing.T) {
+	room := apiserver.Enter(t)
+	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "missing"}}}}
+	room.Make(stack)
+	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Status: v1alpha1.StateStatus{
+		Size: 42, Resources: 3, Lock: &v1alpha1.Lock{ID: "1", Since: metav1.Unix(1000, 0)},
+	}}
+	room.Make(state)
+	// Of two operators one stands by: it is ready, and tells nothing of the fleet, or sums would count it twice.
+	other, lease := "another-operator", &coordinationv1.Lease{}
+	r := start(t, func(o *Options) {
+		o.Operator, o.LeaderElection = true, true
+		now, long := metav1.NowMicro(), int32(600)
+		lease = &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: "cairn-operator"},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &other, RenewTime: &now, AcquireTime: &now, LeaseDurationSeconds: &long},
+		}
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), lease))
+	})
+	r.until(r.health, "/readyz", isReady)
+	if _, body := r.get(r.metrics, "/metrics"); !strings.Contains(body, "cairn_operator_active 0") || strings.Contains(body, "cairn_stacks{") {
+		t.Errorf("while it stands by it tells\n%s", body)
+	}
+	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), lease)) // the other one ends
+	if code, body := r.get(r.health, "/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz is %d: %s", code, body)
+	}
+	in := `namespace="` + room.Namespace + `"`
+	for _, want := range []string{
+		`cairn_stacks{` + in + `,ready="False",reason="SourceMissing"} 1`,
+		`cairn_state_bytes{` + in + `} 42`,
+		`cairn_state_resources{` + in + `} 3`,
+		`cairn_state_locks{` + in + `} 1`,
+		`cairn_state_locks_oldest_timestamp_seconds{` + in + `} 1000`,
+		`cairn_operator_active 1`,
+		`cairn_build_info{process="serve",version=`,
+		`cairn_api_writes_total{resource="stacks/status",result="OK",verb="patch"}`,
+		`cairn_bucket_operations_total{operation="exists",result="OK"}`,
+		`cairn_store_requests_total{code="204",route="GET /healthz"}`,
+	} {
+		r.until(r.metrics, "/metrics", func(_ int, body string) bool { return strings.Contains(body, want) })
+	}
+	_, body := r.get(r.metrics, "/metrics")
+	if name := regexp.MustCompile(`(?m)^[^#\n]*canary.*$`).FindString(body); name != "" {
+		t.Errorf("a Stack's name is in the metrics: %s", name)
+	}
+
+	// Profiles are at their own address and nowhere else.
+	if code, _ := r.get(r.pprof, "/debug/pprof/goroutine?debug=1"); code != http.StatusOK {
+		t.Errorf("profiles: %d", code)
+	}
+	for _, address := range []string{r.metrics, r.health} {
+		if code, _ := r.get(address, "/debug/pprof/"); code != http.StatusNotFound {
+			t.Errorf("%s serves profiles too: %d", address, code)
+		}
+	}
+
+	// A namespace that is gone is gone from the gauges.
+	apiserver.Must(t, room.Client.Delete(t.Context(), state))
+	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return !strings.Contains(body, `cairn_state_locks{`+in) })
+
+	r.stop()
+	for _, line := range strings.Split(strings.TrimSpace(r.log.String()), "\n") {
+		var said struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(line), &said); err != nil {
+			t.Errorf("no JSON: %s", line)
+		}
+		if strings.Contains(line, "context canceled") {
+			t.Errorf("told of its own end: %s", line)
+		}
+	}
+}
+
+// A bucket that cannot be read makes a process not ready, and says so; it is ready again when the bucket is back.
+func TestWithoutItsBucketAProcessIsNotReady(t *testing.T) {
+	r := start(t, func(*Options) {})
+	r.until(r.health, "/readyz", isReady)
+	aside := r.bucket + ".aside"
+	apiserver.Must(t, os.Rename(r.bucket, aside))
+	apiserver.Must(t, os.WriteFile(r.bucket, nil, 0o600))
+	r.until(r.health, "/readyz/bucket", func(code int, _ string) bool { return code == http.StatusInternalServerError })
+	if code, _ := r.get(r.health, "/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz is %d: a restart would not help", code)
+	}
+	apiserver.Must(t, os.Remove(r.bucket))
+	apiserver.Must(t, os.Rename(aside, r.bucket))
+	r.until(r.health, "/readyz", isReady)
+	if said := r.log.String(); !strings.Contains(said, "the bucket cannot be read") || !strings.Contains(said, "the bucket can be read") {
+		t.Errorf("not told:\n%s", said)
+	}
+}

@@ -1,0 +1,205 @@
+package operator
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/yaml"
+
+	"cairn.dev/cairn/internal/repository"
+)
+
+// allMetrics are Cairn's metrics, with their labels, as a process has them that is operator and server.
+func allMetrics(t *testing.T) map[string]string {
+	t.Helper()
+	told, err := newTelemetry(t.Context(), Options{Operator: true, Server: true}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	countWrites(&rest.Config{}, told.registry)
+	for _, c := range []prometheus.Collector{&fleet{}, repository.NewMirrors(t.TempDir())} {
+		if err := told.registry.Register(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return described(told.registry)
+}
+
+var descPattern = regexp.MustCompile(`fqName: "([^"]+)", help: "(.*)", constLabels: \{\}, variableLabels: \{([^}]*)\}`)
+
+// described are the metrics of a collector, with their labels.
+func described(c prometheus.Collector) map[string]string {
+	descs := make(chan *prometheus.Desc)
+	go func() { defer close(descs); c.Describe(descs) }()
+	all := map[string]string{}
+	for d := range descs {
+		if m := descPattern.FindStringSubmatch(d.String()); m != nil {
+			labels := strings.Split(m[3], ",")
+			slices.Sort(labels)
+			all[m[1]] = strings.Join(labels, ", ")
+		}
+	}
+	return all
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile("../../" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
+	documented := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/observability.md"), -1) {
+		labels := strings.Split(strings.ReplaceAll(row[2], " ", ""), ",")
+		slices.Sort(labels)
+		documented[row[1]] = strings.Join(labels, ", ")
+	}
+	if diff := cmp.Diff(allMetrics(t), documented); diff != "" {
+		t.Errorf("docs/observability.md (-is +documented):\n%s", diff)
+	}
+}
+
+// A label with as many values as there are Stacks, Runs or people makes series without end.
+func TestNoLabelIsANameThatPeopleMake(t *testing.T) {
+	bounded := []string{
+		"", "cause", "class", "code", "direction", "folder", "forge", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "step", "verb", "version", "what",
+	}
+	gauges := described(&fleet{})
+	gauges["cairn_repository_oldest_fetch_timestamp_seconds"] = "namespace"
+	for name, labels := range allMetrics(t) {
+		for _, label := range strings.Split(labels, ", ") {
+			if _, gauge := gauges[name]; !slices.Contains(bounded, label) && (label != "namespace" || !gauge) {
+				t.Errorf("%s has the label %q", name, label)
+			}
+		}
+	}
+}
+
+// used finds the metrics in an expression. Histograms are used by their parts.
+func used(expr string) []string {
+	var names []string
+	for _, name := range regexp.MustCompile(`\b(cairn|controller_runtime|workqueue|leader_election)_[a-z_]+`).FindAllString(expr, -1) {
+		for _, part := range []string{"_bucket", "_count", "_sum"} {
+			name = strings.TrimSuffix(name, part)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestTheDashboardUsesMetricsThatThereAre(t *testing.T) {
+	var board struct {
+		Panels []struct {
+			ID      int
+			Type    string
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	text := read(t, "charts/cairn/files/dashboard.json")
+	if err := json.Unmarshal([]byte(text), &board); err != nil {
+		t.Fatal(err)
+	}
+	known, shown, ids := knownMetrics(t), map[string]bool{}, map[int]bool{}
+	for _, p := range board.Panels {
+		if ids[p.ID] {
+			t.Errorf("two panels have the ID %d", p.ID)
+		}
+		ids[p.ID] = true
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("%s shows nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			for _, name := range used(target.Expr) {
+				shown[name] = true
+				if !known[name] {
+					t.Errorf("%s uses %s, which there is not", p.Title, name)
+				}
+			}
+		}
+	}
+	for name := range allMetrics(t) {
+		if !shown[name] {
+			t.Errorf("%s is on no panel", name)
+		}
+	}
+	for _, other := range []string{`"uid": "${datasource}"`, `"type": "datasource"`} {
+		if !strings.Contains(text, other) {
+			t.Errorf("no %s", other)
+		}
+	}
+}
+
+func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr         string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "charts/cairn/files/alerts.yaml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	known, docs := knownMetrics(t), read(t, "docs/observability.md")
+	for _, r := range file.Groups[0].Rules {
+		names := used(r.Expr)
+		if len(names) == 0 {
+			t.Errorf("%s looks at nothing", r.Alert)
+		}
+		for _, name := range names {
+			if !known[name] {
+				t.Errorf("%s uses %s, which there is not", r.Alert, name)
+			}
+		}
+		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] == "" {
+			t.Errorf("%s lacks a summary, a description or a severity", r.Alert)
+		}
+		if !strings.HasSuffix(r.Annotations["runbook_url"], "docs/observability.md#"+strings.ToLower(r.Alert)) || !strings.Contains(docs, "\n### "+r.Alert+"\n") {
+			t.Errorf("%s leads to %s, and docs/observability.md has to have it", r.Alert, r.Annotations["runbook_url"])
+		}
+		for _, reason := range reasonsIn(r.Expr) {
+			if !knownReasons[reason] {
+				t.Errorf("%s looks for the reason %s, which is told as Other", r.Alert, reason)
+			}
+		}
+	}
+	if len(file.Groups[0].Rules) < 10 {
+		t.Errorf("%d alerts", len(file.Groups[0].Rules))
+	}
+}
+
+// reasonsIn are the reasons that an expression names.
+func reasonsIn(expr string) []string {
+	m := regexp.MustCompile(`reason[!=~]+"([A-Za-z|]+)"`).FindStringSubmatch(expr)
+	if m == nil {
+		return nil
+	}
+	return strings.Split(m[1], "|")
+}
+
+// knownMetrics are Cairn's and controller-runtime's.
+func knownMetrics(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	for _, of := range []map[string]string{allMetrics(t), described(metrics.Registry.(prometheus.Collector))} {
+		for name := range of {
+			known[name] = true
+		}
+	}
+	return known
+}

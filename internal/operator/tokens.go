@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/server"
+)
+
+// RunnerTokens is how runners' tokens are checked. It is a flag's value.
+type RunnerTokens string
+
+// How runners' tokens are checked.
+const (
+	// ReviewTokens asks the API server about each, which takes the permission to make TokenReviews in the whole cluster. It is
+	// the default.
+	ReviewTokens RunnerTokens = "review"
+	// JWKSTokens takes the cluster's public keys, which every service account may read.
+	JWKSTokens RunnerTokens = "jwks"
+)
+
+// Set takes one of the above.
+func (t *RunnerTokens) Set(text string) error {
+	if *t = RunnerTokens(text); *t != ReviewTokens && *t != JWKSTokens {
+		return fmt.Errorf("it is %s or %s", ReviewTokens, JWKSTokens)
+	}
+	return nil
+}
+
+// String is the value.
+func (t *RunnerTokens) String() string { return string(*t) }
+
+// Type is the word for it in help.
+func (t *RunnerTokens) Type() string { return "string" }
+
+// open gives what checks them and, where that minds whether their pod is gone, what knows them all the same.
+func (t *RunnerTokens) open(ctx context.Context, config *rest.Config, c client.Client) (tokens, gone server.Tokens, err error) {
+	if *t != JWKSTokens {
+		return server.Review{Client: c}, server.NewGoneTokens(config, time.Now), nil
+	}
+	issuer, err := server.NewIssuer(ctx, config, time.Now)
+	if err != nil { // not as it is: nil in an interface is not nil
+		return nil, nil, err
+	}
+	return issuer, nil, nil
+}
