@@ -102,7 +102,7 @@ func (s *session) stillWaits(run *v1alpha1.Run, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return exitError{exitInterrupted, fmt.Errorf("interrupted, and Run %s waits: `%s approve %s` approves it, `%s reject %s` ends it", run.Name, s.program, run.Name, s.program, run.Name)}
 	}
-	return fmt.Errorf("Run %s is not approved: %w", run.Name, err) //nolint:staticcheck // Run is the name of a kind
+	return fmt.Errorf("the Run %s is not approved: %w", run.Name, err)
 }
 
 // carriedOut says how a Run ended.

@@ -84,7 +84,7 @@ func (s *session) waits(stack *v1alpha1.Stack, run *v1alpha1.Run) error {
 	case run.Status.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Plan == nil:
 		return fmt.Errorf("there is no plan that waits for an approval: %s", screen.Line(run, s.style()))
 	case screen.Approved(run):
-		return fmt.Errorf("Run %s is approved already, by %s: %s", run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.style())) //nolint:staticcheck // Run is the name of a kind
+		return fmt.Errorf("the Run %s is approved already, by %s: %s", run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.style()))
 	}
 	return nil
 }

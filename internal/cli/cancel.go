@@ -40,7 +40,7 @@ not tried again before the Stack changes or somebody asks for it. It takes the v
 			}
 			if !run.Spec.Cancel {
 				if err := s.patch(ctx, run, map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": who}}); err != nil {
-					return fmt.Errorf("Run %s is not canceled: %w", run.Name, err) //nolint:staticcheck // Run is the name of a kind
+					return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)
 				}
 			}
 			if !wait {

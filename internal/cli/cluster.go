@@ -47,7 +47,7 @@ func withDev(ctx context.Context, o devOptions, use func(context.Context, *devCl
 		}
 	}
 	plane, err := dev.Start(ctx, dev.Options{
-		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, Log: o.log.WithName("controlplane"),
+		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, AuditReads: o.auditReads, Log: o.log.WithName("controlplane"),
 	})
 	if err != nil {
 		return err
@@ -102,7 +102,13 @@ func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.Co
 	if err != nil {
 		return nil, err
 	}
-	processes, err := newProcesses(ctx, o, data)
+	kubeconfigs := map[string]string{}
+	for _, process := range o.processes() {
+		if kubeconfigs[process], err = access(ctx, c, plane, process, data, o.namespaces); err != nil {
+			return nil, err
+		}
+	}
+	processes, err := newProcesses(ctx, o, data, kubeconfigs)
 	if err != nil {
 		return nil, err
 	}

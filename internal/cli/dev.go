@@ -21,8 +21,20 @@ type devOptions struct {
 	serveArgs []string
 	// split runs operator and server as processes of their own.
 	split bool
-	level slog.Level
-	log   logr.Logger
+	// namespaces are the only ones that Cairn looks at and has Roles in; empty is all.
+	namespaces []string
+	// auditReads also notes what is only read.
+	auditReads bool
+	level      slog.Level
+	log        logr.Logger
+}
+
+// processes of Cairn, as subcommands.
+func (o devOptions) processes() []string {
+	if o.split {
+		return []string{"operator", "server"}
+	}
+	return []string{"serve"}
 }
 
 func devCommand() *cobra.Command {
@@ -31,8 +43,9 @@ func devCommand() *cobra.Command {
 		Use:   "dev",
 		Short: "Run a whole Cairn on this machine, without a cluster",
 		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
-Cairn itself. Everything listens on 127.0.0.1 only. It stays until Ctrl-C. What follows -- goes to cairn serve or, with
---split, to cairn operator and cairn server. Their process IDs are in the data folder: serve.pid, or operator.pid and server.pid.`,
+Cairn itself, with accounts that may do what the chart's roles allow. Everything listens on 127.0.0.1 only. It stays until
+Ctrl-C. What follows -- goes to cairn serve or, with --split, to cairn operator and cairn server. Their process IDs are in the
+data folder: serve.pid, or operator.pid and server.pid.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.log, o.serveArgs = logger(o.level, false), args
 			return withDev(cmd.Context(), o, func(ctx context.Context, cluster *devCluster) error {
@@ -47,6 +60,8 @@ Cairn itself. Everything listens on 127.0.0.1 only. It stays until Ctrl-C. What 
 	f.StringVar(&o.data, "data", "", "folder that keeps everything between two starts; default: a temporary one")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "where to write the kubeconfig; default: kubeconfig in the data folder")
 	f.BoolVar(&o.split, "split", false, "run cairn operator and cairn server as processes of their own in place of cairn serve")
+	f.StringSliceVar(&o.namespaces, "namespaces", nil, "the only namespaces that Cairn looks at, with Roles in them in place of ClusterRoles; they are made if they are not there")
+	f.BoolVar(&o.auditReads, "audit-reads", false, "note every request to the API server in controlplane/audit.log of the data folder, in place of writes alone")
 	f.StringVar(&o.bin, "bin", "", "folder with etcd, kube-apiserver, kube-controller-manager and tofu, as make tools builds them; default: CAIRN_BIN, or cairn/bin in your cache folder")
 	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")
 	return cmd

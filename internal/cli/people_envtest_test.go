@@ -30,7 +30,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 const (
 	digest  = "sha256:1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c"
@@ -197,7 +197,7 @@ func TestApprovals(t *testing.T) {
 	d.want(1, "there is no plan that waits for an approval", "", "approve", "net")
 	d.want(1, "there is no plan that waits for an approval", "", "reject", "net-1")
 	d.turn(r, v1alpha1.PhaseAwaitingApproval, "1 to add")
-	d.want(1, "cairn: Run net-1 is not approved: spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one\n", "",
+	d.want(1, "cairn: the Run net-1 is not approved: spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one\n", "",
 		"approve", "net", "--digest", another)
 	d.want(1, "you may not", "bob", "approve", "net")
 	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--show")

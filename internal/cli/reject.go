@@ -38,7 +38,7 @@ verb reject on the Run.`,
 			}
 			rejection := v1alpha1.Rejection{PlanDigest: digest, By: who, Reason: reason}
 			if err := s.patch(ctx, run, map[string]any{"spec": map[string]any{"rejection": rejection}}); err != nil {
-				return fmt.Errorf("Run %s is not rejected: %w", run.Name, err) //nolint:staticcheck // Run is the name of a kind
+				return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
 			}
 			fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` asks for another one.\n", run.Name, screen.Clean(who), s.program, run.Spec.Stack.Name)
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -83,7 +84,7 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 		switch {
 		case !ok || !there:
 			return false, explained{fmt.Sprintf("the Stack %s is gone", key.Name), nil}
-		case st.Status.LastRequest == asked:
+		case run.Settled(st.Status.LastRequest, asked):
 			if name = st.Status.Run; name == "" {
 				name = st.Status.LastRun
 			}
@@ -114,16 +115,20 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 	return made, err
 }
 
-// refusal says why nothing came of a request.
+// refusal says why nothing came of a request. The event that tells it is written a moment after the request was taken up.
 func (s *session) refusal(ctx context.Context, stack *v1alpha1.Stack) error {
 	why := fmt.Sprintf("nothing came of it: `%s why %s` shows the events that say why", s.program, stack.Name)
-	if events, err := s.events(ctx, stack); err == nil {
+	// Who may not read events, or finds none, is told where to look.
+	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*time.Second, true, func(ctx context.Context) (bool, error) {
+		events, err := s.events(ctx, stack)
+		found := false
 		for _, e := range events { // oldest first
 			if e.Reason == "RequestRefused" {
-				why = screen.Clean(e.Message)
+				why, found = screen.Clean(e.Message), true
 			}
 		}
-	}
+		return found, err
+	})
 	return explained{why, nil}
 }
 

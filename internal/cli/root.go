@@ -71,10 +71,10 @@ Exit codes: 0 fine, 1 failed, 2 changes are waiting, 130 interrupted while somet
 	cmd.AddGroup(&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "Processes:"})
 	s.forPeople(cmd, groupStacks,
 		getCommand(s), describeCommand(s), planCommand(s), diffCommand(s), applyCommand(s), approveCommand(s), rejectCommand(s),
-		destroyCommand(s), cancelCommand(s), retryCommand(s), logsCommand(s), historyCommand(s), outputsCommand(s),
+		destroyCommand(s), cancelCommand(s), retryCommand(s), shellCommand(s), logsCommand(s), historyCommand(s), outputsCommand(s),
 		suspendCommand(s), resumeCommand(s), stateCommand(s), runCommand(s),
 	)
-	cmd.AddCommand(versionCommand())
+	cmd.AddCommand(versionCommand(), evaluatePoliciesCommand())
 	for _, c := range []*cobra.Command{devCommand(), demoCommand(), serveCommand(), operatorCommand(), serverCommand()} {
 		c.GroupID = groupRun
 		cmd.AddCommand(c)

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/operator"
+	"cairn.dev/cairn/internal/policy"
 )
 
 func serveCommand() *cobra.Command {
@@ -27,6 +30,8 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 		home       string
 		level      = slog.LevelInfo
 		json       bool
+		// What it may take beside mirrors and engines.
+		providerMost = resource.QuantityValue{Quantity: resource.MustParse("10Gi")}
 	)
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -37,6 +42,12 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 			return err
 		}
 		o.StateHome = v1alpha1.StateHome(home)
+		if o.ProviderMost = providerMost.Value(); o.ProviderMost < 0 {
+			return fmt.Errorf("--provider-cache-size is %s: 0 is for no limit", providerMost.String())
+		}
+		if o.Policies, err = policy.NewApart(evaluatePolicies); err != nil {
+			return err
+		}
 		o.Log = logger(level, json)
 		return operator.Run(cmd.Context(), config, o)
 	}
@@ -44,6 +55,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig to use; default: KUBECONFIG, or the pod's own account")
 	f.StringVar(&o.Namespace, "namespace", "cairn-system", "namespace that Cairn lives in; its keys are kept there")
 	f.StringVar(&o.BucketURL, "bucket", "file:///var/lib/cairn", "where plans, logs and sources are kept")
+	f.DurationVar(&o.BucketUnused, "bucket-unused", 7*24*time.Hour, "how long code and inputs stay in the bucket to which nothing refers any more, 24h at least; 0 for ever")
 	f.StringVar(&o.CacheDir, "cache", "/var/cache/cairn", "folder for mirrors of repositories, engines and providers; what is in it can be fetched again")
 	f.StringToStringVar(&o.EngineMirrors, "engine-mirror", nil, "where an engine's releases are, in place of its maker's own site: OpenTofu=https://..., or file:///... for a folder")
 	f.StringToStringVar(&o.EngineKeys, "engine-key", nil, "file with the public keys that an engine's releases are signed with: Terraform=FILE; OpenTofu's key is built in")
@@ -52,21 +64,36 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.StringVar(&o.ProviderFolder, "provider-folder", "", "folder with providers, as `tofu providers mirror` makes it, that is looked in before a registry is asked")
 	f.BoolVar(&o.ProviderOffline, "provider-offline", false, "ask no registry for providers")
 	f.StringSliceVar(&o.ProviderHosts, "provider-host", nil, "the only registries that are asked for providers; default: any")
+	f.Var(&providerMost, "provider-cache-size", "most that archives of providers may take in the cache folder, as in 10Gi; those that were not asked for for the longest time go first; 0 for no limit")
 	f.StringVar(&home, "state-home", string(v1alpha1.StateHomeSecret), "where states are kept: Secret or Bucket; large ones always go to the bucket")
 	f.StringVar(&o.StoreAddress, "listen", ":8443", "address that the store listens on")
 	f.StringVar(&o.WebAddress, "web-listen", ":8080", "address for webhooks of forges, plain HTTP: put an Ingress in front; 0 for none")
 	f.StringVar(&o.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443", "where runners find the store; its host is in the store's certificate")
-	f.StringVar(&o.PublicURL, "public-url", "", "where people find the server, as in https://cairn.example.com; default: store-url. It is published in ConfigMap cairn of kube-public")
+	f.StringVar(&o.PublicURL, "public-url", "", "where people find the server, as in https://cairn.example.com; default: store-url")
+	f.BoolVar(&o.Publish, "publish", true, "tell everybody in the cluster where people find the server, in ConfigMap cairn of kube-public; one install of a cluster can")
 	f.BoolVar(&o.PublicTrusted, "public-trusted", false, "the certificate at public-url is one that everybody trusts, such as an Ingress's; without this it is the server's own")
 	f.DurationVar(&o.RunnerPatience, "runner-patience", 10*time.Minute, "how long a runner keeps trying a store that does not answer")
 	f.StringVar(&o.RunnerImage, "runner-image", "", "image that has cairn-runner")
 	f.StringVar(&o.RunnerCommand, "runner-command", "/usr/local/bin/cairn-runner", "cairn-runner within the runner image")
 	f.StringVar(&o.EngineImage, "engine-image", "", "image that has the engine, for Stacks that name none")
+	f.BoolVar(&o.EngineHasRunner, "engine-image-has-runner", false, "the engine image has cairn-runner of this version at /cairn/bin: pods of Stacks that name no image start without copying it, a second sooner")
+	f.Var((*pullPolicy)(&o.RunnerPullPolicy), "runner-image-pull-policy", "when the runner image is pulled: Always, IfNotPresent or Never; default: Kubernetes's")
+	f.Var((*pullPolicy)(&o.EnginePullPolicy), "engine-image-pull-policy", "when the engine image is pulled: Always, IfNotPresent or Never; default: Kubernetes's")
+	f.StringSliceVar(&o.ImagePullSecrets, "image-pull-secret", nil, "Secrets that runner pods pull their images with; each has to be in the namespaces of Stacks, and takes the place of those of the pod's account")
 	f.IntVar(&o.MaxRuns, "max-runs", 20, "how many Runs may plan or apply at once; 0 for no limit")
 	f.IntVar(&o.MaxRunsPerNamespace, "max-runs-per-namespace", 0, "how many Runs of one namespace may plan or apply at once; 0 for no limit")
+	f.BoolVar(&o.AllowShell, "allow-shell", false, "let people who may have shells in runner pods (cairn shell): secrets are in clear there, and what they do is in no log")
+	f.BoolVar(&o.AllowUnrestrictedRunners, "allow-unrestricted-runners", false, "let spec.runner.template of Stacks make pods that do not fit Pod Security \"restricted\"")
+	f.StringSliceVar(&o.RunnerTokenAudiences, "runner-token-audience", nil, "audiences for which spec.runner.template may ask for tokens of the pod's account; never one of the Kubernetes API's")
+	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "the only namespaces whose Stacks are run; Roles in them are enough then. Default: all")
+	o.RunnerTokens = operator.ReviewTokens
+	f.Var(&o.RunnerTokens, "runner-tokens", "how runners' tokens are checked: review asks the API server, jwks needs no permission and takes them until they expire, also when their pod was deleted")
+	f.BoolVar(&o.ClientCertificates, "client-certificates", true, "take client certificates of the cluster's authority from people; reads a ConfigMap of kube-system")
+	f.StringVar(&o.CertDir, "cert-dir", "", "folder with tls.crt and tls.key for the host of public-url, read again when they change; default: the server's own certificate")
 	f.BoolVar(&o.LeaderElection, "leader-elect", false, "let one of several operators be the active one")
 	f.StringVar(&o.MetricsAddress, "metrics-address", "0", "address for Prometheus metrics; 0 for none")
 	f.StringVar(&o.HealthAddress, "health-address", "0", "address for health and readiness; 0 for none")
+	f.StringVar(&o.PprofAddress, "pprof-address", "0", "address for profiles of the process, as in 127.0.0.1:6060; who reaches it sees what is in memory; 0 for none")
 	f.TextVar(&level, "log-level", level, "debug, info, warn or error")
 	f.BoolVar(&json, "log-json", false, "log as JSON")
 	hideOthers(f, o)

@@ -21,10 +21,11 @@ that both can be started with the same ones.`,
 
 // operatorFlags and serverFlags mean something to one of the halves only.
 var (
-	operatorFlags = []string{"runner-image", "runner-command", "engine-image", "max-runs", "max-runs-per-namespace", "leader-elect"}
+	operatorFlags = []string{"bucket-unused", "runner-image", "runner-command", "engine-image", "engine-image-has-runner", "runner-image-pull-policy", "engine-image-pull-policy", "image-pull-secret", "runner-token-audience", "max-runs", "max-runs-per-namespace", "allow-shell", "allow-unrestricted-runners", "leader-elect"}
 	serverFlags   = []string{
-		"engine-mirror", "engine-key", "engine-unsigned", "provider-mirror", "provider-folder", "provider-offline", "provider-host",
-		"listen", "web-listen", "public-url", "public-trusted", "runner-patience",
+		"engine-mirror", "engine-key", "engine-unsigned", "provider-mirror", "provider-folder", "provider-offline", "provider-host", "provider-cache-size",
+		"listen", "web-listen", "public-url", "publish", "public-trusted", "cert-dir", "runner-patience", "runner-tokens",
+		"client-certificates",
 	}
 )
 

@@ -173,7 +173,15 @@ func (s *session) server(ctx context.Context) (*people.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport, err := rest.TransportFor(serverConfig(config, address, ca))
+	c := serverConfig(config, address, ca)
+	kube, err := s.kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	if f := forwarderTo(address, kube, config); f != nil {
+		c.Dial = f.dial
+	}
+	transport, err := rest.TransportFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("reach the server %s: %w", address, err)
 	}

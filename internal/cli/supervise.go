@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,9 +28,9 @@ type process struct {
 	log     logr.Logger
 }
 
-// newProcesses makes what runs Cairn: `cairn serve` or, split, `cairn operator` and `cairn server`. All of them get the
-// same arguments, but for where they tell how they are.
-func newProcesses(ctx context.Context, o devOptions, data string) ([]*process, error) {
+// newProcesses makes what runs Cairn: `cairn serve` or, split, `cairn operator` and `cairn server`, each with the kubeconfig of
+// its account. All of them get the same arguments, but for that and where they tell how they are.
+func newProcesses(ctx context.Context, o devOptions, data string, kubeconfigs map[string]string) ([]*process, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -43,8 +44,7 @@ func newProcesses(ctx context.Context, o devOptions, data string) ([]*process, e
 		return nil, err
 	}
 	bucket := url.URL{Scheme: "file", Path: filepath.Join(data, "bucket")}
-	args := append([]string{
-		"--kubeconfig=" + o.kubeconfig,
+	args := []string{
 		"--namespace=" + systemNamespace,
 		"--bucket=" + bucket.String(),
 		"--cache=" + filepath.Join(data, "cache"),
@@ -54,13 +54,13 @@ func newProcesses(ctx context.Context, o devOptions, data string) ([]*process, e
 		"--log-level=" + o.level.String(),
 		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev",
 		"--runner-command=" + filepath.Join(filepath.Dir(program), "cairn-runner"),
-	}, o.serveArgs...)
-	names := []string{"serve"}
-	if o.split {
-		names = []string{"operator", "server"}
 	}
+	if len(o.namespaces) > 0 {
+		args = append(args, "--namespaces="+strings.Join(o.namespaces, ","), "--runner-tokens=jwks")
+	}
+	args = append(args, o.serveArgs...)
 	var processes []*process
-	for _, name := range names {
+	for _, name := range o.processes() {
 		health, err := freeAddress(ctx)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func newProcesses(ctx context.Context, o devOptions, data string) ([]*process, e
 		processes = append(processes, &process{
 			name:    name,
 			program: program,
-			args:    append([]string{name, "--health-address=" + health}, args...),
+			args:    append([]string{name, "--kubeconfig=" + kubeconfigs[name], "--health-address=" + health}, args...),
 			health:  "http://" + health + "/readyz",
 			pidFile: filepath.Join(data, name+".pid"),
 			log:     o.log.WithName("supervisor"),

@@ -31,7 +31,7 @@ func runWaits(r *v1alpha1.Run, s Style) string {
 		return "the engine, which was told to end: " + message
 	case run.ReasonWindowClosed, run.ReasonWindowInvalid:
 		return "a window: " + message
-	case run.ReasonPodPending, run.ReasonPodRefused, run.ReasonOverdue:
+	case run.ReasonPodPending, run.ReasonPodRefused, run.ReasonPodLeaving, run.ReasonNodeUnreachable, run.ReasonOverdue:
 		return "its pod: " + message
 	case run.ReasonInputsMissing:
 		return "what is missing: " + message

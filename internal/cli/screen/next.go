@@ -94,7 +94,7 @@ func runHints(r *v1alpha1.Run, program string) []string {
 		return []string{program + " resume " + stack, cancel}
 	case run.ReasonRetrying:
 		return []string{program + " logs " + r.Name + " shows why", program + " retry " + stack + " tries at once", cancel}
-	case run.ReasonPodPending, run.ReasonOverdue:
+	case run.ReasonPodPending, run.ReasonPodLeaving, run.ReasonNodeUnreachable, run.ReasonOverdue:
 		if n := len(r.Status.Attempts); n > 0 {
 			return []string{"kubectl describe pod " + r.Status.Attempts[n-1].Pod, cancel}
 		}

@@ -36,7 +36,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 
 // atWork says that nothing is in a Run's way. Its message is the pod's name then.
 func atWork(reason string) bool {
-	return reason == string(v1alpha1.PhasePlanning) || reason == string(v1alpha1.PhaseApplying)
+	return reason == string(v1alpha1.PhasePlanning) || reason == string(v1alpha1.PhaseApplying) || reason == string(v1alpha1.PhaseShell)
 }
 
 // doing is a phase as a verb.
@@ -53,6 +53,8 @@ func doing(r *v1alpha1.Run) string {
 			return "destroys"
 		}
 		return "applies"
+	case v1alpha1.PhaseShell:
+		return "holds a shell"
 	case v1alpha1.PhaseSucceeded:
 		return "succeeded"
 	case v1alpha1.PhaseFailed:
