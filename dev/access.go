@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"os"
 
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"cairn.dev/cairn/dev/authority"
 )
 
 // Admin is the user of RESTConfig: it may do everything.
@@ -17,19 +21,30 @@ func (c *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(c.admi
 
 // RESTConfigFor is the access of any user, who may do what RBAC says.
 func (c *ControlPlane) RESTConfigFor(user string, groups ...string) (*rest.Config, error) {
-	certPEM, keyPEM, err := c.pki.sign(client(user, groups))
+	certPEM, keyPEM, err := c.pki.Sign(authority.Client(user, groups...))
 	if err != nil {
 		return nil, fmt.Errorf("sign a certificate for %s: %w", user, err)
 	}
 	return &rest.Config{
 		Host:            c.endpoint,
-		TLSClientConfig: rest.TLSClientConfig{CAData: c.pki.caPEM, CertData: certPEM, KeyData: keyPEM},
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.pki.PEM, CertData: certPEM, KeyData: keyPEM},
 		QPS:             -1, // the one API server there is can say so itself when it is too much
 	}, nil
 }
 
 // WriteKubeconfig writes a kubeconfig of the Admin. Nothing else in the file is kept.
 func (c *ControlPlane) WriteKubeconfig(path string) error { return writeKubeconfig(path, c.admin) }
+
+// WriteAccountKubeconfig writes a kubeconfig of a service account. It has a certificate in place of a token, which would have
+// to be renewed.
+func (c *ControlPlane) WriteAccountKubeconfig(path, namespace, account string) error {
+	groups := append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)
+	config, err := c.RESTConfigFor(serviceaccount.MakeUsername(namespace, account), groups...)
+	if err != nil {
+		return err
+	}
+	return writeKubeconfig(path, config)
+}
 
 func writeKubeconfig(path string, config *rest.Config) error {
 	const name = Admin

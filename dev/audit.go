@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
-// auditPolicy keeps the writes and nothing else. Reviews and tokens are asked for with a create, but nothing is written.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
+// AuditPolicy keeps the writes and nothing else, as Writes reads them. Reviews and tokens are asked for with a create, but nothing
+// is written; and that a node lives is of interest to nobody.
+const AuditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
 rules:
@@ -20,23 +23,38 @@ rules:
   - group: authentication.k8s.io
   - group: authorization.k8s.io
   - {group: "", resources: [serviceaccounts/token]}
+- level: None
+  namespaces: [kube-node-lease]
 - level: Metadata
   verbs: [create, update, patch, delete, deletecollection]
 `
 
-// Write is a request that would change the API's data, whether it was allowed or not.
-type Write struct {
+// auditPolicyOfAll keeps every request. One that watches is kept when it begins, since it may never end.
+const auditPolicyOfAll = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+// Write is a request that would change the API's data.
+type Write = Request
+
+// Request is what somebody asked of the API, whether it was allowed or not.
+type Request struct {
 	// User who asked, or on whose behalf.
 	User      string
 	UserAgent string
-	// Verb: create, update, patch, delete, deletecollection.
+	// Verb: create, update, patch, delete, deletecollection; get, list and watch are no Writes.
 	Verb        string
 	Group       string
 	Resource    string
 	Subresource string
 	Namespace   string
-	// Name is empty for a create whose name was in the body only.
+	// Name is empty for a create whose name was in the body only, and for what is about many objects.
 	Name string
+	// Path of the URL.
+	Path string
 	// Time it was answered.
 	Time time.Time
 	// Code of the answer, an HTTP status.
@@ -46,31 +64,44 @@ type Write struct {
 // Writes lists the writes in an audit log that were answered at or after since, the oldest first, and that match; a nil
 // match takes all. A write comes into the log right after its answer, so who has just seen its effect may be a moment early.
 func Writes(path string, since time.Time, match func(Write) bool) ([]Write, error) {
+	return Requests(path, since, func(r Request) bool { return r.writes() && (match == nil || match(r)) })
+}
+
+// writes says that a request would change data. Reviews and tokens are asked for with a create, but nothing is written.
+func (r Request) writes() bool {
+	if r.Group == "authentication.k8s.io" || r.Group == "authorization.k8s.io" || r.Subresource == "token" {
+		return false
+	}
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
+}
+
+// Requests is Writes for all that is in an audit log.
+func Requests(path string, since time.Time, match func(Request) bool) ([]Request, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	var writes []Write
+	var requests []Request
 	for lines := bufio.NewReader(f); ; {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return writes, nil // what follows the last newline is still being written
+			return requests, nil // what follows the last newline is still being written
 		} else if err != nil {
 			return nil, fmt.Errorf("read audit log: %w", err)
 		}
-		w, err := parseWrite(line)
+		r, err := parseRequest(line)
 		if err != nil {
 			return nil, fmt.Errorf("read audit log %s: %w", path, err)
 		}
-		if !w.Time.Before(since) && (match == nil || match(w)) {
-			writes = append(writes, w)
+		if !r.Time.Before(since) && (match == nil || match(r)) {
+			requests = append(requests, r)
 		}
 	}
 }
 
-// parseWrite reads one line of the log: an audit.k8s.io/v1 Event.
-func parseWrite(line []byte) (Write, error) {
+// parseRequest reads one line of the log: an audit.k8s.io/v1 Event.
+func parseRequest(line []byte) (Request, error) {
 	type user struct {
 		Username string `json:"username"`
 	}
@@ -79,6 +110,7 @@ func parseWrite(line []byte) (Write, error) {
 		User             user      `json:"user"`
 		ImpersonatedUser *user     `json:"impersonatedUser"`
 		UserAgent        string    `json:"userAgent"`
+		RequestURI       string    `json:"requestURI"`
 		StageTimestamp   time.Time `json:"stageTimestamp"`
 		ObjectRef        struct {
 			APIGroup    string `json:"apiGroup"`
@@ -92,12 +124,13 @@ func parseWrite(line []byte) (Write, error) {
 		} `json:"responseStatus"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
-		return Write{}, err
+		return Request{}, err
 	}
 	if event.ImpersonatedUser != nil {
 		event.User = *event.ImpersonatedUser
 	}
-	return Write{
+	path, _, _ := strings.Cut(event.RequestURI, "?")
+	return Request{
 		User:        event.User.Username,
 		UserAgent:   event.UserAgent,
 		Verb:        event.Verb,
@@ -106,6 +139,7 @@ func parseWrite(line []byte) (Write, error) {
 		Subresource: event.ObjectRef.Subresource,
 		Namespace:   event.ObjectRef.Namespace,
 		Name:        event.ObjectRef.Name,
+		Path:        path,
 		Time:        event.StageTimestamp,
 		Code:        event.ResponseStatus.Code,
 	}, nil

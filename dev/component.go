@@ -3,12 +3,10 @@ package dev
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"cairn.dev/cairn/dev/process"
 )
@@ -62,7 +60,7 @@ func (c *ControlPlane) watch(of component) {
 	if c.stopping || c.err != nil {
 		return
 	}
-	c.err = fmt.Errorf("%s ended (%s): %s: see %s", of.name, exit, lastLine(of.log), of.log)
+	c.err = fmt.Errorf("%s ended (%s): %s: see %s", of.name, exit, process.LastLine(of.log), of.log)
 	close(c.done)
 }
 
@@ -116,20 +114,4 @@ func (c *ControlPlane) cleanUp() (err error) {
 		_ = c.lock.Close() // which gives it back
 	}
 	return err
-}
-
-// lastLine of a log: most often what the end was about.
-func lastLine(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return "no log"
-	}
-	defer func() { _ = f.Close() }()
-	const enough = 4 << 10
-	if end, err := f.Seek(0, io.SeekEnd); err == nil {
-		_, _ = f.Seek(max(0, end-enough), io.SeekStart)
-	}
-	tail, _ := io.ReadAll(io.LimitReader(f, enough))
-	lines := strings.Split(strings.TrimSpace(string(tail)), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

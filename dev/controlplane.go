@@ -8,7 +8,7 @@
 //	port              of the API server, the same at each start while it is free
 //	pki/              the certificate authority and the key of the service account tokens, kept; and what they signed, renewed
 //	etcd/  etcd:1     the data, and the socket it is reached by: etcd has no port
-//	audit.log         every write to the API, when asked for (see Writes)
+//	audit.log         every write to the API, or every request, when asked for (see Writes)
 //	complete          that a start was finished once
 //	*.log             what the three said since they were last started
 //
@@ -29,6 +29,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	"cairn.dev/cairn/dev/authority"
 	"cairn.dev/cairn/dev/process"
 )
 
@@ -41,6 +42,8 @@ type Options struct {
 	DataDir string
 	// Audit writes each change of the API to AuditLog().
 	Audit bool
+	// AuditReads, with Audit, writes what is only read there too; see Requests.
+	AuditReads bool
 	// Fsync makes etcd wait for the disk at each write. Without it everything is faster, and data survives the end of any
 	// process, but not always that of the machine.
 	Fsync bool
@@ -55,7 +58,7 @@ type ControlPlane struct {
 	log      logr.Logger
 	lock     *os.File
 	group    *process.Group
-	pki      *pki
+	pki      *authority.Authority
 	endpoint string
 	admin    *rest.Config
 
@@ -91,7 +94,7 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 			err = errors.Join(err, c.Stop(now))
 		}
 	}()
-	if err := c.prepare(ctx); err != nil {
+	if err := c.prepare(ctx, o); err != nil {
 		return nil, err
 	}
 
@@ -137,7 +140,7 @@ func readyPaths(fresh bool) []string {
 }
 
 // prepare makes the folder and all the files that the components are started with.
-func (c *ControlPlane) prepare(ctx context.Context) (err error) {
+func (c *ControlPlane) prepare(ctx context.Context, o Options) (err error) {
 	if c.dir == "" {
 		c.dir, err = os.MkdirTemp("", "cairn-dev-")
 	} else if c.dir, err = filepath.Abs(c.dir); err == nil {
@@ -157,7 +160,11 @@ func (c *ControlPlane) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	c.endpoint = fmt.Sprintf("https://127.0.0.1:%d", port)
-	if err := os.WriteFile(filepath.Join(c.dir, auditPolicyFile), []byte(auditPolicy), 0o600); err != nil {
+	policy := AuditPolicy
+	if o.AuditReads {
+		policy = auditPolicyOfAll
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, auditPolicyFile), []byte(policy), 0o600); err != nil {
 		return fmt.Errorf("write audit policy: %w", err)
 	}
 	if c.admin, err = c.RESTConfigFor(Admin, "system:masters"); err != nil {
@@ -214,6 +221,6 @@ func answers(ctx context.Context, client *http.Client, url string) bool {
 func (c *ControlPlane) AuditLog() string { return filepath.Join(c.dir, auditLogFile) }
 
 func exists(path string) bool {
-	_, err := os.Stat(path) //nolint:gosec // the folders of this package, named by who calls it
+	_, err := os.Stat(path)
 	return err == nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"cairn.dev/cairn/dev/tools"
 )
 
 // runMakeTools is the cure for missing binaries.
@@ -18,13 +20,9 @@ const runMakeTools = "run make tools first"
 // BinDir is where `make tools` puts etcd, kube-apiserver, kube-controller-manager, kubectl and tofu: $CAIRN_BIN, or
 // cairn/bin in the user's cache folder.
 func BinDir() (string, error) {
-	dir := os.Getenv("CAIRN_BIN")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("find binaries: %w", err)
-		}
-		dir = filepath.Join(cache, "cairn", "bin")
+	dir, err := tools.Dir()
+	if err != nil {
+		return "", err
 	}
 	if !exists(filepath.Join(dir, apiServer)) {
 		return "", fmt.Errorf("no %s in %s: %s", apiServer, dir, runMakeTools)

@@ -23,6 +23,7 @@ func (p *pod) runContainer(ctx context.Context, c *corev1.Container, state *core
 		return
 	}
 	defer close(p.openLog(c.Name))
+	defer p.inside(c, env)()
 	proc, err := p.startContainer(c, env)
 	if err != nil {
 		at := metav1.Now()
@@ -74,6 +75,22 @@ func (p *pod) environment(ctx context.Context, c *corev1.Container, state *corev
 
 // startContainer starts the container's process.
 func (p *pod) startContainer(c *corev1.Container, env map[string]string) (*process.Process, error) {
+	cmd, err := p.command(c, env, append(append([]string{}, c.Command...), c.Args...), true)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(p.dir.log(c.Name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // the process has its own
+	cmd.Stdout, cmd.Stderr = log, log
+	return p.k.group.Start(cmd)
+}
+
+// command makes a process of a container, with its environment, in its folder. The arguments of its own are expanded, those that
+// somebody execs are not.
+func (p *pod) command(c *corev1.Container, env map[string]string, args []string, expanded bool) (*exec.Cmd, error) {
 	onHost := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	paths := pathsOf(c, string(p.dir), layout(&p.obj.Spec), onHost)
 
@@ -89,17 +106,15 @@ func (p *pod) startContainer(c *corev1.Container, env map[string]string) (*proce
 	if mounted := paths.rewrite("/tmp"); mounted != "/tmp" {
 		tmp = mounted
 	}
-	log, err := os.OpenFile(p.dir.log(c.Name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }() // the process has its own
-
 	searched := searchPath(env["PATH"], paths, p.k.o.PathPrefix)
-	cmd := &exec.Cmd{Dir: work, Stdout: log, Stderr: log}
-	for _, arg := range append(append([]string{}, c.Command...), c.Args...) {
-		cmd.Args = append(cmd.Args, paths.rewrite(expand(arg, env)))
+	cmd := &exec.Cmd{Dir: work}
+	for _, arg := range args {
+		if expanded {
+			arg = expand(arg, env)
+		}
+		cmd.Args = append(cmd.Args, paths.rewrite(arg))
 	}
+	var err error
 	if cmd.Path, err = program(cmd.Args[0], searched, p.k.o.PathPrefix); err != nil {
 		return nil, err
 	}
@@ -110,7 +125,7 @@ func (p *pod) startContainer(c *corev1.Container, env map[string]string) (*proce
 		}
 	}
 	cmd.Env = append(cmd.Env, "PATH="+searched)
-	return p.k.group.Start(cmd)
+	return cmd, nil
 }
 
 // searchPath is the PATH of a container: its own, where there is one, with PathPrefix last as the rest of the image; or this

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// logServer is the part of a kubelet's API that `kubectl logs` needs.
+// logServer is the part of a kubelet's API that `kubectl logs` and `kubectl exec` need.
 type logServer struct {
 	port     int32
 	listener net.Listener
@@ -45,6 +45,8 @@ func (k *Kubelet) listen(ctx context.Context) (*logServer, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.serveLog)
+	mux.HandleFunc("GET /exec/{namespace}/{pod}/{container}", k.serveExec)
+	mux.HandleFunc("POST /exec/{namespace}/{pod}/{container}", k.serveExec)
 	return &logServer{
 		port: int32(l.Addr().(*net.TCPAddr).Port),
 		listener: tls.NewListener(l, &tls.Config{

@@ -44,6 +44,7 @@ type pod struct {
 	interrupted bool                     // some container was told to end
 	writing     map[string]chan struct{} // closed when nothing writes to that container's log any more
 	warned      map[string]string        // the last event of each reason
+	running     map[string]*inside       // the containers that can be exec'd into
 }
 
 func newPod(ctx context.Context, k *Kubelet, obj *corev1.Pod, dir podDir) *pod {
@@ -55,6 +56,7 @@ func newPod(ctx context.Context, k *Kubelet, obj *corev1.Pod, dir podDir) *pod {
 		warned:  map[string]string{},
 		deleted: make(chan struct{}), gone: make(chan struct{}),
 		writing: map[string]chan struct{}{},
+		running: map[string]*inside{},
 		observed: observed{
 			since: metav1.Now(),
 			init:  make([]corev1.ContainerState, len(obj.Spec.InitContainers)),
