@@ -5,5 +5,5 @@ import "embed"
 
 // Manifests are the CustomResourceDefinitions, then the admission policies, then the roles for people.
 //
-//go:embed crds/*.yaml policies/*.yaml rbac/*.yaml
+//go:embed files/crds/*.yaml files/policies/*.yaml files/rbac/*.yaml
 var Manifests embed.FS

@@ -181,7 +181,7 @@ func object(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	return o
 }
 
-func TestMain(m *testing.M) { apiserver.Main(m, "crds") }
+func TestMain(m *testing.M) { apiserver.Main(m, "files/crds") }
 
 func connect(t *testing.T) client.Client {
 	t.Helper()

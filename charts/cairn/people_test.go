@@ -42,6 +42,7 @@ var people = map[string]struct {
 	"bob":   {roles: []string{"cairn-approve"}},
 	"alice": {roles: []string{"cairn-approve", "cairn-apply", "cairn-destroy", "cairn-edit"}},
 	"cass":  {roles: []string{"cairn-cancel"}},
+	"sue":   {roles: []string{"cairn-shell"}},
 	"ed":    {roles: []string{"cairn-edit"}},
 	"rita":  {roles: []string{"cairn-edit", "cairn-state"}},
 	// One who may update Runs, and decide nothing about them.
@@ -117,7 +118,7 @@ func introduce(ctx context.Context) error {
 // inForce says that the last of the rights, and each of the policies, has come to those who decide by them.
 func inForce(ctx context.Context) (bool, error) {
 	for user, want := range map[string]string{
-		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs",
+		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs", "sue": "shell stacks",
 		"ed": "update stacks", "rita": "rescue states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
 	} {
 		verb, resource, _ := strings.Cut(want, " ")
@@ -197,7 +198,7 @@ func allowed(ctx context.Context, user, verb, resource string) (bool, error) {
 // applyManifests applies what is in folders of the chart.
 func applyManifests(ctx context.Context, folders ...string) error {
 	for _, folder := range folders {
-		files, err := fs.Glob(Manifests, folder+"/*.yaml")
+		files, err := fs.Glob(Manifests, "files/"+folder+"/*.yaml")
 		if err != nil {
 			return err
 		}
@@ -391,6 +392,8 @@ func TestPeopleAndStacks(t *testing.T) {
 		"and says when":                                {changes: []change{{"carol", at("requested-operation", "Destroy"), "is a time where a Destroy is asked for"}}},
 		"not what is suspended":                        {stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true }, changes: []change{{"carol", destroy, "is suspended"}, {"alan", at(), ""}}, by: "alan"},
 		"also not when it is suspended later":          {changes: []change{{"carol", destroy, ""}, {"ed", suspend, ""}}, by: "carol", changed: "ed"},
+		"who may have a shell does, and no more":       {changes: []change{{"sue", at("requested-operation", "Shell"), ""}, {"sue", again("requested-operation", "Plan"), "verb plan"}}, by: "sue"},
+		"who may destroy may not have one":             {changes: []change{{"carol", at("requested-operation", "Shell"), "verb shell"}, {"alan", at("requested-operation", "Shell"), "verb shell"}}},
 		"not what is protected":                        {stack: protected, changes: []change{{"carol", at("requested-operation", "Destroy"), "is protected"}}},
 		"what was asked before is not asked by chance": {changes: []change{{"carol", destroy, ""}, {"alan", again(), "verb destroy"}}, by: "carol"},
 		"nor made another while it waits":              {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"alice", asks("requested-operation", "Destroy"), "belong to a request"}, {"pete", asks("requested-operation", "-"), "verb apply"}}, by: "pete"},
@@ -399,7 +402,7 @@ func TestPeopleAndStacks(t *testing.T) {
 		"nor does who may update":                      {changes: []change{{"ed", at(), "verb apply"}}},
 		"who may only read does not":                   {changes: []change{{"vera", at(), "forbidden"}}},
 		"nobody asks in another's name":                {changes: []change{{"alan", at("requested-by", "bob"), "the one who asks is alan"}}},
-		"what nobody knows is not asked for":           {changes: []change{{"alice", at("requested-operation", "destroy"), "it can be Plan, Apply or Destroy"}}},
+		"what nobody knows is not asked for":           {changes: []change{{"alice", at("requested-operation", "destroy"), "it can be Plan, Apply, Destroy or Shell"}}},
 		"who asked takes it back":                      {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"pete", asks("requested-at", "-"), ""}}, by: "pete"},
 		"who may update takes back what others asked":  {changes: []change{{"alan", at(), ""}, {"ed", asks("requested-at", "-", "requested-by", "-"), ""}}},
 		"others do not":                                {changes: []change{{"alan", at(), ""}, {"pete", asks("requested-at", "-"), "verb apply"}}, by: "alan"},
@@ -529,6 +532,13 @@ func TestARequestComesAfterTheLast(t *testing.T) {
 		{"alan", asks("requested-at", "1"), ""},
 		{"carol", asks("requested-at", "2026-11-20T13:00:01+01:00", "requested-operation", "Destroy"), ""},
 		{"carol", asks("requested-at", "-"), ""},
+	})
+	// One that was refused for being ahead of its time hides none.
+	stack.Status.LastRequest = "2026-11-20T12:00:00Z 2126-11-20T12:00:00Z"
+	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
+	writes(t, stack, []change{
+		{"carol", asks("requested-at", "2026-11-20T11:59:59Z", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00Z was taken up already"},
+		{"carol", asks("requested-at", "2026-11-20T12:00:01Z", "requested-operation", "Destroy"), ""},
 	})
 }
 

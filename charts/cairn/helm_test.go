@@ -1,0 +1,403 @@
+//go:build envtest
+
+package cairn
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"cairn.dev/cairn/dev"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// opened is for go, which takes the result of the last time unless a file that a test opened has changed. helm opens the
+// chart in a process of its own.
+var opened = sync.OnceValue(func() error {
+	return filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		_, err = os.ReadFile(path)
+		return err
+	})
+})
+
+// helm runs helm as somebody who never did before.
+func helm(t *testing.T, kubeconfig string, args ...string) (string, error) {
+	t.Helper()
+	if err := opened(); err != nil {
+		t.Fatal(err)
+	}
+	return run(t, "helm", kubeconfig, "", args...)
+}
+
+// run runs one of the tools that `make` builds.
+func run(t *testing.T, tool, kubeconfig, stdin string, args ...string) (string, error) {
+	t.Helper()
+	tools, err := dev.BinDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(tools, tool), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HOME="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if err != nil {
+		return stderr.String(), err
+	}
+	return stdout.String(), nil
+}
+
+// render gives what helm makes of the chart.
+func render(t *testing.T, args ...string) string {
+	t.Helper()
+	text, err := helm(t, "", append([]string{"template", "cairn", ".", "--namespace=cairn-system"}, args...)...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return text
+}
+
+// parse gives the objects of a text by kind, namespace and name.
+func parse(t *testing.T, text string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects := map[string]*unstructured.Unstructured{}
+	for document := range strings.SplitSeq("\n"+text, "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		key := id(o)
+		if objects[key] != nil {
+			t.Errorf("%s is there twice", key)
+		}
+		objects[key] = o
+	}
+	return objects
+}
+
+func id(o *unstructured.Unstructured) string {
+	return strings.Join([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, " ")
+}
+
+// fromFiles are the templates that have no text of their own: what they render is compared with files/ instead.
+var fromFiles = regexp.MustCompile(`(?s)# Source: cairn/templates/(crds|admission|people)\.yaml\n.*`)
+
+// What is in files/ too is left out: rules, alerts and the dashboard.
+var (
+	rules     = regexp.MustCompile(`(?m)^rules:\n((-| ).*\n)+`)
+	groups    = regexp.MustCompile(`(?m)^  groups:\n(( .*)?\n)+`)
+	dashboard = regexp.MustCompile(`(?m)^  cairn.json: \|\n(    .*\n?)+`)
+)
+
+// summary is a rendered chart without what is in files/ too.
+func summary(t *testing.T, text string) string {
+	t.Helper()
+	var out strings.Builder
+	for document := range strings.SplitSeq("\n"+text, "\n---\n") {
+		if fromFiles.MatchString(document) {
+			for _, o := range parse(t, document) {
+				document = "# " + strings.Join(strings.Fields(id(o)), " ") + " as in files/"
+				if o.GetAnnotations()["helm.sh/resource-policy"] == "keep" {
+					document += ", kept"
+				}
+			}
+		}
+		document = rules.ReplaceAllString(document+"\n", "rules: # as in files/roles\n")
+		if strings.Contains(document, "kind: PrometheusRule") {
+			document = groups.ReplaceAllString(document, "  groups: # as in files/alerts.yaml\n")
+		}
+		document = dashboard.ReplaceAllString(document, "  cairn.json: # files/dashboard.json\n")
+		if document = strings.TrimSpace(document); document != "" {
+			out.WriteString("---\n" + document + "\n")
+		}
+	}
+	return out.String()
+}
+
+func TestManifests(t *testing.T) {
+	for name, args := range map[string][]string{
+		"default":    nil,
+		"split-s3":   {"-f", "testdata/split-s3.yaml"},
+		"namespaced": {"-f", "testdata/namespaced.yaml"},
+		"everything": {"-f", "testdata/everything.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := render(t, args...)
+			parse(t, text) // says what is there twice
+			got, golden := summary(t, text), filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("go test -tags envtest ./charts/cairn -run TestManifests -update writes what is meant:\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is in files/ gets the chart's labels and is as it is otherwise: helm reads YAML and writes it again.
+func TestFilesAreInstalledAsTheyAre(t *testing.T) {
+	rendered := parse(t, render(t, "--set=metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true"))
+	for _, pattern := range []string{"files/crds/*.yaml", "files/policies/*.yaml", "files/rbac/*.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, path := range paths {
+			for key, want := range parse(t, read(t, path)) {
+				got := rendered[key]
+				if got == nil {
+					t.Errorf("%s: %s is not in the chart", path, key)
+					continue
+				}
+				added := got.GetLabels()
+				for name, value := range want.GetLabels() {
+					if added[name] != value {
+						t.Errorf("%s: label %s is %q", key, name, added[name])
+					}
+				}
+				if kept := got.GetAnnotations()["helm.sh/resource-policy"] == "keep"; kept != (want.GetKind() == "CustomResourceDefinition") {
+					t.Errorf("%s: kept: %v", key, kept)
+				}
+				for _, o := range []*unstructured.Unstructured{want, got} {
+					o.SetLabels(nil)
+					annotations := o.GetAnnotations()
+					for _, name := range []string{"helm.sh/resource-policy", "argocd.argoproj.io/sync-options", "kustomize.toolkit.fluxcd.io/prune"} {
+						delete(annotations, name)
+					}
+					o.SetAnnotations(annotations)
+				}
+				if diff := cmp.Diff(want.Object, got.Object); diff != "" {
+					t.Errorf("%s:\n%s", key, diff)
+				}
+			}
+		}
+	}
+
+	var alerts map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, "files/alerts.yaml")), &alerts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(alerts), rendered["PrometheusRule cairn-system cairn"].Object["spec"]); diff != "" {
+		t.Error(diff)
+	}
+	data, _, _ := unstructured.NestedStringMap(rendered["ConfigMap cairn-system cairn-dashboard"].Object, "data")
+	if strings.TrimSpace(data["cairn.json"]) != strings.TrimSpace(read(t, "files/dashboard.json")) || !json.Valid([]byte(data["cairn.json"])) {
+		t.Error("the dashboard is another one than files/dashboard.json")
+	}
+
+	for file, key := range map[string]string{
+		"operator": "ClusterRole  cairn-operator", "operator-own": "Role cairn-system cairn-operator-own",
+		"server": "ClusterRole  cairn-server", "server-own": "Role cairn-system cairn-server-own",
+		"server-cluster": "ClusterRole  cairn-server-cluster", "server-kube-system": "Role kube-system cairn-server-kube-system",
+		"server-kube-public": "Role kube-public cairn-server-kube-public",
+	} {
+		var role map[string]any
+		if err := yaml.Unmarshal([]byte(read(t, "files/roles/"+file+".yaml")), &role); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(role["rules"], rendered[key].Object["rules"]); diff != "" {
+			t.Errorf("%s:\n%s", key, diff)
+		}
+	}
+	files, err := filepath.Glob("files/roles/*.yaml")
+	if err != nil || len(files) != 7 {
+		t.Errorf("%v, %v: is each of them in templates/rbac.yaml and in this test?", files, err)
+	}
+}
+
+// Whoever installs it for single namespaces may have nothing but what is in these.
+func TestForSingleNamespacesNothingIsOutside(t *testing.T) {
+	in := map[string]bool{"cairn-system": true, "shop": true, "payments": true}
+	for key, o := range parse(t, render(t, "-f", "testdata/namespaced.yaml")) {
+		if !in[o.GetNamespace()] {
+			t.Errorf("%s is in %q", key, o.GetNamespace())
+		}
+	}
+}
+
+func TestPoliciesThatDoNotFitAreLeftOut(t *testing.T) {
+	has := func(kind string, args ...string) bool {
+		return strings.Contains(render(t, args...), "\nkind: "+kind+"\n")
+	}
+	for name, tt := range map[string]struct {
+		args             []string
+		mutate, validate bool
+	}{
+		"an API server that fills in names":      {[]string{"--kube-version=1.36.0"}, true, true},
+		"one that cannot":                        {[]string{"--kube-version=1.35.3"}, false, true},
+		"one that can, by what it says it has":   {[]string{"--kube-version=1.35.3", "--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"}, true, true},
+		"people write their names":               {[]string{"--kube-version=1.36.0", "--set=admissionPolicies.names=false"}, false, true},
+		"another install has all of them":        {[]string{"--kube-version=1.36.0", "--set=admissionPolicies.enabled=false"}, false, false},
+		"a version of a vendor's, such as GKE's": {[]string{"--kube-version=v1.36.1-gke.1"}, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := has("MutatingAdmissionPolicy", tt.args...); got != tt.mutate {
+				t.Errorf("policies that fill in names: %v", got)
+			}
+			if got := has("ValidatingAdmissionPolicy", tt.args...); got != tt.validate {
+				t.Errorf("policies that refuse: %v", got)
+			}
+		})
+	}
+	if _, err := helm(t, "", "template", "cairn", ".", "--kube-version=1.29.9"); err == nil {
+		t.Error("a cluster without ValidatingAdmissionPolicy is taken")
+	}
+}
+
+// An unknown value, or one that cannot be, is refused with words that say which.
+func TestWrongValues(t *testing.T) {
+	for name, tt := range map[string]struct {
+		values string
+		want   string
+	}{
+		"a name that is not known":         {`{modee: split}`, "additional properties 'modee' not allowed"},
+		"one in a tenant":                  {`{tenants: [{namespace: a, serviceAccount: x}]}`, "additional properties 'serviceAccount' not allowed"},
+		"a mode that is none":              {`{mode: both}`, "value must be one of 'serve', 'split'"},
+		"an address without https":         {`{publicURL: "http://cairn.example.com"}`, "/publicURL"},
+		"a bucket that is none":            {`{bucket: {url: "ftp://a"}}`, "/bucket/url"},
+		"no limit by less than none":       {`{limits: {runs: -1}}`, "/limits/runs"},
+		"a number as a label":              {`{podLabels: {a: 1}}`, "/podLabels/a"},
+		"a size that is none":              {`{bucket: {persistence: {size: much}}}`, "/bucket/persistence/size"},
+		"an engine that is none":           {`{engines: {mirrors: {Pulumi: "https://a"}}}`, "/engines/mirrors"},
+		"a key that is none":               {`{engines: {keys: {Terraform: a}}}`, "/engines/keys/Terraform"},
+		"a role without anybody":           {`{tenants: [{namespace: a, roleBindings: [{role: cairn-view, subjects: []}]}]}`, "/tenants/0/roleBindings/0/subjects"},
+		"a digest that is none":            {`{image: {digest: abc}}`, "/image/digest"},
+		"sampling of more than all":        {`{tracing: {sampling: 2}}`, "/tracing/sampling"},
+		"an argument that is no flag":      {`{extraArgs: [serve]}`, "/extraArgs/0"},
+		"a folder that is on no volume":    {`{bucket: {url: "file:///var/lib/cairnival"}}`, "only /var/lib/cairn is on a volume"},
+		"two halves and one pod's bucket":  {`{mode: split}`, "mode split takes a bucket that all pods reach"},
+		"two halves and no volume at all":  {`{mode: split, bucket: {persistence: {enabled: false, accessModes: [ReadWriteMany]}}}`, "mode split takes a bucket"},
+		"a certificate for no host":        {`{certManager: {enabled: true, issuerRef: {name: a}}}`, "set that, as in https://cairn.example.com"},
+		"a certificate of no issuer":       {`{publicURL: "https://a.example", certManager: {enabled: true}}`, "certManager.issuerRef.name"},
+		"one for the host of runners":      {`{publicURL: "https://cairn.cairn-system.svc", tls: {secretName: a}}`, "give people another one"},
+		"two certificates":                 {`{publicURL: "https://a.example", tls: {secretName: a}, certManager: {enabled: true, issuerRef: {name: a}}}`, "comes from one of them"},
+		"an Ingress of no host":            {`{ingress: {enabled: true}}`, "ingress.host"},
+		"an Ingress for people of no host": {`{ingress: {people: {enabled: true}}}`, "ingress.people.host"},
+		"a route of no Gateway":            {`{httpRoute: {enabled: true}}`, "httpRoute.parentRefs"},
+		"Roles alone in no namespace":      {`{rbac: {clusterWide: false}}`, "watchNamespaces"},
+		"a tenant in Cairn's own":          {`{tenants: [{namespace: cairn-system}]}`, "can read Cairn's keys"},
+		"a tenant twice":                   {`{tenants: [{namespace: a}, {namespace: a}]}`, "tenant a is listed twice"},
+		"a tenant that is not looked at":   {`{watchNamespaces: [a], tenants: [{namespace: b}]}`, "its Stacks would never run"},
+		"a role that is bound twice": {
+			`{tenants: [{namespace: a, roleBindings: [{role: edit, subjects: [{kind: User, name: a}]}, {role: edit, subjects: [{kind: User, name: b}]}]}]}`,
+			"tenant a: role edit is bound twice",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "values.yaml")
+			if err := os.WriteFile(file, []byte(tt.values), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, err := helm(t, "", "template", "cairn", ".", "--namespace=cairn-system", "-f", file)
+			if err == nil || !strings.Contains(text, tt.want) {
+				t.Errorf("%v: %q does not say %q", err, text, tt.want)
+			}
+		})
+	}
+}
+
+// Every value is in the schema and the other way round, so that neither is forgotten.
+func TestTheSchemaHasAllValues(t *testing.T) {
+	var values, schema map[string]any
+	for path, into := range map[string]any{"values.yaml": &values, "values.schema.json": &schema} {
+		if err := yaml.Unmarshal([]byte(read(t, path)), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	definitions := schema["definitions"].(map[string]any)
+	var compare func(path string, value any, schema map[string]any)
+	compare = func(path string, value any, schema map[string]any) {
+		if name, ok := schema["$ref"].(string); ok {
+			schema = definitions[strings.TrimPrefix(name, "#/definitions/")].(map[string]any)
+		}
+		properties, ok := schema["properties"].(map[string]any)
+		if !ok {
+			return
+		}
+		if schema["additionalProperties"] != false {
+			t.Errorf("%s: the schema takes names that are not known", path)
+		}
+		at, _ := value.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if _, ok := at[name]; !ok {
+				t.Errorf("%s.%s is in the schema and not in values.yaml", path, name)
+			}
+			compare(path+"."+name, at[name], properties[name].(map[string]any))
+		}
+	}
+	delete(schema["properties"].(map[string]any), "global")
+	compare("", values, schema)
+}
+
+func TestLint(t *testing.T) {
+	for _, args := range [][]string{nil, {"-f", "testdata/everything.yaml"}, {"-f", "testdata/namespaced.yaml"}, {"-f", "testdata/split-s3.yaml"}} {
+		if text, err := helm(t, "", append([]string{"lint", "--strict", ".", "--namespace=cairn-system"}, args...)...); err != nil {
+			t.Errorf("%v: %v: %s", args, err, text)
+		}
+	}
+}
+
+// Nothing of the tests is in the package, and all that the templates read is.
+func TestPackage(t *testing.T) {
+	folder := t.TempDir()
+	if text, err := helm(t, "", "package", ".", "--destination="+folder); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	paths, err := filepath.Glob(filepath.Join(folder, "cairn-*.tgz"))
+	if err != nil || len(paths) != 1 {
+		t.Fatal(paths, err)
+	}
+	list, err := exec.CommandContext(t.Context(), "tar", "-tzf", paths[0]).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other := regexp.MustCompile(`(?m)^.*(\.go|testdata|\.gotmpl|\.golden).*$`).FindString(string(list)); other != "" {
+		t.Errorf("%s is in the package", other)
+	}
+	packed, err := helm(t, "", "template", "cairn", paths[0], "--namespace=cairn-system")
+	if err != nil {
+		t.Fatalf("%v: %s", err, packed)
+	}
+	if diff := cmp.Diff(render(t), packed); diff != "" {
+		t.Errorf("what is packed is something else:\n%s", diff)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

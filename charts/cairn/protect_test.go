@@ -1,0 +1,49 @@
+//go:build envtest
+
+package cairn
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// What would be lost with an object is kept from whoever may delete it, the cluster's administrators included.
+func TestWhatIsProtectedIsNotDeleted(t *testing.T) {
+	settled(t)
+	t.Run("a Stack", func(t *testing.T) {
+		stack := newStack(func(s *v1alpha1.Stack) { s.Spec.Deletion = v1alpha1.DeletionProtect })
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
+		check(t, apiserver.Kube.Delete(t.Context(), stack), "is protected: set spec.deletion to Destroy")
+		stack.Spec.Deletion = v1alpha1.DeletionOrphan
+		apiserver.Must(t, apiserver.Kube.Update(t.Context(), stack))
+		check(t, apiserver.Kube.Delete(t.Context(), stack), "")
+	})
+	t.Run("a Run at work", func(t *testing.T) {
+		run := newRun(name())
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), run))
+		for _, phase := range []v1alpha1.RunPhase{v1alpha1.PhasePlanning, v1alpha1.PhaseApplying} {
+			run.Status.Phase = phase
+			apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), run))
+			check(t, apiserver.Kube.Delete(t.Context(), run), "is "+string(phase)+" and not finished")
+		}
+		run.Status.Phase = v1alpha1.PhaseSucceeded
+		apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), run))
+		check(t, apiserver.Kube.Delete(t.Context(), run), "")
+	})
+	t.Run("a State", func(t *testing.T) {
+		state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(), Finalizers: []string{v1alpha1.Finalizer}}}
+		apiserver.Must(t, apiserver.Kube.Create(t.Context(), state))
+		check(t, apiserver.Kube.Delete(t.Context(), state), "is what Stack "+state.Name+" knows of its resources")
+		state.Labels = map[string]string{"cairn.dev/orphaned": "true"}
+		apiserver.Must(t, apiserver.Kube.Update(t.Context(), state))
+		check(t, apiserver.Kube.Delete(t.Context(), state), "")
+		unheld := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)) // or it stays until somebody sees to it
+		apiserver.Must(t, apiserver.Kube.Patch(t.Context(), state, unheld))
+	})
+}

@@ -1,0 +1,134 @@
+package cairn
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed files/roles/*.yaml
+var roles embed.FS
+
+// Where a Role holds. Any other Scope is the name of a namespace.
+const (
+	// Watched is each namespace that Cairn looks at.
+	Watched Scope = "watched"
+	// Cluster is the cluster, for what is in no namespace.
+	Cluster Scope = "cluster"
+	// Own is the namespace that Cairn lives in.
+	Own Scope = "own"
+)
+
+// Scope is where a Role holds.
+type Scope string
+
+// Role is what one half of Cairn, operator or server, may do in a place.
+type Role struct {
+	Half  string
+	Scope Scope
+	Rules []rbacv1.PolicyRule
+}
+
+// Roles are all that Cairn's own processes may do; see files/roles/README.md.
+func Roles() ([]Role, error) {
+	files, err := fs.Glob(roles, "files/roles/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []Role
+	for _, file := range files {
+		data, err := roles.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var role rbacv1.Role
+		if err := yaml.UnmarshalStrict(data, &role); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		half, scope, special := strings.Cut(strings.TrimSuffix(path.Base(file), ".yaml"), "-")
+		if !special {
+			scope = string(Watched)
+		}
+		all = append(all, Role{Half: half, Scope: Scope(scope), Rules: role.Rules})
+	}
+	return all, nil
+}
+
+// Access is how an account of Cairn's is given what it may do.
+type Access struct {
+	// Account is the service account, in Namespace, which is where Cairn lives.
+	Account, Namespace string
+	// Halves that run as it.
+	Halves []string
+	// Watched are the namespaces that Cairn looks at, each of which gets Roles of its own; then there are no others. Empty is
+	// all namespaces of the cluster.
+	Watched []string
+}
+
+// Objects are the roles and their bindings.
+func (a Access) Objects() ([]client.Object, error) {
+	all, err := Roles()
+	if err != nil {
+		return nil, err
+	}
+	var objects []client.Object
+	for _, role := range all {
+		if !slices.Contains(a.Halves, role.Half) {
+			continue
+		}
+		for _, namespace := range a.places(role.Scope) {
+			objects = append(objects, a.bound(role, namespace)...)
+		}
+	}
+	return objects, nil
+}
+
+// places are the namespaces of a role; "" is the cluster.
+func (a Access) places(scope Scope) []string {
+	switch {
+	case scope == Own:
+		return []string{a.Namespace}
+	case scope == Cluster && len(a.Watched) > 0:
+		return nil
+	case scope == Watched && len(a.Watched) > 0:
+		return a.Watched
+	case scope == Watched || scope == Cluster:
+		return []string{""}
+	default:
+		return []string{string(scope)}
+	}
+}
+
+// bound is a role, and that the account has it.
+func (a Access) bound(role Role, namespace string) []client.Object {
+	name := "cairn-" + role.Half
+	if role.Scope != Watched {
+		name += "-" + string(role.Scope)
+	}
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.Account}}
+	if namespace == "" {
+		return []client.Object{
+			&rbacv1.ClusterRole{TypeMeta: rbac("ClusterRole"), ObjectMeta: meta, Rules: role.Rules},
+			&rbacv1.ClusterRoleBinding{TypeMeta: rbac("ClusterRoleBinding"), ObjectMeta: meta, Subjects: subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}},
+		}
+	}
+	return []client.Object{
+		&rbacv1.Role{TypeMeta: rbac("Role"), ObjectMeta: meta, Rules: role.Rules},
+		&rbacv1.RoleBinding{TypeMeta: rbac("RoleBinding"), ObjectMeta: meta, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}},
+	}
+}
+
+func rbac(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+}

@@ -1,0 +1,277 @@
+{{- /*
+A Deployment of Cairn's processes: (dict "root" $ "half" "serve|operator|server"). Half serve is both.
+*/}}
+{{- define "cairn.deployment" }}
+{{- $ := .root }}{{ $half := .half }}
+{{- $full := include "cairn.fullname" $ }}
+{{- $operator := has $half (list "operator" "serve") }}
+{{- $server := has $half (list "server" "serve") }}
+{{- $folder := include "cairn.folder" $ }}
+{{- $certificate := and $server (include "cairn.certificate" $) }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "cairn.account" (list $ $half) }}
+  namespace: {{ $.Release.Namespace }}
+  labels:
+    {{- include "cairn.labels" $ | nindent 4 }}
+    app.kubernetes.io/component: {{ $half }}
+spec:
+  replicas: {{ if eq $half "serve" }}1{{ else }}{{ get $.Values.replicas $half }}{{ end }}
+  revisionHistoryLimit: 3
+  strategy:
+    {{- if include "cairn.shared" $ }}
+    type: RollingUpdate
+    rollingUpdate: {maxUnavailable: 0, maxSurge: 1}
+    {{- else }}
+    # Only one pod at a time has the bucket. Runners wait for the next one.
+    type: Recreate
+    {{- end }}
+  selector:
+    matchLabels:
+      {{- include "cairn.selector" $ | nindent 6 }}
+      app.kubernetes.io/component: {{ $half }}
+  template:
+    metadata:
+      labels:
+        {{- include "cairn.labels" $ | nindent 8 }}
+        app.kubernetes.io/component: {{ $half }}
+        {{- with $.Values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      annotations:
+        kubectl.kubernetes.io/default-container: cairn
+        {{- if and $server $.Values.engines.keys }}
+        cairn.dev/engine-keys: {{ toYaml $.Values.engines.keys | sha256sum }}
+        {{- end }}
+        {{- with $.Values.podAnnotations }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+    spec:
+      serviceAccountName: {{ include "cairn.account" (list $ $half) }}
+      automountServiceAccountToken: true
+      enableServiceLinks: false
+      # Requests under way have 10 s once it stops.
+      terminationGracePeriodSeconds: 45
+      {{- with $.Values.podSecurityContext }}
+      securityContext:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $.Values.imagePullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $.Values.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      containers:
+      - name: cairn
+        image: {{ include "cairn.image" (list $ $.Values.image) }}
+        imagePullPolicy: {{ $.Values.image.pullPolicy }}
+        command: [/usr/local/bin/cairn]
+        args:
+        - {{ $half }}
+        - --namespace={{ $.Release.Namespace }}
+        - --bucket={{ $.Values.bucket.url }}
+        - --cache=/var/cache/cairn
+        - --state-home={{ $.Values.stateHome }}
+        - --store-url={{ include "cairn.storeURL" $ }}
+        {{- with $.Values.watchNamespaces }}
+        - --namespaces={{ join "," . }}
+        {{- end }}
+        {{- if $operator }}
+        - --leader-elect
+        - --bucket-unused={{ $.Values.bucket.unused }}
+        - --runner-image={{ include "cairn.image" (list $ $.Values.image) }}
+        - --engine-image={{ include "cairn.image" (list $ $.Values.runner.image) }}
+        {{- if and $.Values.runner.image.hasRunner (eq $.Values.runner.image.tag $.Values.image.tag) }}
+        - --engine-image-has-runner
+        {{- end }}
+        - --runner-image-pull-policy={{ $.Values.image.pullPolicy }}
+        - --engine-image-pull-policy={{ $.Values.runner.image.pullPolicy }}
+        {{- with $.Values.runner.imagePullSecrets }}
+        - --image-pull-secret={{ join "," . }}
+        {{- end }}
+        {{- with $.Values.runner.tokenAudiences }}
+        - --runner-token-audience={{ join "," . }}
+        {{- end }}
+        - --max-runs={{ int64 $.Values.limits.runs }}
+        - --max-runs-per-namespace={{ int64 $.Values.limits.runsPerNamespace }}
+        {{- if $.Values.allowShell }}
+        - --allow-shell
+        {{- end }}
+        {{- if $.Values.allowUnrestrictedRunners }}
+        - --allow-unrestricted-runners
+        {{- end }}
+        {{- end }}
+        {{- if $server }}
+        - --listen=:8443
+        - --web-listen=:8080
+        {{- with include "cairn.publicURL" $ }}
+        - --public-url={{ . }}
+        {{- end }}
+        {{- if not $.Values.publish }}
+        - --publish=false
+        {{- end }}
+        {{- if eq (include "cairn.publicTrusted" $) "true" }}
+        - --public-trusted
+        {{- end }}
+        {{- if $certificate }}
+        - --cert-dir=/etc/cairn/public-tls
+        {{- end }}
+        {{- if not $.Values.rbac.clusterWide }}
+        - --runner-tokens=jwks
+        {{- end }}
+        {{- if not $.Values.rbac.clientCertificates }}
+        - --client-certificates=false
+        {{- end }}
+        {{- range $engine, $address := $.Values.engines.mirrors }}
+        - {{ printf "--engine-mirror=%s=%s" $engine $address | quote }}
+        {{- end }}
+        {{- range $engine, $_ := $.Values.engines.keys }}
+        - {{ printf "--engine-key=%s=/etc/cairn/engine-keys/%s" $engine $engine | quote }}
+        {{- end }}
+        {{- with $.Values.engines.unsigned }}
+        - --engine-unsigned={{ join "," . }}
+        {{- end }}
+        - --provider-mirror={{ $.Values.providers.mirror }}
+        - --provider-cache-size={{ $.Values.providers.cacheSize }}
+        {{- with $.Values.providers.folder }}
+        - --provider-folder={{ . }}
+        {{- end }}
+        {{- if $.Values.providers.offline }}
+        - --provider-offline
+        {{- end }}
+        {{- with $.Values.providers.hosts }}
+        - --provider-host={{ join "," . }}
+        {{- end }}
+        {{- end }}
+        - --metrics-address=:9090
+        - --health-address=:8081
+        {{- if $.Values.pprof.enabled }}
+        - --pprof-address=127.0.0.1:6060
+        {{- end }}
+        - --log-level={{ $.Values.log.level }}
+        - --log-json={{ $.Values.log.json }}
+        {{- with $.Values.extraArgs }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+        env:
+        - {name: HOME, value: /tmp}
+        {{- with $.Values.tracing.endpoint }}
+        - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
+        - {name: OTEL_EXPORTER_OTLP_INSECURE, value: {{ $.Values.tracing.insecure | quote }}}
+        - {name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio}
+        - {name: OTEL_TRACES_SAMPLER_ARG, value: {{ $.Values.tracing.sampling | quote }}}
+        - {name: OTEL_RESOURCE_ATTRIBUTES, value: "k8s.namespace.name={{ $.Release.Namespace }},k8s.deployment.name={{ include "cairn.account" (list $ $half) }}"}
+        {{- end }}
+        {{- with $.Values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+        {{- with $.Values.bucket.secretName }}
+        envFrom:
+        - secretRef: {name: {{ . }}}
+        {{- end }}
+        ports:
+        {{- if $server }}
+        - {name: store, containerPort: 8443}
+        - {name: web, containerPort: 8080}
+        {{- end }}
+        - {name: metrics, containerPort: 9090}
+        - {name: health, containerPort: 8081}
+        startupProbe:
+          httpGet: {path: /healthz, port: health}
+          periodSeconds: 1
+          failureThreshold: 120
+        livenessProbe:
+          httpGet: {path: /healthz, port: health}
+          periodSeconds: 10
+          timeoutSeconds: 5
+          failureThreshold: 6
+        readinessProbe:
+          httpGet: {path: /readyz, port: health}
+          periodSeconds: 5
+          timeoutSeconds: 5
+        {{- if and $server (include "cairn.shared" $) }}
+        lifecycle:
+          # Time for the Service to send everybody to the other pods.
+          preStop: {sleep: {seconds: 5}}
+        {{- end }}
+        {{- with $.Values.resources }}
+        resources:
+          {{- toYaml . | nindent 10 }}
+        {{- end }}
+        securityContext:
+          allowPrivilegeEscalation: false
+          readOnlyRootFilesystem: true
+          capabilities: {drop: [ALL]}
+        terminationMessagePolicy: FallbackToLogsOnError
+        volumeMounts:
+        {{- if $folder }}
+        - {name: bucket, mountPath: /var/lib/cairn}
+        {{- end }}
+        - {name: cache, mountPath: /var/cache/cairn}
+        - {name: tmp, mountPath: /tmp}
+        {{- if $certificate }}
+        - {name: public-tls, mountPath: /etc/cairn/public-tls, readOnly: true}
+        {{- end }}
+        {{- if and $server $.Values.engines.keys }}
+        - {name: engine-keys, mountPath: /etc/cairn/engine-keys, readOnly: true}
+        {{- end }}
+        {{- with $.Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      volumes:
+      {{- if $folder }}
+      - name: bucket
+        {{- if $.Values.bucket.persistence.enabled }}
+        persistentVolumeClaim: {claimName: {{ include "cairn.claim" $ }}}
+        {{- else }}
+        emptyDir: {sizeLimit: {{ $.Values.bucket.persistence.size }}}
+        {{- end }}
+      {{- end }}
+      - name: cache
+        emptyDir: {sizeLimit: {{ $.Values.cache.sizeLimit }}}
+      - name: tmp
+        emptyDir: {sizeLimit: 2Gi}
+      {{- if $certificate }}
+      - name: public-tls
+        # Optional: Cairn starts without it, and takes it when it is there.
+        secret: {secretName: {{ include "cairn.certificate" $ }}, optional: true}
+      {{- end }}
+      {{- if and $server $.Values.engines.keys }}
+      - name: engine-keys
+        configMap: {name: {{ $full }}-engine-keys}
+      {{- end }}
+      {{- with $.Values.extraVolumes }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+      {{- with $.Values.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $.Values.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $.Values.affinity }}
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- if $.Values.topologySpreadConstraints }}
+      topologySpreadConstraints:
+        {{- toYaml $.Values.topologySpreadConstraints | nindent 8 }}
+      {{- else if ne $half "serve" }}
+      topologySpreadConstraints:
+      {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+      - topologyKey: {{ $key }}
+        maxSkew: 1
+        whenUnsatisfiable: ScheduleAnyway
+        matchLabelKeys: [pod-template-hash]
+        labelSelector:
+          matchLabels:
+            {{- include "cairn.selector" $ | nindent 12 }}
+            app.kubernetes.io/component: {{ $half }}
+      {{- end }}
+      {{- end }}
+{{- end }}
