@@ -1,10 +1,6 @@
 package bench
 
 import (
-	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"testing"
@@ -90,19 +86,9 @@ func BenchmarkPush(b *testing.B) {
 // hook tells of a push as GitHub does.
 func hook(b *testing.B, url, delivery string) {
 	b.Helper()
-	body := []byte(`{"ref":"refs/heads/main","after":"1111111111111111111111111111111111111111"}`)
-	mac := hmac.New(sha256.New, []byte("secret"))
-	mac.Write(body)
-	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, bytes.NewReader(body))
+	status, text, err := gitserver.TellPush(b.Context(), url, "secret", delivery)
 	must(b, err)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-GitHub-Event", "push")
-	request.Header.Set("X-GitHub-Delivery", delivery)
-	request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	answer, err := http.DefaultClient.Do(request)
-	must(b, err)
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusAccepted {
-		b.Fatal(answer.Status)
+	if status != http.StatusAccepted {
+		b.Fatalf("%d %s", status, text)
 	}
 }

@@ -44,6 +44,12 @@ func StartSplit(t testing.TB, serveArgs ...string) *Cluster {
 	return start(t, []string{"--split"}, serveArgs)
 }
 
+// StartDev is Start with arguments for `cairn dev` itself.
+func StartDev(t testing.TB, devArgs []string, serveArgs ...string) *Cluster {
+	t.Helper()
+	return start(t, devArgs, serveArgs)
+}
+
 func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 	t.Helper()
 	root, err := filepath.Abs("../..")

@@ -3,12 +3,19 @@ package gitserver
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/cgi" //nolint:gosec // only in tests, and not with the Go of the advisory
 	"net/http/httptest"
@@ -17,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // HTTP serves repositories by git's own http-backend, and their LFS files. Its fields may not be changed; its methods
@@ -45,8 +53,13 @@ type HTTP struct {
 // Request that came.
 type Request struct{ Method, Path, Query, Authorization string }
 
-// ServeHTTP serves repositories, over TLS if wanted, until Close.
-func ServeHTTP(repos *Repos, tls bool) (*HTTP, error) {
+// ServeHTTP serves repositories on this machine, over TLS if wanted, until Close.
+func ServeHTTP(repos *Repos, secure bool) (*HTTP, error) {
+	return ServeHTTPAt(repos, secure, "127.0.0.1")
+}
+
+// ServeHTTPAt serves them to those who find this machine by an IP address.
+func ServeHTTPAt(repos *Repos, secure bool, address string) (*HTTP, error) {
 	find := exec.CommandContext(context.Background(), "git", "--exec-path")
 	find.Env = environment()
 	execPath, err := find.Output()
@@ -60,7 +73,13 @@ func ServeHTTP(repos *Repos, tls bool) (*HTTP, error) {
 		Stderr: io.Discard, Logger: log.New(io.Discard, "", 0),
 	}}
 	h.server = httptest.NewUnstartedServer(http.HandlerFunc(h.serve))
-	if tls {
+	if err := listenAt(h.server, address); err != nil {
+		return nil, err
+	}
+	if secure {
+		if err := certify(h.server, address); err != nil {
+			return nil, err
+		}
 		h.server.StartTLS()
 		h.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
 	} else {
@@ -68,6 +87,43 @@ func ServeHTTP(repos *Repos, tls bool) (*HTTP, error) {
 	}
 	h.URL, h.lfsURL = h.server.URL, h.server.URL
 	return h, nil
+}
+
+// listenAt moves a server that has not started to another address of this machine.
+func listenAt(server *httptest.Server, address string) error {
+	if address == "127.0.0.1" {
+		return nil
+	}
+	var config net.ListenConfig
+	l, err := config.Listen(context.Background(), "tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		return err
+	}
+	_ = server.Listener.Close() // nobody has connected
+	server.Listener = l
+	return nil
+}
+
+// certify gives a server a certificate for an IP address; httptest's own is for 127.0.0.1 only.
+func certify(server *httptest.Server, address string) error {
+	if address == "127.0.0.1" {
+		return nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.ParseIP(address)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	return nil
 }
 
 // CutOff ends all connections, in the middle of what they answer.

@@ -55,8 +55,11 @@ func NewIdentity(passphrase string) (identity []byte, public ssh.PublicKey, err 
 	return pem.EncodeToMemory(block), signer.PublicKey(), nil
 }
 
-// ServeSSH serves repositories until Close.
-func ServeSSH(repos *Repos) (*SSH, error) {
+// ServeSSH serves repositories on this machine until Close.
+func ServeSSH(repos *Repos) (*SSH, error) { return ServeSSHAt(repos, "127.0.0.1") }
+
+// ServeSSHAt serves them to those who find this machine by an IP address.
+func ServeSSHAt(repos *Repos, address string) (*SSH, error) {
 	identity, authorized, err := NewIdentity("")
 	if err != nil {
 		return nil, err
@@ -69,11 +72,11 @@ func ServeSSH(repos *Repos) (*SSH, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err
 	}
-	address := listener.Addr().String()
+	address = listener.Addr().String()
 	s := &SSH{
 		URL: "ssh://git@" + address, Identity: identity,
 		KnownHosts: []byte(knownhosts.Line([]string{knownhosts.Normalize(address)}, host.PublicKey()) + "\n"),

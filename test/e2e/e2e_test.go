@@ -1,0 +1,151 @@
+//go:build e2e
+
+// Package e2e is a platform team's and its tenants' day on a real node: Cairn is installed there by its chart, from its
+// images, and what runs there is told by scripts, one after the other.
+package e2e
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/node"
+	"cairn.dev/cairn/test/story"
+)
+
+// day is the order of the scripts. Those of test/scripts are told there by processes on one machine, and here by containers.
+var day = []string{
+	"install",
+	"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review", "shell",
+	"upgrade", "tenants", "image", "killed", "deleted", "drained", "memory", "pending", "gone",
+	"split", "uninstall",
+}
+
+func TestDay(t *testing.T) {
+	c := start(t)
+	for _, name := range day {
+		told := t.Run(filepath.Base(name), func(t *testing.T) {
+			testscript.Run(t, testscript.Params{Files: []string{filepath.Join("testdata", name+".txtar")}, Setup: c.setup, Cmds: c.commands()})
+		})
+		if !told && name == "install" {
+			t.FailNow() // the rest has nothing to happen on
+		}
+	}
+}
+
+// scheme has the kinds that are read here.
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+// A cluster is a real node.
+type cluster struct {
+	*node.Node
+	client.WithWatch
+	story.Teller
+}
+
+// start starts the node, with the images that `make images` made.
+func start(t testing.TB) cluster {
+	n := node.Start(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(t.TempDir(), "plain.tar")
+	must(t, node.Image{Ref: "registry.local/plain:1", Files: map[string]string{"/usr/bin/tofu": filepath.Join(n.Tools, "tofu")}}.Write(plain))
+	for _, archive := range []string{filepath.Join(root, "bin", "images", "cairn.tar"), filepath.Join(root, "bin", "images", "cairn-tools.tar"), plain} {
+		if err := n.Load(t.Context(), archive); err != nil {
+			t.Fatalf("%v: run make images first", err)
+		}
+	}
+	kube, err := client.NewWithWatch(n.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster{n, kube, story.Teller{
+		Kubeconfig: n.Kubeconfig, Tools: n.Tools, Bin: filepath.Join(root, "bin"), Root: root, Host: n.Host, Audit: n.AuditLog(),
+		Written: []string{filepath.Join(n.Dir, "volumes"), filepath.Join(n.Dir, "pod-logs")},
+	}}
+}
+
+func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []string) {
+	commands := c.Commands()
+	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
+		"cloud":          cloud,
+		"kill-container": c.kill,
+		"kubelet":        c.kubelet,
+		"made":           made,
+		"orphan-all":     c.orphanAll,
+		"s3":             c.s3,
+		"until-made":     untilMade,
+	})
+	return commands
+}
+
+// setup gives a script a namespace of its own; it is not deleted with its Stacks in it.
+func (c cluster) setup(env *testscript.Env) error {
+	name := story.Namespace(env)
+	if err := c.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}); err != nil {
+		return err
+	}
+	env.Values[clouds{}] = &counter{made: map[string]int{}, host: c.Node.Host}
+	env.Setenv("CHART", filepath.Join(c.Root, "charts", "cairn"))
+	env.Setenv("HOST", c.Node.Host)
+	service := &corev1.Service{}
+	if c.Get(context.Background(), client.ObjectKey{Namespace: "cairn-system", Name: "cairn"}, service) == nil {
+		env.Setenv("HOOKS", "http://"+service.Spec.ClusterIP+":8080")
+	}
+	return c.Setup(env, name)
+}
+
+// kill sends a signal to the first process of a container, past everything else: kill-container POD CONTAINER SIGNAL.
+func (c cluster) kill(ts *testscript.TestScript, _ bool, args []string) {
+	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}
+	ts.Check(c.KillContainer(context.Background(), ts.Getenv("NAMESPACE"), args[0], args[1], signals[args[2]]))
+}
+
+// kubelet stops the node's kubelet, and starts it again: kubelet stop|start.
+func (c cluster) kubelet(ts *testscript.TestScript, _ bool, args []string) {
+	if args[0] == "stop" {
+		c.StopKubelet()
+		return
+	}
+	ts.Check(c.StartKubelet())
+}
+
+// orphanAll deletes all Stacks and lets be what they made, whatever they said of it: orphan-all.
+func (c cluster) orphanAll(ts *testscript.TestScript, _ bool, _ []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*story.Patience)
+	defer cancel()
+	var stacks v1alpha1.StackList
+	ts.Check(c.List(ctx, &stacks))
+	for _, s := range stacks.Items {
+		ts.Check(c.Patch(ctx, &s, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletion":"Orphan"}}`))))
+		ts.Check(c.Delete(ctx, &s))
+	}
+	for len(stacks.Items) > 0 {
+		time.Sleep(50 * time.Millisecond)
+		ts.Check(c.List(ctx, &stacks))
+	}
+}

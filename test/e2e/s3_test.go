@@ -1,0 +1,26 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"cairn.dev/cairn/test/s3"
+)
+
+// s3 starts a server of S3 on this machine, which pods reach, with a bucket at $S3_URL that takes $S3_ACCESS_KEY and
+// $S3_SECRET_KEY and has its objects in files below $S3_DIR: s3 BUCKET. It ends with the script.
+func (c cluster) s3(ts *testscript.TestScript, _ bool, args []string) {
+	server, err := s3.New(context.Background(), c.Node.Host, filepath.Join(ts.Getenv("WORK"), ".s3"))
+	ts.Check(err)
+	ts.Defer(server.Kill)
+	ts.Check(server.MakeBucket(args[0]))
+	for name, value := range map[string]string{
+		"S3_URL": server.URL(args[0]), "S3_ACCESS_KEY": server.AccessKey, "S3_SECRET_KEY": server.SecretKey, "S3_DIR": filepath.Join(server.Dir, args[0]),
+	} {
+		ts.Setenv(name, value)
+	}
+}

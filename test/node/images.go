@@ -1,0 +1,153 @@
+//go:build linux
+
+package node
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Image is a small image made of files: all that a test needs to see its own program in a pod.
+type Image struct {
+	// Ref names it. It needs a registry's host, such as registry.local/probe:1: the kubelet reads others as Docker Hub's.
+	Ref string
+	// Files by their path in the image, with the path of each on this machine. All can be read and executed by everyone.
+	Files map[string]string
+	// Entrypoint is the command, none of whose arguments a shell sees.
+	Entrypoint []string
+}
+
+// Write writes the image as an OCI archive, for Load. The same files make the same image.
+func (i Image) Write(path string) error {
+	layer, err := i.layer()
+	if err != nil {
+		return fmt.Errorf("make image %s: %w", i.Ref, err)
+	}
+	type object = map[string]any
+	var blobs [][]byte
+	blob := func(mediaType string, content []byte) object {
+		blobs = append(blobs, content)
+		return object{"mediaType": mediaType, "digest": "sha256:" + digest(content), "size": len(content)}
+	}
+	document := func(mediaType string, o object) object {
+		content, err := json.Marshal(o)
+		if err != nil {
+			panic(err) // strings and numbers
+		}
+		return blob(mediaType, content)
+	}
+	const media = "application/vnd.oci.image."
+	manifest := document(media+"manifest.v1+json", object{
+		"schemaVersion": 2,
+		"mediaType":     media + "manifest.v1+json",
+		"config": document(media+"config.v1+json", object{
+			"os": "linux", "architecture": runtime.GOARCH,
+			"config": object{"Entrypoint": i.Entrypoint},
+			"rootfs": object{"type": "layers", "diff_ids": []string{"sha256:" + digest(layer)}},
+		}),
+		"layers": []object{blob(media+"layer.v1.tar", layer)},
+	})
+	manifest["annotations"] = object{"io.containerd.image.name": i.Ref}
+	index, err := json.Marshal(object{"schemaVersion": 2, "manifests": []object{manifest}})
+	if err != nil {
+		return err
+	}
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	add := func(name string, content []byte) {
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}))
+		_, wrong := w.Write(content)
+		err = errors.Join(err, wrong)
+	}
+	add("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
+	add("index.json", index)
+	for _, content := range blobs {
+		add("blobs/sha256/"+digest(content), content)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("make image %s: %w", i.Ref, err)
+	}
+	return os.WriteFile(path, archive.Bytes(), 0o600)
+}
+
+// layer has the files, and a /tmp for everybody.
+func (i Image) layer() ([]byte, error) {
+	var layer bytes.Buffer
+	w := tar.NewWriter(&layer)
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: time.Unix(0, 0)}); err != nil {
+		return nil, err
+	}
+	for _, name := range sorted(i.Files) {
+		content, err := os.ReadFile(i.Files[name])
+		if err != nil {
+			return nil, err
+		}
+		header := &tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: 0o755, Size: int64(len(content)), ModTime: time.Unix(0, 0)}
+		if err := w.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(content); err != nil {
+			return nil, err
+		}
+	}
+	return layer.Bytes(), w.Close()
+}
+
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// writePause makes the image of pause.
+func (n *Node) writePause() error {
+	return Image{Ref: pauseImage, Files: map[string]string{"/pause": n.path("pause")}, Entrypoint: []string{"/pause"}}.Write(n.path("pause.tar"))
+}
+
+// Build builds a Go package as a static program.
+func Build(ctx context.Context, pkg, out string) error {
+	// Not `run`: the environment says where Go's caches are, and one variable is added.
+	_, err := run(ctx, "", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
+	if err != nil {
+		return fmt.Errorf("build %s: %w", filepath.Base(out), err)
+	}
+	return nil
+}
+
+// Load gives the node the images of an archive, OCI's or Docker's. A pod gets one by its name and the pull policy Never or
+// IfNotPresent.
+func (n *Node) Load(ctx context.Context, archive string) error {
+	said, err := n.ctr(ctx, "images", "import", archive)
+	if err != nil {
+		return err
+	}
+	// unpacking registry.local/pause:1 (sha256:8ef1...)...done
+	for line := range strings.Lines(said) {
+		rest, ok := strings.CutPrefix(line, "unpacking ")
+		if !ok {
+			continue
+		}
+		ref, _, _ := strings.Cut(rest, " ")
+		// The part of containerd that the kubelet talks to hears of it a moment later, and then says so in a label.
+		if err := n.await(ctx, "image "+ref, func() error {
+			found, err := n.ctr(ctx, "images", "ls", "-q", fmt.Sprintf(`name==%q,labels."io.cri-containerd.image"==managed`, ref))
+			if err == nil && strings.TrimSpace(found) == "" {
+				err = errors.New("not there")
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+//go:build linux
+
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pluginDir is where Debian puts the network plugins.
+const pluginDir = "/usr/lib/cni"
+
+// programs the node runs that are not built by `make`, and the Debian packages that have them.
+var programs = []struct{ name, in string }{
+	{"containerd", "containerd"},
+	{"containerd-shim-runc-v2", "containerd"},
+	{"ctr", "containerd"},
+	{"runc", "runc"},
+	{pluginDir + "/bridge", "containernetworking-plugins"},
+	{pluginDir + "/host-local", "containernetworking-plugins"},
+	{pluginDir + "/loopback", "containernetworking-plugins"},
+	{"iptables", "iptables"},
+	{"ip", "iproute2"},
+	{"nsenter", "util-linux"},
+}
+
+// tools are the ones that `make` builds.
+var tools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kubectl"}
+
+// check says what this machine lacks, and how to get it.
+func check(toolsDir string) error {
+	if os.Geteuid() != 0 {
+		return errors.New("a node can only be started by root")
+	}
+	var packages []string
+	for _, p := range programs {
+		if _, err := exec.LookPath(p.name); err != nil && !slices.Contains(packages, p.in) {
+			packages = append(packages, p.in)
+		}
+	}
+	if len(packages) > 0 {
+		return fmt.Errorf("packages are missing: apt-get install --no-install-recommends %s", strings.Join(packages, " "))
+	}
+	var missing []string
+	for _, name := range tools {
+		if _, err := os.Stat(filepath.Join(toolsDir, name)); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("no %s in %s: run make node-tools first", strings.Join(missing, ", "), toolsDir)
+	}
+	return nil
+}

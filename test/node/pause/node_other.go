@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+func prepare() error { return errors.New("a node needs Linux") }
