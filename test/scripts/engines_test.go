@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/releases"
 )
 
-// providerFolder makes an air-gapped folder with the one provider that can be built here, and gives the flags that have
+// providerFolder makes an air-gapped folder with the providers that can be built here, and gives the flags that have
 // Cairn use it, and ask no registry.
 func providerFolder(t *testing.T) []string {
 	t.Helper()
@@ -31,6 +32,9 @@ func providerFolder(t *testing.T) []string {
 	}
 	archive := fmt.Sprintf("terraform-provider-time_0.14.2_%s_%s.zip", runtime.GOOS, runtime.GOARCH)
 	if err := os.WriteFile(filepath.Join(home, archive), releases.Zip(t, "terraform-provider-time_v0.14.2", program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := cloud.Folder(folder); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"--provider-folder=" + folder, "--provider-offline"}

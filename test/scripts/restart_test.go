@@ -10,6 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/devcluster"
+	"cairn.dev/cairn/test/story"
 )
 
 // Everything is still there after Ctrl-C and a new start: the Stack is Ready without a new Run, a plan that waited can
@@ -64,7 +65,7 @@ func must(t *testing.T, err error) {
 // until reads an object, if there is one, until it is as it should be.
 func until(t *testing.T, c *devcluster.Cluster, o client.Object, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(story.Patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if o != nil {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o); client.IgnoreNotFound(err) != nil {
 				t.Fatal(err)

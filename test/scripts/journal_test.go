@@ -1,0 +1,62 @@
+package scripts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"filippo.io/age"
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/story"
+)
+
+// journaled waits until the journal of a Stack tells of so many creations. It is written while the apply goes on: journaled STACK N.
+func (c cluster) journaled(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), story.Patience)
+	defer cancel()
+	var keys corev1.Secret
+	ts.Check(c.Get(ctx, client.ObjectKey{Namespace: "cairn-system", Name: "cairn-keys"}, &keys))
+	identities, err := age.ParseIdentities(bytes.NewReader(keys.Data["identity.age"]))
+	ts.Check(err)
+	unused, err := age.GenerateX25519Identity() // nothing is written here
+	ts.Check(err)
+	b, err := bucket.Open(ctx, "file://"+filepath.Join(c.Data, "bucket"), bucket.Keys{Recipient: unused.Recipient(), Identities: identities})
+	ts.Check(err)
+	defer b.Close()
+	for {
+		made := 0
+		names, err := b.List(ctx, "journals/"+ts.Getenv("NAMESPACE")+"/"+args[0])
+		ts.Check(err)
+		for _, name := range names {
+			data, err := b.Get(ctx, name, store.LargestBatch)
+			ts.Check(err)
+			var batch store.JournalEntries
+			if len(data) > 0 { // a mark has no content
+				ts.Check(json.Unmarshal(data, &batch))
+			}
+			for _, e := range batch.Entries {
+				if e.Action == "create" {
+					made++
+				}
+			}
+		}
+		if made >= want {
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond): // a bucket has no watch
+		case <-ctx.Done():
+			ts.Fatalf("the journal of %s tells of %d creations, not of %d", args[0], made, want)
+		}
+	}
+}
