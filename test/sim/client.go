@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/stack"
+)
+
+// kube is how a process reaches the API server: it reads from a view, or past it when that is nil.
+type kube struct {
+	client.Client
+
+	w    *world
+	view *view
+	// of is the process, -1 the server of the store.
+	of int
+}
+
+// errAway is what a client says whose request or answer was lost.
+var errAway = errors.New("the API server did not answer")
+
+func (c *kube) objects(k kind) []client.Object {
+	if c.view != nil {
+		return c.view.objects[k]
+	}
+	return c.w.api.objects[k]
+}
+
+func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if c.view == nil {
+		if err := c.w.crossing(c.of, "get"); err != nil {
+			return err
+		}
+	}
+	k := kindOf(o)
+	if k < 0 { // namespaces and accounts are there, Secrets are not
+		if o.GetObjectKind().GroupVersionKind().Kind == "Secret" {
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "Secret"}, key.Name)
+		}
+		return nil
+	}
+	there := find(c.objects(k), key.Name)
+	if there == nil {
+		return apierrors.NewNotFound(resource(k), key.Name)
+	}
+	copyInto(o, there)
+	return nil
+}
+
+// List knows the indexes that the product's caches have.
+func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if c.view == nil {
+		if err := c.w.crossing(c.of, "list"); err != nil {
+			return err
+		}
+	}
+	var field, value string
+	for _, opt := range opts {
+		if m, ok := opt.(client.MatchingFields); ok {
+			for f, v := range m { // there is one
+				field, value = f, v
+			}
+		}
+	}
+	matches := func(o client.Object) bool {
+		switch field {
+		case "":
+			return true
+		case run.StackIndex:
+			return o.(*v1alpha1.Run).Spec.Stack.Name == value
+		case run.PodIndex:
+			return slices.Contains(run.IndexPods(o), value)
+		case run.WaitingIndex:
+			return slices.Contains(run.IndexWaiting(o), value)
+		case stack.DependencyIndex:
+			return slices.Contains(stack.IndexDependencies(o), value)
+		}
+		panic("no index " + field)
+	}
+	switch list := list.(type) {
+	case *v1alpha1.StackList:
+		for _, o := range c.objects(stacks) {
+			if matches(o) {
+				list.Items = append(list.Items, *clone(o.(*v1alpha1.Stack)))
+			}
+		}
+	case *v1alpha1.RunList:
+		for _, o := range c.objects(runs) {
+			if matches(o) {
+				list.Items = append(list.Items, *clone(o.(*v1alpha1.Run)))
+			}
+		}
+	case *v1alpha1.StateList:
+		for _, o := range c.objects(states) {
+			list.Items = append(list.Items, *clone(o.(*v1alpha1.State)))
+		}
+	case *metav1.PartialObjectMetadataList:
+		if list.Kind == "PodList" {
+			for _, o := range c.objects(pods) {
+				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: o.(*corev1.Pod).ObjectMeta})
+			}
+		}
+	default:
+		panic("list of an unknown kind")
+	}
+	return nil
+}
+
+// write does one write, of which the request, the answer or the process may be lost.
+func (c *kube) write(what string, do func() error) error {
+	if err := c.w.crossing(c.of, what); err != nil {
+		return err
+	}
+	c.w.writer = c
+	err := do()
+	c.w.writer = nil
+	if err != nil {
+		c.w.tracef("      %s: %v", what, err)
+		return err
+	}
+	return c.w.crossed(c.of, what)
+}
+
+func (c *kube) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	return c.write("create "+o.GetName(), func() error {
+		if kindOf(o) == pods && c.w.fault("pod is refused", 60) {
+			return apierrors.NewForbidden(resource(pods), o.GetName(), errors.New("exceeded quota"))
+		}
+		return c.w.api.create(o)
+	})
+}
+
+func (c *kube) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
+	return c.write("update "+o.GetName(), func() error { return c.w.api.update(o) })
+}
+
+func (c *kube) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.PatchOption) error {
+	return c.write("patch "+o.GetName(), func() error { return c.w.api.setMeta(o, isLocked(p)) })
+}
+
+func (c *kube) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
+	var all client.DeleteOptions
+	all.ApplyOptions(opts)
+	return c.write("delete "+o.GetName(), func() error {
+		if p := all.Preconditions; p != nil {
+			return c.w.api.remove(kindOf(o), o.GetName(), p.UID, p.ResourceVersion, false)
+		}
+		return c.w.api.remove(kindOf(o), o.GetName(), nil, nil, false)
+	})
+}
+
+func (c *kube) Status() client.SubResourceWriter { return statusWriter{kube: c} }
+
+type statusWriter struct {
+	client.SubResourceWriter
+	kube *kube
+}
+
+func (s statusWriter) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+	return s.kube.write("report "+o.GetName(), func() error { return s.kube.w.api.setStatus(o, isLocked(p)) })
+}
+
+// isLocked says that a patch has an optimistic lock. What is in it is not looked at: the object that it is made of is.
+func isLocked(p client.Patch) bool {
+	v := reflect.ValueOf(p)
+	return v.Kind() == reflect.Pointer && v.Elem().FieldByName("opts").FieldByName("OptimisticLock").Bool()
+}

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+)
+
+// code is where Sources read the one ConfigMap with code from.
+type code struct{ client.Reader }
+
+func (code) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	o.SetName(key.Name)
+	o.(*corev1.ConfigMap).Data = map[string]string{"main.tf": ""}
+	return nil
+}
+
+// thing is a resource in the cloud.
+type thing struct {
+	id, stack, address string
+	value              int
+	alive              bool
+	// plan that made it.
+	plan string
+	// excused: nobody could have told of it, since its engine was killed or frozen before it did, or it was left on purpose.
+	excused string
+}
+
+// item is a resource in a state.
+type item struct {
+	Address, ID string
+	Value       int
+}
+
+// content is a state file.
+type content struct {
+	serial  int64
+	lineage string
+	items   []item
+}
+
+func (c *content) at(address string) *item {
+	for i := range c.items {
+		if c.items[i].Address == address {
+			return &c.items[i]
+		}
+	}
+	return nil
+}
+
+func (c *content) has(id string) bool {
+	return c != nil && slices.ContainsFunc(c.items, func(i item) bool { return i.ID == id })
+}
+
+func (c *content) clone() *content {
+	return &content{c.serial, c.lineage, slices.Clone(c.items)}
+}
+
+func (c *content) set(i item) {
+	if at := c.at(i.Address); at != nil {
+		*at = i
+		return
+	}
+	c.items = append(c.items, i)
+}
+
+func (c *content) drop(address string) {
+	c.items = slices.DeleteFunc(c.items, func(i item) bool { return i.Address == address })
+}
+
+// bytes writes a state file as engines do, and remembers what is in it.
+func (w *world) bytesOf(c *content) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"version":4,"serial":%d,"lineage":%q,"resources":[`, c.serial, c.lineage)
+	for n, i := range c.items {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"mode":"managed","type":"t","name":%q,"instances":[{"attributes":{"id":%q,"v":%d}}]}`, strings.TrimPrefix(i.Address, "t."), i.ID, i.Value)
+	}
+	b.WriteString("]}")
+	data := []byte(b.String())
+	c = c.clone()
+	w.contents[inputs.Digest(data)] = c
+	return data
+}
+
+// read reads what bytes wrote, or what the store gave another serial.
+func (w *world) read(data []byte) *content {
+	if len(data) == 0 {
+		return &content{}
+	}
+	digest := inputs.Digest(data)
+	if c := w.contents[digest]; c != nil {
+		return c.clone()
+	}
+	var f struct {
+		Serial    int64
+		Lineage   string
+		Resources []struct {
+			Name      string
+			Instances []struct {
+				Attributes struct {
+					ID string
+					V  int
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		panic(err)
+	}
+	c := &content{serial: f.Serial, lineage: f.Lineage}
+	for _, r := range f.Resources {
+		c.items = append(c.items, item{"t." + r.Name, r.Instances[0].Attributes.ID, r.Instances[0].Attributes.V})
+	}
+	w.contents[digest] = c
+	return c.clone()
+}
+
+// wanted is what the code makes of the value of its variable: one to three resources, of which the last one is replaced
+// when the value changes by much.
+func wanted(value int) []item {
+	var all []item
+	for i := range 1 + value%3 {
+		all = append(all, item{Address: fmt.Sprintf("t.a%d", i), Value: value})
+	}
+	return all
+}
+
+// valueOf reads the variable of a document.
+func valueOf(d inputs.Document) int {
+	value := 0
+	if len(d.Variables) > 0 {
+		_ = json.Unmarshal(d.Variables[0].Value.Raw, &value)
+	}
+	return value
+}
+
+func (w *world) thing(id string) *thing {
+	for _, t := range w.things {
+		if t.id == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// make makes a resource.
+func (w *world) make(r *runner, address string, value int, plan string) *thing {
+	t := &thing{id: fmt.Sprintf("i%d", len(w.things)+1), stack: r.stack, address: address, value: value, alive: true, plan: plan}
+	for _, other := range w.things {
+		switch {
+		case other.stack != t.stack || other.address != t.address:
+		case other.plan == plan:
+			w.violate("I3", "plan %s makes %s twice: %s and %s", short(plan), address, other.id, t.id)
+		case other.alive && other.excused == "":
+			w.violate("I3", "%s of Stack %s is made again (%s) while %s is there", address, t.stack, t.id, other.id)
+		}
+	}
+	w.things = append(w.things, t)
+	return t
+}
+
+func entry(t *thing, action string) store.JournalEntry {
+	return store.JournalEntry{Address: t.address, Type: "t", Action: action, IDKey: "id", ID: t.id}
+}
+
+func short(digest string) string { return digest[:min(len(digest), 15)] }

@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
+)
+
+// entries are what the journal has that no state is known to have, and up to where that is.
+func (r *runner) entries() ([]store.JournalEntry, string, error) {
+	if err := r.w.states0.NoteHeld(ctx, r.key()); err != nil {
+		return nil, "", err
+	}
+	journal, err := r.w.states0.Journal(ctx, r.key())
+	return journal.Entries, journal.UpTo, err
+}
+
+func (r *runner) appendJournal(found *v1alpha1.Run, data []byte) error {
+	return r.w.states0.AppendJournal(ctx, r.key(), found, r.holder(), r.batch, data)
+}
+
+// endJournal does what the server does before it takes a last report, and says whether there is something to sweep then.
+func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done *store.Done) error {
+	switch {
+	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:
+		r.w.dirty = true
+		return r.w.states0.EndJournal(ctx, r.key(), found, r.holder())
+	case attempt.Phase == v1alpha1.AttemptPlan && done.Settled != "":
+		r.w.dirty = true
+		return r.w.states0.SettleJournal(ctx, r.key(), done.Settled)
+	}
+	return nil
+}
+
+// journaled are the resources that the journal knows of, as the real store reads it.
+func (w *world) journaled(name string) map[string]bool {
+	was := w.quiet
+	w.quiet = true // nothing fails for the one who looks
+	journal, err := w.states0.Journal(ctx, types.NamespacedName{Namespace: namespace, Name: name})
+	w.quiet = was
+	if err != nil {
+		panic(err)
+	}
+	told := map[string]bool{}
+	for _, d := range engine.Living(doings(journal.Entries)) {
+		told[d.ID] = true
+	}
+	return told
+}
+
+func doings(entries []store.JournalEntry) []engine.Done {
+	var all []engine.Done
+	for _, e := range entries {
+		all = append(all, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})
+	}
+	return all
+}

@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/state"
+)
+
+// controllers of a manager.
+const (
+	ofStack = iota
+	ofRun
+	ofState
+
+	controllers
+)
+
+var controllerNames = [controllers]string{"stack", "run", "state"}
+
+// timer asks a controller to look again.
+type timer struct {
+	at         int64
+	controller int
+	name       string
+}
+
+// manager is an operator: the real reconcilers, on a cache and a queue that are the model's.
+type manager struct {
+	w     *world
+	id    int
+	view  *view
+	alive bool
+	// frozen managers do nothing, and know nothing of it.
+	frozen bool
+	// leads: it takes itself for the leader.
+	leads bool
+	// skew of its clock, in seconds.
+	skew int64
+
+	queue  [controllers][]string
+	timers []timer
+	busy   [controllers]*task
+
+	stack stack.Reconciler
+	run   run.Reconciler
+	state state.Reconciler
+	turns *run.Queue
+}
+
+var silent = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+
+type noEvents struct{}
+
+func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+// kept forgets nothing: what the bucket has of Runs is the model's.
+type kept struct{}
+
+func (kept) Forget(context.Context, *v1alpha1.Run) error { return nil }
+
+func (w *world) newManager(id int) *manager {
+	m := &manager{w: w, id: id, view: &view{api: &w.api}}
+	m.start()
+	return m
+}
+
+// start begins its process anew.
+func (m *manager) start() {
+	m.alive, m.frozen, m.leads = true, false, false
+	for k := range kinds {
+		m.view.relist(k)
+	}
+}
+
+// lead makes it the leader: its controllers start, and look at all there is.
+func (m *manager) lead() {
+	w := m.w
+	m.leads = true
+	cached, live := &kube{w: w, view: m.view, of: m.id}, &kube{w: w, of: m.id}
+	m.turns = run.NewQueue(run.Limits{Install: w.places}, m.clock)
+	store := w.states(m.id, m.clock)
+	m.stack = stack.Reconciler{
+		Client: cached, Live: live, Sources: w.shared.sources, Inputs: w.shared.inputs, States: store,
+		Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}}, Clock: m.clock,
+	}
+	m.run = run.Reconciler{
+		Client: cached, Live: live, Inputs: w.shared.inputs, Turns: run.NewTurns(m.turns, cached), Clock: m.clock,
+		Pods: run.PodSettings{StoreURL: "https://store", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
+	}
+	m.state = state.Reconciler{Client: cached, States: store}
+	m.lookAtAll()
+}
+
+// lookAtAll is what controllers do when they start.
+func (m *manager) lookAtAll() {
+	for _, o := range m.view.objects[stacks] {
+		m.add(ofStack, o.GetName())
+	}
+	for _, o := range m.view.objects[runs] {
+		m.add(ofRun, o.GetName())
+	}
+	for _, o := range m.view.objects[states] {
+		m.add(ofState, o.GetName())
+	}
+}
+
+// states gives a process its store of states.
+func (w *world) states(of int, clock func() time.Time) *state.Store {
+	live := &kube{w: w, of: of}
+	return state.New(live, live, w.bucket, state.Options{
+		Home: v1alpha1.StateHomeBucket, Now: clock, Log: silent, Pause: func(context.Context, int) error { return nil },
+	})
+}
+
+var atOnce = wait.Backoff{Steps: 5}
+
+func (m *manager) clock() time.Time { return m.w.now().Add(time.Duration(m.skew) * time.Second) }
+
+// end kills its process wherever it is.
+func (m *manager) end() {
+	for i, t := range m.busy {
+		m.w.kill(t)
+		m.busy[i] = nil
+		m.queue[i] = nil
+	}
+	m.timers, m.alive, m.leads, m.frozen = nil, false, false, false
+}
+
+func (m *manager) add(controller int, name string) {
+	if !slices.Contains(m.queue[controller], name) {
+		m.queue[controller] = append(m.queue[controller], name)
+	}
+}
+
+// hear takes in an event, and tells those whom it is news to, as the operator's watches do.
+func (m *manager) hear(k kind) {
+	c := m.view.hear(k)
+	if m.leads {
+		m.tell(k, c)
+	}
+}
+
+func (m *manager) tell(k kind, c change) {
+	o := c.o
+	switch k {
+	case stacks:
+		s := o.(*v1alpha1.Stack)
+		m.add(ofStack, s.Name)
+		m.addDependents(s.Name)
+		for _, name := range stack.Dependencies(s) {
+			if other, ok := find(m.view.objects[stacks], name).(*v1alpha1.Stack); ok {
+				if q, asked := run.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
+					m.add(ofStack, name)
+				}
+			}
+		}
+		m.addRuns(s.Name)
+	case runs:
+		r := o.(*v1alpha1.Run)
+		m.add(ofRun, r.Name)
+		if owner := metav1.GetControllerOf(r); owner != nil {
+			m.add(ofStack, owner.Name)
+		}
+		if r.Status.Phase.Finished() || r.DeletionTimestamp != nil {
+			m.addRuns(r.Spec.Stack.Name)
+		}
+	case states:
+		m.add(ofStack, o.GetName())
+		m.add(ofState, o.GetName())
+		m.addDependents(o.GetName())
+	case pods:
+		if owner := metav1.GetControllerOf(o); owner != nil {
+			m.add(ofRun, owner.Name)
+		}
+	case configMaps:
+		for _, s := range m.view.objects[stacks] {
+			m.add(ofStack, s.GetName())
+		}
+	}
+}
+
+func (m *manager) addDependents(name string) {
+	for _, o := range m.view.objects[stacks] {
+		if slices.Contains(stack.IndexDependencies(o), name) {
+			m.add(ofStack, o.GetName())
+		}
+	}
+}
+
+func (m *manager) addRuns(of string) {
+	for _, o := range m.view.objects[runs] {
+		if r := o.(*v1alpha1.Run); r.Spec.Stack.Name == of && !r.Status.Phase.Finished() {
+			m.add(ofRun, r.Name)
+		}
+	}
+}
+
+// reconcile takes the next of a controller's queue. Some are done in one go, which is faster and as true.
+func (m *manager) reconcile(controller int) {
+	name := m.queue[controller][0]
+	m.queue[controller] = m.queue[controller][1:]
+	do := func() { m.do(controller, name) }
+	if !m.w.split() {
+		m.w.tracef("manager %d reconciles %s %s", m.id, controllerNames[controller], name)
+		m.w.shield(do)
+		return
+	}
+	m.w.tracef("manager %d begins to reconcile %s %s", m.id, controllerNames[controller], name)
+	m.busy[controller] = m.w.begin(controllerNames[controller]+" "+name, do)
+	m.resume(controller)
+}
+
+// resume lets a reconcile go on.
+func (m *manager) resume(controller int) {
+	t := m.busy[controller]
+	m.w.resume(t)
+	if t.over && m.busy[controller] == t {
+		m.busy[controller] = nil
+	}
+}
+
+func (m *manager) do(controller int, name string) {
+	req := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+	var result ctrl.Result
+	var err error
+	switch controller {
+	case ofStack:
+		result, err = m.stack.Reconcile(context.Background(), req)
+	case ofRun:
+		result, err = m.run.Reconcile(context.Background(), req)
+		for {
+			select {
+			case e := <-m.run.Turns.Wake():
+				m.add(ofRun, e.Object.Name)
+				continue
+			default:
+			}
+			break
+		}
+	case ofState:
+		result, err = m.state.Reconcile(context.Background(), req)
+	}
+	switch {
+	case err != nil:
+		m.w.tracef("      failed: %v", err)
+		m.later(controller, name, time.Second)
+	case result.RequeueAfter > 0:
+		m.later(controller, name, result.RequeueAfter)
+	}
+}
+
+// later looks again; of two times the earlier one holds.
+func (m *manager) later(controller int, name string, after time.Duration) {
+	at := m.w.time + int64((after+time.Second-1)/time.Second)
+	for i := range m.timers {
+		if t := &m.timers[i]; t.controller == controller && t.name == name {
+			t.at = min(t.at, at)
+			return
+		}
+	}
+	m.timers = append(m.timers, timer{at, controller, name})
+}
+
+// ring adds what is due.
+func (m *manager) ring() {
+	if m.turns != nil && m.leads {
+		for _, key := range m.turns.Reclaim() {
+			m.add(ofRun, key.Name)
+		}
+	}
+	m.timers = slices.DeleteFunc(m.timers, func(t timer) bool {
+		if t.at > m.w.time {
+			return false
+		}
+		m.add(t.controller, t.name)
+		return true
+	})
+}
+
+// shared is what histories of one worker have in common: bytes under their digests.
+type shared struct {
+	inputs  *inputs.Store
+	sources *stack.Sources
+}
+
+func newShared() *shared {
+	bytes := newMemory()
+	return &shared{inputs: inputs.NewStore(bytes), sources: stack.NewSources(code{}, bytes)}
+}

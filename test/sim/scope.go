@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// script is a history of the small scope: two Stacks, two managers, one Run each. All happens in one order, but for what it says.
+type script struct {
+	// At the step of that number, another of what can happen next happens.
+	At, Alternative int
+	// Crash ends a manager the so-manieth time that one reaches the API server, before or after a write; 0 for none.
+	Crash int
+	// Kill ends a runner the so-manieth time that one goes on; 0 for none.
+	Kill int
+
+	// What there is to say, for who goes through all of them.
+	widths        []int
+	crosses, goes int
+}
+
+func (s *script) String() string {
+	return fmt.Sprintf("at %d alternative %d, crash %d, kill %d", s.At, s.Alternative, s.Crash, s.Kill)
+}
+
+// which of what can happen next does.
+func (s *script) which(n int) int {
+	at := len(s.widths)
+	s.widths = append(s.widths, n)
+	if at == s.At {
+		return s.Alternative % n
+	}
+	return 0
+}
+
+func (s *script) crashes() bool { s.crosses++; return s.crosses == s.Crash }
+
+func (s *script) kills() bool { s.goes++; return s.goes == s.Kill }
+
+// play lives through a script.
+func (s *shared) play(c script) (*Violation, *script) {
+	w := newWorld(s, Options{Seed: 1, Limit: 0})
+	defer w.end()
+	w.script = &c
+	w.putCode()
+	w.declare(0)
+	w.declare(1)
+	for _, name := range []string{"net", "app"} {
+		edit(w, w.api.stack(name), func(s *v1alpha1.Stack) {
+			s.Spec.Apply, s.Spec.DependsOn, s.Spec.Variables, s.Spec.Retry.Limit = "Automatic", nil, variables(1), of(int32(1))
+		})
+	}
+	w.managers = []*manager{w.newManager(0), w.newManager(1)}
+	for k := range kinds {
+		w.serverView.relist(k)
+	}
+	w.quiet = true
+	w.rest()
+	return w.violation, &c
+}
+
+// Exhaust goes through all scripts with one crash of a manager or none, or one kill of a runner, and one step that happens in
+// another order, or none; of the two together too. Of
+// all of these one of each stride is taken.
+func Exhaust(workers, stride int) (n int, found []string) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	_, base := newShared().play(script{At: -1})
+	var all []script
+	add := func(crash, kill int) {
+		all = append(all, script{At: -1, Crash: crash, Kill: kill})
+		for at, width := range base.widths {
+			for alt := 1; alt < width; alt++ {
+				all = append(all, script{At: at, Alternative: alt, Crash: crash, Kill: kill})
+			}
+		}
+	}
+	for crash := range base.crosses + 1 {
+		add(crash, 0)
+	}
+	for kill := 1; kill <= base.goes; kill++ {
+		add(0, kill)
+	}
+	var next atomic.Int64
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			s := newShared()
+			for {
+				i := (int(next.Add(1)) - 1) * max(stride, 1)
+				if i >= len(all) {
+					return
+				}
+				v, c := s.play(all[i])
+				mu.Lock()
+				n++
+				if v != nil && len(found) < 5 {
+					c.widths = nil
+					found = append(found, fmt.Sprintf("%v: %v", c, v))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return n, found
+}

@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Histories lives through n histories, those of the seeds from first on, on so many workers, and gives the first violations
+// that it finds.
+func Histories(first uint64, n, workers, most int) ([]*Violation, Stats) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	// All that a history makes is garbage at its end.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
+	var next atomic.Uint64
+	var mu sync.Mutex
+	var found []*Violation
+	var sum Stats
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			s := newShared()
+			var own Stats
+			for i := next.Add(1) - 1; i < uint64(n); i = next.Add(1) - 1 {
+				v, stats := s.run(Options{Seed: first + i, Limit: -1})
+				own.add(stats)
+				if v == nil {
+					continue
+				}
+				mu.Lock()
+				found = append(found, v)
+				enough := len(found) >= most
+				mu.Unlock()
+				if enough {
+					next.Store(uint64(n))
+				}
+			}
+			mu.Lock()
+			sum.add(own)
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	return found, sum
+}
+
+func (s *Stats) add(o Stats) {
+	s.Steps += o.Steps
+	s.Reconciles += o.Reconciles
+	s.Writes += o.Writes
+	s.Runs += o.Runs
+	s.Applies += o.Applies
+	s.Creates += o.Creates
+	s.Faults += o.Faults
+	s.Excused += o.Excused
+}
+
+// Replay lives through one history, with its trace.
+func Replay(o Options) (*Violation, []string, Stats) {
+	s := newShared()
+	o.Trace = true
+	w := newWorld(s, o)
+	v, stats := w.live()
+	return v, w.trace, stats
+}
