@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// lab tries mutants in one checkout.
+type lab struct {
+	root, tmp string
+	timeout   time.Duration
+	// files are those with mutants woven into them; plain are the mutants that are in none, by name.
+	files map[string]string
+	plain map[string]bool
+
+	mu     sync.Mutex
+	builds map[target]func() (built, error)
+	proofs map[command]func() error
+}
+
+// target is a test binary: of a room, with tags, for one mutant that could not be woven or for all that could.
+type target struct{ room, tags, plain string }
+
+// built is a test binary, and the GOFLAGS that it was built with.
+type built struct{ binary, goflags string }
+
+// outcome is what became of a mutant.
+type outcome struct {
+	// Killed by this test; empty when none failed.
+	Killed string
+	// Wrong is why nothing can be said: the mutant does not compile, say.
+	Wrong error
+	Took  time.Duration
+}
+
+func newLab(root, tmp string, timeout time.Duration, mutants []mutant) (*lab, error) {
+	files, rest, err := weave(root, mutants)
+	if err != nil {
+		return nil, err
+	}
+	plain := map[string]bool{}
+	for _, m := range rest {
+		plain[m.Name] = true
+	}
+	return &lab{
+		root: root, tmp: tmp, timeout: timeout, files: files, plain: plain,
+		builds: map[target]func() (built, error){}, proofs: map[command]func() error{},
+	}, nil
+}
+
+func (l *lab) try(ctx context.Context, m mutant) (out outcome) {
+	if err := l.passes(ctx, m.Test); err != nil {
+		return outcome{Wrong: fmt.Errorf("without the mutant: %w", err)}
+	}
+	of := target{room: m.Test.Room, tags: m.Test.Tags}
+	files := l.files
+	if l.plain[m.Name] {
+		content, err := m.source(l.root)
+		if err == nil {
+			content, err = m.apply(content)
+		}
+		if err != nil {
+			return outcome{Wrong: err}
+		}
+		of.plain, files = m.Name, map[string]string{m.File: content}
+	}
+	b, err := l.binary(ctx, of, files)
+	if err != nil {
+		return outcome{Wrong: err}
+	}
+	began := time.Now()
+	output, err := l.run(ctx, m.Test, b, m.Name)
+	killed, wrong := verdict(output, err, m.Hangs)
+	return outcome{Killed: killed, Wrong: wrong, Took: time.Since(began)}
+}
+
+// passes says whether a test passes with all guards in; each is asked once.
+func (l *lab) passes(ctx context.Context, c command) error {
+	return once(&l.mu, l.proofs, c, func() error {
+		b, err := l.binary(ctx, target{room: c.Room, tags: c.Tags}, l.files)
+		if err != nil {
+			return err
+		}
+		output, err := l.run(ctx, c, b, "")
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w\n%s", c, err, output[max(0, len(output)-4096):])
+		case strings.Contains(output, "testing: warning: no tests to run"):
+			return fmt.Errorf("%s: there is no such test", c)
+		}
+		return nil
+	})
+}
+
+// binary builds a test binary, once. What does not compile is no mutant.
+func (l *lab) binary(ctx context.Context, of target, files map[string]string) (built, error) {
+	l.mu.Lock()
+	f, ok := l.builds[of]
+	if !ok {
+		f = sync.OnceValues(func() (built, error) { return l.build(ctx, of, files) })
+		l.builds[of] = f
+	}
+	l.mu.Unlock()
+	return f()
+}
+
+func (l *lab) build(ctx context.Context, of target, files map[string]string) (built, error) {
+	dir, err := os.MkdirTemp(l.tmp, "")
+	if err != nil {
+		return built{}, err
+	}
+	b := built{binary: filepath.Join(dir, "test")}
+	if b.goflags, err = overlay(l.root, dir, files); err != nil {
+		return built{}, err
+	}
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+of.tags, "-o", b.binary, "./"+of.room)
+	build.Dir, build.Env = l.root, append(os.Environ(), "GOFLAGS="+b.goflags)
+	if output, err := build.CombinedOutput(); err != nil {
+		return built{}, fmt.Errorf("does not compile: %w\n%s", err, output)
+	}
+	return b, nil
+}
+
+func (l *lab) run(ctx context.Context, c command, b built, without string) (string, error) {
+	test := exec.CommandContext(ctx, b.binary, "-test.run="+c.Run, "-test.v", "-test.failfast", "-test.timeout="+l.timeout.String())
+	test.Dir, test.Env = filepath.Join(l.root, c.Room), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without)
+	test.WaitDelay = 10 * time.Second // for what a test leaves behind that holds its output
+	var output bytes.Buffer
+	test.Stdout, test.Stderr = &output, &output
+	err := test.Run()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return output.String(), err
+}
+
+// once gives the answer to a question that is worked on once.
+func once[K comparable](mu *sync.Mutex, known map[K]func() error, key K, work func() error) error {
+	mu.Lock()
+	f, ok := known[key]
+	if !ok {
+		f = sync.OnceValue(work)
+		known[key] = f
+	}
+	mu.Unlock()
+	return f()
+}
+
+var (
+	failed   = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	running  = regexp.MustCompile(`(?m)^=== RUN\s+(\S+)`)
+	timedOut = regexp.MustCompile(`(?m)^panic: test timed out after `)
+)
+
+// verdict names the test that failed: the most particular one of the first.
+func verdict(output string, err error, hangs bool) (killed string, wrong error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "", nil
+	case !errors.As(err, &exit):
+		return "", err
+	case timedOut.MatchString(output) && !hangs:
+		return "", errors.New("the test ran into its timeout, which does not show that it notices (hangs: true if it does)")
+	}
+	for _, name := range failed.FindAllStringSubmatch(output, -1) {
+		if killed == "" || strings.HasPrefix(name[1], killed+"/") {
+			killed = name[1]
+		}
+	}
+	if killed != "" {
+		return killed, nil
+	}
+	if all := running.FindAllStringSubmatch(output, -1); len(all) > 0 { // it panicked, or hung
+		return all[len(all)-1][1], nil
+	}
+	return "", fmt.Errorf("the test did not even begin: %w", err)
+}
