@@ -13,6 +13,8 @@ export KUBEBUILDER_ASSETS := $(BIN)
 
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 X_VERSION := -X cairn.dev/cairn/internal/version.Version=$(VERSION)
+REGISTRY ?= registry.local
+TAG ?= e2e
 GOTESTFLAGS ?=
 ONCE ?=
 
@@ -34,11 +36,16 @@ bin/kubectl-cairn: bin/cairn
 bin/cairn-runner: FORCE
 	@CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags "-s -w $(X_VERSION)" -o $@ ./cmd/cairn-runner
 
+# Without a registry: on a Debian made here, with the compiler and the caches of this machine.
+.PHONY: images
+images: $(BIN)/tofu ## Build the images cairn and cairn-tools into bin/images, as root
+	@VERSION='$(VERSION)' REGISTRY='$(REGISTRY)' TAG='$(TAG)' tools/images/build $$(go env GOARCH) bin/images
+
 # tools/build does nothing when the tool is there and its go.mod, go.sum and flags are what they were. One after
 # another even with -j: go uses every core by itself, and linking these takes gigabytes of memory.
 .PHONY: tools
 tools: ## Build the control plane and the engines (10 minutes once, then kept in the cache)
-	@for tool in etcd kube-apiserver kube-controller-manager kubectl tofu terraform terraform-provider-time; do tools/build $$tool $(BIN); done
+	@for tool in etcd kube-apiserver kube-controller-manager kubectl tofu terraform terraform-provider-time terraform-provider-cloud; do tools/build $$tool $(BIN); done
 
 $(BIN)/%: FORCE
 	@tools/build $* $(BIN)
@@ -52,23 +59,60 @@ FORCE:
 demo: build tools ## Run Cairn on this machine with an example; ONCE=1 ends when it is applied
 	bin/cairn demo $(if $(ONCE),--once)
 
+.PHONY: node
+node: node-tools ## Run a real node of Kubernetes on this machine, as root, until Ctrl-C
+	@go build -o bin/node ./test/node/up && bin/node
+
+.PHONY: node-down
+node-down: ## End the node from elsewhere, and clear away its files
+	@go run ./test/node/up -down
+
 ##@ Check
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need nothing (under 30 seconds)
 	@go -C api test $(GOTESTFLAGS) ./...
-	@go test $(GOTESTFLAGS) ./internal/...
+	@go test $(GOTESTFLAGS) ./internal/... ./test/sim
 
 # The slow half: first the rooms that test against a real API server, then Cairn as a whole.
 .PHONY: test
-test: build tools test-unit ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
+test: build tools $(BIN)/helm $(BIN)/versitygw test-unit ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
 	@rooms=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || true; \
 	[ -z "$$rooms" ] || go test -tags envtest $(GOTESTFLAGS) $$rooms
 	@go test -tags envtest $(GOTESTFLAGS) $(patsubst %,./%/...,$(wildcard cmd charts web dev test))
 
+N ?= 100000
+SEED ?=
+.PHONY: sim
+sim: ## Live through N=100000 random histories (docs/reliability.md); SEED=n replays one
+	@go run ./test/sim/histories $(if $(SEED),-seed $(SEED),-n $(N))
+
+.PHONY: sim-scope
+sim-scope: ## Live through all histories of the small scope, a few minutes; STRIDE=10 takes one in ten
+	@go run ./test/sim/histories -stride $(or $(STRIDE),1)
+
+# What follows needs Linux, root and a few Debian packages (.ci/run has them). There is one node on a machine, so one package of
+# tests goes after the other.
+.PHONY: node-tools
+node-tools: tools
+	@for tool in kube-scheduler kubelet kube-proxy coredns helm versitygw; do tools/build $$tool $(BIN); done
+
+.PHONY: e2e
+e2e: build node-tools images ## Install Cairn on a real node by its chart and images, and live a day there
+	@go test -tags e2e $(GOTESTFLAGS) -skip Release ./test/release
+	@go test -tags e2e -p 1 -timeout 40m $(GOTESTFLAGS) ./test/node ./test/e2e
+
+.PHONY: test-release
+test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm ## Release for two architectures to a registry on this machine, and read it back
+	@go test -tags e2e $(GOTESTFLAGS) -timeout 40m -run Release ./test/release
+
 .PHONY: bench
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 	@go test -tags envtest -run '^$$' -bench . -benchmem $(GOTESTFLAGS) ./...
+
+.PHONY: bench-node
+bench-node: build node-tools images ## Measure on a real node, beside bare pods and the bare engine in them
+	@go test -tags e2e -run '^$$' -bench . -benchtime 10x -timeout 40m $(GOTESTFLAGS) ./test/e2e
 
 FUZZ ?= .*
 FUZZTIME ?= 10s
@@ -76,12 +120,17 @@ FUZZTIME ?= 10s
 fuzz: ## Run the fuzzers, FUZZTIME=10s each; FUZZ="Verify|Glob" chooses
 	@tools/fuzz '$(FUZZ)' $(FUZZTIME)
 
+ONLY ?=
+.PHONY: mutants
+mutants: build tools ## Take each guard out and see a test fail (10 minutes); ONLY="lock|I5" chooses
+	@go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
+
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters, which also keep the rooms apart
-	@failed=; for module in api .; do (cd $$module && $(BIN)/golangci-lint run ./...) || failed=1; done; [ -z "$$failed" ]
+	@failed=; for module in api test/cloud/provider .; do (cd $$module && $(BIN)/golangci-lint run ./...) || failed=1; done; [ -z "$$failed" ]
 
 .PHONY: verify
-verify: $(BIN)/controller-gen $(BIN)/golangci-lint ## Check that what is generated, formatted and pinned is as it should be
+verify: $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/helm-docs ## Check that what is generated, formatted and pinned is as it should be
 	@tools/verify $(BIN)
 
 ##@ Change
@@ -91,8 +140,10 @@ fmt: $(BIN)/golangci-lint ## Format the Go files
 	@$(BIN)/golangci-lint fmt ./...
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Write deepcopy functions and CRDs from the API's types
-	@cd api && $(BIN)/controller-gen object crd paths=./... output:crd:dir=../charts/cairn/crds
+generate: $(BIN)/controller-gen $(BIN)/helm-docs ## Write deepcopy functions and CRDs from the API's types, Cairn's roles, and the chart's README
+	@cd api && $(BIN)/controller-gen object crd paths=./... output:crd:dir=../charts/cairn/files/crds
+	@tools/roles $(BIN) charts/cairn/files/roles
+	@$(BIN)/helm-docs --chart-search-root charts/cairn --sort-values-order file --log-level warning
 
 .PHONY: clean
 clean: ## Remove bin/ (the tools stay in the cache)
@@ -103,3 +154,10 @@ help: ## Show this
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo; echo "Tools: $(BIN)"
+
+##@ Release
+
+.PHONY: release
+release: $(BIN)/syft $(BIN)/helm ## Release the tagged commit: make release REGISTRY=ghcr.io/cairn-dev
+	@[ '$(origin REGISTRY)' != file ] || { echo 'say where to: make release REGISTRY=ghcr.io/...' >&2; exit 2; }
+	@tools/images/release '$(REGISTRY)' bin/release
