@@ -2,12 +2,10 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -150,7 +148,7 @@ func (w *world) applyBegins(r *v1alpha1.Run) {
 func (w *world) stateWritten(old, now *v1alpha1.State) {
 	a, b := old.Status, now.Status
 	if l, m := a.Lock, b.Lock; l != nil && m != nil && l.ID != m.ID {
-		if x := w.runnerOf(string(l.PodUID)); x != nil && x.alive() && !x.silentFor(w) && !w.excusesTwo(x) {
+		if x := w.runnerOf(string(l.PodUID)); x != nil && x.alive() && !w.excusesTwo(x) {
 			w.violate("I1", "the lock of State %s goes from %s to %s, while pod %s is alive", now.Name, l.ID, m.ID, x.pod)
 		}
 	}
@@ -187,8 +185,6 @@ func (w *world) runnerOf(uid string) *runner {
 	}
 	return nil
 }
-
-func (r *runner) silentFor(*world) bool { return false }
 
 // beyond marks a runner that nothing can reach: its pod was taken away while it was frozen, which is to say that it is dead.
 func (w *world) beyond(r *runner) {
@@ -243,175 +239,4 @@ func (w *world) stackGoes(s *v1alpha1.Stack) {
 		}
 		w.violate("I5", "Stack %s goes, and %s (%s) is left", s.Name, t.id, t.address)
 	}
-}
-
-// nothingIsLost: all that is in the cloud is in a state, in a rescued one, in the journal, or in the mind of an engine.
-func (w *world) nothingIsLost() {
-	for _, name := range []string{"net", "app"} {
-		var st *v1alpha1.State
-		var inState, inRescued *content
-		var journal map[string]bool
-		for _, t := range w.things {
-			if t.stack != name || !t.alive || t.excused != "" {
-				continue
-			}
-			if st == nil {
-				if st = w.api.state(name); st == nil {
-					st = &v1alpha1.State{}
-				}
-				inState = w.contents[st.Status.SHA256]
-				if st.Status.Rescued != nil {
-					inRescued = w.contents[st.Status.Rescued.SHA256]
-				}
-			}
-			if inState.has(t.id) || inRescued.has(t.id) || w.inMind(t) {
-				continue
-			}
-			if journal == nil {
-				journal = w.journaled(name)
-			}
-			if !journal[t.id] {
-				w.violate("I2", "%s (%s of Stack %s) is in the cloud and nowhere else", t.id, t.address, name)
-			}
-		}
-	}
-}
-
-func (w *world) inMind(t *thing) bool {
-	for _, m := range w.machines {
-		r := m.runner
-		if r == nil || !r.alive() || r.stack != t.stack {
-			continue
-		}
-		if r.mind.has(t.id) || slices.ContainsFunc(r.pending, func(e store.JournalEntry) bool { return e.ID == t.id }) {
-			return true
-		}
-	}
-	return false
-}
-
-// restful are the reasons of a Ready condition with which a Stack may stay as it is until a person does something.
-var restful = []string{
-	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "Protected", "ApplyNever", "ChangesPending", "SourceMissing",
-	"StateStranded", "NotDestroyed", "InputsUnknown", "DependencyNotReady", "DependentsExist", "Deleting", "StateStays", "DestroyFailed",
-}
-
-// stands: all has come to rest, and says why.
-func (w *world) stands() {
-	for _, o := range w.api.objects[stacks] {
-		s := o.(*v1alpha1.Stack)
-		ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
-		switch {
-		case ready == nil:
-			w.violate("I6", "Stack %s says nothing", s.Name)
-		case s.Status.ObservedGeneration != s.Generation:
-			w.violate("I6", "Stack %s speaks of generation %d, and is at %d", s.Name, s.Status.ObservedGeneration, s.Generation)
-		case !slices.Contains(restful, ready.Reason):
-			w.violate("I6", "Stack %s stays %s: %s", s.Name, ready.Reason, ready.Message)
-		case ready.Status == metav1.ConditionTrue:
-			w.isReady(s)
-		}
-	}
-	for _, o := range w.api.objects[runs] {
-		r := o.(*v1alpha1.Run)
-		if r.Status.Phase.Finished() || r.Status.Phase == v1alpha1.PhaseAwaitingApproval {
-			continue
-		}
-		if s := w.api.stack(r.Spec.Stack.Name); s != nil && s.Spec.Suspend {
-			continue
-		}
-		w.violate("I9", "Run %s stays %s", r.Name, r.Status.Phase)
-	}
-	for _, m := range w.machines {
-		if m.runner != nil && m.runner.alive() {
-			w.violate("I9", "pod %s stays", m.pod)
-		}
-	}
-	if w.violation == nil {
-		w.looksAgain()
-	}
-}
-
-// isReady: what is declared is what there is.
-func (w *world) isReady(s *v1alpha1.Stack) {
-	if s.Status.Inputs != s.Status.AppliedInputs {
-		w.violate("I6", "Stack %s is Ready and its inputs are not applied", s.Name)
-		return
-	}
-	doc, err := w.shared.inputs.Get(ctx, s.Status.AppliedInputs)
-	if err != nil {
-		w.violate("I6", "Stack %s: %v", s.Name, err)
-		return
-	}
-	for _, i := range wanted(valueOf(doc)) {
-		n := 0
-		for _, t := range w.things {
-			if t.stack == s.Name && t.alive && t.address == i.Address && t.excused == "" {
-				n++
-				if t.value != i.Value {
-					w.violate("I6", "Stack %s is Ready, and %s is %d and not %d", s.Name, t.address, t.value, i.Value)
-				}
-			}
-		}
-		excused := slices.ContainsFunc(w.things, func(t *thing) bool { return t.stack == s.Name && t.address == i.Address && t.excused != "" })
-		if n != 1 && !excused {
-			w.violate("I6", "Stack %s is Ready, and there are %d of %s", s.Name, n, i.Address)
-		}
-	}
-}
-
-// looksAgain: whoever looks again writes nothing.
-func (w *world) looksAgain() {
-	before := w.stats.Writes
-	for _, m := range w.managers {
-		if m.leads {
-			m.lookAtAll()
-		}
-	}
-	w.settleDown()
-	if w.stats.Writes != before {
-		w.violate("I6", "all stands still, and looking again writes: %s", w.state())
-	}
-}
-
-func describe(o client.Object) string {
-	text := ""
-	switch o := o.(type) {
-	case *v1alpha1.Stack:
-		text = fmt.Sprintf("Stack %s gen %d/%d run=%s last=%s", o.Name, o.Generation, o.Status.ObservedGeneration, o.Status.Run, o.Status.LastRun)
-		if c := apimeta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionReady); c != nil {
-			text += fmt.Sprintf(" %s: %s", c.Reason, c.Message)
-		}
-	case *v1alpha1.Run:
-		text = fmt.Sprintf("Run %s %s %s", o.Name, o.Spec.Operation, o.Status.Phase)
-		for _, a := range o.Status.Attempts {
-			text += fmt.Sprintf(" [%d %s %s", a.Number, a.Phase, a.Pod)
-			if a.FinishedAt != nil {
-				text += " over"
-			}
-			if a.Failure != nil {
-				text += " " + string(a.Failure.Class)
-			}
-			text += "]"
-		}
-		if c := apimeta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-			text += fmt.Sprintf(" %s: %s", c.Reason, c.Message)
-		}
-	case *v1alpha1.State:
-		text = fmt.Sprintf("State %s version %d serial %d resources %d", o.Name, o.Status.Version, o.Status.Serial, o.Status.Resources)
-		if l := o.Status.Lock; l != nil {
-			text += fmt.Sprintf(" locked %s by %s/%d", l.ID, l.Run, l.Attempt)
-		}
-		if o.Status.Rescued != nil {
-			text += " rescued"
-		}
-	case *corev1.Pod:
-		text = fmt.Sprintf("Pod %s %s", o.Name, o.Status.Phase)
-	default:
-		text = o.GetName()
-	}
-	if o.GetDeletionTimestamp() != nil {
-		text += " (deleting)"
-	}
-	return text
 }

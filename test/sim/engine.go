@@ -1,0 +1,281 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// plan does an order to plan.
+func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) store.Done {
+	w := r.w
+	var journal []store.JournalEntry
+	var upTo string
+	var data []byte
+	err := r.call("journal", func() (err error) {
+		if _, err = r.caller(r.current); err == nil {
+			journal, upTo, err = r.entries()
+		}
+		return err
+	})
+	if err == nil {
+		err = r.call("read", func() (err error) {
+			if _, err = r.caller(r.current); err == nil {
+				data, err = w.states0.Read(ctx, r.key())
+			}
+			return err
+		})
+		if errors.Is(err, state.ErrNone) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return failed("Transient", "read: %v", err)
+	}
+	if class, why := r.stops(); why != "" {
+		return failed(class, "%s", why)
+	}
+	if w.fault("the plan fails", 60) {
+		return failed("Transient", "boom")
+	}
+	now := w.read(data)
+	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", w.serial())), inputs: found.Spec.Inputs, serial: now.serial, lineage: now.lineage}
+	if len(journal) > 0 {
+		var none bool
+		p.imports, none = w.missing(journal, data)
+		for _, i := range p.imports {
+			now.set(i)
+		}
+		if !none {
+			upTo = ""
+		}
+	}
+	p.steps = w.diff(now, doc, found.Spec.Operation)
+	count := store.Plan{Digest: p.digest, Import: int32(len(p.imports)), Changes: len(p.imports)+len(p.steps) > 0}
+	for _, s := range p.steps {
+		switch s.action {
+		case "create":
+			count.Add++
+		case "update":
+			count.Change++
+		case "replace":
+			count.Replace++
+		default:
+			count.Destroy++
+		}
+	}
+	err = r.call("put plan", func() error {
+		if _, err := r.caller(r.current); err != nil {
+			return err
+		}
+		w.plans[p.digest] = p
+		return nil
+	})
+	if err != nil {
+		return failed("Transient", "keep the plan: %v", err)
+	}
+	return store.Done{Plan: &count, Settled: upTo}
+}
+
+// missing asks the real rules what the journal knows and the state does not. None says that there is nothing.
+func (w *world) missing(journal []store.JournalEntry, data []byte) (all []item, none bool) {
+	there, err := engine.ReadInstances(data)
+	if err != nil {
+		panic(err)
+	}
+	found := engine.FindMissing(doings(journal), there)
+	for _, m := range found {
+		if t := w.thing(m.ID); t != nil && t.alive { // an import of what does not exist is left out
+			all = append(all, item{m.Address, m.ID, t.value})
+		}
+	}
+	return all, len(found) == 0
+}
+
+// diff is what an engine plans: it looks at each resource first.
+func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Operation) []step {
+	var steps []step
+	var want []item
+	if operation != v1alpha1.OperationDestroy {
+		want = wanted(valueOf(doc))
+	}
+	for _, i := range want {
+		has := now.at(i.Address)
+		t := (*thing)(nil)
+		if has != nil {
+			t = w.thing(has.ID)
+		}
+		switch {
+		case t == nil || !t.alive:
+			steps = append(steps, step{"create", i.Address, "", i.Value})
+		case t.value != i.Value && i.Address == "t.a0":
+			steps = append(steps, step{"replace", i.Address, t.id, i.Value})
+		case t.value != i.Value:
+			steps = append(steps, step{"update", i.Address, t.id, i.Value})
+		}
+	}
+	for _, has := range now.items {
+		kept := false
+		for _, i := range want {
+			kept = kept || i.Address == has.Address
+		}
+		if !kept {
+			steps = append(steps, step{"delete", has.Address, has.ID, 0})
+		}
+	}
+	return steps
+}
+
+// apply does an order to apply.
+func (r *runner) apply(found *v1alpha1.Run) store.Done {
+	w := r.w
+	_ = r.report(store.Report{Steps: []store.Step{{Name: "apply", State: "Running"}}})
+	var p *plan
+	err := r.call("get plan", func() error {
+		now, err := r.caller(r.current)
+		if err != nil {
+			return err
+		}
+		if now == nil || now.Status.Plan == nil || now.Status.Plan.Digest != found.Status.Plan.Digest {
+			return forbidden("not the plan of the Run")
+		}
+		p = w.plans[found.Status.Plan.Digest]
+		return nil
+	})
+	if err != nil {
+		return failed("Transient", "get the plan: %v", err)
+	}
+	if r.begun[p.digest] {
+		return failed("Transient", "begun before")
+	}
+	if class, why := r.stops(); why != "" {
+		return failed(class, "%s", why)
+	}
+	r.begun[p.digest] = true
+	changed := int32(0)
+	done := r.engine(p, &changed)
+	if done.Failure != nil {
+		done.Changed = &changed
+	}
+	return done
+}
+
+// engine is an engine that applies a plan, and what the runner does after it.
+func (r *runner) engine(p *plan, changed *int32) store.Done {
+	w := r.w
+	r.lockID = fmt.Sprintf("lock-%d", w.serial())
+	err := r.call("lock", func() error {
+		if _, err := r.caller(r.current); err != nil {
+			return err
+		}
+		return w.states0.Lock(ctx, r.key(), r.holder(), state.LockRequest{ID: r.lockID, Who: r.pod})
+	})
+	if err != nil {
+		return failed("Transient", "lock: %v", err)
+	}
+	var data []byte
+	err = r.call("read", func() (err error) {
+		if _, err = r.caller(r.current); err == nil {
+			data, err = w.states0.Read(ctx, r.key())
+		}
+		return err
+	})
+	if errors.Is(err, state.ErrNone) {
+		err = nil
+	}
+	now := w.read(data)
+	if err == nil && (now.serial != p.serial || now.lineage != p.lineage) {
+		err = errors.New("the saved plan is stale")
+	}
+	if err != nil {
+		_ = r.unlock() // one that is refused leaves the lock, as in a pod that dies here
+		return failed("Transient", "%v", err)
+	}
+	w.applies(r, p)
+	r.applying = true
+	broken := r.changeAll(p, now, changed)
+	r.applying = false
+	saved := r.save(now, data)
+	if saved == nil {
+		saved = r.unlock()
+		if saved != nil && r.mind == nil {
+			saved = nil
+			defer func() { r.lockID = "" }()
+		} else {
+			r.lockID = ""
+		}
+	} else {
+		_ = r.unlock()
+		if lost := r.rescue(now); lost != nil {
+			return failed("Stranded", "%v", lost)
+		}
+	}
+	done := store.Done{Saved: saved == nil && r.lockID == ""}
+	if !done.Saved {
+		r.flush()
+	} else {
+		r.pending = nil
+	}
+	if broken != nil {
+		done.Failure = broken
+	} else if saved != nil {
+		done.Failure = &store.Failure{Class: "Transient", Message: saved.Error()}
+	}
+	return done
+}
+
+// changeAll changes the cloud step by step.
+func (r *runner) changeAll(p *plan, now *content, changed *int32) *store.Failure {
+	w := r.w
+	r.mind = now
+	for _, i := range p.imports {
+		if t := w.thing(i.ID); t != nil && t.alive {
+			now.set(i)
+			r.pending = append(r.pending, entry(t, "import"))
+		}
+	}
+	for _, s := range p.steps {
+		w.pause()
+		if class, why := r.stops(); why != "" {
+			return &store.Failure{Class: class, Message: why}
+		}
+		if w.fault("the engine fails", 60) {
+			return &store.Failure{Class: "Transient", Message: "boom"}
+		}
+		t := w.thing(s.id)
+		w.changes(r)
+		w.tracef("   %s: %s %s %s", r.pod, s.action, s.address, s.id)
+		if s.action == "delete" || s.action == "replace" {
+			if t != nil {
+				t.alive = false
+				r.pending = append(r.pending, entry(t, "delete"))
+			}
+			now.drop(s.address)
+		}
+		switch s.action {
+		case "create", "replace":
+			t = w.make(r, s.address, s.value, p.digest)
+			r.pending = append(r.pending, entry(t, "create"))
+		case "update":
+			t.value = s.value
+			r.pending = append(r.pending, entry(t, "update"))
+		}
+		if s.action != "delete" {
+			now.set(item{s.address, t.id, s.value})
+		}
+		*changed++
+		w.dirty = true
+		if w.chance(2) {
+			_ = r.send() // the rest goes with the next
+		}
+		if w.chance(4) {
+			_ = r.write(now)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"slices"
+)
+
+// ofFaults: something that nobody wishes for may happen.
+func (w *world) ofFaults() {
+	if w.budget <= 0 {
+		return
+	}
+	w.can(1, spoil, 0, 0)
+}
+
+// spoil lets something go wrong.
+func spoil(w *world, _, _ int) {
+	w.budget--
+	w.stats.Faults++
+	switch w.rand(12) {
+	case 0:
+		if i := w.rand(2); w.managers[i].alive {
+			w.tracef("!  manager %d ends", i)
+			w.doomed = append(w.doomed, i)
+		}
+	case 1, 2:
+		if i := w.rand(2); w.managers[i].alive {
+			w.tracef("!  manager %d is frozen", i)
+			w.managers[i].frozen = true
+		}
+	case 3:
+		i, k := w.rand(2), kind(w.rand(int(kinds)))
+		w.tracef("!  the watch of manager %d on %ss breaks", i, kindNames[k])
+		w.managers[i].relist(k)
+	case 4:
+		m := w.managers[w.rand(2)]
+		m.skew += int64(w.rand(4000) - 2000)
+		w.skewed = true
+		w.tracef("!  the clock of manager %d is off by %ds", m.id, m.skew)
+	case 5:
+		if len(w.machines) > 0 {
+			w.tracef("!  memory runs out")
+			if i := w.rand(len(w.machines)); w.machines[i].runner != nil && w.machines[i].runner.alive() {
+				killPod(w, i, 0)
+			}
+		}
+	case 6, 7:
+		if m := w.aliveMachine(); m != nil {
+			w.tracef("!  pod %s is frozen", m.pod)
+			m.runner.frozen = true
+		}
+	case 8:
+		if m := w.aliveMachine(); m != nil {
+			w.tracef("!  the node of pod %s is gone", m.pod)
+			m.silent = true
+			w.killRunner(m.runner)
+		}
+	case 9:
+		w.byForce()
+	case 10:
+		for i := range w.machines {
+			if w.machines[i].silent {
+				nodeIsOff(w, i, 0)
+				return
+			}
+		}
+	case 11:
+		if i := pick(w, pods); i >= 0 {
+			w.tracef("!  pod %s is evicted", w.api.objects[pods][i].GetName())
+			_ = w.api.remove(pods, w.api.objects[pods][i].GetName(), nil, nil, false)
+		}
+	}
+}
+
+func (m *manager) relist(k kind) {
+	if !m.alive {
+		return
+	}
+	before := slices.Clone(m.view.objects[k])
+	m.view.relist(k)
+	if !m.leads {
+		return
+	}
+	for _, o := range m.view.objects[k] {
+		if was := find(before, o.GetName()); was == nil || was.GetResourceVersion() != o.GetResourceVersion() {
+			m.tell(k, change{o: o})
+		}
+	}
+	for _, o := range before {
+		if find(m.view.objects[k], o.GetName()) == nil {
+			m.tell(k, change{o, true})
+		}
+	}
+}
+
+func (w *world) aliveMachine() *machine {
+	var all []*machine
+	for _, m := range w.machines {
+		if m.runner != nil && m.runner.alive() && !m.silent {
+			all = append(all, m)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[w.rand(len(all))]
+}
+
+// byForce deletes a pod by force: its object goes, and what runs in it is told to end.
+func (w *world) byForce() {
+	i := pick(w, pods)
+	if i < 0 {
+		return
+	}
+	name, uid := w.api.objects[pods][i].GetName(), w.api.objects[pods][i].GetUID()
+	w.tracef("!  pod %s is deleted by force", name)
+	_ = w.api.remove(pods, name, nil, nil, true)
+	for _, m := range w.machines {
+		if r := m.runner; m.uid == uid && r != nil && r.alive() {
+			r.detached, r.by = true, w.time+100
+			if r.frozen || w.skewed {
+				w.beyond(r)
+			}
+		}
+	}
+}
+
+// calm ends all faults: what is frozen goes on, what is down starts, and clocks are right.
+func (w *world) calm() {
+	w.tracef("---- nothing fails any more")
+	w.quiet = true
+	if w.api.get(configMaps, "code") == nil {
+		w.putCode()
+	}
+	for _, m := range w.managers {
+		m.frozen = false
+		if m.skew != 0 && m.leads { // what it decided by that clock it decides anew only when it looks
+			m.skew = 0
+			m.lookAtAll()
+		}
+		m.ring()
+	}
+	for _, m := range w.machines {
+		if m.runner != nil {
+			m.runner.frozen = false
+		}
+	}
+}

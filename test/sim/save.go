@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// send delivers what the journal has so far.
+func (r *runner) send() error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	data, _ := json.Marshal(store.JournalEntries{Entries: r.pending})
+	err := r.call("journal", func() error {
+		found, err := r.caller(r.named)
+		if err == nil && found == nil {
+			err = forbidden("the Run is gone")
+		}
+		if err != nil {
+			return err
+		}
+		return r.appendJournal(found, data)
+	})
+	if err == nil {
+		r.pending = nil
+		r.batch++
+		r.w.dirty = true
+	}
+	return err
+}
+
+func (r *runner) flush() { _ = r.send() }
+
+// write writes the engine's state as it is.
+func (r *runner) write(now *content) error {
+	if now.lineage == "" {
+		now.lineage = fmt.Sprintf("lin-%d", r.w.serial())
+	}
+	now.serial++
+	data := r.w.bytesOf(now)
+	err := r.call("write", func() error {
+		if _, err := r.caller(r.current); err != nil {
+			return err
+		}
+		return r.w.states0.Write(ctx, r.key(), r.holder(), r.lockID, data)
+	})
+	r.w.dirty = true
+	return err
+}
+
+// save writes the last state, if anything changed.
+func (r *runner) save(now *content, was []byte) error {
+	before := r.w.read(was)
+	same := len(before.items) == len(now.items) && now.serial == before.serial
+	for i := range before.items {
+		same = same && before.items[i] == now.items[i]
+	}
+	if same {
+		r.mind = nil
+		return nil
+	}
+	err := r.write(now)
+	if err == nil {
+		r.mind = nil
+	}
+	return err
+}
+
+func (r *runner) unlock() error {
+	return r.call("unlock", func() error {
+		if _, err := r.caller(r.named); err != nil {
+			return err
+		}
+		return r.w.states0.Unlock(ctx, r.key(), r.holder(), r.lockID)
+	})
+}
+
+// rescue hands in a state that could not be written; what the store does not take is in the pod's log alone.
+func (r *runner) rescue(now *content) error {
+	data := r.w.bytesOf(now)
+	err := r.call("rescue", func() error {
+		if _, err := r.caller(r.named); err != nil {
+			return err
+		}
+		return r.w.states0.Rescue(ctx, r.key(), r.holder(), data)
+	})
+	if err != nil {
+		r.stranded = true
+		for _, i := range now.items {
+			r.w.excuse(i.ID, "its state is stranded, and the Run says so")
+		}
+	}
+	r.mind = nil
+	r.w.dirty = true
+	return err
+}
