@@ -55,8 +55,11 @@ func NewIssuer(ctx context.Context, config *rest.Config, now func() time.Time) (
 		Issuer     string   `json:"issuer"`
 		Algorithms []string `json:"id_token_signing_alg_values_supported"`
 	}
-	if err := json.Unmarshal(data, &says); err != nil || says.Issuer == "" {
-		return nil, fmt.Errorf("how the cluster makes tokens: %s names no issuer: %w", discoveryPath, err)
+	if err := json.Unmarshal(data, &says); err != nil {
+		return nil, fmt.Errorf("how the cluster makes tokens, %s: %w", discoveryPath, err)
+	}
+	if says.Issuer == "" {
+		return nil, fmt.Errorf("how the cluster makes tokens: %s names no issuer", discoveryPath)
 	}
 	// The keys are asked for where the API server is, whatever address outside the cluster it names.
 	at := api.Get().AbsPath(keysPath).URL().String()
