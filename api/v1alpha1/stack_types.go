@@ -268,8 +268,9 @@ type StackStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Revision names the source as it is now: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
-	// inline code the digest of its files. It moves with each commit, also with one that changes nothing of this Stack.
+	// Revision names the source of these inputs: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
+	// inline code the digest of its files. It stays with later commits that change nothing of this Stack; the newest commit that
+	// Cairn has seen is in the Repository's status.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 

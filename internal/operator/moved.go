@@ -16,8 +16,8 @@ import (
 	"cairn.dev/cairn/internal/repository"
 )
 
-// moved wakes the Stacks of a Repository after a fetch that brought something. Those whose code changed go before all
-// else, and those for which only the revision moved after all else: in a large repository these are nearly all.
+// moved wakes the Stacks of a Repository whose code is another after a fetch than they know, before all else. In a large
+// repository these are few, and nothing is written for the others.
 func moved(cache client.Reader, codes *repository.Codes) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
 	return handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(ctx context.Context, e repository.Event, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -29,11 +29,9 @@ func moved(cache client.Reader, codes *repository.Codes) handler.TypedEventHandl
 				return // only for a cache that is stopping
 			}
 			for i := range stacks.Items {
-				priority := handler.LowPriority
 				if repository.Allows(repo, stacks.Items[i].Namespace) && codes.Changed(ctx, repo, &stacks.Items[i]) {
-					priority = -handler.LowPriority
+					first(queue, client.ObjectKeyFromObject(&stacks.Items[i]))
 				}
-				add(queue, client.ObjectKeyFromObject(&stacks.Items[i]), priority)
 			}
 		},
 	}
@@ -48,8 +46,9 @@ func readiness() predicate.Predicate {
 	}}
 }
 
-func add(queue workqueue.TypedRateLimitingInterface[reconcile.Request], key types.NamespacedName, priority int) {
-	request := reconcile.Request{NamespacedName: key}
+// first puts a Stack before all that is in the queue.
+func first(queue workqueue.TypedRateLimitingInterface[reconcile.Request], key types.NamespacedName) {
+	request, priority := reconcile.Request{NamespacedName: key}, -handler.LowPriority
 	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
 		return

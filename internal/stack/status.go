@@ -17,7 +17,10 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.Resources = resources(w)
 	}
 	if w.Problem == nil && w.Digest != "" {
-		s.Inputs, s.Revision = w.Digest, w.Revision
+		if s.Inputs != w.Digest || !isLater(w.Revision, s.Revision) {
+			s.Revision = w.Revision
+		}
+		s.Inputs = w.Digest
 	}
 	s.Run = ""
 	if last := w.last(); last != nil {
