@@ -45,7 +45,11 @@ type RunList struct {
 	Items           []Run `json:"items"`
 }
 
-// RunSpec says what a Run does.
+// RunSpec says what a Run does. The rules here are about fields that may be missing: what is said of a field itself does not count when it comes or goes.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.revision) == has(oldSelf.revision) && (!has(self.revision) || self.revision == oldSelf.revision)",message="a Run's revision cannot change",fieldPath=".revision"
+// +kubebuilder:validation:XValidation:rule="self.?fourEyes.orValue(false) == oldSelf.?fourEyes.orValue(false)",message="a Run's fourEyes cannot change",fieldPath=".fourEyes"
+// +kubebuilder:validation:XValidation:rule="self.?cancel.orValue(false) || !oldSelf.?cancel.orValue(false)",message="a Run that was canceled stays canceled",fieldPath=".cancel"
 type RunSpec struct {
 	// Stack that the Run is of, in the same namespace.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run cannot move to another Stack"
@@ -71,7 +75,6 @@ type RunSpec struct {
 	Revision string `json:"revision,omitempty"`
 
 	// FourEyes refuses an approval by cause.by.
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's fourEyes cannot change"
 	// +optional
 	FourEyes bool `json:"fourEyes,omitempty"`
 
@@ -85,7 +88,6 @@ type RunSpec struct {
 
 	// Cancel ends the Run. What is queued or waits for an approval ends at once; an engine at work is interrupted, finishes
 	// what it has in flight and saves the state. It takes the verb cancel on this Run, and cannot be taken back.
-	// +kubebuilder:validation:XValidation:rule="self || !oldSelf",message="a Run that was canceled stays canceled"
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
 
