@@ -111,6 +111,9 @@ func isFetched(w World) (Decision, bool) {
 			d.Message = fmt.Sprintf("%s %s", short(ref.Revision), w.Subject)
 		}
 	}
+	if w.Deaf != "" { // it is fetched all the same, in its interval
+		d.Message += "; " + w.Deaf
+	}
 	return d, true
 }
 

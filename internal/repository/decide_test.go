@@ -64,6 +64,7 @@ func TestDecide(t *testing.T) {
 		"what was fetched is told":                        {world: world(), ready: "True", reason: "Fetched", message: "main@1f3c2ab Widen the subnet", requeue: 4*time.Minute - jitterOf()},
 		"it is fetched again when the interval is over":   {world: world(later(4 * time.Minute)), fetch: true},
 		"while it is fetched the condition stays":         {world: world(later(9*time.Minute), fetching)},
+		"no Secret for webhooks is told":                  {world: world(func(w *World) { w.Deaf = "webhooks are refused: Secret hook is not there" }), ready: "True", reason: "Fetched", message: "Widen the subnet; webhooks are refused: Secret hook is not there", requeue: 4*time.Minute - jitterOf()},
 		"an interval of 0 waits to be asked":              {world: world(later(9*time.Hour), func(w *World) { w.Repository.Spec.Interval.Duration = 0 }), ready: "True", reason: "Fetched"},
 		"another spec is fetched":                         {world: world(func(w *World) { w.Ask.Generation = 3 }), fetch: true},
 		"other credentials are tried":                     {world: world(failed("AuthenticationFailed", 1), func(w *World) { w.Ask.Credentials = "uid/2" }), fetch: true},

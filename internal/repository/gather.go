@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -32,10 +33,15 @@ const SecretIndex = "spec.credentials"
 
 // IndexSecret gives the value of SecretIndex.
 func IndexSecret(o client.Object) []string {
-	if c := o.(*v1alpha1.Repository).Spec.Credentials; c != nil {
-		return []string{c.Secret.Name}
+	var names []string
+	spec := o.(*v1alpha1.Repository).Spec
+	if spec.Credentials != nil {
+		names = append(names, spec.Credentials.Secret.Name)
 	}
-	return nil
+	if spec.Webhook != nil {
+		names = append(names, spec.Webhook.Secret.Name)
+	}
+	return names
 }
 
 func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (World, git.Auth, error) {
@@ -49,15 +55,34 @@ func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (Wor
 	if err := r.gatherRefs(ctx, &w, wanted); err != nil {
 		return w, git.Auth{}, err
 	}
+	if err := r.gatherHook(ctx, &w); err != nil {
+		return w, git.Auth{}, err
+	}
 	auth, err := r.gatherAuth(ctx, &w)
 	return w, auth, err
+}
+
+// gatherHook looks whether there is what webhooks are signed with. What it is, the server reads when one comes.
+func (r *Reconciler) gatherHook(ctx context.Context, w *World) error {
+	hook := w.Repository.Spec.Webhook
+	if hook == nil {
+		return nil
+	}
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: hook.Secret.Name}, secret)
+	if apierrors.IsNotFound(err) {
+		w.Deaf = fmt.Sprintf("webhooks are refused: Secret %s is not there: make it, or correct spec.webhook", hook.Secret.Name)
+		return nil
+	}
+	return err
 }
 
 // wantedRefs are the refs that Stacks read, and the default one, in order.
 func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) ([]string, error) {
 	refs := []string{defaultRef(repo)}
 	var stacks v1alpha1.StackList
-	if err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}); err != nil {
+	if err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
 		return nil, err
 	}
 	for _, s := range stacks.Items {

@@ -2,7 +2,9 @@ package repository
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +31,9 @@ type Reconciler struct {
 	Events  events.EventRecorder
 	// Traces get a span for each commit that a fetch brought; nil for none.
 	Traces *tracing.Tracer
+	// Mine says whether this operator tells how the Repositories of a namespace are; nil for all. Of others it only keeps the
+	// mirrors that its own Stacks read from.
+	Mine func(namespace string) bool
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 
@@ -54,6 +59,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	w, auth, err := r.gather(ctx, repo)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
+	}
+	if !r.mine(repo) {
+		if used, err := r.used(ctx, repo); err != nil || !used {
+			return ctrl.Result{}, errors.Join(err, r.Mirrors.Forget(req.NamespacedName, ""))
+		}
 	}
 	d := Decide(w)
 	if err := r.report(ctx, w, d); err != nil {
@@ -92,7 +102,21 @@ func (r *Reconciler) tidy(ctx context.Context, repo *v1alpha1.Repository) error 
 	return err
 }
 
+func (r *Reconciler) mine(repo *v1alpha1.Repository) bool {
+	return r.Mine == nil || r.Mine(repo.Namespace)
+}
+
+// used says whether Stacks read from a Repository.
+func (r *Reconciler) used(ctx context.Context, repo *v1alpha1.Repository) (bool, error) {
+	var stacks v1alpha1.StackList
+	err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}, client.UnsafeDisableDeepCopy)
+	return slices.ContainsFunc(stacks.Items, func(s v1alpha1.Stack) bool { return Allows(repo, s.Namespace) }), err
+}
+
 func (r *Reconciler) report(ctx context.Context, w World, d Decision) error {
+	if !r.mine(w.Repository) {
+		return nil
+	}
 	next := status(w, d)
 	if equality.Semantic.DeepEqual(w.Repository.Status, next) {
 		return nil

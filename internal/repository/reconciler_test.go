@@ -4,11 +4,13 @@ package repository
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -301,4 +303,30 @@ func (r *room) untilAsked(remote *gitserver.Repo) {
 		}
 	}
 	r.Fatalf("the server is never asked for %s", remote.Path())
+}
+
+// Pushes are not heard of then, and the interval would hide that.
+func TestASecretForWebhooksThatIsNotThere(t *testing.T) {
+	r := enter(t)
+	repo := r.declare(r.remote("infra"), func(repo *v1alpha1.Repository) {
+		repo.Spec.Webhook = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "hook"}}
+	})
+	says := func() string {
+		return apimeta.FindStatusCondition(repo.Status.Conditions, v1alpha1.ConditionReady).Message
+	}
+	r.settle(repo)
+	r.expect(repo, "True", "Fetched")
+	if !strings.Contains(says(), "Secret hook is not there") {
+		t.Errorf("it says %q", says())
+	}
+	if got := IndexSecret(repo); !slices.Contains(got, "hook") {
+		t.Errorf("the Secret is news to those that have %q", got)
+	}
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "hook"}}
+	apiserver.Must(t, r.Room.Client.Create(t.Context(), secret))
+	r.settle(repo)
+	if strings.Contains(says(), "hook") {
+		t.Errorf("once it is there it says %q", says())
+	}
 }

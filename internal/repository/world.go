@@ -26,6 +26,8 @@ type World struct {
 	Subject string
 	// Unknown is a wanted commit that is not in the mirror.
 	Unknown bool
+	// Deaf says why webhooks are refused; empty when nothing is known against them.
+	Deaf string
 }
 
 // Problem says why nothing can be fetched, until a person acts.
