@@ -134,7 +134,9 @@ func isOtherRef(w World) bool {
 }
 
 // isLater says that a revision is of the same branch or tag as another. What is not of one names its source itself.
-func isLater(revision, than string) bool { return refOf(revision) != "" && refOf(revision) == refOf(than) }
+func isLater(revision, than string) bool {
+	return refOf(revision) != "" && refOf(revision) == refOf(than)
+}
 
 // refOf is main, of main@sha1:1f3c...
 func refOf(revision string) string { return revision[:max(0, strings.LastIndex(revision, "@"))] }

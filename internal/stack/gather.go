@@ -125,7 +125,30 @@ func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *
 	if err == nil {
 		runs.Items = append(runs.Items, run)
 	}
-	return client.IgnoreNotFound(err)
+	if apierrors.IsNotFound(err) {
+		return r.lookAgain(ctx, stack, runs)
+	}
+	return err
+}
+
+// lookAgain reads those Runs anew that are not finished as far as the cache knows. A Run is named when all before it are: where one is
+// named and not made yet, a cache that says otherwise is behind, and would have the status go back to a Run that is over.
+func (r *Reconciler) lookAgain(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+	var known []v1alpha1.Run
+	for _, one := range runs.Items {
+		if !one.Status.Phase.Finished() && metav1.IsControlledBy(&one, stack) {
+			err := r.Live.Get(ctx, client.ObjectKeyFromObject(&one), &one)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		known = append(known, one)
+	}
+	runs.Items = known
+	return nil
 }
 
 // gatherInputs makes the document of what decides a result now, or says why it cannot be made.

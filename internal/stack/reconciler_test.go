@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -273,4 +274,55 @@ func firstRun(r *room) *v1alpha1.Run {
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-1"}, run))
 	return run
+}
+
+// A leader that is one no more has its view of the Stack from after the next Run was named, and that of the Runs from before the last
+// one ended: the status does not go back to the Run that is over.
+func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	old := firstRun(r).DeepCopy()
+	r.ends("net-1", v1alpha1.PhaseFailed)
+	r.Seen(r.stack)
+	r.stack.Spec.Variables = []v1alpha1.Variable{{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte("1")}}}
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	named := *r.Reconciler
+	named.Client = noNewRuns{r.Room.Client}
+	if _, err := named.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); err == nil {
+		t.Fatal("a Run was made")
+	}
+	r.Seen(r.stack)
+	behind := *r.Reconciler
+	behind.Client = withRuns{r.Room.Client, []v1alpha1.Run{*old}}
+	_, err := behind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(t, err)
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+	if s := r.stack.Status; s.Run != "net-2" || s.LastRun != "net-2" {
+		t.Errorf("the status names %s, and %s as the last", s.Run, s.LastRun)
+	}
+}
+
+// noNewRuns is a client that can make no Run.
+type noNewRuns struct{ client.Client }
+
+func (c noNewRuns) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	if _, ok := o.(*v1alpha1.Run); ok {
+		return errors.New("the operator ends here")
+	}
+	return c.Client.Create(ctx, o, opts...)
+}
+
+// withRuns is a client whose cache has these Runs.
+type withRuns struct {
+	client.Client
+	runs []v1alpha1.Run
+}
+
+func (c withRuns) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if all, ok := list.(*v1alpha1.RunList); ok {
+		all.Items = c.runs
+		return nil
+	}
+	return c.Client.List(ctx, list, opts...)
 }

@@ -14,7 +14,9 @@ func TestTheRevisionMovesWithTheInputs(t *testing.T) {
 		"the same code out of a ConfigMap now": {"sha256:now", "main@sha1:1", "sha256:code", "sha256:code"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world(func(w *World) { w.Stack.Status.Inputs, w.Stack.Status.Revision, w.Revision = test.inputs, test.was, test.is })
+			w := world(func(w *World) {
+				w.Stack.Status.Inputs, w.Stack.Status.Revision, w.Revision = test.inputs, test.was, test.is
+			})
 			if s := status(w, Decision{}); s.Revision != test.want || s.Inputs != w.Digest {
 				t.Errorf("the revision of %s is %s, want %s", s.Inputs, s.Revision, test.want)
 			}

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -207,10 +209,15 @@ func check(files map[string][]byte) *Problem {
 	return nil
 }
 
+// zips are used again: one is a megabyte, and after a start all Stacks are packed.
+var zips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
 // pack makes the same archive of the same files, always.
 func pack(files map[string][]byte) ([]byte, error) {
 	var buf bytes.Buffer
-	zip := gzip.NewWriter(&buf)
+	zip := zips.Get().(*gzip.Writer)
+	defer zips.Put(zip)
+	zip.Reset(&buf)
 	archive := tar.NewWriter(zip)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name])), Format: tar.FormatPAX}

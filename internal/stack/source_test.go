@@ -2,6 +2,7 @@ package stack
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 )
 
@@ -46,5 +47,22 @@ func TestPackIsTheSameOfTheSame(t *testing.T) {
 	files["main.tf"] = []byte("other")
 	if other, _ := pack(files); bytes.Equal(first, other) {
 		t.Error("archives of other files are the same")
+	}
+}
+
+// After a start each Stack is packed once: what it takes to compress is not made anew for each.
+func TestPackTakesLittleMemory(t *testing.T) {
+	files := map[string][]byte{"main.tf": []byte("# code")}
+	var before, after runtime.MemStats
+	const times = 100
+	runtime.ReadMemStats(&before)
+	for range times {
+		if _, err := pack(files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 100<<10 {
+		t.Errorf("%d bytes each", each)
 	}
 }
