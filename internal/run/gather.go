@@ -22,11 +22,25 @@ func IndexStack(o client.Object) []string {
 	return []string{o.(*v1alpha1.Run).Spec.Stack.Name}
 }
 
-// WaitingIndex is the field by which the cache finds the Runs whose condition has a reason.
+// UnfinishedIndex is the field by which the cache finds those of a Stack's Runs that are not finished, which are few.
+const UnfinishedIndex = "unfinished"
+
+// IndexUnfinished gives the value of UnfinishedIndex.
+func IndexUnfinished(o client.Object) []string {
+	if o.(*v1alpha1.Run).Status.Phase.Finished() {
+		return nil
+	}
+	return IndexStack(o)
+}
+
+// WaitingIndex is the field by which the cache finds the Runs whose condition has a reason, as long as they are not finished.
 const WaitingIndex = "status.reason"
 
 // IndexWaiting gives the value of WaitingIndex.
 func IndexWaiting(o client.Object) []string {
+	if o.(*v1alpha1.Run).Status.Phase.Finished() {
+		return nil
+	}
 	for _, c := range o.(*v1alpha1.Run).Status.Conditions {
 		if c.Type == v1alpha1.ConditionSucceeded {
 			return []string{c.Reason}
@@ -75,7 +89,8 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.Run, a *v1alpha1
 // older names an unfinished Run of the same Stack that was made before this one.
 func (r *Reconciler) older(ctx context.Context, run *v1alpha1.Run) (string, error) {
 	var runs v1alpha1.RunList
-	err := r.Client.List(ctx, &runs, client.InNamespace(run.Namespace), client.MatchingFields{StackIndex: run.Spec.Stack.Name})
+	err := r.Client.List(ctx, &runs, client.InNamespace(run.Namespace), client.MatchingFields{StackIndex: run.Spec.Stack.Name},
+		client.UnsafeDisableDeepCopy) // they are only looked at
 	if err != nil {
 		return "", err
 	}
@@ -93,6 +108,9 @@ func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, er
 		return "", nil
 	}
 	doc, err := r.Inputs.Get(ctx, run.Spec.Inputs)
+	if inputsGone(err) {
+		return "", nil // whoever makes the pod says so
+	}
 	if err != nil {
 		return "", err
 	}

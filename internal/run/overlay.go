@@ -61,10 +61,10 @@ func CheckTemplate(doc inputs.Document) error {
 
 // readTemplate reads a template. There is no field in it that nobody knows: one with a slip of the pen would mean nothing.
 func readTemplate(raw *apiextensionsv1.JSON) (corev1.PodTemplateSpec, error) {
-	var t corev1.PodTemplateSpec
 	if raw == nil {
-		return t, nil
+		return corev1.PodTemplateSpec{}, nil
 	}
+	var t corev1.PodTemplateSpec
 	if len(raw.Raw) > largestTemplate {
 		return t, refuse("it has %d bytes, and at most %d are taken", len(raw.Raw), largestTemplate)
 	}

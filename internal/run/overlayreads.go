@@ -21,6 +21,9 @@ type TemplateRead struct {
 
 // TemplateReads are the objects that spec.runner.template names; none when it cannot be read.
 func TemplateReads(raw *apiextensionsv1.JSON) []TemplateRead {
+	if raw == nil {
+		return nil
+	}
 	t, err := readTemplate(raw)
 	if err != nil {
 		return nil

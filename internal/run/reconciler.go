@@ -92,6 +92,9 @@ func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStat
 	case errors.As(err, &unfit):
 		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = noPod(status, unfit, w.Run.Generation, w.Now)
+	case err != nil && inputsGone(err):
+		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
+		status, d = withoutInputs(w, status, err)
 	case err != nil && isRefusal(err):
 		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = refused(w, status, err)

@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
@@ -26,7 +28,11 @@ type memory map[string][]byte
 func (m memory) Renew(context.Context, string) error                      { return nil }
 func (m memory) PutOnce(_ context.Context, key string, data []byte) error { m[key] = data; return nil }
 func (m memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
-	return m[key], nil
+	data, ok := m[key]
+	if !ok {
+		return nil, fmt.Errorf("read %s: %w", key, bucket.ErrNotFound)
+	}
+	return data, nil
 }
 
 // A room is a Run's reconciler on a real API server; nothing calls it but the test.
@@ -41,6 +47,12 @@ func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds")
 
 // enter makes a Stack with its first Run.
 func enter(t *testing.T) *room {
+	t.Helper()
+	return enterFor(t, v1alpha1.OperationApply)
+}
+
+// enterFor is enter for a Run that does something else than to apply.
+func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 	t.Helper()
 	r := &room{Room: apiserver.Enter(t,
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: StackIndex, Values: IndexStack},
@@ -66,7 +78,7 @@ func enter(t *testing.T) *room {
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
 		},
 		Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: operation,
 			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: digest,
 		},
 	}
@@ -112,6 +124,18 @@ func TestReconcileMakesOnePod(t *testing.T) {
 	r.expectAttempts("Plan")
 	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-1-plan-1" || pods[0].UID != r.run.Status.Attempts[0].PodUID {
 		t.Errorf("pods are %v", pods)
+	}
+}
+
+// A Stack was deleted and made again while a Run of the first one is there still: that Run is not the second one's.
+func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
+	r := enter(t)
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	r.stack.ObjectMeta = metav1.ObjectMeta{Namespace: r.run.Namespace, Name: r.stack.Name}
+	apiserver.Must(t, r.Room.Client.Create(t.Context(), r.stack))
+	stack, err := StackOf(t.Context(), r.Room.Live, r.run)
+	if err != nil || stack != nil {
+		t.Errorf("it is taken for a Run of %v, %v", stack, err)
 	}
 }
 

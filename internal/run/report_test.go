@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/store"
 )
@@ -95,5 +97,30 @@ func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
 		if got := current(&w.Run.Status).Failure.Class; got != want {
 			t.Errorf("canceled %v: the failure is %s, want %s", canceled, got, want)
 		}
+	}
+}
+
+// The answer to a last report was lost, and it comes again: it is there, unless the attempt was given up before.
+func TestALastReportThatComesAgain(t *testing.T) {
+	last := store.Report{Done: &store.Done{}}
+	for name, tt := range map[string]struct {
+		attempt v1alpha1.Attempt
+		report  store.Report
+		there   bool
+	}{
+		"it is there":                     {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, true},
+		"it is there, and says a failure": {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailureConfig}}, last, true},
+		"the attempt was given up":        {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailureLost}}, last, false},
+		"the attempt is another's":        {v1alpha1.Attempt{Number: 1, PodUID: "other", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
+		"it is of another attempt":        {v1alpha1.Attempt{Number: 2, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
+		"the attempt goes on":             {v1alpha1.Attempt{Number: 1, PodUID: "pod"}, last, false},
+		"it is not the last one":          {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, store.Report{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{tt.attempt}}}
+			if told(run, "pod", 1, tt.report) != tt.there {
+				t.Error("it is not so")
+			}
+		})
 	}
 }

@@ -94,7 +94,7 @@ func (t *Turns) fill(ctx context.Context) error {
 		return nil
 	}
 	var runs v1alpha1.RunList
-	if err := t.cache.List(ctx, &runs); err != nil {
+	if err := t.cache.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
 		return err
 	}
 	for i := range runs.Items {

@@ -1,0 +1,62 @@
+//go:build envtest
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// The bucket was emptied, or restored from before: the Run waits and says what is gone, and goes on once that is back.
+func TestARunWhoseInputsAreGoneSaysSo(t *testing.T) {
+	for operation, advice := range map[v1alpha1.Operation]string{
+		v1alpha1.OperationApply:   "cancel this Run (cairn cancel net-1)",
+		v1alpha1.OperationDestroy: "set spec.deletion of the Stack to Orphan",
+	} {
+		t.Run(string(operation), func(t *testing.T) {
+			r := enterFor(t, operation)
+			full, empty := r.Inputs, memory{}
+			r.Inputs = inputs.NewStore(empty)
+			again, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.run)})
+			apiserver.Must(t, err)
+			r.Seen(r.run)
+			c := apimeta.FindStatusCondition(r.run.Status.Conditions, v1alpha1.ConditionSucceeded)
+			if c == nil || c.Reason != ReasonInputsMissing || !strings.Contains(c.Message, "inputs/"+r.run.Spec.Inputs) || !strings.Contains(c.Message, advice) {
+				t.Fatalf("the condition is %+v", c)
+			}
+			if r.run.Status.Phase != v1alpha1.PhaseQueued || len(r.run.Status.Attempts)+len(r.pods()) > 0 || again.RequeueAfter == 0 {
+				t.Errorf("it is %s, with attempts %v, and is looked at again after %s", r.run.Status.Phase, r.run.Status.Attempts, again.RequeueAfter)
+			}
+			before := r.run.ResourceVersion
+			if r.reconcile(); r.run.ResourceVersion != before {
+				t.Error("it is written again though nothing changed")
+			}
+			r.Inputs = full
+			r.reconcile()
+			r.expectAttempts("Plan")
+		})
+	}
+}
+
+// What passes is tried again, and told to nobody.
+func TestInputsThatCannotBeReadNowAreNotGone(t *testing.T) {
+	for err, gone := range map[error]bool{
+		bucket.ErrNotFound: true, bucket.ErrDamaged: true, bucket.ErrWrongKey: true,
+		bucket.ErrNoBucket: false, bucket.ErrDenied: false, errors.New("connection refused"): false,
+	} {
+		if got := inputsGone(fmt.Errorf("inputs sha256:x: %w", err)); got != gone {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package run
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Lean leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of them: how
+// its steps went one by one, and what its plan says of each resource; nor on its labels. Who shows that to people reads the Run itself. A Run that
+// is not finished stays whole: its status is written as a whole.
+func Lean(run *v1alpha1.Run) {
+	if !run.Status.Phase.Finished() {
+		return
+	}
+	run.Labels, run.Annotations = nil, nil
+	for i := range run.Status.Attempts {
+		a := &run.Status.Attempts[i]
+		if i > 0 && a.PodUID == run.Status.Attempts[i-1].PodUID { // one text for both
+			a.Pod, a.PodUID = run.Status.Attempts[i-1].Pod, run.Status.Attempts[i-1].PodUID
+		}
+		steps := slices.DeleteFunc(a.Steps, func(s v1alpha1.Step) bool { return !outlives(s) })
+		for j := range steps {
+			steps[j].StartedAt, steps[j].FinishedAt, steps[j].ExitCode = nil, nil, nil
+		}
+		a.Steps = slices.Clip(steps)
+		if len(steps) == 0 {
+			a.Steps = nil
+		}
+	}
+	if plan := run.Status.Plan; plan != nil {
+		plan.Resources = nil
+		if plan.Policy != nil {
+			plan.Policy.Findings = nil
+		}
+	}
+}
+
+// outlives says that a step is looked at after the Run: an apply that was skipped has changed nothing, and outputs that could not
+// be written are the Stack's to tell.
+func outlives(s v1alpha1.Step) bool {
+	return s.Name == "outputs" || (s.Name == "apply" && s.State == v1alpha1.StepSkipped)
+}
+
+// LeanPod leaves out of a pod what it was told to do. What becomes of it is in its status, and is explained with the images and
+// the memory of its containers.
+func LeanPod(pod *corev1.Pod) {
+	spec := corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
+	spec.InitContainers, spec.Containers = leanContainers(pod.Spec.InitContainers), leanContainers(pod.Spec.Containers)
+	pod.Spec = spec
+}
+
+func leanContainers(all []corev1.Container) []corev1.Container {
+	var lean []corev1.Container
+	for _, c := range all {
+		lean = append(lean, corev1.Container{Name: c.Name, Image: c.Image, Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}})
+	}
+	return lean
+}
