@@ -17,7 +17,7 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	folder := []string{"folder"}
-	return &Metrics{
+	m := &Metrics{
 		objects: in.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "cairn_bucket_shared_objects", Help: "Objects of the bucket that no Stack or Run has for itself, after the last sweep: inputs, sources, closures.",
 		}, folder),
@@ -37,7 +37,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "cairn_bucket_last_sweep_timestamp_seconds", Help: "When the last sweep ended that went well; 0 before the first.",
 		}),
 	}
+	for _, result := range []string{sweepSwept, sweepSkipped, sweepFailed} {
+		m.sweeps.WithLabelValues(result) // a counter that is there only from 1 on never increased
+	}
+	return m
 }
+
+// Results of a sweep.
+const (
+	sweepSwept   = "Swept"
+	sweepSkipped = "Skipped"
+	sweepFailed  = "Failed"
+)
 
 func (m *Metrics) count(s Swept, err error) {
 	if m == nil {
@@ -49,13 +60,13 @@ func (m *Metrics) count(s Swept, err error) {
 	}
 	switch {
 	case err != nil:
-		m.sweeps.WithLabelValues("Failed").Inc()
+		m.sweeps.WithLabelValues(sweepFailed).Inc()
 		return
 	case s.Skipped:
-		m.sweeps.WithLabelValues("Skipped").Inc()
+		m.sweeps.WithLabelValues(sweepSkipped).Inc()
 		return
 	}
-	m.sweeps.WithLabelValues("Swept").Inc()
+	m.sweeps.WithLabelValues(sweepSwept).Inc()
 	m.lastSweep.SetToCurrentTime()
 	for folder, n := range s.Folders {
 		m.objects.WithLabelValues(folder).Set(float64(n.Objects))

@@ -44,7 +44,7 @@ func CheckUnused(unused time.Duration) error {
 
 // Sweeper sweeps the bucket. The process that makes what is swept is the one that sweeps: the operator that is active.
 type Sweeper struct {
-	// Cache has all Stacks, Runs and States.
+	// Cache has all Stacks, Runs and States, those of other operators on the same bucket too.
 	Cache client.Reader
 	// Bucket that is swept. It has RenewAfter.
 	Bucket *bucket.Bucket

@@ -15,6 +15,7 @@ import (
 	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -283,6 +284,9 @@ func TestASweepIsTold(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	var log bytes.Buffer
 	r.Metrics, r.Log = NewMetrics(registry), slog.New(slog.NewTextHandler(&log, nil))
+	if n := testutil.CollectAndCount(r.Metrics.sweeps); n != 3 { // so that the first that fails is an increase, which an alert sees
+		t.Errorf("%d results are told before the first sweep", n)
+	}
 	r.once(t.Context())
 	r.keeps("stack", 30)
 	r.keeps("none", 30)
