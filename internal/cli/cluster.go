@@ -25,7 +25,8 @@ type devCluster struct {
 	client.WithWatch
 	kubeconfig, bin string
 
-	plane     *dev.ControlPlane
+	plane *dev.ControlPlane
+	// node is nil, and there are no processes, when both are left out.
 	node      *kubelet.Kubelet
 	processes []*process
 }
@@ -92,7 +93,17 @@ func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.Co
 	if err := install(ctx, c, systemNamespace, o.log); err != nil {
 		return nil, err
 	}
-	node, err := kubelet.New(kubelet.Options{
+	kubeconfigs := map[string]string{}
+	for _, process := range o.processes() {
+		if kubeconfigs[process], err = access(ctx, c, plane, process, data, o.namespaces); err != nil {
+			return nil, err
+		}
+	}
+	cluster := &devCluster{WithWatch: c, kubeconfig: o.kubeconfig, bin: o.bin, plane: plane}
+	if o.bare {
+		return cluster, nil
+	}
+	cluster.node, err = kubelet.New(kubelet.Options{
 		Config:        plane.RESTConfig(),
 		Dir:           filepath.Join(data, "pods"),
 		PathPrefix:    o.bin,
@@ -102,17 +113,8 @@ func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.Co
 	if err != nil {
 		return nil, err
 	}
-	kubeconfigs := map[string]string{}
-	for _, process := range o.processes() {
-		if kubeconfigs[process], err = access(ctx, c, plane, process, data, o.namespaces); err != nil {
-			return nil, err
-		}
-	}
-	processes, err := newProcesses(ctx, o, data, kubeconfigs)
-	if err != nil {
-		return nil, err
-	}
-	return &devCluster{WithWatch: c, kubeconfig: o.kubeconfig, bin: o.bin, plane: plane, node: node, processes: processes}, nil
+	cluster.processes, err = newProcesses(ctx, o, data, kubeconfigs)
+	return cluster, err
 }
 
 // path has cairn itself, and kubectl and the engines.
@@ -136,6 +138,9 @@ func (c *devCluster) run(ctx context.Context, use func(context.Context, *devClus
 	}
 	g.Go(func() error {
 		defer stopServing()
+		if c.node == nil {
+			return nil
+		}
 		return c.node.Run(ctx)
 	})
 	g.Go(func() error {

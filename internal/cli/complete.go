@@ -20,6 +20,7 @@ func (s *session) complete(words completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
 		defer cancel()
+		s.within(ctx)
 		all, err := words(ctx, s, args)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -23,6 +23,8 @@ type devOptions struct {
 	split bool
 	// namespaces are the only ones that Cairn looks at and has Roles in; empty is all.
 	namespaces []string
+	// bare leaves out the node and Cairn's processes.
+	bare bool
 	// auditReads also notes what is only read.
 	auditReads bool
 	level      slog.Level
@@ -61,6 +63,7 @@ data folder: serve.pid, or operator.pid and server.pid.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "where to write the kubeconfig; default: kubeconfig in the data folder")
 	f.BoolVar(&o.split, "split", false, "run cairn operator and cairn server as processes of their own in place of cairn serve")
 	f.StringSliceVar(&o.namespaces, "namespaces", nil, "the only namespaces that Cairn looks at, with Roles in them in place of ClusterRoles; they are made if they are not there")
+	f.BoolVar(&o.bare, "bare", false, "run neither a node nor Cairn, for those who bring their own: the API server with Cairn's kinds, and in the data folder a kubeconfig for each process's account")
 	f.BoolVar(&o.auditReads, "audit-reads", false, "note every request to the API server in controlplane/audit.log of the data folder, in place of writes alone")
 	f.StringVar(&o.bin, "bin", "", "folder with etcd, kube-apiserver, kube-controller-manager and tofu, as make tools builds them; default: CAIRN_BIN, or cairn/bin in your cache folder")
 	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")

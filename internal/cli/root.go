@@ -64,6 +64,8 @@ Exit codes: 0 fine, 1 failed, 2 changes are waiting, 130 interrupted while somet
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.program},
+
+		PersistentPreRun: func(c *cobra.Command, _ []string) { s.within(c.Context()) },
 	}
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)

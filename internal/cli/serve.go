@@ -86,6 +86,8 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.BoolVar(&o.AllowUnrestrictedRunners, "allow-unrestricted-runners", false, "let spec.runner.template of Stacks make pods that do not fit Pod Security \"restricted\"")
 	f.StringSliceVar(&o.RunnerTokenAudiences, "runner-token-audience", nil, "audiences for which spec.runner.template may ask for tokens of the pod's account; never one of the Kubernetes API's")
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "the only namespaces whose Stacks are run; Roles in them are enough then. Default: all")
+	f.IntVar(&o.Shard.Total, "total-shards", 0, "how many operators divide the namespaces among them, by a hash of their names; 16 at most")
+	f.IntVar(&o.Shard.Index, "shard", 0, "which of them this one is, from 0 on")
 	o.RunnerTokens = operator.ReviewTokens
 	f.Var(&o.RunnerTokens, "runner-tokens", "how runners' tokens are checked: review asks the API server, jwks needs no permission and takes them until they expire, also when their pod was deleted")
 	f.BoolVar(&o.ClientCertificates, "client-certificates", true, "take client certificates of the cluster's authority from people; reads a ConfigMap of kube-system")

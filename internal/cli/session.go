@@ -52,6 +52,8 @@ type session struct {
 	url, ca string
 	// trail is what was told of Runs, so that nothing is told twice.
 	trail screen.Trail
+	// patience with an API server that does not answer; 0 is answersWithin.
+	patience time.Duration
 	// rest is Kubernetes as this person, once it was asked for.
 	rest *rest.Config
 	kube client.WithWatch
@@ -196,7 +198,8 @@ func serverConfig(kube *rest.Config, address string, ca []byte) *rest.Config {
 		CAData:   ca, // none: those of the system
 		CertFile: kube.CertFile, CertData: kube.CertData, KeyFile: kube.KeyFile, KeyData: kube.KeyData,
 	}
-	c.Proxy = nil // the one of Kubernetes' API server; the environment's is used
+	c.WrapTransport = nil // a large state takes its time
+	c.Proxy = nil         // the one of Kubernetes' API server; the environment's is used
 	return c
 }
 

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// silent is a kubeconfig for an API server that takes connections and never answers; asked gets what reaches it.
+func silent(t *testing.T) (kubeconfig string, asked chan net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	asked = make(chan net.Conn, 100)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				close(asked)
+				return
+			}
+			asked <- c
+		}
+	}()
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: "http://" + l.Addr().String()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"test": {}},
+		Contexts:       map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test", Namespace: "default"}},
+		CurrentContext: "test",
+	}, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig, asked
+}
+
+// What kinds there are is asked for without a context of the command's: Ctrl-C ends that too.
+func TestAnInterruptEndsACommandWhoseAPIServerIsSilent(t *testing.T) {
+	for _, args := range [][]string{{"get"}, {"approve", "net"}, {"logs", "net"}} {
+		t.Run(args[0], func(t *testing.T) {
+			kubeconfig, asked := silent(t)
+			ctx, interrupt := context.WithCancel(t.Context())
+			s, _, _ := quiet()
+			s.patience = time.Hour
+			cmd := root(s)
+			cmd.SetArgs(append(args, "--kubeconfig="+kubeconfig, "--cache-dir="+t.TempDir()))
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.ExecuteContext(ctx) }()
+			<-asked
+			interrupt()
+			if err := <-ended; err == nil { // without an end the test runs into its timeout
+				t.Error("it went well")
+			}
+		})
+	}
+}
+
+func TestAnAPIServerThatIsSilentIsTold(t *testing.T) {
+	kubeconfig, _ := silent(t)
+	s, _, _ := quiet()
+	s.patience = 50 * time.Millisecond
+	cmd := root(s)
+	cmd.SetArgs([]string{"get", "--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()})
+	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer: no answer within 50ms") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Only the beginning of an answer has to come in time: a watch goes on for hours.
+func TestAnAnswerMayTakeAsLongAsItDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := answered{ctx: t.Context(), within: time.Second, to: roundTrip(func(r *http.Request) (*http.Response, error) {
+			body, say := io.Pipe()
+			go func() {
+				select {
+				case <-r.Context().Done():
+					_ = say.CloseWithError(context.Cause(r.Context()))
+				case <-time.After(time.Hour):
+					_, _ = io.WriteString(say, "watched")
+					_ = say.Close()
+				}
+			}()
+			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+		})}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://kubernetes", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := a.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "watched" {
+			t.Errorf("got %q, %v", text, err)
+		}
+	})
+}
