@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/state"
@@ -128,6 +129,10 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err != nil {
 		return err
 	}
+	catalog := listing.NewCatalog()
+	if err := catalog.Fill(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
 	s, err := server.New(server.Options{
 		Engines:   engines,
 		Providers: mirror,
@@ -145,6 +150,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Outputs:   outputsOf(mgr.GetClient()),
 		Policies:  policies,
 		Cache:     mgr.GetClient(),
+		Catalog:   catalog,
 		ClientCA:  authority,
 		Events:    mgr.GetEventRecorder("cairn"),
 		Public:    toldOf(o, public),

@@ -9,7 +9,7 @@ package operator
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks;runs;states;repositories,verbs=list;watch
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets;configmaps;pods,verbs=list;watch
-// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;runs;repositories,verbs=list;watch
+// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks;runs;repositories;states,verbs=list;watch
 
 // Which of several operators is the active one. The Lease is in the chart, and made here where whoever applies the chart leaves
 // Leases out, as Argo CD does. No role can allow the making of one object by name, so it is that of any Lease beside Cairn. It

@@ -250,6 +250,10 @@ func (c *Client) send(ctx context.Context, r call) (io.ReadCloser, error) {
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, largestMessage))
 	no := &Error{Code: answer.StatusCode, Message: strings.TrimSpace(string(text))}
+	var problem Problem
+	if json.Unmarshal(text, &problem) == nil { // what is on the way to the server may answer in another way
+		no.Message = problem.Detail
+	}
 	if no.Message == "" {
 		no.Message = fmt.Sprintf("the server answered %d %s", no.Code, http.StatusText(no.Code))
 	}

@@ -13,6 +13,15 @@
 //	                                                                   on states, as the ones below need theirs
 //	GET  /api/v1/namespaces/{ns}/states/{state}/journal                what its journal has, beside the current version: a
 //	                                                                   Journal. Needs pull on states
+//	GET  /api/v1/{stacks,runs,repositories,states}                     a Page of rows, of all namespaces that the person may list
+//	                                                                   in, or of one: /api/v1/namespaces/{ns}/...; q searches,
+//	                                                                   sort=-created sorts, limit and after cut, all else
+//	                                                                   filters. Needs list on the kind
+//	GET  /api/v1/namespaces/{ns}/{kind}/{name}                         a Detail. Needs get
+//	GET  /api/v1/activity?since=168h&step=3h                           an Activity. Needs list on runs
+//	GET  /api/v1/changes                                               Changes as they come, as server-sent events
+//	GET  /api/v1/me                                                    Me
+//	GET  /api/v1/openapi.json                                          all this for programs; for anybody
 //	POST /api/v1/namespaces/{ns}/states/{state}/versions?force=true    push: the body is the next version; StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/rollback               Rollback; answers StateVersion. It and push take
 //	                                                                   current=N: 409 when N is not the current version
@@ -21,7 +30,7 @@
 //	                                                                   to; answers StateVersion
 //
 // A request comes with what its person shows to Kubernetes: a bearer token or a client certificate, and the headers
-// Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are plain text: 401 who is not known there,
+// Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC 9457): 401 who is not known there,
 // 403 with the verb that is missing, 404 what is not there, 409 what does not follow what is there, 422 what Cairn cannot
 // look into, 423 what is locked or at work, 503 what may work in a moment.
 package people

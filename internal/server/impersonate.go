@@ -99,6 +99,10 @@ func lacks(p person, a authorizationv1.ResourceAttributes) error {
 	if a.Group == "" {
 		group = ""
 	}
-	return refusef(http.StatusForbidden, "%s may not %s %s %q%s: a role has to allow verb %q on %s%s",
-		p.GetName(), a.Verb, resource, a.Name, where, a.Verb, resource, group)
+	which := ""
+	if a.Name != "" {
+		which = fmt.Sprintf(" %q", a.Name)
+	}
+	return refusef(http.StatusForbidden, "%s may not %s %s%s%s: a role has to allow verb %q on %s%s",
+		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
 }

@@ -36,8 +36,13 @@ func (a ask) noted(facts ...any) {
 	}
 }
 
+// router takes handlers for patterns, as http.ServeMux does.
+type router interface {
+	Handle(pattern string, handler http.Handler)
+}
+
 // addPeople adds what people are answered; internal/people says what that is.
-func (s *Server) addPeople(mux *http.ServeMux) {
+func (s *Server) addPeople(mux router) {
 	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
 	read := func(path string, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle("GET "+path, s.answerPerson(long, need, h))
@@ -45,6 +50,7 @@ func (s *Server) addPeople(mux *http.ServeMux) {
 	write := func(path string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle("POST "+path, s.answerPerson(within, need, s.audited(need, h)))
 	}
+	s.addLists(mux)
 	read(runs+"plan", right{"get", "runs", "plan"}, s.showPlan)
 	read(runs+"logs", right{"get", "runs", "logs"}, s.showLogs)
 	pull := right{verb: "pull", resource: "states"}
@@ -56,11 +62,21 @@ func (s *Server) addPeople(mux *http.ServeMux) {
 	write(states+"rescue", long, right{verb: "rescue", resource: "states"}, s.recoverState)
 }
 
-// answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler, and
-// turns its error into an answer.
+// answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler.
 func (s *Server) answerPerson(
 	within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) http.Handler {
+	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p person) error {
+		a, err := s.ask(r, p, need)
+		if err != nil {
+			return err
+		}
+		return h(w, r, a)
+	})
+}
+
+// answerAnyone finds out who asks, runs the handler, which finds out whether they may, and turns its error into an answer.
+func (s *Server) answerAnyone(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		control := http.NewResponseController(w)
@@ -69,18 +85,14 @@ func (s *Server) answerPerson(
 		rec := &recorder{ResponseWriter: w}
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		a, err := s.ask(r, need)
+		p, err := s.identify(r)
 		if err == nil {
-			err = h(rec, r, a)
+			err = h(rec, r, p)
 		}
 		if err != nil && rec.code == 0 {
-			code, text := answerTo(err)
-			if code == http.StatusUnauthorized {
-				rec.Header().Set("WWW-Authenticate", "Bearer")
-			}
-			http.Error(rec, text, code) //nolint:gocritic // what follows logs it
+			writeProblem(rec, err)
 		}
-		log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", rec.code, "took", time.Since(began), "person", a.person.String())
+		log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", rec.code, "took", time.Since(began), "person", p.String())
 		if err != nil && r.Context().Err() == nil && !errors.Is(err, errStopping) {
 			log.Warn("request refused", "error", err)
 		} else {
@@ -92,21 +104,26 @@ func (s *Server) answerPerson(
 	})
 }
 
-// ask tells who sends a request and what it is about, and that they have the right to it.
-func (s *Server) ask(r *http.Request, need right) (ask, error) {
+// identify tells who sends a request, or for whom, if they may.
+func (s *Server) identify(r *http.Request) (person, error) {
 	real, err := s.persons.of(r)
 	if err != nil {
-		return ask{}, err
+		return person{}, err
 	}
 	p, needs, err := impersonated(real, r.Header)
 	if err != nil {
-		return ask{person: real}, err
+		return real, err
 	}
 	for _, n := range needs {
 		if err := s.may(r.Context(), real, n); err != nil {
-			return ask{person: real}, err
+			return real, err
 		}
 	}
+	return p, nil
+}
+
+// ask tells what a person's request is about, and that they have the right to it.
+func (s *Server) ask(r *http.Request, p person, need right) (ask, error) {
 	a := ask{person: p, NamespacedName: types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}}
 	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
 		return a, refusef(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything", a.Name, a.Namespace)

@@ -53,22 +53,12 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	ctx := r.Context()
 	if follow {
-		end, ok := s.persons.following.begin(a.GetName())
-		if !ok {
-			return refusef(http.StatusTooManyRequests, "%s follows %d logs here already", a.GetName(), mostFollowed)
+		var end func()
+		if ctx, end, err = s.follow(ctx, a.person); err != nil {
+			return err
 		}
 		defer end()
-		if !s.followers.TryAcquire(1) {
-			return refusef(http.StatusTooManyRequests, "%d follow a log here already", mostFollowers)
-		}
-		defer s.followers.Release(1)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, longestFollow, errStopping)
-		defer cancel()
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(s.stopping, func() { stop(errStopping) })()
 
 	news, leave := s.logs.bells.listen(logsFolder(run.Namespace, run.UID))
 	defer leave()
@@ -76,9 +66,13 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 		server: s, run: run, key: a.NamespacedName, to: http.NewResponseController(w), w: w,
 		offset: offset, follow: follow, news: news, skip: attempt == 0,
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(http.StatusOK)
-	_ = f.to.SetReadDeadline(time.Time{}) // or it would end what is held open
+	if r.Header.Get("Accept") == eventStreamType {
+		f.pieces = &logPieces{events: newEventStream(w), at: offset}
+	} else {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusOK)
+		_ = f.to.SetReadDeadline(time.Time{}) // or it would end what is held open
+	}
 	if err := f.send(nil); err != nil {
 		return err
 	}
@@ -89,6 +83,9 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if err == nil && f.pieces != nil {
+		err = f.pieces.end()
 	}
 	return err
 }
@@ -129,7 +126,11 @@ func askedForLog(r *http.Request) (attempt int32, offset int64, follow bool, err
 		}
 		attempt = int32(n)
 	}
-	if text := q.Get("offset"); text != "" {
+	text := q.Get("offset")
+	if id := r.Header.Get("Last-Event-ID"); id != "" { // a browser that goes on
+		text = id
+	}
+	if text != "" {
 		if offset, err = strconv.ParseInt(text, 10, 64); err != nil || offset < 0 {
 			return 0, 0, false, refusef(http.StatusBadRequest, "offset=%.40q is not a number of bytes", text)
 		}
@@ -149,6 +150,8 @@ type follower struct {
 	offset int64
 	skip   bool
 	follow bool
+	// pieces sends the log as events; nil sends its bytes.
+	pieces *logPieces
 	// news that the log grew, or that the Run changed.
 	news <-chan struct{}
 	// listed is when the log was listed last.
@@ -232,6 +235,9 @@ func (f *follower) copy(ctx context.Context, folder string, at int64, last bool)
 
 // send gives bytes to the reader, who has to take them in time.
 func (f *follower) send(data []byte) error {
+	if f.pieces != nil {
+		return f.pieces.send(data)
+	}
 	_ = f.to.SetWriteDeadline(time.Now().Add(longestSend))
 	if _, err := f.w.Write(data); err != nil {
 		return err

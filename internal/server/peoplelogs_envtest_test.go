@@ -94,7 +94,7 @@ func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
 	for {
 		log, err := follow(alice)
 		if err != nil {
-			answered(t, err, http.StatusTooManyRequests, ":alice follows 20 logs here already")
+			answered(t, err, http.StatusTooManyRequests, ":alice follows 20 things here already")
 			break
 		}
 		t.Cleanup(func() { _ = log.Close() })
@@ -213,5 +213,28 @@ func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	if got, err := readLog(log, nil); err != nil || got != "" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// A browser reads a log as events, and goes on where it was.
+func TestPeopleReadLogsAsEvents(t *testing.T) {
+	w := newWorld(t)
+	p := w.servePeople()
+	user, who := w.account("alice")
+	w.allow(user, may("get", "runs/logs"), may("pull", "states"))
+	p.authorized(p.as(who))
+	r, run := w.applying()
+	_, err := r.client().AppendLog(t.Context(), 0, []byte("first\nsecond\n"))
+	must(t, err)
+	path := "/api/v1/namespaces/" + w.namespace + "/runs/" + run.Name + "/logs?attempt=1&follow=true"
+	s := p.stream(who, path, "")
+	event, data := s.next()
+	if event != "log" || data != `{"text":"first\nsecond\n"}` || s.id != "13" {
+		t.Fatalf("%s %s, at %s", event, data, s.id)
+	}
+	s.close()
+	s = p.stream(who, path, "6")
+	if event, data := s.next(); event != "log" || data != `{"text":"second\n"}` {
+		t.Errorf("%s %s", event, data)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 )
@@ -78,6 +79,8 @@ type Options struct {
 	Namespaces []string
 	// Cache has the Runs whose logs people follow; nil reads them from Live.
 	Cache client.Reader
+	// Catalog is what people can list; nil lists nothing.
+	Catalog *listing.Catalog
 	// ClientCA is what client certificates of people are checked with; nil takes none.
 	ClientCA ClientCA
 	// Events tells on a State what a person did to it; nil tells nothing.
@@ -101,6 +104,7 @@ type Server struct {
 	Options
 	tokens   *tokens
 	persons  *persons
+	rights   *rights
 	polls    polls
 	progress *progress
 	logs     *Logs
@@ -134,6 +138,7 @@ func New(o Options) (*Server, error) {
 		Options:   o,
 		tokens:    newTokens(o.Tokens, o.GoneTokens, o.Now),
 		persons:   newPersons(o.Client, o.ClientCA),
+		rights:    newRights(),
 		progress:  newProgress(o.Reports, o.Log),
 		logs:      NewLogs(o.Bucket),
 		memory:    semaphore.NewWeighted(bodyMemory),

@@ -1,0 +1,90 @@
+package listing
+
+import (
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+// mostChanges is how many are remembered, for those who come back.
+const mostChanges = 20_000
+
+// Changes remember what became of objects, in order, for those who watch. Who was away for a moment goes on where they were.
+type Changes struct {
+	// epoch is another one for each process: places in another's memory mean nothing here.
+	epoch string
+
+	mu   sync.Mutex
+	ring []people.Change
+	// last is the place of the newest; places count from 1.
+	last int64
+	ears map[chan struct{}]struct{}
+}
+
+// NewChanges remembers nothing yet.
+func NewChanges() *Changes {
+	return &Changes{epoch: rand.Text()[:8], ears: map[chan struct{}]struct{}{}}
+}
+
+// Add remembers a change and tells those who listen.
+func (c *Changes) Add(change people.Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.ring) < mostChanges {
+		c.ring = append(c.ring, change)
+	} else {
+		c.ring[c.last%mostChanges] = change
+	}
+	c.last++
+	for ear := range c.ears {
+		select {
+		case ear <- struct{}{}:
+		default: // it was told already
+		}
+	}
+}
+
+// Since gives what changed after a place, each object once, and the place that this leads to. An empty place is now. Where too
+// much has happened since, or the place is another process's, ok is false: then all may have changed.
+func (c *Changes) Since(place string) (changes []people.Change, now string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now = c.epoch + "-" + strconv.FormatInt(c.last, 10)
+	if place == "" {
+		return nil, now, true
+	}
+	epoch, number, _ := strings.Cut(place, "-")
+	from, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || epoch != c.epoch || from < 0 || from > c.last || c.last-from > mostChanges {
+		return nil, now, false
+	}
+	at := map[people.Change]int{} // of the same object, the newest counts
+	for i := from; i < c.last; i++ {
+		change := c.ring[i%mostChanges]
+		which := change
+		which.Deleted = false
+		if n, again := at[which]; again {
+			changes[n] = change
+			continue
+		}
+		at[which] = len(changes)
+		changes = append(changes, change)
+	}
+	return changes, now, true
+}
+
+// Listen gives a channel that has something in it whenever something changed since it was read last, until leave is called.
+func (c *Changes) Listen() (news <-chan struct{}, leave func()) {
+	ear := make(chan struct{}, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ears[ear] = struct{}{}
+	return ear, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.ears, ear)
+	}
+}

@@ -1,0 +1,59 @@
+package listing
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+func TestChangesSinceAPlace(t *testing.T) {
+	c := NewChanges()
+	_, place, ok := c.Since("")
+	if !ok {
+		t.Fatal("now is no place")
+	}
+	news, leave := c.Listen()
+	net := people.Change{Kind: "Stack", Namespace: "a", Name: "net"}
+	gone, run := net, people.Change{Kind: "Run", Namespace: "a", Name: "net"}
+	gone.Deleted = true
+	for _, change := range []people.Change{net, run, net, gone} {
+		c.Add(change)
+	}
+	<-news
+	leave()
+	changes, now, ok := c.Since(place)
+	if diff := cmp.Diff([]people.Change{gone, run}, changes); !ok || diff != "" { // each once, as it is now
+		t.Error(diff)
+	}
+	if changes, _, ok := c.Since(now); !ok || len(changes) != 0 {
+		t.Errorf("after that: %v, %t", changes, ok)
+	}
+	_, other, _ := NewChanges().Since("")
+	for _, bad := range []string{other, "x", c.epoch + "-x", c.epoch + "--1", c.epoch + "-5"} {
+		if _, _, ok := c.Since(bad); ok {
+			t.Errorf("%s is a place", bad)
+		}
+	}
+}
+
+func TestChangesForgetTheOldest(t *testing.T) {
+	c := NewChanges()
+	_, first, _ := c.Since("")
+	for i := range mostChanges {
+		c.Add(people.Change{Name: fmt.Sprint(i)})
+	}
+	if changes, _, ok := c.Since(first); !ok || len(changes) != mostChanges || changes[0].Name != "0" {
+		t.Errorf("%d changes, %t", len(changes), ok)
+	}
+	c.Add(people.Change{Name: "one more"})
+	if _, _, ok := c.Since(first); ok {
+		t.Error("what was forgotten is not missed")
+	}
+	changes, _, ok := c.Since(c.epoch + "-" + fmt.Sprint(mostChanges-1))
+	if diff := cmp.Diff([]people.Change{{Name: fmt.Sprint(mostChanges - 1)}, {Name: "one more"}}, changes); !ok || diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,262 @@
+// Package listing gives people pages of what there is: filtered, searched, sorted and cut on the server, so that a page of ten thousand
+// Stacks costs the browser no more than one of ten. It knows what can be asked of each kind and nothing of where the objects are from.
+package listing
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+// A Kind is what can be asked of the objects of one kind. O is the object, R the row that is shown of it.
+type Kind[O, R any] struct {
+	// Row is what a list shows.
+	Row func(*O) R
+	// Name is the object's namespace and name, which are unique.
+	Name func(*O) (namespace, name string)
+	// Sorts are what rows can be sorted by, Default the one when none is asked for; with - in front the largest is first.
+	Sorts   map[string]func(*O) Rank
+	Default string
+	// Filters let a row through whose value is one of those asked for.
+	Filters map[string]func(*O) string
+	// Words are what a search looks into.
+	Words func(*O) []string
+}
+
+// A Rank is where a row stands: by Number and, where that is the same, by Text.
+type Rank struct {
+	Number int64  `json:"n,omitempty"`
+	Text   string `json:"t,omitempty"`
+}
+
+func (r Rank) compare(o Rank) int {
+	return cmp.Or(cmp.Compare(r.Number, o.Number), cmp.Compare(r.Text, o.Text))
+}
+
+// Bounds of what is asked for.
+const (
+	// DefaultLimit is how many rows a page has when nothing is said.
+	DefaultLimit = 50
+	// MostLimit is how many rows a page has at most.
+	MostLimit = 500
+	// longestValue of a filter or a search, and how many of them there are.
+	longestValue, mostValues = 253, 50
+)
+
+// Parameters that every list has.
+const (
+	search, order, limit, after = "q", "sort", "limit", "after"
+)
+
+// cursor is the last row of a page, after which the next one goes on. It holds also when rows come and go meanwhile.
+type cursor struct {
+	Sort string `json:"s"`
+	Rank
+	Namespace string `json:"ns"`
+	Name      string `json:"name"`
+}
+
+// query is what is asked for.
+type query[O any] struct {
+	words   []string
+	filters []func(*O) bool
+	rank    func(*O) Rank
+	sort    string
+	down    bool
+	limit   int
+	after   *cursor
+}
+
+// BadQuery says what of a query cannot be answered, and what could be.
+type BadQuery struct{ Parameter, Message string }
+
+func (b *BadQuery) Error() string { return b.Parameter + ": " + b.Message }
+
+// ranked is an object and where it stands.
+type ranked[O any] struct {
+	cursor
+	object *O
+}
+
+// Page gives the part of the objects that the values ask for. An error is a *BadQuery.
+func (k Kind[O, R]) Page(objects []*O, values url.Values) (people.Page[R], error) {
+	q, err := k.parse(values)
+	if err != nil {
+		return people.Page[R]{}, err
+	}
+	page := people.Page[R]{Items: []R{}}
+	var rows []ranked[O] // those of the page and one more, in order
+	for _, o := range objects {
+		if !k.matches(o, q) {
+			continue
+		}
+		page.Total++
+		row := ranked[O]{cursor{Rank: q.rank(o)}, o}
+		row.Namespace, row.Name = k.Name(o)
+		rows = q.insert(rows, row)
+	}
+	for _, row := range rows[:min(q.limit, len(rows))] {
+		page.Items = append(page.Items, k.Row(row.object))
+	}
+	if len(rows) > q.limit {
+		last := rows[q.limit-1].cursor
+		last.Sort = q.sort
+		page.Next = last.String()
+	}
+	return page, nil
+}
+
+// insert puts a row where it belongs among the first after the cursor, of which one more is kept than a page has.
+func (q query[O]) insert(rows []ranked[O], row ranked[O]) []ranked[O] {
+	if q.after != nil && q.compare(row.cursor, *q.after) <= 0 {
+		return rows
+	}
+	if full := len(rows) > q.limit; full {
+		if q.compare(row.cursor, rows[q.limit].cursor) > 0 {
+			return rows
+		}
+		rows = rows[:q.limit]
+	}
+	here, _ := slices.BinarySearchFunc(rows, row, func(a, b ranked[O]) int { return q.compare(a.cursor, b.cursor) })
+	return slices.Insert(rows, here, row)
+}
+
+func (q query[O]) compare(a, b cursor) int {
+	ranks := a.compare(b.Rank)
+	if q.down {
+		ranks = -ranks
+	}
+	return cmp.Or(ranks, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func (k Kind[O, R]) matches(o *O, q query[O]) bool {
+	for _, f := range q.filters {
+		if !f(o) {
+			return false
+		}
+	}
+	if len(q.words) == 0 {
+		return true
+	}
+	texts := k.Words(o)
+	for _, word := range q.words {
+		if !slices.ContainsFunc(texts, func(text string) bool { return containsFold(text, word) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// containsFold is strings.Contains for a lower-case word, whatever the text's case is. Nothing is copied.
+func containsFold(text, word string) bool {
+	for i := 0; i+len(word) <= len(text); i++ {
+		if strings.EqualFold(text[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k Kind[O, R]) parse(values url.Values) (query[O], error) {
+	q := query[O]{limit: DefaultLimit, sort: k.Default}
+	for name, of := range values {
+		if err := bounded(name, of); err != nil {
+			return q, err
+		}
+		one := of[len(of)-1]
+		switch name {
+		case search:
+			q.words = strings.Fields(strings.ToLower(one))
+		case order:
+			q.sort = cmp.Or(one, k.Default)
+		case limit:
+			n, err := strconv.Atoi(one)
+			if err != nil || n < 1 || n > MostLimit {
+				return q, &BadQuery{name, fmt.Sprintf("%q is no number from 1 to %d", one, MostLimit)}
+			}
+			q.limit = n
+		case after:
+			at, err := parseCursor(one)
+			if err != nil {
+				return q, err
+			}
+			q.after = at
+		default:
+			value, ok := k.Filters[name]
+			if !ok {
+				return q, &BadQuery{name, "there is no such parameter; there are " + strings.Join(k.Parameters(), ", ")}
+			}
+			q.filters = append(q.filters, func(o *O) bool { return slices.Contains(of, value(o)) })
+		}
+	}
+	by, down := strings.CutPrefix(q.sort, "-")
+	rank, ok := k.Sorts[by]
+	if !ok {
+		return q, &BadQuery{order, fmt.Sprintf("rows cannot be sorted by %q, but by %s; - in front turns it round", by, strings.Join(keys(k.Sorts), ", "))}
+	}
+	q.rank, q.down = rank, down
+	if q.after != nil && q.after.Sort != q.sort {
+		return q, &BadQuery{after, "it is of a list that was sorted in another way: begin again without it"}
+	}
+	return q, nil
+}
+
+func bounded(name string, values []string) error {
+	if len(values) == 0 || len(values) > mostValues {
+		return &BadQuery{name, fmt.Sprintf("%d values are too many: %d are the most", len(values), mostValues)}
+	}
+	most := longestValue
+	if name == after { // it holds a namespace, a name and a text
+		most *= 8
+	}
+	for _, v := range values {
+		if len(v) > most {
+			return &BadQuery{name, fmt.Sprintf("it is longer than %d bytes", most)}
+		}
+	}
+	return nil
+}
+
+// Parameters are all that can be asked with.
+func (k Kind[O, R]) Parameters() []string {
+	all := append(keys(k.Filters), search, order, limit, after)
+	slices.Sort(all)
+	return all
+}
+
+func keys[V any](of map[string]V) []string {
+	var all []string
+	for key := range of {
+		all = append(all, key)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// String is a cursor as callers pass it on.
+func (c cursor) String() string {
+	data, _ := json.Marshal(c) // strings and numbers always can be
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func parseCursor(text string) (*cursor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	c := &cursor{}
+	if err == nil {
+		err = json.Unmarshal(data, c)
+	}
+	if err != nil {
+		return nil, &BadQuery{after, "it is not what a page gave as next"}
+	}
+	return c, nil
+}

@@ -1,0 +1,183 @@
+package listing
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+var day = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+
+func stackOf(namespace, name string, more ...func(*v1alpha1.Stack)) *v1alpha1.Stack {
+	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.Time{Time: day}}}
+	for _, m := range more {
+		m(s)
+	}
+	return s
+}
+
+func is(status metav1.ConditionStatus, reason, message string) func(*v1alpha1.Stack) {
+	return func(s *v1alpha1.Stack) {
+		s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Time{Time: day},
+		})
+	}
+}
+
+func from(repository string) func(*v1alpha1.Stack) {
+	return func(s *v1alpha1.Stack) {
+		s.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repository}}
+	}
+}
+
+func has(resources int32) func(*v1alpha1.Stack) {
+	return func(s *v1alpha1.Stack) { s.Status.Resources = resources }
+}
+
+func drifted(s *v1alpha1.Stack) {
+	s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue})
+}
+
+var fleet = []*v1alpha1.Stack{
+	stackOf("web", "shop", is("True", "Applied", "12 resources"), from("infra"), has(12)),
+	stackOf("web", "blog", is("False", "RunFailed", "the quota of eu-west is used up"), from("infra"), has(3)),
+	stackOf("data", "lake", is("Unknown", "AwaitingApproval", "plan of lake-4 waits"), drifted, has(120)),
+	stackOf("data", "blog"),
+}
+
+func TestPages(t *testing.T) {
+	for name, test := range map[string]struct{ query, want string }{
+		"by name, and then by namespace":       {"", "data/blog web/blog data/lake web/shop"},
+		"turned round, ties as before":         {"sort=-name", "web/shop data/lake data/blog web/blog"},
+		"by a number":                          {"sort=-resources", "data/lake web/shop web/blog data/blog"},
+		"what has no such time is last":        {"sort=-changed", "data/lake web/blog web/shop data/blog"},
+		"one value":                            {"ready=False", "web/blog"},
+		"a Stack without a condition":          {"ready=Unknown", "data/blog data/lake"},
+		"any of two values":                    {"reason=Applied&reason=RunFailed", "web/blog web/shop"},
+		"two filters":                          {"namespace=data&drifted=true", "data/lake"},
+		"no such repository":                   {"repository=other", ""},
+		"a search in all words":                {"q=EU-West+quota", "web/blog"},
+		"a search for namespace and name":      {"q=data/", "data/blog data/lake"},
+		"a search that one word does not meet": {"q=quota+shop", ""},
+		"the first two":                        {"limit=2", "data/blog web/blog"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values, err := url.ParseQuery(test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := Stacks.Page(fleet, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, row := range page.Items {
+				got = append(got, row.Namespace+"/"+row.Name)
+			}
+			if got := strings.Join(got, " "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if page.Total < len(page.Items) || (page.Next != "") != (page.Total > len(page.Items)) {
+				t.Errorf("%d of %d, next %q", len(page.Items), page.Total, page.Next)
+			}
+		})
+	}
+}
+
+func TestBadQueries(t *testing.T) {
+	other, err := Stacks.Page(fleet, url.Values{"sort": {"-name"}, "limit": {"1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"shade=red":                           "shade: there is no such parameter; there are after, deleted, drifted,",
+		"sort=shade":                          `sort: rows cannot be sorted by "shade", but by changed, created, name,`,
+		"limit=0":                             "limit: \"0\" is no number from 1 to 500",
+		"limit=501":                           "limit: \"501\" is no number from 1 to 500",
+		"after=x":                             "after: it is not what a page gave as next",
+		"after=" + other.Next:                 "after: it is of a list that was sorted in another way",
+		"q=" + strings.Repeat("a", 254):       "q: it is longer than 253 bytes",
+		strings.Repeat("reason=Applied&", 51): "reason: 51 values are too many: 50 are the most",
+	} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Stacks.Page(fleet, values); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.40s: %v, want %s", query, err, want)
+		}
+	}
+}
+
+// Pages give each row once, however rows are sorted, also when others come and go while somebody reads.
+func TestPagesFollowOneAnother(t *testing.T) {
+	var runs []*v1alpha1.Run
+	for i := range 57 {
+		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
+			Namespace: fmt.Sprintf("ns-%d", i%3), Name: fmt.Sprintf("run-%d", i), CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i/5) * time.Hour)},
+		}}
+		r.Spec.Stack.Name, r.Status.Phase = fmt.Sprintf("stack-%d", i%7), v1alpha1.PhaseSucceeded
+		runs = append(runs, r)
+	}
+	for by := range Runs.Sorts {
+		for _, sort := range []string{by, "-" + by} {
+			t.Run(sort, func(t *testing.T) {
+				now, seen := slices.Clone(runs), map[string]int{}
+				values := url.Values{"sort": {sort}, "limit": {"10"}}
+				for pages := 0; ; pages++ {
+					page, err := Runs.Page(now, values)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, row := range page.Items {
+						seen[row.Namespace+"/"+row.Name]++
+					}
+					if page.Next == "" {
+						break
+					}
+					values.Set("after", page.Next)
+					// The last row of the page goes before the next is asked for.
+					last := page.Items[len(page.Items)-1]
+					now = slices.DeleteFunc(now, func(r *v1alpha1.Run) bool { return r.Name == last.Name })
+					if pages > 10 {
+						t.Fatal("there is no end")
+					}
+				}
+				for _, r := range runs {
+					if n := seen[r.Namespace+"/"+r.Name]; n != 1 {
+						t.Errorf("%s was given %d times", r.Name, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A page out of 50,000 Runs.
+func BenchmarkPage(b *testing.B) {
+	var runs []*v1alpha1.Run
+	for i := range 50_000 {
+		r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: fmt.Sprintf("run-%d", i), CreationTimestamp: metav1.Time{Time: day.Add(time.Duration(i*7919%50_000) * time.Second)},
+		}}
+		r.Spec.Cause.Message = "1f3c2ab Widen the subnet of the cluster"
+		runs = append(runs, r)
+	}
+	for name, values := range map[string]url.Values{"newest": {}, "search": {"q": {"run-4999"}}, "none": {"phase": {"Failed"}}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Runs.Page(runs, values); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

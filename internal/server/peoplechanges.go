@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+const (
+	// gatherChanges is how long changes are gathered before they are told: a Stack at work changes many times a second.
+	gatherChanges = 250 * time.Millisecond
+	// heartbeat is how often who watches is told that the connection lives. Proxies cut what is silent for a minute.
+	heartbeat = 20 * time.Second
+)
+
+// resources are the kinds of changes as roles name them.
+var resources = map[string]string{"Stack": "stacks", "Run": "runs", "Repository": "repositories", "State": "states"}
+
+// showChanges tells of what becomes of objects that the person may list, as server-sent events: "change", a people.Change; and
+// "reset" when it cannot be known what has changed since the place that the browser comes back with, so that all is to be read anew.
+func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) error {
+	ctx, end, err := s.follow(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := s.filled(); err != nil {
+		return err
+	}
+	news, leave := s.Catalog.Changes.Listen()
+	defer leave()
+	events := newEventStream(w)
+	place := r.Header.Get("Last-Event-ID")
+	if place == "" {
+		place = r.URL.Query().Get("after")
+	}
+	if place == "" { // or a change between this and the first look would be missed
+		_, place, _ = s.Catalog.Changes.Since("")
+		if err := events.send(place, "hello", people.Me{Name: p.GetName(), Groups: p.GetGroups()}); err != nil {
+			return err
+		}
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		if place, err = s.tellChanges(ctx, events, p, place); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-beat.C:
+			err = events.beat()
+		case <-news:
+			select {
+			case <-time.After(gatherChanges):
+			case <-ctx.Done():
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tellChanges tells what changed since a place, and gives the place that this leads to.
+func (s *Server) tellChanges(ctx context.Context, events *eventStream, p person, place string) (string, error) {
+	changes, now, ok := s.Catalog.Changes.Since(place)
+	if !ok {
+		return now, events.send(now, "reset", struct{}{})
+	}
+	var seen []people.Change
+	for _, c := range changes {
+		allowed, err := s.mayList(ctx, p, resources[c.Kind], "")
+		if err == nil && !allowed {
+			allowed, err = s.mayList(ctx, p, resources[c.Kind], c.Namespace)
+		}
+		if err != nil {
+			return place, err
+		}
+		if allowed {
+			seen = append(seen, c)
+		}
+	}
+	for i, c := range seen {
+		id := "" // who is cut off in the middle gets all of them again
+		if i == len(seen)-1 {
+			id = now
+		}
+		if err := events.send(id, "change", c); err != nil {
+			return place, err
+		}
+	}
+	return now, nil
+}
+
+// follow counts a person who follows something, and gives the context in which they may.
+func (s *Server) follow(ctx context.Context, p person) (context.Context, func(), error) {
+	end, ok := s.persons.following.begin(p.GetName())
+	if !ok {
+		return ctx, nil, refusef(http.StatusTooManyRequests, "%s follows %d things here already", p.GetName(), mostFollowed)
+	}
+	if !s.followers.TryAcquire(1) {
+		end()
+		return ctx, nil, refusef(http.StatusTooManyRequests, "%d follow something here already", mostFollowers)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, longestFollow, errStopping)
+	ctx, stop := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(s.stopping, func() { stop(errStopping) })
+	return ctx, func() {
+		unhook()
+		stop(nil)
+		cancel()
+		s.followers.Release(1)
+		end()
+	}, nil
+}
+
+const eventStreamType = "text/event-stream"
+
+// eventStream sends server-sent events.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func newEventStream(w http.ResponseWriter) *eventStream {
+	e := &eventStream{w, http.NewResponseController(w)}
+	w.Header().Set("Content-Type", eventStreamType)
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers would hold it back
+	w.WriteHeader(http.StatusOK)
+	_ = e.control.SetReadDeadline(time.Time{}) // or it would end what is held open
+	return e
+}
+
+// send sends an event. One without an ID leaves the browser's place where it is.
+func (e *eventStream) send(id, event string, data any) error {
+	text, err := json.Marshal(data) // JSON of one line
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	return e.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, event, text))
+}
+
+// beat sends a comment.
+func (e *eventStream) beat() error { return e.write(":\n\n") }
+
+func (e *eventStream) write(text string) error {
+	_ = e.control.SetWriteDeadline(time.Now().Add(longestSend))
+	if _, err := e.w.Write([]byte(text)); err != nil { //nolint:gosec // an event stream is shown by no browser
+		return err
+	}
+	if err := e.control.Flush(); err != nil {
+		return err
+	}
+	_ = e.control.SetWriteDeadline(time.Time{}) // nothing is late while there is nothing to send
+	return nil
+}

@@ -1,0 +1,243 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// serveLists serves people with a catalog that real informers fill.
+func (w *world) serveLists() *peopleServer {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	informers, err := cache.New(apiserver.Config, cache.Options{Scheme: apiserver.Kube.Scheme()})
+	must(w.T, err)
+	catalog, ended := listing.NewCatalog(), make(chan error, 1)
+	must(w.T, catalog.Fill(ctx, informers))
+	go func() { ended <- informers.Start(ctx) }()
+	w.Cleanup(func() { cancel(); <-ended })
+	p := w.servePeople(func(o *server.Options) { o.Catalog = catalog })
+	p.eventually(catalog.Filled)
+	return p
+}
+
+// described looks at each answer with the eyes of a program that has read the description.
+func described(t *testing.T, r *http.Request, answer *http.Response, body []byte) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(server.OpenAPI())
+	must(t, err)
+	router, err := gorillamux.NewRouter(doc)
+	must(t, err)
+	route, in, err := router.FindRoute(&http.Request{Method: r.Method, URL: r.URL})
+	if err == routers.ErrPathNotFound { //nolint:errorlint // it is returned as it is
+		t.Fatalf("%s is not described", r.URL.Path)
+	}
+	must(t, err)
+	must(t, openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: in, Route: route},
+		Status:                 answer.StatusCode, Header: answer.Header, Body: io.NopCloser(bytes.NewReader(body)),
+	}))
+}
+
+// get asks, and reads the answer into a value.
+func get[T any](p *peopleServer, who shown, path string) (T, int) {
+	p.Helper()
+	r, err := http.NewRequestWithContext(p.Context(), http.MethodGet, p.base+path, nil)
+	must(p.T, err)
+	answer, err := p.transport(who).RoundTrip(r)
+	must(p.T, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	must(p.T, err)
+	described(p.T, r, answer, body)
+	var v T
+	if answer.StatusCode == http.StatusOK {
+		must(p.T, json.Unmarshal(body, &v))
+	}
+	return v, answer.StatusCode
+}
+
+func names(page people.Page[people.Stack]) string {
+	var all []string
+	for _, row := range page.Items {
+		all = append(all, row.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestPeopleListWhatTheyMay(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	p := w.serveLists()
+	w.newStack("web")
+	other.newStack("hidden")
+	w.newRun(w.stack, "net-1")
+	user, who := w.account("alice")
+	stranger, unknown := w.account("stranger")
+	w.allow(user, may("list", "stacks"), may("get", "stacks", "web"), may("list", "runs"))
+	everyone, all := other.account("root")
+	w.allowEverywhere(everyone, may("list", "stacks"))
+	_ = stranger
+
+	// Until what was made is there, and the roles are known.
+	p.eventually(func() bool {
+		page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/stacks")
+		return page.Total == 2
+	})
+	if page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/stacks?sort=-name"); names(page) != "web net" {
+		t.Errorf("alice sees %s", names(page))
+	}
+	if page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks?q=WE"); names(page) != "web" {
+		t.Errorf("a search finds %s", names(page))
+	}
+	if page, _ := get[people.Page[people.Run]](p, who, "/api/v1/runs?stack=net&phase=Queued&phase="); page.Total != 1 {
+		t.Errorf("%d Runs", page.Total)
+	}
+	p.eventually(func() bool {
+		page, _ := get[people.Page[people.Stack]](p, all, "/api/v1/stacks?limit=500")
+		return strings.Contains(names(page), "hidden") && strings.Contains(names(page), "web")
+	})
+	detail, code := get[people.Detail[people.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks/web")
+	if code != http.StatusOK || detail.Row.Name != "web" || detail.Object.UID == "" {
+		t.Errorf("%d, %+v", code, detail)
+	}
+	if me, _ := get[people.Me](p, who, "/api/v1/me"); me.Name != user {
+		t.Errorf("alice is %+v", me)
+	}
+	if a, _ := get[people.Activity](p, who, "/api/v1/activity?since=24h&step=1h"); len(a.Steps) != 24 {
+		t.Errorf("%d hours have %d steps", 24, len(a.Steps))
+	}
+	for path, want := range map[string]int{
+		"/api/v1/namespaces/" + other.namespace + "/stacks": http.StatusForbidden,
+		"/api/v1/namespaces/" + w.namespace + "/stacks/net": http.StatusForbidden,
+		"/api/v1/stacks?shade=red":                          http.StatusBadRequest,
+		"/api/v1/activity?step=1ms&since=9000h":             http.StatusBadRequest,
+		"/api/v1/namespaces/" + w.namespace + "/runs/net-1": http.StatusForbidden,
+	} {
+		if _, code := get[struct{}](p, who, path); code != want {
+			t.Errorf("%s: %d, want %d", path, code, want)
+		}
+	}
+	if _, code := get[struct{}](p, unknown, "/api/v1/stacks"); code != http.StatusForbidden {
+		t.Errorf("who may list nothing gets %d", code)
+	}
+	if _, code := get[struct{}](p, shown{}, "/api/v1/stacks"); code != http.StatusUnauthorized {
+		t.Errorf("nobody gets %d", code)
+	}
+	if _, code := get[struct{}](p, shown{}, "/api/v1/openapi.json"); code != http.StatusOK {
+		t.Errorf("the description: %d", code)
+	}
+}
+
+// stream follows server-sent events.
+type stream struct {
+	*peopleServer
+	lines *bufio.Scanner
+	close func()
+	// id is the last one.
+	id string
+}
+
+func (p *peopleServer) stream(who shown, path, after string) *stream {
+	p.Helper()
+	ctx, cancel := context.WithCancel(p.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)
+	must(p.T, err)
+	r.Header.Set("Accept", "text/event-stream")
+	if after != "" {
+		r.Header.Set("Last-Event-ID", after)
+	}
+	answer, err := p.transport(who).RoundTrip(r)
+	must(p.T, err)
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/event-stream" {
+		p.Fatalf("%s: %d %s", path, answer.StatusCode, answer.Header.Get("Content-Type"))
+	}
+	closing := func() { cancel(); _ = answer.Body.Close() }
+	p.Cleanup(closing)
+	return &stream{peopleServer: p, lines: bufio.NewScanner(answer.Body), close: closing, id: after}
+}
+
+// next gives the next event and its data.
+func (s *stream) next() (event, data string) {
+	s.Helper()
+	for s.lines.Scan() {
+		field, value, _ := strings.Cut(s.lines.Text(), ": ")
+		switch {
+		case field == "id":
+			s.id = value
+		case field == "event":
+			event = value
+		case field == "data":
+			data = value
+		case s.lines.Text() == "" && event != "":
+			return event, data
+		}
+	}
+	s.Fatalf("the stream ended: %v", s.lines.Err())
+	return "", ""
+}
+
+func TestPeopleWatchWhatTheyMay(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	p := w.serveLists()
+	user, who := w.account("alice")
+	w.allow(user, may("list", "stacks"))
+	p.eventually(func() bool {
+		page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/stacks")
+		return page.Total == 1
+	})
+	s := p.stream(who, "/api/v1/changes", "")
+	if event, data := s.next(); event != "hello" || !strings.Contains(data, "alice") {
+		t.Fatalf("%s %s", event, data)
+	}
+	other.newStack("hidden") // alice does not hear of it
+	w.newStack("web")
+	want := func(name string, deleted bool) {
+		t.Helper()
+		for {
+			event, data := s.next()
+			var c people.Change
+			must(t, json.Unmarshal([]byte(data), &c))
+			if event != "change" || c.Namespace != w.namespace || c.Kind != "Stack" {
+				t.Fatalf("%s %s", event, data)
+			}
+			if c.Name == name && c.Deleted == deleted {
+				return
+			}
+		}
+	}
+	want("web", false)
+	s.close()
+
+	// What happens while the browser is away is told when it comes back.
+	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}
+	must(t, apiserver.Kube.Delete(t.Context(), web))
+	s = p.stream(who, "/api/v1/changes", s.id)
+	want("web", true)
+	s.close()
+
+	// A place that another process gave means nothing here.
+	s = p.stream(who, "/api/v1/changes", "another-17")
+	if event, _ := s.next(); event != "reset" || s.id == "another-17" {
+		t.Errorf("%s, and the place is %s", event, s.id)
+	}
+}
