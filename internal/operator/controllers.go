@@ -50,7 +50,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		WatchesRawSource(source.Channel(mirrors.Ended(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
 		Complete(p.watch.over("repository", &repository.Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: mgr.GetEventRecorder("cairn"),
-			Traces: p.telemetry.traces,
+			Traces: p.telemetry.traces, Mine: o.Shard.has,
 		}))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	}
 
 	turns := run.NewTurns(run.NewQueue(run.Limits{
-		Install: o.MaxRuns, Namespace: o.MaxRunsPerNamespace, Repository: ask.limitOf(context.Background()),
+		Install: o.Shard.share(o.MaxRuns), Namespace: o.MaxRunsPerNamespace, Repository: ask.limitOf(context.Background()),
 	}, time.Now), mgr.GetClient())
 	if err := mgr.Add(turns); err != nil {
 		return err
@@ -203,9 +203,9 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 	return requests
 }
 
-// list finds objects in the cache.
+// list finds objects in the cache. Only their names are looked at, so they are not copied.
 func (l lookups) list(ctx context.Context, list client.ObjectList, opts ...client.ListOption) []reconcile.Request {
-	if err := l.cache.List(ctx, list, opts...); err != nil {
+	if err := l.cache.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil // only for a cache that is stopping
 	}
 	var requests []reconcile.Request
@@ -218,7 +218,7 @@ func (l lookups) list(ctx context.Context, list client.ObjectList, opts ...clien
 
 // runsOf finds the Runs of a Stack that are not finished.
 func (l lookups) runsOf(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.StackIndex: o.GetName()})
+	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.UnfinishedIndex: o.GetName()})
 }
 
 // siblings finds the Runs that may have waited for a finished one.
@@ -227,7 +227,7 @@ func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Requ
 	if !r.Status.Phase.Finished() && r.DeletionTimestamp == nil {
 		return nil
 	}
-	return l.unfinished(ctx, client.InNamespace(r.Namespace), client.MatchingFields{run.StackIndex: r.Spec.Stack.Name})
+	return l.unfinished(ctx, client.InNamespace(r.Namespace), client.MatchingFields{run.UnfinishedIndex: r.Spec.Stack.Name})
 }
 
 // runsWithout finds the Runs that wait for an object that is missing.
@@ -235,16 +235,7 @@ func (l lookups) runsWithout(ctx context.Context, o client.Object) []reconcile.R
 	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.WaitingIndex: run.ReasonInputsMissing})
 }
 
+// unfinished finds Runs by an index that has only those which are not finished.
 func (l lookups) unfinished(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
-	var runs v1alpha1.RunList
-	if err := l.cache.List(ctx, &runs, opts...); err != nil {
-		return nil // only for a cache that is stopping
-	}
-	var requests []reconcile.Request
-	for _, r := range runs.Items {
-		if !r.Status.Phase.Finished() {
-			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: r.Namespace, Name: r.Name}})
-		}
-	}
-	return requests
+	return l.list(ctx, &v1alpha1.RunList{}, opts...)
 }

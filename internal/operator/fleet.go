@@ -7,6 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -20,6 +22,8 @@ type fleet struct {
 	cache client.Reader
 	// active is closed once this process reconciles.
 	active <-chan struct{}
+	// shard is what the cache has. Repositories it has of all parts.
+	shard Shard
 }
 
 // scrapeTime bounds a look at the cache, which waits until it is filled.
@@ -104,12 +108,7 @@ func (f *fleet) stacks(ctx context.Context, g *gauges) error {
 }
 
 func (f *fleet) runs(ctx context.Context, g *gauges) error {
-	var all v1alpha1.RunList
-	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	for i := range all.Items {
-		r := &all.Items[i]
+	return f.eachRun(ctx, func(r *v1alpha1.Run) {
 		phase := r.Status.Phase
 		if phase == "" {
 			phase = v1alpha1.PhaseQueued
@@ -118,6 +117,30 @@ func (f *fleet) runs(ctx context.Context, g *gauges) error {
 		if !phase.Finished() {
 			g.oldest(r.CreationTimestamp.Time, gaugeRunsSince, r.Namespace, string(phase))
 		}
+	})
+}
+
+// eachRun looks at each Run in the cache. There are so many that a list of them all, even of no copies, would be more memory than
+// the operator needs otherwise.
+func (f *fleet) eachRun(ctx context.Context, do func(*v1alpha1.Run)) error {
+	if from, ok := f.cache.(cache.Informers); ok {
+		informer, err := from.GetInformer(ctx, &v1alpha1.Run{})
+		if err != nil {
+			return err
+		}
+		if kept, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
+			for _, o := range kept.GetStore().List() {
+				do(o.(*v1alpha1.Run))
+			}
+			return nil
+		}
+	}
+	var all v1alpha1.RunList // of single namespaces there are several caches
+	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		do(&all.Items[i])
 	}
 	return nil
 }
@@ -150,6 +173,9 @@ func (f *fleet) repositories(ctx context.Context, g *gauges) error {
 		return err
 	}
 	for i := range all.Items {
+		if !f.shard.has(all.Items[i].Namespace) {
+			continue
+		}
 		ready, reason, _ := readyOf(all.Items[i].Status.Conditions, all.Items[i].CreationTimestamp)
 		g.add(1, gaugeRepositories, all.Items[i].Namespace, ready, reason)
 	}

@@ -22,7 +22,7 @@ import (
 func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 	r := enter(t)
 	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
-		Scheme: scheme(), Cache: cacheOptions(), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})
 	apiserver.Must(t, err)
 	apiserver.Must(t, index(t.Context(), mgr))

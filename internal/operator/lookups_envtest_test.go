@@ -24,6 +24,7 @@ func enter(t *testing.T) apiserver.Room {
 	t.Helper()
 	return apiserver.Enter(t,
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.StackIndex, Values: run.IndexStack},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.UnfinishedIndex, Values: run.IndexUnfinished},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.WaitingIndex, Values: run.IndexWaiting},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.ObjectIndex, Values: stack.IndexObjects},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.DependencyIndex, Values: stack.IndexDependencies},

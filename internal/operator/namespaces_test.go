@@ -30,10 +30,10 @@ func TestWhatIsNoNamespaceIsRefused(t *testing.T) {
 }
 
 func TestTheCacheIsOfTheNamespacesThatAreNamed(t *testing.T) {
-	if o := cachedIn(cacheOptions(), nil); o.DefaultNamespaces != nil {
+	if o := cachedIn(cacheOptions(Options{}), nil); o.DefaultNamespaces != nil {
 		t.Errorf("none are named, and the cache is of %v", o.DefaultNamespaces)
 	}
-	o := cachedIn(cacheOptions(), []string{"a", "b"})
+	o := cachedIn(cacheOptions(Options{}), []string{"a", "b"})
 	if _, ok := o.DefaultNamespaces["a"]; !ok || len(o.DefaultNamespaces) != 2 {
 		t.Errorf("the cache is of %v", o.DefaultNamespaces)
 	}

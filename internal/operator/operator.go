@@ -9,15 +9,11 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -78,6 +74,8 @@ type Options struct {
 	AllowUnrestrictedRunners bool
 	// Namespaces are the only ones whose objects are looked at; all of the cluster's when empty.
 	Namespaces []string
+	// Shard is the part of the namespaces that the operator looks after; all of them when it is zero.
+	Shard Shard
 	// RunnerTokens says how runners' tokens are checked.
 	RunnerTokens RunnerTokens
 	// ClientCertificates has the server take those of the cluster's authority from people, for which it reads a ConfigMap of
@@ -106,6 +104,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	ctrl.SetLogger(o.Log)
 	klog.SetLogger(o.Log)
 	if err := checkNamespaces(o.Namespaces); err != nil {
+		return err
+	}
+	if err := o.Shard.check(o); err != nil {
 		return err
 	}
 	config = rest.CopyConfig(config)
@@ -162,10 +163,10 @@ func managerOptions(o Options) ctrl.Options {
 		Scheme:                        scheme(),
 		Logger:                        o.Log,
 		Controller:                    ctrlconfig.Controller{MaxConcurrentReconciles: 4, ReconciliationTimeout: reconcileTime, SkipNameValidation: &o.again},
-		Cache:                         cachedIn(cacheOptions(), o.Namespaces),
+		Cache:                         cachedIn(cacheOptions(o), o.Namespaces),
 		NewClient:                     newClient(o.Namespaces),
 		LeaderElection:                o.LeaderElection && o.Operator,
-		LeaderElectionID:              "cairn-operator",
+		LeaderElectionID:              o.Shard.lease(),
 		LeaderElectionNamespace:       o.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
@@ -184,23 +185,6 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// cacheOptions keep in memory what is decided on and no more: of pods only the runners', of Secrets and ConfigMaps only
-// the metadata, of none the managed fields.
-func cacheOptions() cache.Options {
-	ours, err := labels.NewRequirement(run.LabelRun, selection.Exists, nil)
-	if err != nil {
-		panic(err) // the label is not one
-	}
-	return cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:           {Label: labels.NewSelector().Add(*ours)},
-			metadataOf("Secret"):    {Transform: stripAnnotations},
-			metadataOf("ConfigMap"): {Transform: stripAnnotations},
-		},
-	}
-}
-
 // newClient makes the client of the reconcilers. A read waits until the cache has what was written before it, so that no
 // pass acts on a view from before its own last act. It is for Stacks, Runs and pods alone: a kind that is written through
 // it is watched whole. Secrets are written through a client without a cache.
@@ -216,21 +200,6 @@ func newClient(namespaces []string) client.NewClientFunc {
 	}
 }
 
-func metadataOf(kind string) *metav1.PartialObjectMetadata {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	return m
-}
-
-// stripAnnotations also because kubectl apply puts whole objects into one.
-func stripAnnotations(o any) (any, error) {
-	if m, ok := o.(metav1.Object); ok {
-		m.SetAnnotations(nil)
-		m.SetManagedFields(nil)
-	}
-	return o, nil
-}
-
 func index(ctx context.Context, mgr ctrl.Manager) error {
 	for _, i := range []struct {
 		of     client.Object
@@ -238,6 +207,7 @@ func index(ctx context.Context, mgr ctrl.Manager) error {
 		values client.IndexerFunc
 	}{
 		{&v1alpha1.Run{}, run.StackIndex, run.IndexStack},
+		{&v1alpha1.Run{}, run.UnfinishedIndex, run.IndexUnfinished},
 		{&v1alpha1.Run{}, run.PodIndex, run.IndexPods},
 		{&v1alpha1.Run{}, run.WaitingIndex, run.IndexWaiting},
 		{&v1alpha1.Stack{}, stack.ObjectIndex, stack.IndexObjects},

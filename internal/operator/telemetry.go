@@ -73,7 +73,7 @@ func half(o Options) string {
 // add has the manager tell what is to be told once it runs. publish, after that, has its metrics server give the metrics.
 func (t *telemetry) add(mgr ctrl.Manager, o Options) error {
 	if o.Operator {
-		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), active: mgr.Elected()}); err != nil {
+		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), active: mgr.Elected(), shard: o.Shard}); err != nil {
 			return err
 		}
 	}

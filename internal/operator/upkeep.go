@@ -2,6 +2,7 @@ package operator
 
 import (
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/upkeep"
 )
@@ -12,7 +13,15 @@ func addUpkeep(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 	p.bucket.RenewAfter(upkeep.RenewAfter(o.BucketUnused))
+	// The bucket is that of all parts: who sweeps it has to know of everything that refers to it, and not only of its own.
+	everything := client.Reader(mgr.GetCache())
+	if !o.Shard.all() {
+		if o.Shard.Index > 0 {
+			return nil
+		}
+		everything = mgr.GetAPIReader()
+	}
 	return mgr.Add(&upkeep.Sweeper{
-		Cache: mgr.GetCache(), Bucket: p.bucket, Unused: o.BucketUnused, Log: p.log, Metrics: p.telemetry.upkeep,
+		Cache: everything, Bucket: p.bucket, Unused: o.BucketUnused, Log: p.log, Metrics: p.telemetry.upkeep,
 	})
 }

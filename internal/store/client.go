@@ -105,6 +105,9 @@ func (c *Client) For(attempt int32, patience time.Duration) *Client {
 	return &other
 }
 
+// Close gives the connection back that is kept open, for a process that goes on without the Client.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
 // Impatient gives the same Client with at most this patience.
 func (c *Client) Impatient(patience time.Duration) *Client {
 	return c.For(c.attempt, min(patience, c.patience))

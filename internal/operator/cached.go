@@ -1,0 +1,79 @@
+package operator
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/state"
+)
+
+// cacheOptions keep in memory what is decided on and no more: of pods only the runners', and what becomes of them; of Secrets and
+// ConfigMaps only the metadata, and nothing of the Secrets that hold states, of which each Stack has thirty; of none the managed
+// fields. A server shows Runs to people as they are; an operator alone keeps of finished ones what later ones are decided on.
+func cacheOptions(o Options) cache.Options {
+	options := cache.Options{
+		DefaultTransform: stripManagedFields,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:           {Label: withLabel(run.LabelRun, selection.Exists), Transform: leanPod},
+			metadataOf("Secret"):    {Label: withLabel(state.Label, selection.DoesNotExist), Transform: stripAnnotations},
+			metadataOf("ConfigMap"): {Transform: stripAnnotations},
+		},
+	}
+	if !o.Server {
+		options.ByObject[&v1alpha1.Run{}] = cache.ByObject{Transform: leanRun}
+	}
+	if !o.Shard.all() {
+		options.NewInformer = o.Shard.newInformer
+	}
+	return options
+}
+
+func withLabel(label string, is selection.Operator) labels.Selector {
+	requirement, err := labels.NewRequirement(label, is, nil)
+	if err != nil {
+		panic(err) // the label is not one
+	}
+	return labels.NewSelector().Add(*requirement)
+}
+
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return m
+}
+
+func stripManagedFields(o any) (any, error) {
+	if m, ok := o.(metav1.Object); ok {
+		m.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+// stripAnnotations also because kubectl apply puts whole objects into one.
+func stripAnnotations(o any) (any, error) {
+	if m, ok := o.(metav1.Object); ok {
+		m.SetAnnotations(nil)
+		m.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+func leanRun(o any) (any, error) {
+	if r, ok := o.(*v1alpha1.Run); ok {
+		run.Lean(r)
+	}
+	return stripManagedFields(o)
+}
+
+func leanPod(o any) (any, error) {
+	if pod, ok := o.(*corev1.Pod); ok {
+		run.LeanPod(pod)
+	}
+	return stripManagedFields(o)
+}

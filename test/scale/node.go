@@ -1,0 +1,170 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/store"
+)
+
+// UserAgent of what the node asks of the API server: none of it is Cairn's.
+const UserAgent = "scale-node"
+
+// Node pretends to run each pod of Cairn's.
+type Node struct {
+	// Hold says how long the apply of a Stack lasts; nil for no time at all.
+	Hold func(namespace, stack string) time.Duration
+	// Failed is told of each runner that could not do its work.
+	Failed func(pod string, err error)
+
+	api    kubernetes.Interface
+	dir    string
+	pods   sync.Map // types.UID to context.CancelFunc
+	work   sync.WaitGroup
+	ended  atomic.Int64
+	number atomic.Int64
+}
+
+// NewNode makes a node that keeps its pods' tokens in a folder.
+func NewNode(config *rest.Config, dir string) (*Node, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent, config.QPS = UserAgent, -1
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Node{api: api, dir: dir}, nil
+}
+
+// Ended counts the pods that came to their end.
+func (n *Node) Ended() int { return int(n.ended.Load()) }
+
+// Run runs pods until ctx is done, and waits for those that are under way.
+func (n *Node) Run(ctx context.Context) {
+	watched := cache.NewFilteredListWatchFromClient(n.api.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, func(o *metav1.ListOptions) {
+		o.LabelSelector, o.FieldSelector = run.LabelRun, fields.Everything().String()
+	})
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: watched, ObjectType: &corev1.Pod{}, Transform: onlyWhatIsRun,
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: func(o any) { n.begin(ctx, o.(*corev1.Pod)) },
+			DeleteFunc: func(o any) {
+				if pod, ok := o.(*corev1.Pod); ok {
+					n.end(pod.UID)
+				}
+			},
+		},
+	})
+	informer.RunWithContext(ctx)
+	n.work.Wait()
+}
+
+// onlyWhatIsRun keeps no more of a pod that has ended than its name.
+func onlyWhatIsRun(o any) (any, error) {
+	if pod, ok := o.(*corev1.Pod); ok {
+		pod.ManagedFields = nil
+		if pod.Status.Phase == corev1.PodSucceeded {
+			pod.Spec = corev1.PodSpec{}
+		}
+	}
+	return o, nil
+}
+
+func (n *Node) begin(ctx context.Context, pod *corev1.Pod) {
+	if pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if _, there := n.pods.LoadOrStore(pod.UID, cancel); there {
+		cancel()
+		return
+	}
+	n.work.Go(func() {
+		defer n.end(pod.UID)
+		err := n.live(ctx, pod)
+		if err != nil && ctx.Err() == nil && n.Failed != nil {
+			n.Failed(pod.Namespace+"/"+pod.Name, err)
+		}
+		n.ended.Add(1)
+	})
+}
+
+func (n *Node) end(uid types.UID) {
+	if cancel, ok := n.pods.LoadAndDelete(uid); ok {
+		cancel.(context.CancelFunc)()
+	}
+}
+
+// live is all of a pod's life.
+func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
+	token := filepath.Join(n.dir, fmt.Sprint(n.number.Add(1)))
+	defer os.Remove(token) //nolint:errcheck // the folder goes with the test
+	if err := n.token(ctx, pod, token); err != nil {
+		return err
+	}
+	if err := n.phase(ctx, pod, corev1.PodRunning); err != nil {
+		return err
+	}
+	options := store.ClientOptions{TokenFile: token, Patience: time.Minute}
+	container := pod.Spec.Containers[0]
+	for _, arg := range container.Command {
+		if url, ok := strings.CutPrefix(arg, "--store="); ok {
+			options.URL = url
+		}
+	}
+	for _, e := range container.Env {
+		if e.Name == "CAIRN_STORE_CA" {
+			options.CA = []byte(e.Value)
+		}
+	}
+	client, err := store.NewClient(options)
+	if err != nil {
+		return err
+	}
+	defer client.Close() // a runner's process would end
+	r := runner{client: client, hold: n.Hold}
+	if err := r.run(ctx); err != nil {
+		return err
+	}
+	return n.phase(ctx, pod, corev1.PodSucceeded)
+}
+
+// token asks for the pod's own token, as a kubelet does.
+func (n *Node) token(ctx context.Context, pod *corev1.Pod, file string) error {
+	seconds := int64(3600)
+	got, err := n.api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{
+			Audiences: []string{store.Audience}, ExpirationSeconds: &seconds,
+			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("token: %w", err)
+	}
+	return os.WriteFile(file, []byte(got.Status.Token), 0o600)
+}
+
+func (n *Node) phase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"phase":%q}}`, pod.UID, phase)
+	_, err := n.api.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return fmt.Errorf("status %s: %w", phase, err)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package scale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is one of Cairn's, running.
+type Process struct {
+	// Name of it, for people.
+	Name string
+	// Metrics, Health and Pprof are addresses.
+	Metrics, Health, Pprof string
+	// Began is when it was started.
+	Began time.Time
+
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// Begin starts a process with arguments; its log goes to a file.
+func Begin(name, program, log string, args ...string) (*Process, error) {
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()                                                                         //nolint:errcheck // the process has its own
+	p := &Process{Name: name, cmd: exec.Command(program, args...), ended: make(chan struct{})} //nolint:noctx // Stop ends it
+	p.cmd.Stdout, p.cmd.Stderr = file, file
+	p.Began = time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait() // interrupted, as asked
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// Stop ends it as Kubernetes does, and waits.
+func (p *Process) Stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // or it has ended
+	select {
+	case <-p.ended:
+	case <-time.After(time.Minute):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
+
+// Running says that it has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Ready waits until it says that it is.
+func (p *Process) Ready(ctx context.Context) error {
+	for {
+		body, err := get(ctx, "http://"+p.Health+"/readyz")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w: %s", p.Name, err, body)
+		case <-p.ended:
+			return fmt.Errorf("%s has ended: see its log", p.Name)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func get(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept-Encoding", "identity") // to compress it would be work for who is measured
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = errors.New(answer.Status)
+	}
+	return body, err
+}
+
+// Usage is what a process takes of the machine.
+type Usage struct {
+	// CPU used since it began.
+	CPU time.Duration
+	// RSS and its peak in bytes, and Own: without the pages of the program itself, which nobody is charged for.
+	RSS, Peak, Own int64
+	// Files that are open.
+	Files int
+}
+
+// Usage reads it from /proc.
+func (p *Process) Usage() (Usage, error) { return UsageOf(p.cmd.Process.Pid) }
+
+// ticksASecond of /proc/PID/stat; the same on every Linux that Go runs on.
+const ticksASecond = 100
+
+// UsageOf reads what any process takes.
+func UsageOf(pid int) (u Usage, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return u, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may hold anything
+	f := strings.Fields(rest)
+	for _, i := range []int{11, 12} { // user and system
+		ticks, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil {
+			return u, err
+		}
+		u.CPU += time.Duration(ticks) * time.Second / ticksASecond
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return u, err
+	}
+	for line := range strings.Lines(string(status)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		kib, _ := strconv.ParseInt(f[1], 10, 64) // other lines have other things
+		switch f[0] {
+		case "VmRSS:":
+			u.RSS = kib << 10
+		case "RssAnon:":
+			u.Own = kib << 10
+		case "VmHWM:":
+			u.Peak = kib << 10
+		}
+	}
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	u.Files = len(files)
+	return u, err
+}
+
+// Values are metrics by name, with all of a name's series added up, and once more by controller and by method: name/stack. Those
+// of histograms are _sum and _count.
+type Values map[string]float64
+
+// Scrape asks a process for its metrics.
+func (p *Process) Scrape(ctx context.Context) (Values, error) {
+	body, err := get(ctx, "http://"+p.Metrics+"/metrics")
+	if err != nil {
+		return nil, err
+	}
+	values := Values{}
+	for line := range strings.Lines(string(body)) {
+		series, text, ok := strings.Cut(strings.TrimSpace(line), "} ")
+		if !ok {
+			series, text, _ = strings.Cut(strings.TrimSpace(line), " ")
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || strings.HasPrefix(series, "#") || strings.Contains(series, `le="`) {
+			continue // a comment, or a part of a histogram
+		}
+		name, labels, _ := strings.Cut(series, "{")
+		values[name] += v
+		for _, label := range []string{"controller", "method"} {
+			if _, rest, ok := strings.Cut(labels, label+`="`); ok {
+				of, _, _ := strings.Cut(rest, `"`)
+				values[name+"/"+of] += v
+			}
+		}
+	}
+	return values, nil
+}
+
+// Heap collects garbage and tells what is in use after it, in bytes, and the stacks' memory.
+func (p *Process) Heap(ctx context.Context) (int64, error) {
+	body, err := get(ctx, "http://"+p.Pprof+"/debug/pprof/heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(body)) {
+		if text, ok := strings.CutPrefix(line, "# HeapAlloc = "); ok {
+			return strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		}
+	}
+	return 0, errors.New("the profile says nothing of the heap")
+}
+
+// controlPlane are the processes of the API server, of etcd and of the controllers.
+func (i *Install) controlPlane() (pids []int) {
+	folder := filepath.Join(i.Data, "controlplane")
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		i.Fatal(err)
+	}
+	for _, dir := range all {
+		if at, err := os.Readlink(dir + "/cwd"); err != nil || at != folder {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir)) // the pattern says that it is one
+		pids = append(pids, pid)
+	}
+	return pids
+}

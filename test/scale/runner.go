@@ -1,0 +1,197 @@
+package scale
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// runner says to the store all that internal/runner does, in its order, and does no more.
+type runner struct {
+	client *store.Client
+	hold   func(namespace, stack string) time.Duration
+}
+
+// stateFile is a state of one resource.
+type stateFile struct {
+	Version   int             `json:"version"`
+	Engine    string          `json:"terraform_version"`
+	Serial    int64           `json:"serial"`
+	Lineage   string          `json:"lineage"`
+	Outputs   map[string]any  `json:"outputs"`
+	Resources json.RawMessage `json:"resources"`
+}
+
+const resources = `[{"mode":"managed","type":"terraform_data","name":"disk","provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"0b5ee0c4-5a9c-a5f9-7a8e-0c0ffee00000"}}]}]`
+
+func (r *runner) run(ctx context.Context) error {
+	for after := int32(0); ; {
+		order, err := r.client.Order(ctx, after)
+		if err != nil {
+			return fmt.Errorf("order: %w", err)
+		}
+		switch order.Kind {
+		case store.OrderWait:
+		case store.OrderPlan, store.OrderApply:
+			if err := r.attempt(ctx, order); err != nil {
+				return err
+			}
+			after = order.Attempt
+		default:
+			return nil
+		}
+	}
+}
+
+func (r *runner) attempt(ctx context.Context, order store.Order) error {
+	c := r.client.For(order.Attempt, order.Patience)
+	ctx, stop := context.WithCancel(ctx)
+	heard := make(chan struct{})
+	go func() { // for as long as the attempt lasts; nobody interrupts it here
+		defer close(heard)
+		_, _ = c.Interrupt(ctx)
+	}()
+	defer func() { stop(); <-heard }()
+	began := time.Now()
+	done := store.Done{}
+	names := []string{"fetch", "init", "plan", "outputs"}
+	steps := func(now int, last string) []store.Step {
+		var all []store.Step
+		for i, name := range names {
+			at := began
+			step := store.Step{Name: name, State: "Waiting"}
+			switch {
+			case i < now, i == now && last == "Succeeded":
+				step.State, step.StartedAt, step.FinishedAt, step.Message = "Succeeded", &at, &at, "done in no time"
+			case i == now:
+				step.State = last
+				if last == "Running" {
+					step.StartedAt = &at
+				}
+			}
+			all = append(all, step)
+		}
+		return all
+	}
+	plan := plan(order)
+	if order.Kind == store.OrderPlan {
+		if err := c.Report(ctx, store.Report{Steps: steps(0, "Running")}); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		if _, err := c.Journal(ctx); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		if _, err := state(ctx, c); err != nil {
+			return err
+		}
+		kept, err := c.PutPlan(ctx, bytes.NewReader(plan), int64(len(plan)))
+		if err != nil {
+			return fmt.Errorf("plan: %w", err)
+		}
+		for _, form := range []string{store.PlanJSON, store.PlanText} {
+			text := []byte(`{"format_version":"1.2"}`)
+			if err := c.KeepPlanForm(ctx, kept.Digest, form, bytes.NewReader(text), int64(len(text))); err != nil {
+				return fmt.Errorf("plan: %w", err)
+			}
+		}
+		done.Plan = &store.Plan{
+			Digest: kept.Digest, Changes: true, Change: 1, EngineVersion: "1.12.6",
+			Resources: []store.ResourceChange{{Address: "terraform_data.disk", Action: "update"}},
+		}
+		names[3] = "outputs"
+		return r.finish(ctx, c, steps(2, "Succeeded"), done)
+	}
+	names = []string{"apply", "outputs"}
+	if err := c.Report(ctx, store.Report{Steps: steps(0, "Running")}); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if err := r.apply(ctx, c, order); err != nil {
+		return err
+	}
+	done.Saved, done.Outputs = true, map[string]json.RawMessage{"size": json.RawMessage("1")}
+	return r.finish(ctx, c, steps(1, "Succeeded"), done)
+}
+
+func (r *runner) apply(ctx context.Context, c *store.Client, order store.Order) error {
+	if err := c.PutInputs(ctx, store.InputsKept{Files: map[string][]byte{"00.auto.tfvars.json": []byte(`{}`)}}); err != nil {
+		return fmt.Errorf("inputs: %w", err)
+	}
+	lock := fmt.Appendf(nil, `{"ID":%q,"Who":"scale","Operation":"apply"}`, rand.Text())
+	var info struct{ ID string }
+	_ = json.Unmarshal(lock, &info) // it was made above
+	if _, err := c.State(ctx, "LOCK", "", lock); err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	now, err := state(ctx, c)
+	if err != nil {
+		return err
+	}
+	if r.hold != nil {
+		select {
+		case <-time.After(r.hold(order.Namespace, order.Stack)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := c.AppendJournal(ctx, 0, store.JournalEntries{Entries: []store.JournalEntry{{Address: "terraform_data.disk", Type: "terraform_data", Action: "update", IDKey: "id", ID: "0b5ee0c4"}}}); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	now.Serial++
+	data, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	if _, err := c.State(ctx, http.MethodPost, info.ID, data); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	if _, err := c.State(ctx, "UNLOCK", "", lock); err != nil {
+		return fmt.Errorf("unlock: %w", err)
+	}
+	if !order.Outputs {
+		return nil
+	}
+	if err := c.WriteOutputs(ctx, store.Outputs{"size": {Value: json.RawMessage("1")}}); err != nil {
+		return fmt.Errorf("outputs: %w", err)
+	}
+	return nil
+}
+
+func (r *runner) finish(ctx context.Context, c *store.Client, steps []store.Step, done store.Done) error {
+	log := "a line of a log\n"
+	if _, err := c.AppendLog(ctx, 0, []byte(log)); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	if err := c.Report(ctx, store.Report{Steps: steps, Done: &done}); err != nil {
+		return fmt.Errorf("last report: %w", err)
+	}
+	return nil
+}
+
+// plan is other bytes for each Run.
+func plan(order store.Order) []byte {
+	return fmt.Appendf(nil, "the plan of %s/%s %d", order.Namespace, order.Run, order.Attempt)
+}
+
+// state reads the state; an empty one when there is none.
+func state(ctx context.Context, c *store.Client) (*stateFile, error) {
+	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{}, Resources: json.RawMessage(resources)}
+	data, err := c.State(ctx, http.MethodGet, "", nil)
+	if store.Code(err) == http.StatusNotFound {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(s); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	s.Outputs = map[string]any{"size": map[string]any{"value": s.Serial, "type": "number"}}
+	return s, nil
+}
