@@ -15,9 +15,11 @@ type action struct {
 type machine struct {
 	pod, run, stack string
 	uid             types.UID
-	runner          *runner
-	killAt          int64
-	code            int32
+	// of is the Stack of that name, of which there may be another one by then.
+	of     types.UID
+	runner *runner
+	killAt int64
+	code   int32
 	// silent: nobody hears of it, and what ran on it is dead.
 	silent bool
 	told   bool
@@ -33,15 +35,18 @@ func (w *world) enabled() []action {
 	for i, m := range w.managers {
 		w.ofManager(i, m)
 	}
-	for k := range kinds {
-		if w.serverView.behind(k) > 0 {
-			w.can(8, hearServer, int(k), 0)
+	for i, s := range w.servers {
+		for k := range kinds {
+			if s.view.behind(k) > 0 {
+				w.can(8, hearServer, i, int(k))
+			}
 		}
 	}
+	w.ofRequests()
 	for i, m := range w.machines {
 		w.ofMachine(i, m)
 	}
-	if k, _ := w.api.garbage(); k >= 0 {
+	if w.api.garbage().kind >= 0 {
 		w.can(3, collect, 0, 0)
 	}
 	if !w.quiet {
@@ -89,9 +94,10 @@ func (w *world) ofManager(i int, m *manager) {
 func (w *world) all() bool { return w.script == nil && (w.quiet || w.chance(2)) }
 
 // A watch brings one event, or all there are.
-func hearServer(w *world, k, _ int) {
-	for all := w.all(); w.serverView.behind(kind(k)) > 0; {
-		if w.serverView.hear(kind(k)); !all {
+func hearServer(w *world, i, k int) {
+	v := w.servers[i].view
+	for all := w.all(); v.behind(kind(k)) > 0; {
+		if v.hear(kind(k)); !all {
 			return
 		}
 	}
@@ -108,7 +114,9 @@ func hearManager(w *world, i, k int) {
 
 func reconcile(w *world, i, c int) { w.stats.Reconciles++; w.managers[i].reconcile(c) }
 func goOn(w *world, i, c int) {
-	w.tracef("manager %d goes on with %s", i, w.managers[i].busy[c].name)
+	if w.Trace {
+		w.tracef("manager %d goes on with %s", i, w.managers[i].busy[c].name)
+	}
 	w.managers[i].resume(c)
 }
 
@@ -135,9 +143,9 @@ func elect(w *world, i, _ int) {
 }
 
 func collect(w *world, _, _ int) {
-	k, name := w.api.garbage()
-	w.tracef("garbage: %s %s", kindNames[k], name)
-	_ = w.api.remove(k, name, nil, nil, false)
+	g := w.api.garbage()
+	w.tracef("garbage: %s %s", kindNames[g.kind], g.name)
+	_ = w.api.remove(g.kind, g.name, nil, nil, false)
 }
 
 // passTime goes to where somebody looks again, or a little on, but not past what a runner that is left is given.

@@ -47,6 +47,19 @@ type api struct {
 	uids    int
 	objects [kinds][]client.Object
 	log     [kinds][]change
+	// kept is what Options.Checked wants to know of.
+	kept []pristine
+	// leaned are objects as caches keep them.
+	leaned map[client.Object]client.Object
+	// looked is the version at which garbage was looked for, and found what there was.
+	looked int
+	found  garbage
+}
+
+// garbage is an object whose owner is gone.
+type garbage struct {
+	kind kind
+	name string
 }
 
 func kindOf(o client.Object) kind {
@@ -74,23 +87,6 @@ func find(objects []client.Object, name string) client.Object {
 	return nil
 }
 
-// copyInto fills an object of a caller.
-func copyInto(to, from client.Object) {
-	switch to := to.(type) {
-	case *v1alpha1.Stack:
-		from.(*v1alpha1.Stack).DeepCopyInto(to)
-	case *v1alpha1.Run:
-		from.(*v1alpha1.Run).DeepCopyInto(to)
-	case *v1alpha1.State:
-		from.(*v1alpha1.State).DeepCopyInto(to)
-	case *corev1.Pod:
-		from.(*corev1.Pod).DeepCopyInto(to)
-	case *metav1.PartialObjectMetadata:
-		meta := metaOf(from)
-		meta.DeepCopyInto(&to.ObjectMeta)
-	}
-}
-
 func metaOf(o client.Object) *metav1.ObjectMeta {
 	switch o := o.(type) {
 	case *v1alpha1.Stack:
@@ -104,8 +100,6 @@ func metaOf(o client.Object) *metav1.ObjectMeta {
 	}
 	return &o.(*metav1.PartialObjectMetadata).ObjectMeta
 }
-
-func clone[T client.Object](o T) T { return o.DeepCopyObject().(T) }
 
 func resource(k kind) schema.GroupResource { return schema.GroupResource{Resource: kindNames[k]} }
 
@@ -134,7 +128,9 @@ func (a *api) pod(name string) *corev1.Pod {
 // put takes in an object, which is nobody else's from here on.
 func (a *api) put(k kind, o client.Object) {
 	a.version++
-	o.SetResourceVersion(strconv.Itoa(a.version))
+	if o.SetResourceVersion(strconv.Itoa(a.version)); k == configMaps {
+		o.SetResourceVersion("1") // the content of the code is always the same
+	}
 	at := slices.IndexFunc(a.objects[k], func(x client.Object) bool { return x.GetName() == o.GetName() })
 	var old client.Object
 	if at < 0 {
@@ -144,6 +140,7 @@ func (a *api) put(k kind, o client.Object) {
 		a.objects[k][at] = o
 	}
 	a.log[k] = append(a.log[k], change{o: o})
+	a.keep(o)
 	a.w.wrote(k, old, o)
 }
 
@@ -162,7 +159,7 @@ func (a *api) create(o client.Object) error {
 	if a.get(k, o.GetName()) != nil {
 		return apierrors.NewAlreadyExists(resource(k), o.GetName())
 	}
-	n := clone(o)
+	n := dup(o)
 	a.uids++
 	n.SetUID(types.UID("u" + strconv.Itoa(a.uids)))
 	n.SetNamespace(namespace)
@@ -196,20 +193,30 @@ func (a *api) check(o client.Object, locked bool) (kind, client.Object, error) {
 
 var errOld = errors.New("the object has been modified")
 
-// setStatus writes the status of a Stack or Run, and nothing else of it.
+// setStatus writes the status of a Stack or Run, and nothing else of it. An API server does not write what is there.
 func (a *api) setStatus(o client.Object, locked bool) error {
 	k, there, err := a.check(o, locked)
 	if err != nil {
 		return err
 	}
-	n := clone(there)
-	switch n := n.(type) {
+	var n client.Object
+	switch there := there.(type) {
 	case *v1alpha1.Stack:
-		o.(*v1alpha1.Stack).Status.DeepCopyInto(&n.Status)
+		next := &o.(*v1alpha1.Stack).Status
+		if reflect.DeepEqual(next, &there.Status) {
+			break
+		}
+		s := dup(there)
+		s.Status, n = *next, s
 	case *v1alpha1.Run:
-		o.(*v1alpha1.Run).Status.DeepCopyInto(&n.Status)
+		next := &o.(*v1alpha1.Run).Status
+		if reflect.DeepEqual(next, &there.Status) {
+			break
+		}
+		r := dup(there)
+		r.Status, n = *next, r
 	}
-	if reflect.DeepEqual(n, there) { // an API server does not write what is there
+	if n == nil {
 		copyInto(o, there)
 		return nil
 	}
@@ -224,7 +231,7 @@ func (a *api) setMeta(o client.Object, locked bool) error {
 	if err != nil {
 		return err
 	}
-	n := clone(there)
+	n := dup(there)
 	n.SetFinalizers(o.GetFinalizers())
 	n.SetLabels(o.GetLabels())
 	return a.replace(k, n, o)
@@ -236,7 +243,7 @@ func (a *api) update(o client.Object) error {
 	if err != nil {
 		return err
 	}
-	return a.replace(k, clone(o), o)
+	return a.replace(k, dup(o), o)
 }
 
 func (a *api) replace(k kind, n, o client.Object) error {
@@ -259,7 +266,7 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 		return apierrors.NewConflict(resource(k), name, errOld)
 	case k == pods && !force:
 		if there.GetDeletionTimestamp() == nil {
-			n := clone(there)
+			n := dup(there)
 			until := metav1.Time{Time: a.w.now().Add(podGrace)}
 			n.SetDeletionTimestamp(&until)
 			a.put(k, n)
@@ -267,7 +274,7 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 		return nil
 	case len(there.GetFinalizers()) > 0:
 		if there.GetDeletionTimestamp() == nil {
-			n := clone(there)
+			n := dup(there)
 			at := metav1.Time{Time: a.w.now()}
 			n.SetDeletionTimestamp(&at)
 			n.SetGeneration(n.GetGeneration() + 1)
@@ -279,54 +286,32 @@ func (a *api) remove(k kind, name string, uid *types.UID, version *string, force
 	return nil
 }
 
-// garbage names an object whose owner is gone, which the garbage collector would delete.
-func (a *api) garbage() (kind, string) {
-	for _, k := range []kind{runs, pods} {
+// garbage finds an object whose owner is gone, which the garbage collector would delete; -1 is the kind of none.
+func (a *api) garbage() garbage {
+	if a.looked != a.version {
+		a.looked, a.found = a.version, a.findGarbage()
+	}
+	return a.found
+}
+
+func (a *api) findGarbage() garbage {
+	for k := runs; k <= pods; k++ {
+		of := stacks
+		switch k {
+		case states:
+			continue
+		case pods:
+			of = runs
+		}
 		for _, o := range a.objects[k] {
-			owner := metav1.GetControllerOf(o)
+			owner := metav1.GetControllerOfNoCopy(o)
 			if owner == nil || o.GetDeletionTimestamp() != nil {
 				continue
 			}
-			of := stacks
-			if k == pods {
-				of = runs
-			}
 			if there := a.get(of, owner.Name); there == nil || there.GetUID() != owner.UID {
-				return k, o.GetName()
+				return garbage{k, o.GetName()}
 			}
 		}
 	}
-	return -1, ""
-}
-
-// view is the cache of a process: what its watches have told it.
-type view struct {
-	api     *api
-	at      [kinds]int
-	objects [kinds][]client.Object
-}
-
-func (v *view) behind(k kind) int { return len(v.api.log[k]) - v.at[k] }
-
-// hear takes in the next event.
-func (v *view) hear(k kind) change {
-	c := v.api.log[k][v.at[k]]
-	v.at[k]++
-	at := slices.IndexFunc(v.objects[k], func(x client.Object) bool { return x.GetName() == c.o.GetName() })
-	switch {
-	case at < 0 && c.gone:
-	case at < 0:
-		v.objects[k] = append(v.objects[k], c.o)
-	case c.gone:
-		v.objects[k] = slices.Delete(v.objects[k], at, at+1)
-	default:
-		v.objects[k][at] = c.o
-	}
-	return c
-}
-
-// relist begins a watch anew: what happened in between is seen only in what there is.
-func (v *view) relist(k kind) {
-	v.objects[k] = slices.Clone(v.api.objects[k])
-	v.at[k] = len(v.api.log[k])
+	return garbage{kind: -1}
 }

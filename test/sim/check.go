@@ -27,11 +27,18 @@ func (w *world) wrote(k kind, old, now client.Object) {
 	case stacks:
 		if now == nil {
 			w.stackGoes(old.(*v1alpha1.Stack))
-		} else if s := now.(*v1alpha1.Stack); s.Spec.Apply == v1alpha1.ApplyAutomatic {
+			break
+		}
+		s := now.(*v1alpha1.Stack)
+		if s.Spec.Apply == v1alpha1.ApplyAutomatic {
 			w.automatic[s.Name] = true
+		}
+		if old != nil {
+			w.stackWritten(old.(*v1alpha1.Stack), s)
 		}
 	case runs:
 		if now == nil {
+			w.runGoes(old.GetName())
 			return
 		}
 		if old == nil {
@@ -48,8 +55,12 @@ func (w *world) wrote(k kind, old, now client.Object) {
 	case pods:
 		if old == nil {
 			pod := now.(*corev1.Pod)
-			owner := metav1.GetControllerOf(pod)
-			w.machines = append(w.machines, &machine{pod: pod.Name, run: owner.Name, stack: pod.Labels[run.LabelStack], uid: pod.UID})
+			owner := metav1.GetControllerOfNoCopy(pod)
+			m := &machine{pod: pod.Name, run: owner.Name, stack: pod.Labels[run.LabelStack], uid: pod.UID}
+			if r := w.api.run(owner.Name); r != nil && r.UID == owner.UID {
+				m.of = metav1.GetControllerOfNoCopy(r).UID
+			}
+			w.machines = append(w.machines, m)
 		}
 	}
 	if w.Trace && now != nil {
@@ -67,8 +78,15 @@ func (w *world) runMade(r *v1alpha1.Run) {
 	}
 }
 
+// stackWritten: the number of the last Run goes up.
+func (w *world) stackWritten(old, now *v1alpha1.Stack) {
+	if was, is := run.Number(old.Status.LastRun), run.Number(now.Status.LastRun); is < was && old.Status.LastRun != "" {
+		w.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun, old.Status.LastRun)
+	}
+}
+
 func sameOwner(a, b *v1alpha1.Run) bool {
-	x, y := metav1.GetControllerOf(a), metav1.GetControllerOf(b)
+	x, y := metav1.GetControllerOfNoCopy(a), metav1.GetControllerOfNoCopy(b)
 	return x != nil && y != nil && x.UID == y.UID
 }
 
@@ -93,6 +111,12 @@ func (w *world) runWritten(old, now *v1alpha1.Run) {
 		w.violate("I10", "Run %s is at attempt %d after attempt %d", now.Name, after, before)
 	case after == before && !now.Status.Phase.Finished() && rank[now.Status.Phase] < rank[old.Status.Phase]:
 		w.violate("I10", "Run %s goes back from %s to %s", now.Name, old.Status.Phase, now.Status.Phase)
+	}
+	for _, a := range now.Status.Attempts {
+		of := attemptOf{now.UID, a.Number}
+		if _, known := w.finished[of]; a.FinishedAt != nil && !known {
+			w.finished[of] = w.step
+		}
 	}
 	for _, a := range old.Status.Attempts {
 		for _, b := range now.Status.Attempts {
@@ -162,12 +186,22 @@ func (w *world) stateWritten(old, now *v1alpha1.State) {
 		w.violate("I1", "State %s gets another lineage", now.Name)
 	}
 	v := b.Versions[len(b.Versions)-1]
-	r := w.api.run(v.Run)
-	if r == nil || w.rescuing(v) {
+	if w.rescuing(v) {
 		return
 	}
-	if n := len(r.Status.Attempts); n > 0 && r.Status.Attempts[n-1].Number != v.Attempt && a.Lock != nil {
-		w.violate("I1", "attempt %d of Run %s writes State %s, and the Run is at attempt %d", v.Attempt, v.Run, now.Name, lastNumber(r))
+	if l := a.Lock; l == nil || l.Run != v.Run || l.Attempt != v.Attempt {
+		w.violate("I1", "attempt %d of Run %s writes State %s, and does not hold its lock", v.Attempt, v.Run, now.Name)
+	}
+	r := w.api.run(v.Run)
+	if r == nil {
+		return
+	}
+	began := w.step
+	if w.task != nil {
+		began = w.task.began
+	}
+	if at, over := w.finished[attemptOf{r.UID, v.Attempt}]; over && at < began {
+		w.violate("I1", "attempt %d of Run %s writes State %s, and is over since step %d", v.Attempt, v.Run, now.Name, at)
 	}
 }
 
@@ -186,9 +220,20 @@ func (w *world) runnerOf(uid string) *runner {
 	return nil
 }
 
-// beyond marks a runner that nothing can reach: its pod was taken away while it was frozen, which is to say that it is dead.
+// runGoes: of a runner whose pod was taken away nobody knows any more that it may be left.
+func (w *world) runGoes(name string) {
+	for _, m := range w.machines {
+		if r := m.runner; r != nil && r.alive() && r.detached && r.run == name {
+			w.beyond(r)
+		}
+	}
+}
+
+// beyond marks a runner that nothing can reach: its pod was taken away while it was frozen, or its Run too, which is to say that it
+// is dead.
 func (w *world) beyond(r *runner) {
 	w.tracef("   pod %s is beyond reach", r.pod)
+	r.beyond = true
 	for _, e := range r.pending {
 		w.excuse(e.ID, "its runner was given up for dead and was not")
 	}
@@ -196,7 +241,7 @@ func (w *world) beyond(r *runner) {
 
 // excusesTwo says that a runner cannot be kept from going on at the same time: its pod was said to be dead, and was not.
 func (w *world) excusesTwo(r *runner) bool {
-	return r.detached && (w.skewed || r.by < w.time || r.frozen)
+	return r.beyond || r.detached && (w.skewed || r.by < w.time || r.frozen)
 }
 
 // applies: an engine begins to apply a plan.
@@ -229,14 +274,27 @@ func (w *world) stackGoes(s *v1alpha1.Stack) {
 	if !slices.Contains(s.Finalizers, v1alpha1.Finalizer) && s.Status.ObservedGeneration == 0 {
 		return
 	}
+	w.orphans[s.UID] = s.Spec.Deletion == v1alpha1.DeletionOrphan
 	for _, t := range w.things {
 		if t.stack != s.Name || !t.alive || t.excused != "" {
 			continue
 		}
-		if s.Spec.Deletion == v1alpha1.DeletionOrphan {
+		switch {
+		case s.Spec.Deletion == v1alpha1.DeletionOrphan:
 			t.excused = "left on purpose"
+			continue
+		case w.untold(t):
+			t.excused = "its runner was left, and did not tell in the time that it had"
 			continue
 		}
 		w.violate("I5", "Stack %s goes, and %s (%s) is left", s.Name, t.id, t.address)
 	}
+}
+
+// untold says that a thing was made by a runner that is left alone, and whose time to hand in what it did is over.
+func (w *world) untold(t *thing) bool {
+	return slices.ContainsFunc(w.machines, func(m *machine) bool {
+		r := m.runner
+		return r != nil && r.alive() && w.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e store.JournalEntry) bool { return e.ID == t.id })
+	})
 }

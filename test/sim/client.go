@@ -92,18 +92,18 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	case *v1alpha1.StackList:
 		for _, o := range c.objects(stacks) {
 			if matches(o) {
-				list.Items = append(list.Items, *clone(o.(*v1alpha1.Stack)))
+				list.Items = append(list.Items, *o.(*v1alpha1.Stack))
 			}
 		}
 	case *v1alpha1.RunList:
 		for _, o := range c.objects(runs) {
 			if matches(o) {
-				list.Items = append(list.Items, *clone(o.(*v1alpha1.Run)))
+				list.Items = append(list.Items, *o.(*v1alpha1.Run))
 			}
 		}
 	case *v1alpha1.StateList:
 		for _, o := range c.objects(states) {
-			list.Items = append(list.Items, *clone(o.(*v1alpha1.State)))
+			list.Items = append(list.Items, *o.(*v1alpha1.State))
 		}
 	case *metav1.PartialObjectMetadataList:
 		if list.Kind == "PodList" {

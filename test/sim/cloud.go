@@ -19,6 +19,8 @@ type code struct{ client.Reader }
 
 func (code) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	o.SetName(key.Name)
+	o.SetUID("code")
+	o.SetResourceVersion("1")
 	o.(*corev1.ConfigMap).Data = map[string]string{"main.tf": ""}
 	return nil
 }
@@ -162,11 +164,22 @@ func (w *world) make(r *runner, address string, value int, plan string) *thing {
 		case other.stack != t.stack || other.address != t.address:
 		case other.plan == plan:
 			w.violate("I3", "plan %s makes %s twice: %s and %s", short(plan), address, other.id, t.id)
-		case other.alive && other.excused == "":
+		case other.alive && other.excused == "" && !r.beyond:
 			w.violate("I3", "%s of Stack %s is made again (%s) while %s is there", address, t.stack, t.id, other.id)
 		}
 	}
 	w.things = append(w.things, t)
+	if r.beyond {
+		t.excused = "made by a runner that was given up for dead"
+	}
+	if s, of := w.api.stack(r.stack), r.machine.of; s == nil || s.UID != of {
+		switch {
+		case w.orphans[of]:
+			t.excused = "made while its Stack went, which leaves all"
+		case !w.excusesTwo(r):
+			w.violate("I5", "pod %s makes %s, and its Stack is gone", r.pod, t.id)
+		}
+	}
 	return t
 }
 

@@ -169,12 +169,11 @@ func (r *runner) apply(found *v1alpha1.Run) store.Done {
 func (r *runner) engine(p *plan, changed *int32) store.Done {
 	w := r.w
 	r.lockID = fmt.Sprintf("lock-%d", w.serial())
-	err := r.call("lock", func() error {
-		if _, err := r.caller(r.current); err != nil {
-			return err
-		}
-		return w.states0.Lock(ctx, r.key(), r.holder(), state.LockRequest{ID: r.lockID, Who: r.pod})
-	})
+	err := r.lock()
+	var refused *state.Refusal
+	if errors.As(err, &refused) && refused.Lock != nil && r.forces(refused.Lock.ID) {
+		err = r.lock()
+	}
 	if err != nil {
 		return failed("Transient", "lock: %v", err)
 	}
@@ -199,6 +198,7 @@ func (r *runner) engine(p *plan, changed *int32) store.Done {
 	w.applies(r, p)
 	r.applying = true
 	broken := r.changeAll(p, now, changed)
+	w.aimed(r)
 	r.applying = false
 	saved := r.save(now, data)
 	if saved == nil {
@@ -241,6 +241,7 @@ func (r *runner) changeAll(p *plan, now *content, changed *int32) *store.Failure
 	}
 	for _, s := range p.steps {
 		w.pause()
+		w.aimed(r)
 		if class, why := r.stops(); why != "" {
 			return &store.Failure{Class: class, Message: why}
 		}

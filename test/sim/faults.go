@@ -111,13 +111,22 @@ func (w *world) byForce() {
 	if i < 0 {
 		return
 	}
-	name, uid := w.api.objects[pods][i].GetName(), w.api.objects[pods][i].GetUID()
+	w.takeAway(w.api.objects[pods][i].GetName())
+}
+
+// takeAway deletes a pod by force.
+func (w *world) takeAway(name string) {
+	pod := w.api.pod(name)
+	if pod == nil {
+		return
+	}
+	uid := pod.UID
 	w.tracef("!  pod %s is deleted by force", name)
 	_ = w.api.remove(pods, name, nil, nil, true)
 	for _, m := range w.machines {
 		if r := m.runner; m.uid == uid && r != nil && r.alive() {
 			r.detached, r.by = true, w.time+100
-			if r.frozen || w.skewed {
+			if r.frozen || w.skewed || w.api.run(r.run) == nil {
 				w.beyond(r)
 			}
 		}
@@ -144,4 +153,51 @@ func (w *world) calm() {
 			m.runner.frozen = false
 		}
 	}
+}
+
+// aimed lets something go wrong in the middle of an apply, where one fence may be all there is, and somebody do something then.
+func (w *world) aimed(r *runner) {
+	if w.aims == 0 || w.quiet || !w.chance(3) {
+		return
+	}
+	w.aims--
+	w.stats.Faults++
+	switch w.rand(6) {
+	case 0, 1:
+		w.tracef("!  pod %s is frozen", r.pod)
+		r.frozen = true
+	case 2:
+		w.tracef("!  memory runs out in pod %s", r.pod)
+		w.dying = append(w.dying, r)
+	case 3:
+		w.takeAway(r.pod)
+		r.slow = true
+	default:
+		w.tracef("!  pod %s is slow", r.pod)
+		r.slow = true
+	}
+	switch w.rand(7) {
+	case 0, 1:
+		if w.api.run(r.run) != nil {
+			w.tracef("bob deletes Run %s", r.run)
+			_ = w.api.remove(runs, r.run, nil, nil, false)
+		}
+	case 2:
+		if w.api.stack(r.stack) != nil {
+			w.tracef("bob deletes Stack %s", r.stack)
+			_ = w.api.remove(stacks, r.stack, nil, nil, false)
+		}
+	case 3:
+		if w.api.pod(r.pod) != nil {
+			w.tracef("!  pod %s is evicted", r.pod)
+			_ = w.api.remove(pods, r.pod, nil, nil, false)
+		}
+	case 4:
+		w.takeAway(r.pod)
+	case 5:
+		if s := w.api.stack(r.stack); s != nil {
+			w.wishOfStack(s, w.rand(17))
+		}
+	}
+	w.pause()
 }

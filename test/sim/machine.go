@@ -45,7 +45,9 @@ func (w *world) ofMachine(i int, m *machine) {
 	switch {
 	case r.frozen:
 		w.can(1, thawRunner, i, 0)
-	case r.waits && !r.told && w.time < r.wakeAt && r.heard == w.serverView.at[runs]:
+	case r.waits && !r.told && w.time < r.wakeAt && r.heard == r.server.view.at[runs]:
+	case r.slow && !w.quiet:
+		w.can(1, goOnRunner, i, 0)
 	default:
 		w.can(8, goOnRunner, i, 0)
 	}
@@ -54,10 +56,10 @@ func (w *world) ofMachine(i int, m *machine) {
 func startPod(w *world, i, _ int) {
 	m := w.machines[i]
 	w.tracef("pod %s starts", m.pod)
-	n := clone(w.api.pod(m.pod))
+	n := dup(w.api.pod(m.pod))
 	n.Status.Phase = corev1.PodRunning
 	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: run.ShellContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-	r := &runner{w: w, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack, started: w.time, begun: map[string]bool{}}
+	r := &runner{w: w, server: w.servers[0], machine: m, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack, started: w.time, begun: map[string]bool{}}
 	m.runner = r
 	r.task = w.begin(m.pod, r.work)
 	w.api.put(pods, n)
@@ -111,7 +113,7 @@ func tellEnd(w *world, i, _ int) {
 	}
 	w.tracef("pod %s has ended with %d", m.pod, code)
 	m.told = true
-	n := clone(w.api.pod(m.pod))
+	n := dup(w.api.pod(m.pod))
 	n.Status.Phase = corev1.PodSucceeded
 	if code != 0 {
 		n.Status.Phase = corev1.PodFailed

@@ -73,7 +73,7 @@ type kept struct{}
 func (kept) Forget(context.Context, *v1alpha1.Run) error { return nil }
 
 func (w *world) newManager(id int) *manager {
-	m := &manager{w: w, id: id, view: &view{api: &w.api}}
+	m := &manager{w: w, id: id, view: &view{api: &w.api, lean: true}}
 	m.start()
 	return m
 }
@@ -172,7 +172,7 @@ func (m *manager) tell(k kind, c change) {
 	case runs:
 		r := o.(*v1alpha1.Run)
 		m.add(ofRun, r.Name)
-		if owner := metav1.GetControllerOf(r); owner != nil {
+		if owner := metav1.GetControllerOfNoCopy(r); owner != nil {
 			m.add(ofStack, owner.Name)
 		}
 		if r.Status.Phase.Finished() || r.DeletionTimestamp != nil {
@@ -183,7 +183,7 @@ func (m *manager) tell(k kind, c change) {
 		m.add(ofState, o.GetName())
 		m.addDependents(o.GetName())
 	case pods:
-		if owner := metav1.GetControllerOf(o); owner != nil {
+		if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 			m.add(ofRun, owner.Name)
 		}
 	case configMaps:
@@ -216,7 +216,7 @@ func (m *manager) reconcile(controller int) {
 	do := func() { m.do(controller, name) }
 	if !m.w.split() {
 		m.w.tracef("manager %d reconciles %s %s", m.id, controllerNames[controller], name)
-		m.w.shield(do)
+		shield(do)
 		return
 	}
 	m.w.tracef("manager %d begins to reconcile %s %s", m.id, controllerNames[controller], name)
@@ -295,6 +295,8 @@ func (m *manager) ring() {
 type shared struct {
 	inputs  *inputs.Store
 	sources *stack.Sources
+	// idle threads.
+	idle []*thread
 }
 
 func newShared() *shared {

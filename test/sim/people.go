@@ -34,12 +34,12 @@ func edit[T interface {
 }](w *world, o T, change func(T)) {
 	switch o := any(o).(type) {
 	case *v1alpha1.Stack:
-		n := clone(o)
+		n := dup(o)
 		change(any(n).(T))
 		n.Generation++
 		w.api.put(stacks, n)
 	case *v1alpha1.Run:
-		n := clone(o)
+		n := dup(o)
 		change(any(n).(T))
 		n.Generation++
 		w.api.put(runs, n)
@@ -135,7 +135,7 @@ func (w *world) wishOfStack(s *v1alpha1.Stack, what int) {
 	default:
 		operation := []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationPlan, v1alpha1.OperationDestroy}[w.rand(3)]
 		w.tracef("alice asks for %s of Stack %s", operation, s.Name)
-		n := clone(s)
+		n := dup(s)
 		n.Annotations = map[string]string{
 			v1alpha1.RequestedAtAnnotation: fmt.Sprint("r", w.serial()), v1alpha1.RequestedOperationAnnotation: string(operation),
 			v1alpha1.RequestedByAnnotation: "alice",
@@ -154,9 +154,7 @@ func (w *world) toggleCode() {
 }
 
 func (w *world) putCode() {
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "code", UID: "code"}}
-	w.api.put(configMaps, o)
-	o.ResourceVersion = "1" // its content is always the same
+	w.api.put(configMaps, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "code", UID: "code"}})
 }
 
 func variables(value int) []v1alpha1.Variable {
@@ -207,8 +205,11 @@ func (w *world) settle() {
 	if w.chance(2) {
 		w.declare(1)
 	}
+	if w.Limit != 0 && w.chance(2) {
+		w.aims = 1 + w.rand(2)
+	}
 	w.managers = []*manager{w.newManager(0), w.newManager(1)}
-	for k := range kinds {
-		w.serverView.relist(k)
+	for range 1 + w.rand(2) {
+		w.servers = append(w.servers, w.newServer())
 	}
 }

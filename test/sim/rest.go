@@ -90,6 +90,7 @@ func (w *world) stands() {
 		}
 		w.violate("I9", "Run %s stays %s", r.Name, r.Status.Phase)
 	}
+	w.waitsForWhatIs()
 	for _, m := range w.machines {
 		if m.runner != nil && m.runner.alive() {
 			w.violate("I9", "pod %s stays", m.pod)
@@ -97,6 +98,20 @@ func (w *world) stands() {
 	}
 	if w.violation == nil {
 		w.looksAgain()
+	}
+}
+
+// waitsForWhatIs: a plan that waits for its approval is of what is declared.
+func (w *world) waitsForWhatIs() {
+	for _, o := range w.api.objects[runs] {
+		r := o.(*v1alpha1.Run)
+		s := w.api.stack(r.Spec.Stack.Name)
+		if r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Spec.Operation == v1alpha1.OperationDestroy || s == nil || s.Spec.Suspend || s.DeletionTimestamp != nil {
+			continue
+		}
+		if s.Status.Inputs != "" && s.Status.Inputs != r.Spec.Inputs {
+			w.violate("I4", "Run %s waits for its approval, and is not of what is declared", r.Name)
+		}
 	}
 }
 

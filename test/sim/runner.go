@@ -33,7 +33,10 @@ type step struct {
 // runner is what works in a pod. It goes through the steps of internal/runner; all that it asks of the store is asked of the
 // real rules.
 type runner struct {
-	w        *world
+	w *world
+	// server that it reached last.
+	server   *server
+	machine  *machine
 	pod      string
 	uid      types.UID
 	run      string // as its pod's owner is named
@@ -49,9 +52,13 @@ type runner struct {
 	// told to end: SIGTERM.
 	told   bool
 	frozen bool
+	// slow ones seldom have their turn.
+	slow bool
 	// detached: its pod's object is gone. By that time it has to be over.
 	detached bool
 	by       int64
+	// beyond reach: it was said to be dead, and is not.
+	beyond bool
 	// stranded: its state is nowhere but in its log.
 	stranded bool
 
@@ -72,8 +79,12 @@ func (r *runner) alive() bool { return !r.task.over }
 func (r *runner) call(what string, do func() error) error {
 	for try := 0; ; try++ {
 		r.w.pause()
+		if n := len(r.w.servers); n > 1 {
+			r.server = r.w.servers[r.w.rand(n)]
+		}
+		r.task.began = r.w.step
 		err := do()
-		if err == nil && r.w.fault("answer to "+what+" is lost", 80) {
+		if err == nil && r.w.fault("an answer is lost", 80) {
 			err = errAway
 		}
 		if err != nil {
@@ -108,7 +119,7 @@ func forbidden(text string) error { return &store.Error{Code: 403, Message: text
 // under a pod that has the lock.
 func (r *runner) caller(has func(*v1alpha1.Run) *state.Refusal) (*v1alpha1.Run, error) {
 	w := r.w
-	found, err := run.ByPod(ctx, w.server, namespace, r.uid)
+	found, err := run.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +127,7 @@ func (r *runner) caller(has func(*v1alpha1.Run) *state.Refusal) (*v1alpha1.Run, 
 		return found, nil
 	}
 	live := &v1alpha1.Run{}
-	err = w.serverLive.Get(ctx, types.NamespacedName{Namespace: namespace, Name: r.run}, live)
+	err = w.direct.Get(ctx, types.NamespacedName{Namespace: namespace, Name: r.run}, live)
 	if err == nil {
 		if no := has(live); no != nil {
 			return nil, no
@@ -159,7 +170,7 @@ func (r *runner) work() {
 			if after == 0 && r.w.time >= r.started+600 {
 				return
 			}
-			r.waits, r.heard = true, r.w.serverView.at[runs]
+			r.waits, r.heard = true, r.server.view.at[runs]
 			r.w.pause()
 			r.waits = false
 			continue
@@ -196,12 +207,12 @@ func stepsOf(kind store.OrderKind, done *store.Done) []store.Step {
 // order is what the server answers.
 func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 	w := r.w
-	found, err := run.ByPod(ctx, w.server, namespace, r.uid)
+	found, err := run.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if err != nil || found == nil {
 		r.wakeAt = max(r.started+600, w.time+30)
 		return store.OrderWait, nil, err
 	}
-	of, err := run.StackOf(ctx, w.server, found)
+	of, err := run.StackOf(ctx, r.server.cached, found)
 	if err != nil {
 		return "", nil, err
 	}
@@ -220,7 +231,7 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 			if refused.Reason == state.Locked {
 				failure.Class = "Transient"
 			}
-			return store.OrderWait, nil, w.reports.Report(ctx, namespace, r.uid, r.attempt, store.Report{Done: &store.Done{Failure: failure}})
+			return store.OrderWait, nil, r.server.reports.Report(ctx, namespace, r.uid, r.attempt, store.Report{Done: &store.Done{Failure: failure}})
 		case err != nil:
 			return "", nil, err
 		}
@@ -230,7 +241,7 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 
 // report hands in the last report as the server takes it.
 func (r *runner) report(report store.Report) error {
-	return r.call("report", func() error {
+	return r.change("report", func(r *runner) error {
 		found, err := r.caller(r.named)
 		if err != nil {
 			return err
@@ -247,7 +258,7 @@ func (r *runner) report(report store.Report) error {
 				return err
 			}
 		}
-		return r.w.reports.Report(ctx, namespace, r.uid, r.attempt, report)
+		return r.server.reports.Report(ctx, namespace, r.uid, r.attempt, report)
 	})
 }
 
@@ -263,7 +274,7 @@ func (r *runner) stops() (class, why string) {
 	case r.w.time >= r.deadline:
 		return "Transient", "timed out"
 	}
-	found, _ := run.ByPod(ctx, r.w.server, namespace, r.uid)
+	found, _ := run.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if found == nil {
 		return "", ""
 	}

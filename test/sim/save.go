@@ -13,7 +13,7 @@ func (r *runner) send() error {
 		return nil
 	}
 	data, _ := json.Marshal(store.JournalEntries{Entries: r.pending})
-	err := r.call("journal", func() error {
+	err := r.change("journal", func(r *runner) error {
 		found, err := r.caller(r.named)
 		if err == nil && found == nil {
 			err = forbidden("the Run is gone")
@@ -40,7 +40,7 @@ func (r *runner) write(now *content) error {
 	}
 	now.serial++
 	data := r.w.bytesOf(now)
-	err := r.call("write", func() error {
+	err := r.change("write", func(r *runner) error {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (r *runner) save(now *content, was []byte) error {
 }
 
 func (r *runner) unlock() error {
-	return r.call("unlock", func() error {
+	return r.change("unlock", func(r *runner) error {
 		if _, err := r.caller(r.named); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (r *runner) unlock() error {
 // rescue hands in a state that could not be written; what the store does not take is in the pod's log alone.
 func (r *runner) rescue(now *content) error {
 	data := r.w.bytesOf(now)
-	err := r.call("rescue", func() error {
+	err := r.change("rescue", func(r *runner) error {
 		if _, err := r.caller(r.named); err != nil {
 			return err
 		}

@@ -55,9 +55,7 @@ func (s *shared) play(c script) (*Violation, *script) {
 		})
 	}
 	w.managers = []*manager{w.newManager(0), w.newManager(1)}
-	for k := range kinds {
-		w.serverView.relist(k)
-	}
+	w.servers = []*server{w.newServer()}
 	w.quiet = true
 	w.rest()
 	return w.violation, &c
@@ -70,6 +68,7 @@ func Exhaust(workers, stride int) (n int, found []string) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	defer rarelyCollect()()
 	_, base := newShared().play(script{At: -1})
 	var all []script
 	add := func(crash, kill int) {
@@ -92,6 +91,7 @@ func Exhaust(workers, stride int) (n int, found []string) {
 	for range workers {
 		group.Go(func() {
 			s := newShared()
+			defer s.end()
 			for {
 				i := (int(next.Add(1)) - 1) * max(stride, 1)
 				if i >= len(all) {

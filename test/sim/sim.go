@@ -13,8 +13,7 @@ func Histories(first uint64, n, workers, most int) ([]*Violation, Stats) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	// All that a history makes is garbage at its end.
-	defer debug.SetGCPercent(debug.SetGCPercent(800))
+	defer rarelyCollect()()
 	var next atomic.Uint64
 	var mu sync.Mutex
 	var found []*Violation
@@ -23,6 +22,7 @@ func Histories(first uint64, n, workers, most int) ([]*Violation, Stats) {
 	for range workers {
 		all.Go(func() {
 			s := newShared()
+			defer s.end()
 			var own Stats
 			for i := next.Add(1) - 1; i < uint64(n); i = next.Add(1) - 1 {
 				v, stats := s.run(Options{Seed: first + i, Limit: -1})
@@ -47,6 +47,19 @@ func Histories(first uint64, n, workers, most int) ([]*Violation, Stats) {
 	return found, sum
 }
 
+// rarelyCollect lets garbage lie until there is much of it: all that a history makes is garbage at its end, and little else is there.
+// It gives what sets that back.
+func rarelyCollect() func() {
+	limit, percent := debug.SetMemoryLimit(mostMemory), debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// mostMemory of the process while it lives through histories.
+const mostMemory = 128 << 20
+
 func (s *Stats) add(o Stats) {
 	s.Steps += o.Steps
 	s.Reconciles += o.Reconciles
@@ -61,6 +74,7 @@ func (s *Stats) add(o Stats) {
 // Replay lives through one history, with its trace.
 func Replay(o Options) (*Violation, []string, Stats) {
 	s := newShared()
+	defer s.end()
 	o.Trace = true
 	w := newWorld(s, o)
 	v, stats := w.live()

@@ -48,6 +48,17 @@ func TestAHistoryReplays(t *testing.T) {
 	}
 }
 
+// Readers share what the API server keeps, since copies take long. That is as good only while nobody changes it.
+func TestNothingThatIsKeptIsChanged(t *testing.T) {
+	s := newShared()
+	defer s.end()
+	for seed := range uint64(200) {
+		if v, _ := s.run(Options{Seed: seed, Limit: -1, Checked: true}); v != nil {
+			t.Error(v)
+		}
+	}
+}
+
 // One in some hundreds of the small scope.
 func TestSmallScope(t *testing.T) {
 	n, found := Exhaust(0, 400)
@@ -61,6 +72,8 @@ func TestSmallScope(t *testing.T) {
 
 func BenchmarkHistory(b *testing.B) {
 	s := newShared()
+	defer s.end()
+	defer rarelyCollect()()
 	b.ReportAllocs()
 	for i := range b.N {
 		if v, _ := s.run(Options{Seed: uint64(i) + 1, Limit: -1}); v != nil {

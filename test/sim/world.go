@@ -16,7 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"cairn.dev/cairn/internal/run"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -34,6 +36,8 @@ type Options struct {
 	Trace bool
 	// Limit of faults; -1 is what the seed says.
 	Limit int
+	// Checked makes sure that nothing that the API server keeps is changed in place.
+	Checked bool
 }
 
 // Violation is a broken invariant.
@@ -52,6 +56,12 @@ func (v *Violation) Error() string {
 // Stats say what histories were about.
 type Stats struct {
 	Steps, Reconciles, Writes, Runs, Applies, Creates, Faults, Excused int
+}
+
+// attemptOf names an attempt of a Run.
+type attemptOf struct {
+	run    types.UID
+	number int32
 }
 
 // world is one history.
@@ -81,10 +91,17 @@ type world struct {
 	managers []*manager
 	lease    int
 
-	server, serverLive *kube
-	serverView         *view
-	states0            *state.Store
-	reports            run.Reports
+	servers []*server
+	direct  *kube
+	states0 *state.Store
+	// late are requests of runners that are on their way.
+	late []*late
+	// aims are how many things go wrong in the middle of an apply, and dying the runners that end with the next step.
+	aims  int
+	dying []*runner
+	// finished is the step at which an attempt was, and orphans the Stacks that went and left what they had.
+	finished map[attemptOf]int
+	orphans  map[types.UID]bool
 
 	machines []*machine
 	things   []*thing
@@ -133,10 +150,10 @@ func (w *world) crossing(of int, what string) error {
 	if w.quiet {
 		return nil
 	}
-	if w.fault("the API server is away: "+what, 150) {
+	if w.fault("the API server is away", 150) {
 		return errAway
 	}
-	w.mayEnd(of, "before "+what)
+	w.mayEnd(of, "before", what)
 	return nil
 }
 
@@ -146,8 +163,8 @@ func (w *world) crossed(of int, what string) error {
 	if w.quiet {
 		return nil
 	}
-	w.mayEnd(of, "after "+what)
-	if w.fault("the answer is lost: "+what, 100) {
+	w.mayEnd(of, "after", what)
+	if w.fault("the answer is lost", 100) {
 		return errAway
 	}
 	return nil
@@ -162,9 +179,9 @@ func (w *world) mayCrash(of int) {
 	}
 }
 
-func (w *world) mayEnd(of int, when string) {
+func (w *world) mayEnd(of int, when, what string) {
 	if of >= 0 && w.fault(when, 120) {
-		w.tracef("!  manager %d ends", of)
+		w.tracef("!  manager %d ends %s %s", of, when, what)
 		w.doomed = append(w.doomed, of)
 		panic(stopped{})
 	}
@@ -188,137 +205,12 @@ func newWorld(s *shared, o Options) *world {
 	w := &world{
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
 		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, writesOf: map[string]int{}, automatic: map[string]bool{},
+		finished: map[attemptOf]int{}, orphans: map[types.UID]bool{},
 	}
-	w.api.w = w
-	w.serverView = &view{api: &w.api}
-	w.server, w.serverLive = &kube{w: w, view: w.serverView, of: -1}, &kube{w: w, of: -1}
+	w.api.w, w.api.leaned = w, map[client.Object]client.Object{}
+	w.direct = &kube{w: w, of: -1}
 	w.states0 = w.states(-1, w.now)
-	w.reports = run.Reports{Client: w.server, Live: w.serverLive, Clock: w.now, Verdict: noPolicies, Retry: atOnce}
 	return w
-}
-
-// Run lives through a history. The error is a *Violation.
-func (s *shared) run(o Options) (*Violation, Stats) { return newWorld(s, o).live() }
-
-func (w *world) live() (*Violation, Stats) {
-	defer w.end()
-	w.settle()
-	for n := 60 + w.rand(180); n > 0 && w.violation == nil; n-- {
-		w.take(w.enabled())
-	}
-	w.calm()
-	w.rest()
-	if w.violation != nil {
-		w.violation.Trace = w.trace
-	}
-	w.stats.Steps = w.step
-	for _, t := range w.things {
-		if t.excused != "" {
-			w.stats.Excused++
-		}
-	}
-	w.stats.Creates = len(w.things)
-	return w.violation, w.stats
-}
-
-// rest goes on until all stands still.
-func (w *world) rest() {
-	for round := 0; w.violation == nil; round++ {
-		before := w.stats.Writes
-		w.settleDown()
-		if w.violation != nil || !w.pass(before != w.stats.Writes, round) {
-			break
-		}
-	}
-	if w.violation == nil {
-		w.script = nil
-		w.stands()
-	}
-}
-
-// end lets go of all tasks.
-func (w *world) end() {
-	for _, t := range w.tasks {
-		w.kill(t)
-	}
-}
-
-// take does one action of those that can be done.
-func (w *world) take(all []action) {
-	sum := 0
-	for _, a := range all {
-		sum += a.weight
-	}
-	if sum == 0 {
-		return
-	}
-	n := w.rand(sum)
-	for _, a := range all {
-		if n -= a.weight; n < 0 {
-			w.do(a)
-			return
-		}
-	}
-}
-
-func (w *world) do(a action) {
-	w.step++
-	a.do(w, a.a, a.b)
-	w.bury()
-	if w.dirty {
-		w.dirty = false
-		w.nothingIsLost()
-	}
-}
-
-// bury ends the managers that a fault ended in the middle of something.
-func (w *world) bury() {
-	for _, id := range w.doomed {
-		w.managers[id].end()
-		if w.lease == id {
-			w.lease = -1
-		}
-	}
-	w.doomed = w.doomed[:0]
-}
-
-// bound of steps within which a history comes to rest once nothing fails.
-const bound = 4000
-
-// settleDown does all that can be done without the time passing.
-func (w *world) settleDown() {
-	for n := 0; w.violation == nil; n++ {
-		all := w.enabled()
-		if len(all) == 0 {
-			return
-		}
-		if n > bound {
-			w.violate("I9", "%d steps after the last fault it goes on, at last with %s", n, w.state())
-			return
-		}
-		at := 0
-		if w.script != nil {
-			at = w.script.which(len(all))
-		}
-		w.do(all[at])
-	}
-}
-
-// pass lets time pass until somebody wants to look again, and says whether there is anything to wait for.
-func (w *world) pass(wrote bool, round int) bool {
-	next := w.nextTime()
-	if next < 0 || (!wrote && next > w.time+4*3600) {
-		return false
-	}
-	if round > 150 {
-		if wrote {
-			w.violate("I6", "it goes on to write, %s after the last fault: %s", after(w.time).Sub(after(0)), w.state())
-		}
-		return false
-	}
-	w.time = next
-	w.ring()
-	return true
 }
 
 func (w *world) ring() {

@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// view is the cache of a process: what its watches have told it.
+type view struct {
+	api *api
+	// lean leaves out what the operator's cache leaves out.
+	lean    bool
+	at      [kinds]int
+	objects [kinds][]client.Object
+}
+
+func (v *view) behind(k kind) int { return len(v.api.log[k]) - v.at[k] }
+
+// keep gives an object as the cache keeps it.
+func (v *view) keep(o client.Object) client.Object {
+	switch o := o.(type) {
+	case *v1alpha1.Run:
+		if v.lean && o.Status.Phase.Finished() {
+			return v.api.lean(o)
+		}
+	case *corev1.Pod:
+		if v.lean {
+			return v.api.lean(o)
+		}
+	}
+	return o
+}
+
+func (a *api) lean(o client.Object) client.Object {
+	if n := a.leaned[o]; n != nil {
+		return n
+	}
+	n := o.DeepCopyObject().(client.Object)
+	switch n := n.(type) {
+	case *v1alpha1.Run:
+		run.Lean(n)
+	case *corev1.Pod:
+		run.LeanPod(n)
+	}
+	a.leaned[o] = n
+	return n
+}
+
+// hear takes in the next event.
+func (v *view) hear(k kind) change {
+	c := v.api.log[k][v.at[k]]
+	c.o = v.keep(c.o)
+	v.at[k]++
+	at := slices.IndexFunc(v.objects[k], func(x client.Object) bool { return x.GetName() == c.o.GetName() })
+	switch {
+	case at < 0 && c.gone:
+	case at < 0:
+		v.objects[k] = append(v.objects[k], c.o)
+	case c.gone:
+		v.objects[k] = slices.Delete(v.objects[k], at, at+1)
+	default:
+		v.objects[k][at] = c.o
+	}
+	return c
+}
+
+// relist begins a watch anew: what happened in between is seen only in what there is.
+func (v *view) relist(k kind) {
+	v.objects[k] = slices.Clone(v.api.objects[k])
+	for i, o := range v.objects[k] {
+		v.objects[k][i] = v.keep(o)
+	}
+	v.at[k] = len(v.api.log[k])
+}
+
+// server is one that runners reach: it has a cache of its own.
+type server struct {
+	view    *view
+	cached  *kube
+	reports run.Reports
+}
+
+func (w *world) newServer() *server {
+	s := &server{view: &view{api: &w.api}}
+	s.cached = &kube{w: w, view: s.view, of: -1}
+	s.reports = run.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Verdict: noPolicies, Retry: atOnce}
+	for k := range kinds {
+		s.view.relist(k)
+	}
+	return s
+}
