@@ -1,0 +1,134 @@
+package main
+
+import "regexp"
+
+// A carrier is a valid spec of a kind in which fields are set, so that each of them can be given other values. A field is tried in the first
+// carrier that has it.
+type carrier struct {
+	kind, spec string
+}
+
+// carriers have all fields between them: a field that none has is in uncovered, or the test fails. GIT is the address of a real git server.
+var carriers = []carrier{
+	{"Stack", `
+source: {inline: {main.tf: 'output "x" { value = 1 }'}}
+apply: Automatic
+deletion: Orphan
+fourEyes: false
+history: 5
+suspend: false
+timeout: 1h
+retry: {limit: 0, backoff: 100ms, maxBackoff: 1s}
+engine: {name: OpenTofu, version: ">= 1.6"}
+drift: {every: 0s, onDrift: Report}
+outputs: {secret: {name: OWN-s}, configMap: {name: OWN-c}}
+runner: {image: "cairn-tools:dev", linger: 1s, serviceAccountName: given, resources: {limits: {memory: 2Gi}, requests: {memory: 1Mi}}, template: {metadata: {labels: {a: b}}}}
+`},
+	{"Stack", `
+source: {configMap: {name: given}}
+dependsOn: [{name: given}]
+envFrom: [{prefix: A_, configMapRef: {name: envs, optional: false}}]
+variableFiles: [{path: all.tfvars}]
+hooks: [{step: plan, when: Before, onFailure: Fail, script: "true"}]
+windows: [{kind: Allow, schedule: "0 0 * * *", duration: 24h, timeZone: Etc/UTC, operations: [Apply]}]
+moduleCredentials: [{host: git.example.com, secret: {name: given}}]
+policies: [{configMap: {name: policies}}]
+variables: [{name: v, value: "1"}]
+`},
+	{"Stack", `
+source: {configMap: {name: given}}
+envFrom: [{prefix: A_, secretRef: {name: envs, optional: false}}]
+env: [{name: TF_VAR_x, value: "1"}]
+variables: [{name: v, valueFrom: {secret: {name: given, key: v}}}]
+variableFiles: [{secret: {name: tfvars}}]
+hooks: [{step: plan, when: After, configMap: {name: given, key: script}}]
+`},
+	{"Stack", `
+source: {configMap: {name: given}}
+env: [{name: A, valueFrom: {configMapKeyRef: {name: given, key: v, optional: false}}}]
+variables: [{name: v, valueFrom: {configMap: {name: given, key: v}}}]
+variableFiles: [{configMap: {name: tfvars}}]
+`},
+	{"Stack", `
+source: {configMap: {name: given}}
+env: [{name: A, valueFrom: {secretKeyRef: {name: given, key: v, optional: false}}}]
+variables: [{name: v, valueFrom: {stack: {name: given, output: x}}}]
+`},
+	{"Stack", `
+source: {configMap: {name: given}}
+env: [{name: A, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}}]
+variables: [{name: v, value: 1}]
+`},
+	{"Stack", `source: {git: {repository: {name: given, namespace: SPACE}, path: env, ref: main, triggers: ["shared/**"]}}`},
+	{"Repository", `
+url: GIT/infra.git
+ref: main
+interval: 1h
+timeout: 1m
+lfs: false
+submodules: false
+allowedNamespaces: [SPACE]
+limits: {runs: 5}
+credentials: {secret: {name: given}}
+webhook: {secret: {name: given}}
+`},
+	// A Run that waits for an approval: people may change nothing else in it.
+	{"Run", `
+stack: {name: OWN}
+operation: Apply
+cause: {type: Spec, message: m, by: b}
+inputs: sha256:0000000000000000000000000000000000000000000000000000000000000000
+revision: r
+fourEyes: false
+cancel: false
+canceledBy: ""
+approval: {planDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000", by: b}
+rejection: {planDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000", by: b, reason: r}
+`},
+}
+
+// A reason is why something may be as it is; it is of the fields and values that the patterns match whole.
+type reason struct {
+	fields, values string
+	why            string
+}
+
+func (r reason) of(f field, value string) bool {
+	whole := func(pattern, text string) bool {
+		return pattern == "" || regexp.MustCompile("^(?:"+pattern+")$").MatchString(text)
+	}
+	return whole(r.fields, f.String()) && whole(r.values, value)
+}
+
+// uncovered are fields that no carrier has.
+var uncovered = []reason{
+	{`\w+ status\..*`, "", "Cairn's own: nobody else may write it, and it is written anew from what is there"},
+	{`Stack spec\.env\[\]\.valueFrom\.resourceFieldRef\..*`, "", "refused whatever is in it (charts/cairn/crds_test.go)"},
+	{`Stack spec\.env\[\]\.valueFrom\.fileKeyRef\..*`, "", "of a volume that nothing in a runner's pod has; Kubernetes has it behind a feature gate"},
+}
+
+// harmless are odd values that are taken, and after which an object is Ready all the same.
+var harmless = []reason{
+	{`Repository spec\.allowedNamespaces\[\]`, "nothing of this name", "a namespace that may come"},
+	{`Repository spec\.ref|Stack spec\.(engine\.version|runner\.serviceAccountName|windows\[\]\.timeZone)`, "empty", "as if it were not there"},
+	{`Stack spec\.dependsOn\[\]\.name`, "nothing of this name", "nothing is due, so nothing waits for it; the next Run does, and says so"},
+	{`Stack spec\.env\[\]\.name`, "nothing of this name|out of the folder|spaces|an option", "Kubernetes takes any name of an environment variable"},
+	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option", "so it takes any prefix"},
+	{`Stack spec\.moduleCredentials\[\]\.host`, "nothing of this name", "a host that the code does not ask"},
+	{`Stack spec\.outputs\.(configMap|secret)\.name`, "nothing of this name", "it is made"},
+	{`Stack spec\.variables\[\]\.name`, "nothing of this name", "the engine takes values of variables that the code does not declare, and warns in its log"},
+	{`Stack spec\.source\.git\.path`, "empty|null", "it says of which folder: the repository's root"},
+	{`Stack spec\.runner\.image`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "the pretend kubelet has no images; a real one says so in the pod, and the Run with it (internal/run/podwaits.go)"},
+	{`Stack spec\.env\[\]\.value`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "any text is a value"},
+	{`Stack spec\.env\[\]\.valueFrom\.fieldRef\.apiVersion`, "empty", "as if it were not there"},
+}
+
+// elsewhere are values that are only given to the API server, since what they need is not here.
+var elsewhere = []reason{
+	{`Stack spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/engines_test.go)"},
+}
+
+// final are values that cannot be taken back.
+var final = []reason{
+	{`Run spec\.cancel`, "", "a Run that was canceled stays canceled"},
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	chart "cairn.dev/cairn/charts/cairn"
+	"cairn.dev/cairn/test/cloud"
+)
+
+// patience is how long something may take that is certain to come.
+const patience = 90 * time.Second
+
+// A lane is an install of Cairn of its own, beside others in the same cluster: it looks at one namespace only. Stories are lived in it one
+// after the other. One that went wrong leaves things behind, so a lane is closed after it.
+type lane struct {
+	*cluster
+	// space is the namespace of Stacks, own that of Cairn, dir the lane's folder: bucket and logs.
+	space, own, dir string
+	// operators are Cairn's operators, of which one is the leader; server is its server.
+	operators []*cairn
+	server    *cairn
+	// witness sees all that becomes of Runs and States.
+	witness *witness
+
+	clouds *httptest.Server
+	cloud  atomic.Pointer[cloud.Cloud]
+	// ends are called last when it is closed.
+	ends []func()
+}
+
+// laneOptions are what is not the same in all lanes.
+type laneOptions struct {
+	// operators is how many there are; 0 is one. If there are several, one of them is the leader.
+	operators int
+	// store is the address at which runners find the server, if it is another one than that which it listens on.
+	store func(listen string) (url string, err error)
+	// args are more arguments for Cairn's processes; bucket gives some of a lane, as for a bucket that is no folder.
+	args   []string
+	bucket func(ctx context.Context, l *lane) (args []string, err error)
+}
+
+// open opens a lane. close ends it.
+func (c *cluster) open(ctx context.Context, o laneOptions) (_ *lane, err error) {
+	c.mu.Lock()
+	c.lanes++
+	name := fmt.Sprintf("f%d", c.lanes)
+	c.mu.Unlock()
+	l := &lane{cluster: c, space: name, own: name + "-cairn", dir: filepath.Join(c.dir, name)}
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return nil, err
+	}
+	l.clouds = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.cloud.Load().ServeHTTP(w, r) }))
+	l.cloud.Store(cloud.New())
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	for _, step := range []func(context.Context) error{l.prepare, l.watch, func(ctx context.Context) error { return l.processes(ctx, o) }} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("lane %s: %w", name, err)
+		}
+	}
+	return l, nil
+}
+
+// prepare makes the namespaces, accounts and what they may do.
+func (l *lane) prepare(ctx context.Context) error {
+	for _, name := range []string{l.space, l.own} {
+		if err := l.namespace(ctx, name); err != nil {
+			return err
+		}
+	}
+	for _, half := range []string{"operator", "server"} {
+		access := chart.Access{Account: "cairn-" + half, Namespace: l.own, Halves: []string{half}, Watched: []string{l.space}}
+		objects, err := access.Objects()
+		if err != nil {
+			return err
+		}
+		objects = append(objects, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: access.Account, Namespace: l.own}})
+		for _, o := range objects {
+			if strings.HasPrefix(o.GetNamespace(), "kube-") {
+				continue // it is the same for all lanes, and not asked for
+			}
+			if err := client.IgnoreAlreadyExists(l.Create(ctx, o)); err != nil {
+				return err
+			}
+		}
+	}
+	keys := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cairn-keys", Namespace: l.own}}
+	if err := l.Create(ctx, keys); err != nil {
+		return err
+	}
+	password := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password", Namespace: l.space}, StringData: map[string]string{"it": canary}}
+	if err := l.Create(ctx, password); err != nil {
+		return err
+	}
+	return until(ctx, patience, func(ctx context.Context) error { // pods need it
+		return l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "default"}, &corev1.ServiceAccount{})
+	})
+}
+
+func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
+	listen, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	store := "https://" + listen
+	if o.store != nil {
+		if store, err = o.store(listen); err != nil {
+			return err
+		}
+	}
+	args := append([]string{
+		"--namespace=" + l.own, "--namespaces=" + l.space, "--runner-tokens=jwks", "--client-certificates=false", "--publish=false",
+		"--bucket=file://" + filepath.Join(l.dir, "bucket"), "--cache=" + filepath.Join(l.dir, "cache"),
+		"--listen=" + listen, "--store-url=" + store, "--web-listen=0", "--log-level=info",
+		"--runner-image=cairn:dev", "--engine-image=cairn-tools:dev", "--runner-command=" + filepath.Join(l.bin, "cairn-runner"),
+		"--provider-folder=" + l.providers, "--provider-offline",
+	}, o.args...)
+	if o.bucket != nil {
+		more, err := o.bucket(ctx, l)
+		if err != nil {
+			return err
+		}
+		args = append(args, more...)
+	}
+	if o.operators > 1 {
+		args = append(args, "--leader-elect")
+		lease := leaseOf(l.own)
+		if err := l.Create(ctx, lease); err != nil {
+			return err
+		}
+	}
+	for i := range max(1, o.operators) {
+		actor := "operator"
+		if i > 0 {
+			actor = fmt.Sprintf("operator-%d", i+1)
+		}
+		operator, err := l.startCairn("operator", actor, "cairn-operator", args...)
+		if err != nil {
+			return err
+		}
+		l.operators = append(l.operators, operator)
+		if i == 0 { // it makes the keys, and is the leader
+			if err := operator.ready(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if l.server, err = l.startCairn("server", "server", "cairn-server", args...); err != nil {
+		return err
+	}
+	for _, c := range l.cairns() {
+		if err := c.ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cairns are all processes of Cairn.
+func (l *lane) cairns() []*cairn {
+	if l.server == nil {
+		return l.operators
+	}
+	return append(append([]*cairn(nil), l.operators...), l.server)
+}
+
+// reset has nothing done to anybody any more, and the story begin anew.
+func (l *lane) reset() {
+	for _, c := range l.cairns() {
+		c.OnWrite(nil)
+		c.OnEvent(nil)
+		c.Reset()
+	}
+}
+
+// quiet is for how long Cairn wrote nothing.
+func (l *lane) quiet() time.Duration {
+	least := time.Hour
+	for _, c := range l.cairns() {
+		least = min(least, c.Quiet())
+	}
+	return least
+}
+
+// rested says whether Cairn has written nothing for a time.
+func (l *lane) rested(still time.Duration) error {
+	if q := l.quiet(); q < still {
+		return errors.New("I6: it goes on writing")
+	}
+	return nil
+}
+
+// rest waits until Cairn has written nothing for a time (I6).
+func (l *lane) rest(ctx context.Context, still time.Duration) error {
+	return until(ctx, patience, func(context.Context) error { return l.rested(still) })
+}
+
+// close ends the lane's processes. What it had is left where it is.
+func (l *lane) close() {
+	for _, c := range l.cairns() {
+		c.stop()
+	}
+	if l.witness != nil {
+		l.witness.stop()
+	}
+	l.clouds.Close()
+	for _, end := range l.ends {
+		end()
+	}
+}

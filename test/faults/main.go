@@ -1,0 +1,216 @@
+// Command faults has things fail around the real binaries of Cairn, one at a time, and wants the same end as without: `make faults`.
+//
+// A cluster is a real etcd and kube-apiserver and a pretend kubelet, which runs Cairn's runners as processes with a real OpenTofu; package
+// cloud is what they make things in. A lane is an install of Cairn in it: the operator and the server, each behind a proxy of its own to the API
+// server, which knows each write and each event by name (package proxy). A story is the life of a Stack in a lane. It is told once without
+// a fault; then once for each point, which is a fault at one place of it, and has to end in the same way.
+//
+// A new kind of fault is a suite in a file of its own, and a line in suites.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// A suite is faults of one kind.
+type suite struct {
+	name string
+	// lane is the kind of lane that the points are tried in, lanes how many of them at once; 0 is as many as -j says.
+	lane  laneOptions
+	lanes int
+	// points are all there are, in the light of how the stories go without a fault, in an order that is the same each time.
+	points func(b baseline) []point
+}
+
+// A point is a fault at one place of a story.
+type point struct {
+	name string
+	// fault is its row in the table of results, within its suite.
+	fault string
+	// known is in the error of a violation that is known, and told in docs/reliability.md: that it is still there is no failure, that it is
+	// not is one, since then the docs are wrong.
+	known string
+	// try lives through it. reached says that the fault happened, err what does not hold.
+	try func(ctx context.Context, l *lane) (reached bool, err error)
+}
+
+// suites are all kinds of faults, in the order in which they are tried.
+var suites = []suite{writes, watches, managers, outages, restores, runners, stores, strandings, buckets, fields}
+
+// A baseline is how each story goes without a fault, by its name.
+type baseline map[string]told
+
+type options struct {
+	only     *regexp.Regexp
+	jobs     int
+	stride   int
+	bin, dir string
+	list     bool
+}
+
+func main() {
+	only := flag.String("only", "", "try the points whose names match this regular expression")
+	var o options
+	flag.IntVar(&o.jobs, "j", 2*runtime.NumCPU()+1, "live through so many stories at a time")
+	flag.IntVar(&o.stride, "stride", 1, "try one point in so many")
+	flag.StringVar(&o.bin, "bin", "bin", "folder with cairn and cairn-runner")
+	flag.StringVar(&o.dir, "dir", "", "keep everything in this folder; default: a temporary one, which stays if something went wrong")
+	flag.BoolVar(&o.list, "list", false, "say only what points there are")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	var err error
+	if o.only, err = regexp.Compile(*only); err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+// run tries all points that were asked for. The error names those that failed.
+func run(ctx context.Context, o options, out *os.File) (err error) {
+	log.SetLogger(logr.Discard()) // what libraries say of their tries
+	if o.bin, err = filepath.Abs(o.bin); err != nil {
+		return err
+	}
+	dir := o.dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "cairn-faults-"); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	r := &report{out: out, dir: dir}
+	c, err := startCluster(ctx, dir, o.bin)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopped := c.stop(ctx); err == nil {
+			err = stopped
+		}
+		if err == nil && o.dir == "" {
+			err = os.RemoveAll(dir)
+		}
+	}()
+	b, err := c.baseline(ctx)
+	if err != nil {
+		return fmt.Errorf("without any fault: %w (see %s)", err, dir)
+	}
+	for name, t := range b {
+		fmt.Fprintf(out, "story %s: %d writes and %d events of watches without a fault\n", name, len(t.Writes), len(t.Events))
+	}
+	at := 0
+	for _, s := range suites {
+		var chosen []point
+		for _, p := range s.points(b) {
+			p.name = s.name + ": " + p.name
+			if !o.only.MatchString(p.name) {
+				continue
+			}
+			if at++; at%o.stride == 0 {
+				chosen = append(chosen, p)
+			}
+		}
+		if o.list {
+			for _, p := range chosen {
+				fmt.Fprintln(out, p.name)
+			}
+			continue
+		}
+		c.try(ctx, s, chosen, max(1, o.jobs), r)
+	}
+	if o.list {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.secrets(); err != nil {
+		r.failed = append(r.failed, err.Error())
+	}
+	return r.sum(time.Since(began))
+}
+
+// baseline tells each story without a fault, twice: they have to end in the same way.
+func (c *cluster) baseline(ctx context.Context) (baseline, error) {
+	l, err := c.open(ctx, laneOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	b := baseline{}
+	for _, s := range stories {
+		if b[s.name], err = l.tell(ctx, s, hooks{}); err != nil {
+			return nil, err
+		}
+		again, err := l.tell(ctx, s, hooks{})
+		if err != nil {
+			return nil, err
+		}
+		if err := b.same(s, again); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// try tries points, several at a time, each in a lane that has seen none that failed.
+func (c *cluster) try(ctx context.Context, s suite, points []point, jobs int, r *report) {
+	if s.lanes > 0 {
+		jobs = s.lanes
+	}
+	next := make(chan point)
+	var wg sync.WaitGroup
+	for range min(jobs, len(points)) {
+		wg.Go(func() {
+			var l *lane
+			defer func() {
+				if l != nil {
+					l.close()
+				}
+			}()
+			for p := range next {
+				began := time.Now()
+				var err error
+				var reached bool
+				if l == nil {
+					l, err = c.open(ctx, s.lane)
+				}
+				if err == nil {
+					reached, err = p.try(ctx, l)
+				}
+				if ctx.Err() != nil {
+					return
+				}
+				r.line(s, p, l, reached, err, time.Since(began))
+				if err != nil && l != nil {
+					l.close()
+					l = nil
+				}
+			}
+		})
+	}
+	for _, p := range points {
+		select {
+		case next <- p:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+}

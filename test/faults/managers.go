@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"cairn.dev/cairn/test/faults/proxy"
+)
+
+// managers has the leader of two operators freeze at each of its writes, past its lease. The other one takes over and goes on; then the
+// first one wakes up, with its write on its way, and a while in which it still believes that it leads.
+var managers = suite{name: "managers", lane: laneOptions{operators: 2}, lanes: 10, points: managerPoints}
+
+// lease is longer than it takes until the lease of a leader is over and the next one has begun.
+const lease = time.Minute
+
+func managerPoints(b baseline) []point {
+	var all []point
+	s := stories[0]
+	for _, w := range b[s.name].Writes {
+		if w.Actor != "operator" {
+			continue
+		}
+		for _, f := range []struct {
+			name string
+			late bool
+		}{{"frozen, its write arrives late", true}, {"frozen, its write is taken before", false}} {
+			all = append(all, point{
+				name: s.name + ", " + w.String() + ": " + f.name, fault: f.name,
+				try: func(ctx context.Context, l *lane) (bool, error) { return l.freeze(ctx, b, s, w, f.late) },
+			})
+		}
+	}
+	return all
+}
+
+// freeze tells a story in which the leader is frozen at a write.
+func (l *lane) freeze(ctx context.Context, b baseline, s story, at proxy.Write, late bool) (bool, error) {
+	var (
+		reached atomic.Bool
+		wrong   atomic.Pointer[error]
+	)
+	t, err := l.tell(ctx, s, hooks{begin: func() {
+		for _, leader := range l.operators {
+			leader.OnWrite(func(call *proxy.Call) {
+				if !called(call.Write, at) || reached.Swap(true) {
+					call.Pass()
+					return
+				}
+				if !late {
+					call.Forward(ctx)
+				}
+				if err := l.frozen(ctx, leader); err != nil {
+					wrong.Store(&err)
+				}
+				if late {
+					call.Forward(ctx)
+				}
+				call.Reply()
+			})
+		}
+	}})
+	if p := wrong.Load(); p != nil {
+		err = errors.Join(err, *p)
+	}
+	if err == nil {
+		err = b.same(s, t)
+	}
+	return reached.Load(), err
+}
+
+// called says that a write is the one of that name, whichever of the operators makes it.
+func called(w, at proxy.Write) bool {
+	w.Actor, _, _ = strings.Cut(w.Actor, "-")
+	return w.String() == at.String()
+}
+
+// frozen freezes a leader until another operator has written all that it can.
+func (l *lane) frozen(ctx context.Context, leader *cairn) (err error) {
+	if err := leader.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leader.signal(syscall.SIGCONT)) }()
+	wrote := func() (n int) {
+		for _, c := range l.operators {
+			if c != leader {
+				n += c.Leases()
+			}
+		}
+		return n
+	}
+	before := wrote()
+	return until(ctx, lease, func(context.Context) error {
+		if wrote() == before {
+			return errors.New("I9: nobody takes the lease of a leader that is frozen")
+		}
+		for _, c := range append([]*cairn{l.server}, l.operators...) {
+			if c != leader && c.Quiet() < time.Second {
+				return errors.New("I9: the new leader goes on writing")
+			}
+		}
+		return nil
+	})
+}

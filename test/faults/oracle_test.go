@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/faults/proxy"
+)
+
+func runIn(phase v1alpha1.RunPhase, attempts ...int32) *v1alpha1.Run {
+	r := &v1alpha1.Run{}
+	r.UID, r.Name, r.Status.Phase = types.UID("1"), "net-1", phase
+	for _, n := range attempts {
+		r.Status.Attempts = append(r.Status.Attempts, v1alpha1.Attempt{Number: n})
+	}
+	return r
+}
+
+func stateAt(version, serial int64, lineage, by, lockedBy string) *v1alpha1.State {
+	s := &v1alpha1.State{}
+	s.UID, s.Name = types.UID("2"), "net"
+	s.Status = v1alpha1.StateStatus{Version: version, Serial: serial, Lineage: lineage, UpdatedBy: by}
+	if lockedBy != "" {
+		s.Status.Lock = &v1alpha1.Lock{Run: lockedBy}
+	}
+	return s
+}
+
+func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
+	const planning, applying, done, failed = v1alpha1.PhasePlanning, v1alpha1.PhaseApplying, v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed
+	for name, tt := range map[string]struct {
+		runs   []*v1alpha1.Run
+		states []*v1alpha1.State
+		want   string
+	}{
+		"a Run that goes on":                     {runs: []*v1alpha1.Run{runIn(""), runIn(planning, 1), runIn(applying, 1, 2), runIn(done, 1, 2)}},
+		"a Run that is tried again":              {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(planning, 1, 2, 3)}},
+		"a phase that goes back":                 {runs: []*v1alpha1.Run{runIn(applying, 1), runIn(planning, 1)}, want: "I10"},
+		"an end that was none":                   {runs: []*v1alpha1.Run{runIn(done, 1), runIn(failed, 1)}, want: "I10"},
+		"an end that goes on":                    {runs: []*v1alpha1.Run{runIn(done, 1), runIn(planning, 1, 2)}, want: "I10"},
+		"attempts that are forgotten":            {runs: []*v1alpha1.Run{runIn(applying, 1, 2), runIn(applying, 1)}, want: "I10"},
+		"a state that goes on":                   {states: []*v1alpha1.State{stateAt(0, 0, "", "", "net-1"), stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 4, "a", "net-1", "")}},
+		"a version that is left out":             {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(3, 2, "a", "net-1", "net-1")}, want: "I2"},
+		"another lineage":                        {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "b", "net-1", "net-1")}, want: "I2"},
+		"a serial that does not follow":          {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", "net-1"), stateAt(2, 5, "a", "net-1", "net-1")}, want: "I1"},
+		"a write without a lock":                 {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(2, 2, "a", "net-1", "")}, want: "I1"},
+		"a write by another than holds the lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-2"), stateAt(2, 2, "a", "net-1", "net-2")}, want: "I1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &witness{}
+			w.begin()
+			for _, r := range tt.runs {
+				w.run(r)
+			}
+			for _, s := range tt.states {
+				w.state(s)
+			}
+			if err := w.end(); (err != nil) != (tt.want != "") || (err != nil && !strings.HasPrefix(err.Error(), tt.want)) {
+				t.Errorf("it says %v", err)
+			}
+			if w.begin(); w.end() != nil {
+				t.Error("it does not forget")
+			}
+		})
+	}
+}
+
+func TestAnotherEndIsAViolation(t *testing.T) {
+	s := stories[0]
+	good := told{Endings: []ending{{Stack: "Applied", Runs: []string{"net-1 Apply Spec Succeeded"}}}, Writes: make([]proxy.Write, 10)}
+	b := baseline{s.name: good}
+	for name, tt := range map[string]struct {
+		change func(*told)
+		want   string
+	}{
+		"the same":         {func(*told) {}, ""},
+		"some more writes": {func(t *told) { t.Writes = make([]proxy.Write, 40) }, ""},
+		"too many writes":  {func(t *told) { t.Writes = make([]proxy.Write, 41) }, "I9"},
+		"another Run":      {func(t *told) { t.Endings = []ending{{Stack: "Applied", Runs: []string{"net-1", "net-2"}}} }, "net-2"},
+		"a step less":      {func(t *told) { t.Endings = nil }, "Applied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			it := good
+			tt.change(&it)
+			if err := b.same(s, it); (err != nil) != (tt.want != "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("it says %v", err)
+			}
+		})
+	}
+}
+
+func TestASecretInAFileIsFound(t *testing.T) {
+	c := &cluster{dir: t.TempDir()}
+	put := func(text string, path ...string) {
+		t.Helper()
+		file := filepath.Join(append([]string{c.dir}, path...)...)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("nothing", "f1", "operator.log")
+	put("it is "+canary, "controlplane", "etcd", "data")
+	put("it is "+canary, "etcd-before", "data")
+	put("it is "+canary, "node", "pods", "1", "fs", "variables")
+	if err := c.secrets(); err != nil {
+		t.Error(err)
+	}
+	put("it is "+canary, "f1", "bucket", "logs")
+	if err := c.secrets(); err == nil || !strings.Contains(err.Error(), "bucket/logs") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func TestAKnownViolationIsNoFailureAsLongAsItIsThere(t *testing.T) {
+	other, same := errors.New("something else"), errors.New("made: I3: made more than once")
+	for name, tt := range map[string]struct {
+		known string
+		err   error
+		fails bool
+	}{
+		"well": {}, "a violation": {err: other, fails: true},
+		"the known one": {known: "I3: made", err: same}, "another one": {known: "I3: made", err: other, fails: true},
+		"mended, and the docs do not say so": {known: "I3: made", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &report{out: io.Discard}
+			r.line(suite{name: "s"}, point{name: "p", fault: "f", known: tt.known}, nil, true, tt.err, 0)
+			if err := r.sum(0); (err != nil) != tt.fails {
+				t.Errorf("in the end it says %v", err)
+			}
+		})
+	}
+}
+
+// The names of points are what people choose them by.
+func TestEachPointHasANameOfItsOwn(t *testing.T) {
+	b := baseline{}
+	for _, s := range stories {
+		b[s.name] = told{
+			Writes: []proxy.Write{{Actor: "operator", Verb: "create", Resource: "pods", Ordinal: 1}, {Actor: "server", Verb: "patch", Resource: "runs/status", Ordinal: 1}},
+			Events: []proxy.Event{{Actor: "operator", Resource: "runs", Ordinal: 1}, {Actor: "server", Resource: "runs", Ordinal: 1}},
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range suites {
+		points := s.points(b)
+		if len(points) == 0 {
+			t.Errorf("suite %s has no points", s.name)
+		}
+		for _, p := range points {
+			if p.fault == "" || seen[s.name+p.name] {
+				t.Errorf("point %q of suite %s, fault %q: it was there before, or has no fault", p.name, s.name, p.fault)
+			}
+			seen[s.name+p.name] = true
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"cairn.dev/cairn/dev"
+)
+
+// The programs of a control plane.
+const (
+	etcd      = "etcd"
+	apiServer = "kube-apiserver"
+)
+
+// pidOf finds a program of the control plane among the children of this process.
+func pidOf(program string) (int, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// pid (program) state parent
+		_, rest, _ := bytes.Cut(data, []byte("("+program+") "))
+		if fields := strings.Fields(string(rest)); len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) && fields[0] != "Z" {
+			return strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return 0, fmt.Errorf("%s does not run", program)
+}
+
+// killed kills a program of the control plane with SIGKILL. revive starts the control plane again.
+func (c *cluster) killed(program string) error {
+	pid, err := pidOf(program)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-c.plane.Done()
+	return nil
+}
+
+// revive starts a control plane again of which something was killed, on the data that it had, where between may change it.
+func (c *cluster) revive(ctx context.Context, between func() error) error {
+	if err := c.plane.Stop(ctx); err != nil {
+		return err
+	}
+	if err := between(); err != nil {
+		return err
+	}
+	plane, err := dev.Start(ctx, c.planeOptions())
+	if err != nil {
+		return err
+	}
+	c.plane = plane
+	return nil
+}
+
+func (c *cluster) etcdData() string { return filepath.Join(c.dir, "controlplane", "etcd") }
+func (c *cluster) snapshot() string { return filepath.Join(c.dir, "etcd-before") }
+
+// keep copies what etcd has now. It stands still meanwhile, so that the copy is what a kill would leave behind.
+func (c *cluster) keep() (err error) {
+	if err := os.RemoveAll(c.snapshot()); err != nil {
+		return err
+	}
+	pid, err := pidOf(etcd)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, syscall.Kill(pid, syscall.SIGCONT)) }()
+	return os.CopyFS(c.snapshot(), os.DirFS(c.etcdData()))
+}
+
+// restore puts back what keep copied, as an administrator would from a backup: the control plane is stopped, and started again on that. So is
+// the node, as the manual of Kubernetes advises for all that watches.
+func (c *cluster) restore(ctx context.Context) error {
+	c.stopNode()
+	c.stopNode = nil
+	if err := c.killed(apiServer); err != nil {
+		return err
+	}
+	if err := c.revive(ctx, func() error {
+		if err := os.RemoveAll(c.etcdData()); err != nil {
+			return err
+		}
+		return os.CopyFS(c.etcdData(), os.DirFS(c.snapshot()))
+	}); err != nil {
+		return err
+	}
+	return c.startNode(ctx)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"cairn.dev/cairn/dev/process"
+	"cairn.dev/cairn/test/faults/proxy"
+)
+
+// A cairn is one of Cairn's processes, with a proxy between it and the API server. It is started again whenever it ends.
+type cairn struct {
+	*proxy.Proxy
+	// log is its file, for all that it says in all its lives.
+	log string
+
+	group   *process.Group
+	program string
+	args    []string
+	health  string
+	over    chan struct{}
+	ended   sync.WaitGroup
+
+	mu      sync.Mutex
+	current *process.Process
+	starts  int
+}
+
+// startCairn starts `cairn NAME`, as an account in Cairn's own namespace.
+func (l *lane) startCairn(name, actor, account string, args ...string) (*cairn, error) {
+	config, err := l.config(l.own, account)
+	if err != nil {
+		return nil, err
+	}
+	health, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(l.dir, actor+".kubeconfig")
+	p, err := proxy.Start(actor, config, l.authority, kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	c := &cairn{
+		Proxy: p, log: filepath.Join(l.dir, actor+".log"), group: l.group, program: filepath.Join(l.bin, "cairn"),
+		args:   append([]string{name, "--kubeconfig=" + kubeconfig, "--health-address=" + health}, args...),
+		health: "http://" + health + "/readyz", over: make(chan struct{}),
+	}
+	if err := c.start(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	c.ended.Go(c.supervise)
+	return c, nil
+}
+
+// freeAddress is one on this machine that nothing listens on now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on this machine it does not block
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func (c *cairn) start() error {
+	out, err := os.OpenFile(c.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close() //nolint:errcheck // the process has its own
+	p, err := c.group.Start(&exec.Cmd{Path: c.program, Args: append([]string{c.program}, c.args...), Env: os.Environ(), Stdout: out, Stderr: out})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current, c.starts = p, c.starts+1
+	return nil
+}
+
+// supervise starts it again when it ends, as a Deployment would.
+func (c *cairn) supervise() {
+	for {
+		<-c.process().Done()
+		select {
+		case <-c.over:
+			return
+		case <-time.After(100 * time.Millisecond): // it must not spin
+		}
+		select {
+		case <-c.over:
+			return
+		default:
+		}
+		if err := c.start(); err != nil {
+			return // whoever waits for what it should do says so
+		}
+	}
+}
+
+func (c *cairn) process() *process.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current
+}
+
+// began is how often it was started.
+func (c *cairn) began() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.starts
+}
+
+// kill ends it at once, without asking, and waits until nothing of it is left. It is started again.
+func (c *cairn) kill() {
+	p := c.process()
+	p.Kill()
+	<-p.Done()
+}
+
+// signal gives it a signal: syscall.SIGSTOP freezes it, syscall.SIGCONT has it go on.
+func (c *cairn) signal(s syscall.Signal) error { return syscall.Kill(c.process().Pid(), s) }
+
+// ready waits until it says that it is.
+func (c *cairn) ready(ctx context.Context) error {
+	return until(ctx, patience, func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s is not ready: see %s", c.Actor, c.log)
+		}
+		return nil
+	})
+}
+
+// stop ends it for good.
+func (c *cairn) stop() {
+	close(c.over)
+	c.kill()
+	c.ended.Wait()
+	c.kill() // it may have been started in between
+	c.Close()
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"cairn.dev/cairn/test/cloud"
+)
+
+// A call is one of an engine's to the cloud, at which it is held.
+type call struct {
+	verb  cloud.Verb
+	thing string
+	// after has it held when it has taken effect and is not answered.
+	after bool
+}
+
+func (c call) String() string {
+	when := "before"
+	if c.after {
+		when = "after"
+	}
+	return fmt.Sprintf("%s %s, %s", c.verb, c.thing, when)
+}
+
+// calls are before the first thing is made, in the middle, and so on to the end of a destroy.
+var calls = []call{
+	{cloud.Create, "a", false}, {cloud.Create, "a", true}, {cloud.Create, "b", false}, {cloud.Create, "b", true},
+	{cloud.Read, "a", false}, {cloud.Read, "b", true}, {cloud.Update, "a", false}, {cloud.Update, "a", true},
+	{cloud.Delete, "b", false}, {cloud.Delete, "b", true}, {cloud.Delete, "a", false}, {cloud.Delete, "a", true},
+}
+
+// A cloudBlow is what is done to a runner or an engine while the cloud holds a call of it.
+type cloudBlow struct {
+	name   string
+	deadly bool
+	do     func(ctx context.Context, l *lane, d *door, runner, engine int, release func()) error
+}
+
+var cloudBlows = []cloudBlow{
+	{"runner SIGKILL", true, func(ctx context.Context, l *lane, _ *door, runner, _ int, release func()) error {
+		defer release()
+		return errors.Join(syscall.Kill(runner, syscall.SIGKILL), l.ended(ctx, runner))
+	}},
+	{"runner SIGTERM", false, func(_ context.Context, _ *lane, _ *door, runner, _ int, release func()) error {
+		defer release()
+		return syscall.Kill(runner, syscall.SIGTERM)
+	}},
+	{"runner SIGSTOP, SIGCONT", false, func(ctx context.Context, l *lane, _ *door, runner, _ int, release func()) error {
+		defer release()
+		err := signalAll(runner, syscall.SIGSTOP)
+		if err == nil {
+			err = until(ctx, patience, func(context.Context) error { return l.rested(held) })
+		}
+		return errors.Join(err, signalAll(runner, syscall.SIGCONT))
+	}},
+	{"engine SIGKILL", true, func(ctx context.Context, _ *lane, _ *door, runner, engine int, release func()) error {
+		defer release()
+		err := syscall.Kill(engine, syscall.SIGKILL)
+		return errors.Join(err, until(ctx, patience, func(context.Context) error {
+			if provider, err := processBy(func(dir string) bool {
+				program, state, session := statOf(dir)
+				return session == runner && state != "Z" && program == "terraform-provi" // as much as the kernel keeps of a name
+			}); err == nil {
+				return fmt.Errorf("I1: the provider %d goes on though its engine was killed", provider)
+			}
+			return nil
+		}))
+	}},
+	{"engine SIGTERM", false, func(_ context.Context, _ *lane, _ *door, _, engine int, release func()) error {
+		defer release()
+		return syscall.Kill(engine, syscall.SIGTERM)
+	}},
+}
+
+func cloudPoints(b baseline) []point {
+	var all []point
+	for _, c := range calls {
+		for _, f := range cloudBlows {
+			if f.deadly && c.after && c.verb == cloud.Create {
+				continue // the cloud has made it and told nobody, who cannot tell anybody then (docs/state.md)
+			}
+			all = append(all, point{name: "cloud, " + c.String() + ": " + f.name, fault: "at a call of the cloud's: " + f.name, try: func(ctx context.Context, l *lane) (bool, error) {
+				return l.heldUp(ctx, b, c, f)
+			}})
+		}
+	}
+	return all
+}
+
+// heldUp tells a story in which a blow is dealt while the cloud holds a call.
+func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (reached bool, err error) {
+	d, err := l.guarded(ctx)
+	if err != nil {
+		return false, err
+	}
+	d.begin(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	dealt := make(chan error, 1)
+	var unknown []string
+	var but []func([]ending) []ending
+	if c.verb == cloud.Update && c.after {
+		but = append(but, unread)
+	}
+	err = l.alike(ctx, b, hooks{begin: func() {
+		gate := l.cloud.Load().Inject(cloud.Fault{Verb: c.verb, Name: c.thing, After: c.after, Times: 1, Hold: true})
+		go func() {
+			defer gate.End()
+			err := gate.Held(ctx, 1)
+			if err == nil {
+				reached = true
+				var runner, engine int
+				if runner, engine, err = d.working(); err == nil {
+					err = f.do(ctx, l, d, runner, engine, gate.End)
+				}
+			}
+			if f.deadly {
+				unknown = l.unknown(d)
+			}
+			dealt <- err
+		}()
+	}}, but...)
+	cancel()
+	wrong := <-dealt
+	if !reached {
+		return false, err
+	}
+	if err = errors.Join(err, wrong); err != nil && f.deadly {
+		return l.excused(context.WithoutCancel(ctx), unknown, err)
+	}
+	return true, err
+}
+
+// unread leaves out what the state says of attributes. A change that was made and not answered is there at the next plan, which has nothing to do
+// then, so that the engine writes nothing.
+func unread(all []ending) []ending {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].State = slices.Clone(all[i].State)
+		for j, text := range all[i].State {
+			all[i].State[j], _, _ = strings.Cut(text, " map[")
+		}
+	}
+	return all
+}
+
+// working finds the runner of the lane that has an engine at work, and the engine.
+func (d *door) working() (runner, engine int, err error) {
+	_, err = processBy(func(dir string) bool {
+		program, state, session := statOf(dir)
+		if program != "tofu" || state == "Z" {
+			return false
+		}
+		for _, pod := range d.podsSeen() {
+			if pid, err := d.runnerOf(pod); err == nil && pid == session {
+				runner = pid
+				_, _ = fmt.Sscanf(dir, "/proc/%d", &engine)
+				return true
+			}
+		}
+		return false
+	})
+	return runner, engine, err
+}

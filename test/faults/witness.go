@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func leaseOf(namespace string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cairn-operator"}}
+}
+
+// A witness sees, past all proxies, each change of the Runs and States in a lane, and says where an invariant does not hold.
+type witness struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	runs   map[types.UID]v1alpha1.RunStatus
+	states map[types.UID]v1alpha1.StateStatus
+	broken []error
+}
+
+// watch begins to look.
+func (l *lane) watch(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	w := &witness{cancel: cancel}
+	w.begin()
+	l.witness = w
+	w.wg.Go(func() { l.follow(ctx, func() client.ObjectList { return &v1alpha1.RunList{} }, w.run) })
+	w.wg.Go(func() { l.follow(ctx, func() client.ObjectList { return &v1alpha1.StateList{} }, w.state) })
+	return nil
+}
+
+// follow tells of each change until ctx is done, also over the ends of API servers.
+func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(client.Object)) {
+	for ctx.Err() == nil {
+		watch, err := l.Watch(ctx, list(), client.InNamespace(l.space))
+		if err != nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond): // the API server is away
+			}
+			continue
+		}
+		for e := range watch.ResultChan() {
+			if o, ok := e.Object.(client.Object); ok {
+				saw(o)
+			}
+		}
+		watch.Stop()
+	}
+}
+
+func (w *witness) stop() {
+	w.cancel()
+	w.wg.Wait()
+}
+
+// begin forgets all.
+func (w *witness) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs, w.states, w.broken = map[types.UID]v1alpha1.RunStatus{}, map[types.UID]v1alpha1.StateStatus{}, nil
+}
+
+// end says what did not hold since begin.
+func (w *witness) end() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.Join(w.broken...)
+}
+
+func (w *witness) wrong(format string, args ...any) {
+	w.broken = append(w.broken, fmt.Errorf(format, args...))
+}
+
+// order is that of the phases.
+var order = map[v1alpha1.RunPhase]int{
+	"": 0, v1alpha1.PhaseQueued: 0, v1alpha1.PhasePlanning: 1, v1alpha1.PhaseAwaitingApproval: 2, v1alpha1.PhaseApplying: 3,
+}
+
+// run looks at a change of a Run: its phase goes on, or back by a new attempt, and never back from its end (I10).
+func (w *witness) run(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r, ok := o.(*v1alpha1.Run)
+	if !ok {
+		return
+	}
+	before, known := w.runs[r.UID]
+	w.runs[r.UID] = r.Status
+	if !known {
+		return
+	}
+	switch {
+	case before.Phase.Finished() && before.Phase != r.Status.Phase:
+		w.wrong("I10: Run %s was %s and is %s", r.Name, before.Phase, r.Status.Phase)
+	case !r.Status.Phase.Finished() && order[r.Status.Phase] < order[before.Phase] && number(r.Status) <= number(before) && r.Status.NextAttempt == nil && r.Status.Retries == before.Retries:
+		w.wrong("I10: Run %s goes from %s back to %s, without a new attempt", r.Name, before.Phase, r.Status.Phase)
+	case number(r.Status) < number(before):
+		w.wrong("I10: Run %s goes from attempt %d back to %d", r.Name, number(before), number(r.Status))
+	}
+}
+
+func number(s v1alpha1.RunStatus) int32 {
+	if len(s.Attempts) == 0 {
+		return 0
+	}
+	return s.Attempts[len(s.Attempts)-1].Number
+}
+
+// state looks at a change of a State: each version is the next one, of the same lineage, with a higher serial, by who had the lock (I1, I2).
+func (w *witness) state(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := o.(*v1alpha1.State)
+	if !ok {
+		return
+	}
+	before, known := w.states[s.UID]
+	w.states[s.UID] = s.Status
+	if !known || before.Version == s.Status.Version {
+		return
+	}
+	now := s.Status
+	switch {
+	case now.Version != before.Version+1:
+		w.wrong("I2: State %s goes from version %d to %d", s.Name, before.Version, now.Version)
+	case before.Lineage != "" && now.Lineage != before.Lineage:
+		w.wrong("I2: State %s changes its lineage", s.Name)
+	case now.Serial <= before.Serial && before.Version > 0:
+		w.wrong("I1: State %s goes from serial %d to %d", s.Name, before.Serial, now.Serial)
+	case before.Rescued == nil && (before.Lock == nil || before.Lock.Run != now.UpdatedBy):
+		w.wrong("I1: State %s was written by %s, which had no lock", s.Name, now.UpdatedBy)
+	}
+}
