@@ -17,6 +17,7 @@ func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
 	for _, url := range []string{
 		"", "infra", "/srv/git/infra", "./infra", "file:///srv/git/infra", "ext::sh -c id", "ext::id", "fd::7", "git://example.org/x", "ftp://example.org/x",
 		"-oProxyCommand=id", "--upload-pack=id", "ssh://-oProxyCommand=id/x", "ssh://-oProxyCommand@h/x", "-o@h:x", "git@-oProxyCommand=id:x", "git@host:-x",
+		"git@-host:x", "ssh://git@-host/x", "https://-host/x", "-host@example.org:x", "https://exa!mple.org/x", "git@ho~st:x",
 		"https://user:" + canary + "@example.org/x", "https://token@example.org/x", "ssh://git:" + canary + "@example.org/x",
 		"https://example.org/x\n", "https://example.org/x y", "https://example.org/\x00", "https:///x", "https://example.org", "https://example.org/", "git@host:",
 		"https://example.org/x?a=b", "https://example.org/x#a", "https://exam$ple.org/x", "ssh://git@$(id)/x", "ssh://`id`@host/x", "host:x", "git@host::x",
@@ -26,6 +27,15 @@ func TestAURLIsHTTPOrSSHAndHoldsNoCredential(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q is taken", url)
 		} else if Reason(err) != "ConfigurationInvalid" || strings.Contains(err.Error(), canary) {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+// What is wrong with it would be said in other words otherwise, which do not tell what git was kept from.
+func TestAURLThatBeginsWithADashIsSaidTo(t *testing.T) {
+	for _, url := range []string{"-oProxyCommand=id", "--upload-pack=id", "-o@h:x"} {
+		if err := CheckURL(url); err == nil || !strings.Contains(err.Error(), "begins with a dash") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

@@ -272,6 +272,14 @@ func TestAPlanThatIsNoneIsAnError(t *testing.T) {
 const longText = "t := concat(\"\", [\"0123456789\" | some i in numbers.range(1, 400)])\ns := concat(\"\", [t | some i in numbers.range(1, 500)])\n"
 
 // A policy must not stop the server, whatever it does; and it must not let pass what it did not look at.
+// Whatever goes wrong while a policy is asked: it does not let pass.
+func TestAPolicyThatPanicsDenies(t *testing.T) {
+	findings, err := guarded(t.Context(), "c/a.rego", func() ([]store.Finding, error) { panic("nil map") })
+	if err != nil || len(findings) != 1 || findings[0].Action != store.Deny || !strings.Contains(findings[0].Message, "nil map") {
+		t.Errorf("%+v, %v", findings, err)
+	}
+}
+
 func TestPathologicalPoliciesAreStopped(t *testing.T) {
 	wide := strings.TrimPrefix(strings.Repeat("; x%d in numbers.range(1, 100)", 12), "; ")
 	for i := range 12 {

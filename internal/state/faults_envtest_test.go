@@ -72,6 +72,27 @@ func TestASecretInTheWayDoesNotStopAWrite(t *testing.T) {
 	}
 }
 
+// Somebody made a Secret of that name: its bytes are not the state's, and do not count for it.
+func TestAnothersSecretIsNotTakenForTheState(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	first := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if secret, ok := obj.(*corev1.Secret); ok {
+				other := secret.DeepCopy()
+				other.Data = map[string][]byte{"chunk": []byte("another's")}
+				if err := c.Create(ctx, other); err != nil {
+					return err
+				}
+			}
+			return c.Create(ctx, obj, opts...)
+		},
+	}), apiserver.Kube, w.bucket, state.Options{})
+	must(t, first.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	w.reads(stateFile(1, "L", "", 1))
+}
+
 func TestDamagedBytesAreNeverGivenOut(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()

@@ -63,6 +63,10 @@ func TestAPersonPushesAndGoesBack(t *testing.T) {
 		t.Error("the outputs' fingerprint is that of the version before")
 	}
 
+	three := stateFile(3, "L", "three", 1)
+	_, err = w.store.Push(t.Context(), w.key, "bob", three, true, 1) // who looked at version 1, while 2 is there
+	refused(t, err, state.Stale)
+
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 7, 0)
 	refused(t, err, state.Missing)
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 2, 0)

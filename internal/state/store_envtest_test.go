@@ -8,10 +8,13 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -113,6 +116,20 @@ func TestAStateTooBigForSecretsGoesToTheBucket(t *testing.T) {
 	}
 }
 
+// aboutToCount keeps the bytes of the first version under the number of another too, as a writer does that was not counted yet.
+func (w *world) aboutToCount(number int) {
+	w.Helper()
+	for _, secret := range w.secrets() {
+		secret.Name, secret.ResourceVersion, secret.UID = strings.Replace(secret.Name, "-v1-", fmt.Sprintf("-v%d-", number), 1), "", ""
+		must(w.T, apiserver.Kube.Create(w.Context(), &secret))
+	}
+	keys, err := w.bucket.List(w.Context(), "states")
+	must(w.T, err)
+	for _, key := range keys {
+		must(w.T, w.bucket.Put(w.Context(), strings.Replace(key, "/1-", fmt.Sprintf("/%d-", number), 1), nil))
+	}
+}
+
 func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
 	for _, home := range []v1alpha1.StateHome{v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket} {
 		t.Run(string(home), func(t *testing.T) {
@@ -121,10 +138,13 @@ func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
 			w.lock(me, "a")
 			for serial := 1; serial <= 13; serial++ {
 				must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(serial, "L", "", 1)))
+				if serial == 1 {
+					w.aboutToCount(99)
+				}
 			}
 			kept := len(w.status().Versions)
 			keys, err := w.bucket.List(t.Context(), "states")
-			if err != nil || kept != 3 || len(w.secrets())+len(keys) != 3 {
+			if err != nil || kept != 3 || len(w.secrets())+len(keys) != 4 {
 				t.Fatalf("%d versions, %d Secrets, bucket %v, %v", kept, len(w.secrets()), keys, err)
 			}
 			w.reads(stateFile(13, "L", "", 1))
@@ -181,4 +201,32 @@ func TestTheLockOfADeletedRunIsTakenOverOnceItsPodIsGone(t *testing.T) {
 	w.killPod(first)
 	w.lock(second, "b")
 	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotHolder)
+}
+
+// Whoever deletes a State takes nothing: it is the only one that says which bytes count.
+func TestAStateOutlivesItsDeletion(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	must(t, apiserver.Kube.Delete(t.Context(), &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: w.key.Name}}))
+	w.reads(stateFile(1, "L", "", 1))
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 1)))
+	w.reads(stateFile(2, "L", "", 1))
+}
+
+// A destroy needs the variables of what was applied, whatever others were handed in since and came to nothing.
+func TestTheVariablesThatTheStateNamesStay(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	must(t, w.store.KeepInputs(t.Context(), w.key, w.run.Spec.Inputs, []byte("applied")))
+	w.lock(me, "a")
+	for _, later := range []string{"sha256:later", "sha256:latest"} {
+		must(t, w.store.KeepInputs(t.Context(), w.key, later, []byte("handed in")))
+	}
+	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.Inputs); err != nil || string(data) != "applied" {
+		t.Errorf("those of the apply: %q, %v", data, err)
+	}
+	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:later")
+	refused(t, err, state.Missing)
 }

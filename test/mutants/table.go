@@ -30,6 +30,8 @@ type mutant struct {
 	Test command `json:"test"`
 	// Hangs: without the guard the test may also run into its timeout.
 	Hangs bool `json:"hangs"`
+	// Alone: it is built by itself, for it runs in a process that does not get the environment of the test.
+	Alone bool `json:"alone"`
 }
 
 // command is the narrowest `go test` that shows a guard's loss.

@@ -132,7 +132,7 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 
 func (l *lab) run(ctx context.Context, c command, b built, without string) (string, error) {
 	test := exec.CommandContext(ctx, b.binary, "-test.run="+c.Run, "-test.v", "-test.failfast", "-test.timeout="+l.timeout.String())
-	test.Dir, test.Env = filepath.Join(l.root, c.Room), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without)
+	test.Dir, test.Env = filepath.Join(l.root, c.Room), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without, patience)
 	test.WaitDelay = 10 * time.Second // for what a test leaves behind that holds its output
 	var output bytes.Buffer
 	test.Stdout, test.Stderr = &output, &output
@@ -142,6 +142,9 @@ func (l *lab) run(ctx context.Context, c command, b built, without string) (stri
 	}
 	return output.String(), err
 }
+
+// patience is what API servers get to start on a machine that is busy.
+const patience = "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m"
 
 // once gives the answer to a question that is worked on once.
 func once[K comparable](mu *sync.Mutex, known map[K]func() error, key K, work func() error) error {

@@ -83,7 +83,7 @@ func weaveFile(file, content string, mutants []mutant) (woven, []mutant, error) 
 		f := functionAt(tree, func(f *ast.FuncDecl) bool {
 			return offset(f.Body.Lbrace) < at && at+len(m.From) <= offset(f.Body.Rbrace)+1
 		})
-		if f == nil {
+		if f == nil || m.Alone {
 			plain = append(plain, m)
 			continue
 		}
