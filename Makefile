@@ -81,6 +81,13 @@ test: build tools $(BIN)/helm $(BIN)/versitygw test-unit ## Run all tests (under
 	[ -z "$$rooms" ] || go test -tags envtest $(GOTESTFLAGS) $$rooms
 	@go test -tags envtest $(GOTESTFLAGS) $(patsubst %,./%/...,$(wildcard cmd charts web dev test))
 
+# What is pure, and the rooms of which parts go on beside each other. The detector makes tests ten times slower: RACE=all has all rooms.
+RACE ?=
+.PHONY: race
+race: tools ## Run tests with the race detector; RACE=all for those of all rooms, which takes long
+	@go test -race $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,store bucket upkeep memory closure policy forge providers git server repository stack run state) ./test/leaks)
+	@go test -race -tags envtest $(GOTESTFLAGS) $(if $(RACE),./internal/...,./internal/state ./internal/server)
+
 N ?= 100000
 SEED ?=
 .PHONY: sim
@@ -90,6 +97,10 @@ sim: ## Live through N=100000 random histories (docs/reliability.md); SEED=n rep
 .PHONY: sim-scope
 sim-scope: ## Live through all histories of the small scope, a few minutes; STRIDE=10 takes one in ten
 	@go run ./test/sim/histories -stride $(or $(STRIDE),1)
+
+.PHONY: faults
+faults: build tools ## Have things fail around the real binaries (half an hour); ONLY="crash|410" chooses, STRIDE=10 takes one in ten
+	@go run ./test/faults -stride $(or $(STRIDE),1) $(if $(ONLY),-only '$(ONLY)')
 
 # What follows needs Linux, root and a few Debian packages (.ci/run has them). There is one node on a machine, so one package of
 # tests goes after the other.
@@ -113,6 +124,16 @@ bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 .PHONY: bench-node
 bench-node: build node-tools images ## Measure on a real node, beside bare pods and the bare engine in them
 	@go test -tags e2e -run '^$$' -bench . -benchtime 10x -timeout 40m $(GOTESTFLAGS) ./test/e2e
+
+RUNS ?= 10
+.PHONY: scale
+scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/performance.md); half an hour
+	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
+
+SOAK ?= 1h
+.PHONY: soak
+soak: build tools ## Change Stacks for SOAK=1h, and see that goroutines and open files do not grow
+	@go test -tags envtest -v -count 1 -run 'TestSoak$$' -timeout 48h $(GOTESTFLAGS) ./test/scale -soak $(SOAK)
 
 FUZZ ?= .*
 FUZZTIME ?= 10s
