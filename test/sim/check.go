@@ -43,7 +43,6 @@ func (w *world) wrote(k kind, old, now client.Object) {
 		}
 		if old == nil {
 			w.stats.Runs++
-			w.runMade(now.(*v1alpha1.Run))
 			break
 		}
 		w.runWritten(old.(*v1alpha1.Run), now.(*v1alpha1.Run))
@@ -68,12 +67,12 @@ func (w *world) wrote(k kind, old, now client.Object) {
 	}
 }
 
-// runMade: of one Stack there is one Run that is not finished.
-func (w *world) runMade(r *v1alpha1.Run) {
+// runBegins: of one Stack there is one Run at work. One that is made late, by a leader that is one no more, gets no pod.
+func (w *world) runBegins(r *v1alpha1.Run) {
 	for _, o := range w.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
 		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) && run.Number(other.Name) > run.Number(r.Name) {
-			w.violate("I1", "Run %s is made after Run %s", r.Name, other.Name)
+			w.violate("I1", "Run %s begins after Run %s", r.Name, other.Name)
 		}
 	}
 }
@@ -104,6 +103,9 @@ func (w *world) runWritten(old, now *v1alpha1.Run) {
 		}
 	}
 	before, after := lastNumber(old), lastNumber(now)
+	if before == 0 && after > 0 {
+		w.runBegins(now)
+	}
 	switch {
 	case old.Status.Phase.Finished() && now.Status.Phase != old.Status.Phase:
 		w.violate("I10", "Run %s is %s after it was %s", now.Name, now.Status.Phase, old.Status.Phase)

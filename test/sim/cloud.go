@@ -164,6 +164,8 @@ func (w *world) make(r *runner, address string, value int, plan string) *thing {
 		case other.stack != t.stack || other.address != t.address:
 		case other.plan == plan:
 			w.violate("I3", "plan %s makes %s twice: %s and %s", short(plan), address, other.id, t.id)
+		case other.alive && other.excused == "" && w.untold(other):
+			other.excused = "its runner was left, and did not tell in the time that it had"
 		case other.alive && other.excused == "" && !r.beyond:
 			w.violate("I3", "%s of Stack %s is made again (%s) while %s is there", address, t.stack, t.id, other.id)
 		}

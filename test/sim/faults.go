@@ -2,6 +2,8 @@ package sim
 
 import (
 	"slices"
+
+	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // ofFaults: something that nobody wishes for may happen.
@@ -126,11 +128,17 @@ func (w *world) takeAway(name string) {
 	for _, m := range w.machines {
 		if r := m.runner; m.uid == uid && r != nil && r.alive() {
 			r.detached, r.by = true, w.time+100
-			if r.frozen || w.skewed || w.api.run(r.run) == nil {
+			if r.frozen || w.skewed || !w.isNamed(r) {
 				w.beyond(r)
 			}
 		}
 	}
+}
+
+// isNamed says that a Run names the runner's pod, and so remembers it. The one of that name may be another, made anew.
+func (w *world) isNamed(r *runner) bool {
+	of := w.api.run(r.run)
+	return of != nil && slices.ContainsFunc(of.Status.Attempts, func(a v1alpha1.Attempt) bool { return a.PodUID == r.uid })
 }
 
 // calm ends all faults: what is frozen goes on, what is down starts, and clocks are right.
