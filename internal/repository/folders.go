@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -39,6 +41,9 @@ func (m *Mirrors) open(ctx context.Context, uid types.UID, one *mirror, want ope
 			return nil, err
 		}
 	}
+	if err := m.own(); err != nil {
+		return nil, err
+	}
 	folder, err := m.folder(uid, want.url)
 	if err != nil {
 		return nil, err
@@ -54,6 +59,37 @@ func (m *Mirrors) open(ctx context.Context, uid types.UID, one *mirror, want ope
 		m.tell(m.moved, one.key) // not under mu: who takes it asks for commits
 	}
 	return repo, nil
+}
+
+// own keeps the folder to this process: what another fetches into the same mirror, or sweeps, would be taken for a remote that has
+// nothing. The kernel gives the lock back when the process ends, however it does.
+func (m *Mirrors) own() error {
+	m.owning.Lock()
+	defer m.owning.Unlock()
+	if m.owned != nil {
+		return nil
+	}
+	if err := os.MkdirAll(m.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(m.dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("%s is used by another operator, each needs a --cache of its own: %w", m.dir, err), f.Close())
+	}
+	m.owned = f
+	return nil
+}
+
+func (m *Mirrors) disown() error {
+	m.owning.Lock()
+	defer m.owning.Unlock()
+	if m.owned == nil {
+		return nil
+	}
+	return m.owned.Close()
 }
 
 // folder is where the mirror of a URL is. Each has one of its own, so that nothing of another repository is taken for its;
@@ -77,10 +113,10 @@ func (m *Mirrors) folder(uid types.UID, url string) (string, error) {
 
 // Keep forgets all mirrors but those of Repositories that are there: what was deleted while no process looked.
 func (m *Mirrors) Keep(there map[types.UID]bool) error {
-	folders, err := os.ReadDir(m.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	if err := m.own(); err != nil {
+		return err
 	}
+	folders, err := os.ReadDir(m.dir)
 	var errs []error
 	for _, f := range folders {
 		if !there[types.UID(f.Name())] {

@@ -3,6 +3,7 @@ package repository
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -31,6 +32,10 @@ type Mirrors struct {
 	opening, slots *semaphore.Weighted
 	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, or is there now.
 	ended, moved chan Event
+
+	// owned is the lock of dir: open since something was first looked for there.
+	owning sync.Mutex
+	owned  *os.File
 
 	mu  sync.Mutex
 	all map[types.UID]*mirror
@@ -99,7 +104,7 @@ func (m *Mirrors) Start(ctx context.Context) error {
 			errs = append(errs, one.git.Close())
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, m.disown())...)
 }
 
 // Fetch begins to fetch a Repository, if no fetch of it is under way. It returns at once; Ended tells of the end.

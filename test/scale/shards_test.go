@@ -60,7 +60,7 @@ func TestTwoShards(t *testing.T) {
 	}
 	i.Begin("server")
 	first := i.Begin("operator", "--leader-elect", "--total-shards=2", "--shard=0")
-	second := i.Begin("operator", "--leader-elect", "--total-shards=2", "--shard=1")
+	second := i.Begin("operator", "--leader-elect", "--total-shards=2", "--shard=1", "--cache="+t.TempDir())
 	for _, namespace := range namespaces {
 		for n := range each {
 			i.Until(fmt.Sprintf("%s/s-%d", namespace, n), func() bool { return i.Applied(namespace, fmt.Sprintf("s-%d", n)) })

@@ -1,0 +1,31 @@
+package repository_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/repository"
+)
+
+// What two operators would fetch into the same mirror, or sweep of each other's, would look like a remote that has nothing.
+func TestAFolderIsOneOperators(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "git")
+	ctx, end := context.WithCancel(t.Context())
+	first, second, ended := repository.NewMirrors(dir), repository.NewMirrors(dir), make(chan error, 1)
+	go func() { ended <- first.Start(ctx) }()
+	if err := first.Keep(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Keep(nil); err == nil || !strings.Contains(err.Error(), "each needs a --cache of its own") {
+		t.Errorf("the second one: %v", err)
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Keep(nil); err != nil {
+		t.Errorf("when the first is over: %v", err)
+	}
+}
