@@ -214,7 +214,7 @@ func (s *session) getChanges(ctx context.Context, kind listed, list client.Objec
 			return s.explain(err)
 		}
 		if err := pause(ctx); err != nil {
-			return nil //nolint:nilerr // Ctrl-C is how it ends
+			return nil // Ctrl-C is how it ends
 		}
 		o.Raw = nil
 		if err := c.List(ctx, list, &o); err != nil {

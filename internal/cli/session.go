@@ -112,7 +112,7 @@ func (s *session) config() (*rest.Config, error) {
 	}
 	// What client libraries log is for those who run programs; here an error says it.
 	klog.SetLogger(logr.Discard())
-	utilruntime.ErrorHandlers = nil //nolint:reassign // client-go gives no other way to keep its errors off a person's terminal
+	utilruntime.ErrorHandlers = nil // client-go gives no other way to keep its errors off a person's terminal
 	c, err := s.flags.ToRESTConfig()
 	if err != nil {
 		return nil, s.explain(err)

@@ -29,7 +29,7 @@ func (s *session) within(ctx context.Context) {
 // answered gives up on requests that are not answered in time, and on all of them when ctx is over.
 type answered struct {
 	to     http.RoundTripper
-	ctx    context.Context //nolint:containedctx // that of the process, for requests that have none
+	ctx    context.Context // that of the process, for requests that have none
 	within time.Duration
 }
 

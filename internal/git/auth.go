@@ -109,7 +109,7 @@ func (a Auth) check() error {
 // pool are the certificates to trust: the machine's, and CA.
 func (a Auth) pool() (*x509.CertPool, error) {
 	if len(a.CA) == 0 {
-		return nil, nil //nolint:nilnil // which crypto/tls takes for the machine's
+		return nil, nil // which crypto/tls takes for the machine's
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"k8s.io/client-go/tools/cache"
@@ -29,28 +30,14 @@ func NewCatalog() *Catalog { return &Catalog{Changes: NewChanges()} }
 
 // Fill has informers tell the catalog of everything from now on.
 func (c *Catalog) Fill(ctx context.Context, from informers.Cache) error {
-	var all []cache.ResourceEventHandlerRegistration
-	for _, fill := range []func() (cache.ResourceEventHandlerRegistration, error){
-		func() (cache.ResourceEventHandlerRegistration, error) {
-			return fill(ctx, from, "Stack", &c.Stacks, &v1alpha1.Stack{}, c.Changes)
-		},
-		func() (cache.ResourceEventHandlerRegistration, error) {
-			return fill(ctx, from, "Run", &c.Runs, &v1alpha1.Run{}, c.Changes)
-		},
-		func() (cache.ResourceEventHandlerRegistration, error) {
-			return fill(ctx, from, "Repository", &c.Repositories, &v1alpha1.Repository{}, c.Changes)
-		},
-		func() (cache.ResourceEventHandlerRegistration, error) {
-			return fill(ctx, from, "State", &c.States, &v1alpha1.State{}, c.Changes)
-		},
-	} {
-		registration, err := fill()
-		if err != nil {
-			return err
-		}
-		all = append(all, registration)
+	stacks, noStacks := fill(ctx, from, "Stack", &c.Stacks, &v1alpha1.Stack{}, c.Changes)
+	runs, noRuns := fill(ctx, from, "Run", &c.Runs, &v1alpha1.Run{}, c.Changes)
+	repositories, noRepositories := fill(ctx, from, "Repository", &c.Repositories, &v1alpha1.Repository{}, c.Changes)
+	states, noStates := fill(ctx, from, "State", &c.States, &v1alpha1.State{}, c.Changes)
+	if err := errors.Join(noStacks, noRuns, noRepositories, noStates); err != nil {
+		return err
 	}
-	c.filled.Store(&all)
+	c.filled.Store(&[]cache.ResourceEventHandlerRegistration{stacks, runs, repositories, states})
 	return nil
 }
 

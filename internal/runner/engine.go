@@ -154,7 +154,7 @@ func (a *attempt) ranIn() string {
 		}
 		dir := filepath.Dir(path)
 		if _, err := os.Stat(filepath.Join(dir, engine.DataDir)); err != nil {
-			return nil //nolint:nilerr // another folder
+			return nil // another folder
 		}
 		found = dir
 		return fs.SkipAll

@@ -47,7 +47,7 @@ func (h *HostCertificate) Start(ctx context.Context) error {
 			err = watcher.Start(ctx)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was asked to end
+			return nil // it was asked to end
 		}
 		if err != nil && err.Error() != said {
 			said = err.Error()

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -29,8 +30,8 @@ func TestLeavesSomething(t *testing.T) {
 }
 
 func TestWhatIsLeftIsFound(t *testing.T) {
-	if _, err := os.Stat("/proc/self/fd"); err != nil {
-		t.Skip("no system that tells which files are open")
+	if runtime.GOOS != "linux" { // where CI runs, and Cairn
+		t.Skip("only Linux tells which files a process has open")
 	}
 	for what, want := range map[string]string{
 		"nothing": "ok", "a goroutine": "goroutines behind", "a file": "files open: [/dev/null]", "a socket": "files open: [socket:",

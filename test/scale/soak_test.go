@@ -28,7 +28,7 @@ const slack = 10
 // went: a heap grows until it is collected.
 func TestSoak(t *testing.T) {
 	if *flagSoak == 0 {
-		t.Skip("make soak")
+		t.Skip("it takes as long as -soak says, an hour by default: `make soak`, which CI does on a schedule")
 	}
 	i := Start(t)
 	i.Room("soak")

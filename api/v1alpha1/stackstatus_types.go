@@ -1,0 +1,102 @@
+package v1alpha1
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StackStatus is what is known of a Stack.
+type StackStatus struct {
+	// Conditions: Ready always; Drifted only while drift is known; Stalled only while a person has to act.
+	// Ready=True says that the last applied inputs are the current ones, that no drift is known and that nothing failed.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Revision names the source of these inputs: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
+	// inline code the digest of its files. It stays with later commits that change nothing of this Stack; the newest commit that
+	// Cairn has seen is in the Repository's status.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// Inputs is the digest over all that decides a result, as the spec and its sources say now.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+
+	// AppliedInputs is the digest of the inputs that were last applied, or found to need no change.
+	// +optional
+	AppliedInputs string `json:"appliedInputs,omitempty"`
+
+	// Run is the Run under way, if any.
+	// +optional
+	Run string `json:"run,omitempty"`
+
+	// LastRun is the newest Run, under way or finished.
+	// +optional
+	LastRun string `json:"lastRun,omitempty"`
+
+	// Resources is how many resources the state holds.
+	// +optional
+	Resources int32 `json:"resources,omitempty"`
+
+	// LastRequest is the last request for a Run that was answered: the value that the annotation cairn.dev/requested-at had. Of
+	// one that was refused because its time is in the future, it is the time of the answer, a space, and that value.
+	// +optional
+	LastRequest string `json:"lastRequest,omitempty"`
+
+	// Destroyed is the Run that destroyed everything because somebody asked for it. While it is there nothing is made again
+	// before somebody asks for that too.
+	// +optional
+	Destroyed string `json:"destroyed,omitempty"`
+
+	// Drift is what the last drift check that went well found; absent before the first one.
+	// +optional
+	Drift *DriftStatus `json:"drift,omitempty"`
+
+	// Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
+	// spec.outputs gets them all.
+	// +optional
+	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
+}
+
+// DriftStatus is what a drift check found: what a Run would have to do to put back what was applied.
+type DriftStatus struct {
+	// Add is how many resources are gone.
+	Add int32 `json:"add"`
+	// Change is how many are not as they were applied.
+	Change int32 `json:"change"`
+	// Destroy is how many would have to go.
+	Destroy int32 `json:"destroy"`
+	// Replace is how many would have to be made anew.
+	Replace int32 `json:"replace"`
+	// CheckedAt is when it was looked at last.
+	CheckedAt metav1.Time `json:"checkedAt"`
+	// Since is when the drift was first seen; absent when there is none.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+	// Run that found it.
+	// +optional
+	Run string `json:"run,omitempty"`
+}
+
+// Condition types.
+const (
+	// ConditionReady of a Stack: what was last applied is what is declared.
+	ConditionReady = "Ready"
+	// ConditionDrifted of a Stack: what is there is not what was applied. It is there only while true.
+	ConditionDrifted = "Drifted"
+	// ConditionOrphaned of a Stack: there are resources that an apply made and that no state knows. It is there only while true.
+	ConditionOrphaned = "Orphaned"
+	// ConditionStalled of a Stack: nothing will change until a person acts. It is there only while true.
+	ConditionStalled = "Stalled"
+	// ConditionSucceeded of a Run.
+	ConditionSucceeded = "Succeeded"
+)
+
+// Finalizer is on every Stack, so that it is destroyed before it goes, and on every State, so that only Cairn ends it.
+const Finalizer = "cairn.dev/finalizer"
