@@ -128,12 +128,12 @@ bench-node: build node-tools images ## Measure on a real node, beside bare pods 
 RUNS ?= 10
 .PHONY: scale
 scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/performance.md); half an hour
-	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
+	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
 
 SOAK ?= 1h
 .PHONY: soak
 soak: build tools ## Change Stacks for SOAK=1h, and see that goroutines and open files do not grow
-	@go test -tags envtest -v -count 1 -run 'TestSoak$$' -timeout 48h $(GOTESTFLAGS) ./test/scale -soak $(SOAK)
+	@go test -tags envtest -v -count 1 -run 'TestSoak$$' -timeout 48h $(GOTESTFLAGS) ./test/scale -args -soak $(SOAK)
 
 FUZZ ?= .*
 FUZZTIME ?= 10s
