@@ -44,8 +44,8 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	}
 	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
 	order.Providers = s.Providers != nil
-	if order.Kind == store.OrderPlan || order.Kind == store.OrderShell {
-		if order, err = s.readyToPlan(r.Context(), c, order); err != nil {
+	if order.Kind == store.OrderPlan || order.Kind == store.OrderApply || order.Kind == store.OrderShell {
+		if order, err = s.readyToWork(r.Context(), c, order); err != nil {
 			return c, err
 		}
 	}
@@ -73,9 +73,9 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 	return after, wait, nil
 }
 
-// readyToPlan makes a rescued state count before anybody plans without it. When that cannot be done for good, the
+// readyToWork makes a rescued state count, or a backup that is newer, before anybody plans or applies without it. When that cannot be done for good, the
 // attempt is what fails, so that its Run says why: a runner that gets no order could not.
-func (s *Server) readyToPlan(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
+func (s *Server) readyToWork(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
 	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
 	var refused *state.Refusal
 	if err == nil || !errors.As(err, &refused) {
@@ -86,7 +86,7 @@ func (s *Server) readyToPlan(ctx context.Context, c Caller, order store.Order) (
 		failure.Class = "Transient"
 	}
 	report := Clamp(store.Report{Done: &store.Done{Failure: failure}})
-	s.Log.Warn("no plan while a rescued state waits", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
+	s.Log.Warn("nobody works on a state that is not put right", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
 		"attempt", order.Attempt, "reason", refused.Message)
 	err = s.progress.finish(ctx, c, report)
 	return store.Order{Kind: store.OrderWait}, err

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/server"
@@ -100,6 +102,29 @@ func TestAPlanIsOrderedAfterWhatWasRescuedCounts(t *testing.T) {
 	w.fakes.order <- plan
 	third.expect(200, `"kind":"Plan"`, "GET", "/v1/order", nil)
 	third.reads(stateFile(1, "L", "rescued"))
+}
+
+// Between a plan and its apply Kubernetes may have gone back in time.
+func TestNobodyWorksOnAStateThatKubernetesForgot(t *testing.T) {
+	for _, kind := range []store.OrderKind{store.OrderPlan, store.OrderApply, store.OrderShell} {
+		t.Run(string(kind), func(t *testing.T) {
+			w := newWorld(t)
+			first, run := w.applying()
+			first.lock("a", 200, "")
+			first.write("a", stateFile(1, "L", ""), 200, "")
+			first.unlock("a", 200, "")
+			st := &v1alpha1.State{}
+			must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
+			st.Finalizers = nil
+			must(t, apiserver.Kube.Update(t.Context(), st))
+			must(t, apiserver.Kube.Delete(t.Context(), st))
+
+			second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
+			w.fakes.order <- store.Order{Kind: kind, Attempt: 2, Stack: "net", Run: "net-1", Namespace: w.namespace}
+			second.expect(200, fmt.Sprintf(`"kind":%q`, kind), "GET", "/v1/order", nil)
+			second.reads(stateFile(1, "L", ""))
+		})
+	}
 }
 
 func TestReports(t *testing.T) {

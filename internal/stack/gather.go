@@ -39,6 +39,9 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 			return w, err
 		}
 		if w.empty() || w.destroyed() {
+			if err := r.promote(ctx, &w); err != nil {
+				return w, err
+			}
 			if err := r.gatherLiveState(ctx, &w); err != nil {
 				return w, err
 			}
@@ -62,6 +65,29 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 	return w, r.gatherOutputs(ctx, &w)
 }
 
+// promote has a state count that Kubernetes has forgotten, unless all is left as it is: it may be of what is to be destroyed.
+func (r *Reconciler) promote(ctx context.Context, w *World) error {
+	if w.Stack.Spec.Deletion == v1alpha1.DeletionOrphan {
+		return nil
+	}
+	err := r.States.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
+	var refused *states.Refusal
+	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &refused) && refused.Reason == states.Stale {
+		return nil // what there is was another Stack's of that name
+	}
+	return w.unless(err)
+}
+
+// unless notes why nobody can tell what there is: that would be the same the next time. Other errors are its caller's.
+func (w *World) unless(err error) error {
+	var refused *states.Refusal
+	if !errors.As(err, &refused) {
+		return err
+	}
+	w.Unreadable = refused.Message
+	return nil
+}
+
 func (r *Reconciler) gatherLiveState(ctx context.Context, w *World) error {
 	state := &v1alpha1.State{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(w.Stack), state)
@@ -80,11 +106,7 @@ func (r *Reconciler) gatherUnsaved(ctx context.Context, w *World) (err error) {
 		return nil
 	}
 	w.Unsaved, err = r.States.Unsaved(ctx, client.ObjectKeyFromObject(w.Stack))
-	var refused *states.Refusal
-	if errors.As(err, &refused) { // and would be once more
-		w.Unreadable, err = refused.Message, nil
-	}
-	return err
+	return w.unless(err)
 }
 
 func (r *Reconciler) gatherNamespace(ctx context.Context, w *World) error {

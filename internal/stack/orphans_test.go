@@ -131,3 +131,40 @@ func TestGatherUnsaved(t *testing.T) {
 		}
 	}
 }
+
+func (j *journals) Promote(context.Context, client.ObjectKey) error {
+	j.asked++
+	return j.err
+}
+
+// Before a Stack without a State goes, what the bucket knows of it is put back: Kubernetes may have forgotten it.
+func TestWhatIsForgottenCountsBeforeAStackGoes(t *testing.T) {
+	boom := errors.New("the bucket is away")
+	orphans := func(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionOrphan }
+	refused := func(reason states.Reason) error { return &states.Refusal{Reason: reason, Message: "refused"} }
+	for name, tt := range map[string]struct {
+		world      World
+		err        error
+		asked      int
+		unreadable string
+		fails      error
+	}{
+		"none":                                   {world(deleted), nil, 1, "", nil},
+		"not when all stays as it is":            {world(deleted, orphans), nil, 0, "", nil},
+		"what cannot be read is told":            {world(deleted), refused(states.Damaged), 1, "refused", nil},
+		"what another Stack left is not its own": {world(deleted), refused(states.Stale), 1, "", nil},
+		"what may pass is tried again":           {world(deleted), boom, 1, "", boom},
+	} {
+		j := &journals{err: tt.err}
+		r := &Reconciler{States: j}
+		if err := r.promote(t.Context(), &tt.world); !errors.Is(err, tt.fails) || j.asked != tt.asked || tt.world.Unreadable != tt.unreadable {
+			t.Errorf("%s: %v, asked %d, %q", name, err, j.asked, tt.world.Unreadable)
+		}
+	}
+	w := world(deleted, state(3))
+	w.State.Status.Version = 1
+	r := &Reconciler{States: &journals{err: refused(states.Stale)}}
+	if err := r.promote(t.Context(), &w); err != nil || w.Unreadable != "refused" {
+		t.Errorf("a state that went its own way: %v, %q", err, w.Unreadable)
+	}
+}

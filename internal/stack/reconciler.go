@@ -22,6 +22,8 @@ import (
 
 // States ends the State of a Stack that was destroyed.
 type States interface {
+	// Promote puts a State at where its backup is, if it has gone back in time.
+	Promote(ctx context.Context, key client.ObjectKey) error
 	// Unsaved gives the addresses of what exists according to the journal of a state that has no resource.
 	Unsaved(ctx context.Context, key client.ObjectKey) ([]string, error)
 	// Delete refuses one that holds something.
@@ -36,6 +38,9 @@ type States interface {
 type Runs interface {
 	Forget(ctx context.Context, r *v1alpha1.Run) error
 }
+
+// newerSoon is when to look again at a Stack of which a newer version is on its way.
+const newerSoon = 100 * time.Millisecond
 
 // Reconciler makes Runs when they are due, says how a Stack is, and lets it go when nothing of it is left.
 type Reconciler struct {
@@ -79,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if err := r.act(ctx, w, d); err != nil {
 		if apierrors.IsConflict(err) {
-			return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil // a newer version is on its way
+			return ctrl.Result{RequeueAfter: newerSoon}, nil
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

@@ -53,6 +53,8 @@ func (e *ended) Delete(_ context.Context, key client.ObjectKey) error {
 func (e *ended) Purge(ctx context.Context, key client.ObjectKey) error       { return e.Delete(ctx, key) }
 func (e *ended) Unsaved(context.Context, client.ObjectKey) ([]string, error) { return nil, nil }
 
+func (e *ended) Promote(context.Context, client.ObjectKey) error { return nil }
+
 func (e *ended) Orphan(context.Context, client.ObjectKey) error { return nil }
 
 // A room is a Stack's reconciler on a real API server; nothing calls it but the test.
@@ -100,10 +102,18 @@ func (r *room) begin(kept memoryBucket) {
 	}
 }
 
+// reconcile is a pass, and the next ones as long as the cache has not heard of the last.
 func (r *room) reconcile() {
 	r.Helper()
-	_, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
-	apiserver.Must(r.T, err)
+	for range 50 {
+		result, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+		apiserver.Must(r.T, err)
+		if result.RequeueAfter != newerSoon {
+			return
+		}
+		time.Sleep(result.RequeueAfter)
+	}
+	r.Fatal("the cache never heard of what was written last")
 }
 
 // runs are the names of all Runs that the API server has.

@@ -103,3 +103,28 @@ func TestARunOfAFormerStackHidesNoRun(t *testing.T) {
 		t.Errorf("the status was written, and names Run %q", r.stack.Status.Run)
 	}
 }
+
+// forgotten are States of which Kubernetes has forgotten one, which its backup has.
+type forgotten struct {
+	ended
+	back func()
+}
+
+func (f *forgotten) Promote(context.Context, client.ObjectKey) error { f.back(); return nil }
+
+func TestAStackWhoseStateIsForgottenIsDestroyed(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.States = &forgotten{back: func() {
+		st := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"}}
+		st.Status = v1alpha1.StateStatus{Version: 1, Resources: 2, Inputs: firstRun(r).Spec.Inputs}
+		apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), st)))
+	}}
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	if r.runs() != "net-1 net-2 " {
+		t.Errorf("the Runs are %q", r.runs())
+	}
+}

@@ -27,7 +27,7 @@ type World struct {
 	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the
 	// state has no resource.
 	Unsaved []string
-	// Unreadable is why that cannot be told, and what to do about it; empty when it can.
+	// Unreadable is why nobody can tell what there is, and what to do about it; empty when somebody can.
 	Unreadable string
 	// Runs of the Stack, oldest first.
 	Runs []v1alpha1.Run

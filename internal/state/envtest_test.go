@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +110,14 @@ func (w *world) secrets() []corev1.Secret {
 	list := &corev1.SecretList{}
 	must(w.T, apiserver.Kube.List(w.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{state.Label: w.key.Name}))
 	return list.Items
+}
+
+// inBucket are the versions whose home is the bucket.
+func (w *world) inBucket() []string {
+	w.Helper()
+	keys, err := w.bucket.List(w.Context(), "states")
+	must(w.T, err)
+	return slices.DeleteFunc(keys, func(key string) bool { return strings.HasSuffix(key, "/backup") })
 }
 
 // stateFile is a state of a serial and a lineage with some text in an output.

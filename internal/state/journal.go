@@ -93,6 +93,11 @@ func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v
 	if attempt.Phase != v1alpha1.AttemptApply {
 		return nil
 	}
+	if kept, err := s.inBackup(ctx, key); err != nil {
+		return fmt.Errorf("end the journal of %s: %w", key, err)
+	} else if !kept {
+		return nil
+	}
 	if err := s.bucket.Put(ctx, journalName(key, run, by.Attempt)+savedMark, nil); err != nil {
 		return fmt.Errorf("end the journal of %s: %w", key, err)
 	}
@@ -108,6 +113,11 @@ func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upT
 	}
 	name := journalFolder(key) + "/" + upTo
 	if !slices.Contains(open, name) {
+		return nil
+	}
+	if kept, err := s.inBackup(ctx, key); err != nil {
+		return fmt.Errorf("end the journal of %s: %w", key, err)
+	} else if !kept {
 		return nil
 	}
 	if err := s.bucket.Put(ctx, name+"-"+savedMark, nil); err != nil {

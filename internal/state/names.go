@@ -76,7 +76,7 @@ func shortDigest(digest string) string {
 	return hex[:min(12, len(hex))]
 }
 
-// bucketFolder holds the versions of a state whose home is the bucket.
+// bucketFolder holds the versions of a state whose home is the bucket, and the backup of every state.
 func bucketFolder(key types.NamespacedName) string {
 	return "states/" + key.Namespace + "/" + key.Name
 }
@@ -84,6 +84,9 @@ func bucketFolder(key types.NamespacedName) string {
 func bucketKey(key types.NamespacedName, v v1alpha1.StateVersion) string {
 	return fmt.Sprintf("%s/%d-%s", bucketFolder(key), v.Version, strings.TrimPrefix(v.SHA256, "sha256:"))
 }
+
+// backupKey is the backup of a state, among its versions.
+func backupKey(key types.NamespacedName) string { return bucketFolder(key) + "/backup" }
 
 // rescueFolder holds the states that could not be written when they were made.
 func rescueFolder(key types.NamespacedName) string {

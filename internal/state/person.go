@@ -26,6 +26,15 @@ type Outcome struct {
 // Push makes data the current version of a state, for a person. Force lets it replace what it does not follow. shown
 // is the version that they were shown as the current one; 0 takes any.
 func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64) (Outcome, error) {
+	if !force { // what is pushed by force replaces the backup too
+		if err := s.restore(ctx, key); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return s.push(ctx, key, by, data, force, shown)
+}
+
+func (s *Store) push(ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
 		return Outcome{}, refuse(Invalid, "%v", err)
@@ -42,6 +51,9 @@ func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, d
 
 // Rollback makes a new version with the content of an older one, for a person. shown is as for Push.
 func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by string, version, shown int64) (v1alpha1.StateStatus, error) {
+	if err := s.restore(ctx, key); err != nil {
+		return v1alpha1.StateStatus{}, err
+	}
 	data, err := s.ReadVersion(ctx, key, version)
 	if errors.Is(err, ErrNone) {
 		return v1alpha1.StateStatus{}, refuse(Missing, "version %d of state %s is not kept", version, key.Name)
@@ -102,6 +114,9 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by string
 	summary, err := s.summarize(key, data)
 	if err != nil {
 		return Outcome{}, refuse(Invalid, "what is in the log is %v", err)
+	}
+	if err := s.restore(ctx, key); err != nil {
+		return Outcome{}, err
 	}
 	next := &candidate{summary, data, origin{by: by}}
 	return s.commitForPerson(ctx, key, next, 0, func(w World) (Verdict, error) {

@@ -11,9 +11,13 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 )
 
-// Promote makes a rescued state the current version, if there is one and it is newer. It has to be called before
-// anybody plans: a plan that does not know what was made would make it again. When it returns an error, nobody may plan.
+// Promote makes a rescued state the current version, if there is one and it is newer, and before that the state of the backup, if Kubernetes has
+// gone back in time. It has to be called before anybody plans or applies: a plan that does not know what was made would make it again. When it
+// returns an error, nobody may.
 func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
+	if err := s.restore(ctx, key); err != nil {
+		return err
+	}
 	st, err := s.get(ctx, key)
 	if err != nil || st.Status.Rescued == nil {
 		return err

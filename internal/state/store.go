@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -55,6 +56,7 @@ type Bucket interface {
 	Put(ctx context.Context, key string, data []byte) error
 	PutOnce(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	Read(ctx context.Context, key string) (io.ReadCloser, error)
 	List(ctx context.Context, dir string) ([]string, error)
 	Delete(ctx context.Context, key string) error
 	DeletePrefix(ctx context.Context, dir string) error

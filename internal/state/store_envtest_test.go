@@ -123,9 +123,7 @@ func (w *world) aboutToCount(number int) {
 		secret.Name, secret.ResourceVersion, secret.UID = strings.Replace(secret.Name, "-v1-", fmt.Sprintf("-v%d-", number), 1), "", ""
 		must(w.T, apiserver.Kube.Create(w.Context(), &secret))
 	}
-	keys, err := w.bucket.List(w.Context(), "states")
-	must(w.T, err)
-	for _, key := range keys {
+	for _, key := range w.inBucket() {
 		must(w.T, w.bucket.Put(w.Context(), strings.Replace(key, "/1-", fmt.Sprintf("/%d-", number), 1), nil))
 	}
 }
@@ -143,9 +141,8 @@ func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
 				}
 			}
 			kept := len(w.status().Versions)
-			keys, err := w.bucket.List(t.Context(), "states")
-			if err != nil || kept != 3 || len(w.secrets())+len(keys) != 4 {
-				t.Fatalf("%d versions, %d Secrets, bucket %v, %v", kept, len(w.secrets()), keys, err)
+			if keys := w.inBucket(); kept != 3 || len(w.secrets())+len(keys) != 4 {
+				t.Fatalf("%d versions, %d Secrets, bucket %v", kept, len(w.secrets()), keys)
 			}
 			w.reads(stateFile(13, "L", "", 1))
 		})

@@ -48,8 +48,9 @@ func (s *Store) commit(
 	var version v1alpha1.StateVersion
 	var now v1alpha1.StateStatus
 	var dropped []v1alpha1.StateVersion
+	counts := false
 	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		now, dropped = st.Status, nil
+		now, dropped, counts = st.Status, nil, false
 		admitted, err := admit(st)
 		if err != nil || admitted == nil {
 			return nil, err
@@ -61,8 +62,14 @@ func (s *Store) commit(
 			}
 		}
 		now, dropped = accept(*admitted, next.Summary, version, s.Keep)
+		counts = true
 		return &now, nil
 	})
+	if err == nil && counts {
+		if err := s.backUp(ctx, key, now, next.data); err != nil {
+			s.Log.Warn("a state has no backup for now", "namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
+		}
+	}
 	if err == nil && len(dropped) > 0 {
 		s.sweep(ctx, key, now, dropped)
 	}

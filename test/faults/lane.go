@@ -29,6 +29,8 @@ type lane struct {
 	*cluster
 	// space is the namespace of Stacks, own that of Cairn, dir the lane's folder: bucket and logs.
 	space, own, dir string
+	// store is the address of its server.
+	store string
 	// operators are Cairn's operators, of which one is the leader; server is its server.
 	operators []*cairn
 	server    *cairn
@@ -124,6 +126,7 @@ func (l *lane) processes(ctx context.Context, o laneOptions) (err error) {
 			return err
 		}
 	}
+	l.store = "https://" + listen
 	args := append([]string{
 		"--namespace=" + l.own, "--namespaces=" + l.space, "--runner-tokens=jwks", "--client-certificates=false", "--publish=false",
 		"--bucket=file://" + filepath.Join(l.dir, "bucket"), "--cache=" + filepath.Join(l.dir, "cache"),

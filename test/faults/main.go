@@ -39,9 +39,6 @@ type point struct {
 	name string
 	// fault is its row in the table of results, within its suite.
 	fault string
-	// known is in the error of a violation that is known, and told in docs/reliability.md: that it is still there is no failure, that it is
-	// not is one, since then the docs are wrong.
-	known string
 	// try lives through it. reached says that the fault happened, err what does not hold.
 	try func(ctx context.Context, l *lane) (reached bool, err error)
 }

@@ -3,12 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/faults/proxy"
 )
@@ -23,23 +32,20 @@ type restore struct {
 	// keeps is the step at whose end the copy is made; or arm has it made by a hook of its own.
 	keeps string
 	arm   func(ctx context.Context, l *lane, kept func(error))
+	// asks says that the Stack is another one then, so that somebody has to take its backup.
+	asks bool
 	// back is the step at whose end the copy is put back.
 	back string
-	// known is what is known to go wrong.
-	known string
 }
-
-// What was made after the copy is in no state then, and the journal of an apply goes with its end: nobody knows of it any more.
-const madeAgain = "I3: made more than once"
 
 func restorePoints(baseline) []point {
 	var all []point
 	for _, r := range []restore{
 		{name: "from changed to made", keeps: "made", back: "changed"},
 		{name: "from deleted to changed", keeps: "changed", back: "deleted"},
-		{name: "from made to before", arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", known: madeAgain},
-		{name: "from made to the plan", arm: keepAtPlan, back: "made", known: madeAgain},
-		{name: "from made to the middle of the apply", arm: keepAtApply, back: "made", known: madeAgain},
+		{name: "from made to before", arm: func(_ context.Context, l *lane, kept func(error)) { kept(l.keep()) }, back: "made", asks: true},
+		{name: "from made to the plan", arm: keepAtPlan, back: "made"},
+		{name: "from made to the middle of the apply", arm: keepAtApply, back: "made"},
 	} {
 		for _, anew := range []bool{true, false} {
 			fault := "etcd restored, Cairn goes on"
@@ -47,7 +53,7 @@ func restorePoints(baseline) []point {
 				fault = "etcd restored, Cairn is started anew"
 			}
 			all = append(all, point{
-				name: r.name + ": " + fault, fault: fault, known: r.known,
+				name: r.name + ": " + fault, fault: fault,
 				try: func(ctx context.Context, l *lane) (bool, error) { return l.restored(ctx, r, anew) },
 			})
 		}
@@ -76,18 +82,18 @@ func (l *lane) restored(ctx context.Context, r restore, anew bool) (bool, error)
 			if err := <-kept; err != nil {
 				return err
 			}
-			return l.goBack(ctx, s, step, anew)
+			return l.goBack(ctx, s, r, anew)
 		},
 	})
 	return done, err
 }
 
 // goBack restores etcd, and has the person take the step again, which may be in what was restored or not.
-func (l *lane) goBack(ctx context.Context, s story, step string, anew bool) error {
+func (l *lane) goBack(ctx context.Context, s story, r restore, anew bool) error {
 	if err := l.restore(ctx); err != nil {
 		return err
 	}
-	l.witness.begin() // what it saw is no more
+	l.witness.goBack()
 	if anew {
 		for _, c := range l.cairns() {
 			c.kill()
@@ -98,15 +104,20 @@ func (l *lane) goBack(ctx context.Context, s story, step string, anew bool) erro
 			}
 		}
 	}
-	if err := l.take(ctx, s, step); err != nil {
+	if err := l.take(ctx, s, r.back); err != nil {
 		return err
 	}
-	if step == "deleted" {
+	if r.back == "deleted" {
 		if err := l.letGo(ctx); err != nil {
 			return err
 		}
 	}
-	if err := l.arrive(ctx, s, step); err != nil {
+	if r.asks {
+		if err := l.takeBackup(ctx); err != nil {
+			return err
+		}
+	}
+	if err := l.arrive(ctx, s, r.back); err != nil {
 		return err
 	}
 	return l.rest(ctx, held)
@@ -128,7 +139,9 @@ func (l *lane) letGo(ctx context.Context) error {
 	if err != nil || stack.Name == "" {
 		return err
 	}
-	if err := l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletion":"Orphan"}}`))); err != nil {
+	if err := until(ctx, patience, func(ctx context.Context) error { // the API server may learn its kinds just now
+		return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletion":"Orphan"}}`)))
+	}); err != nil {
 		return err
 	}
 	if err := until(ctx, patience, func(ctx context.Context) error {
@@ -144,6 +157,64 @@ func (l *lane) letGo(ctx context.Context) error {
 	state := &v1alpha1.State{}
 	state.Namespace, state.Name = key.Namespace, key.Name
 	return client.IgnoreNotFound(l.Delete(ctx, state))
+}
+
+// takeBackup waits until the Stack says that somebody has to take its backup, and does it, as `cairn state restore` does; then asks for
+// another try.
+func (l *lane) takeBackup(ctx context.Context) error {
+	stack := &v1alpha1.Stack{}
+	key := client.ObjectKey{Namespace: l.space, Name: "net"}
+	if err := until(ctx, patience, func(ctx context.Context) error {
+		if err := l.Get(ctx, key, stack); err != nil {
+			return err
+		}
+		if ready := apimeta.FindStatusCondition(stack.Status.Conditions, "Ready"); ready == nil || !strings.Contains(ready.Message, "cairn state restore net") {
+			return fmt.Errorf("the Stack does not ask for its backup: %s", standing(stack))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	person, err := l.person(ctx, rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"states"}, Verbs: []string{"restore"}})
+	if err != nil {
+		return err
+	}
+	if _, err := person.RestoreState(ctx, key.Namespace, key.Name, false); err != nil {
+		return err
+	}
+	again := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation, dev.Admin)
+	return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(again)))
+}
+
+// person is somebody who may do that in the lane's namespace, at the server.
+func (l *lane) person(ctx context.Context, rule rbacv1.PolicyRule) (*people.Client, error) {
+	meta := metav1.ObjectMeta{Namespace: l.space, Name: "person"}
+	account := &corev1.ServiceAccount{ObjectMeta: meta}
+	for _, o := range []client.Object{
+		account, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: l.space, Name: meta.Name}},
+		},
+		// What the server of a lane does without otherwise: to ask who somebody is.
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: l.own}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:auth-delegator"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: l.own, Name: "cairn-server"}},
+		},
+	} {
+		if err := client.IgnoreAlreadyExists(l.Create(ctx, o)); err != nil {
+			return nil, err
+		}
+	}
+	token := &authenticationv1.TokenRequest{}
+	if err := l.SubResource("token").Create(ctx, account, token); err != nil {
+		return nil, err
+	}
+	transport, err := rest.TransportFor(&rest.Config{Host: l.store, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+	if err != nil {
+		return nil, err
+	}
+	return people.New(l.store, transport), nil
 }
 
 // keepAtPlan makes the copy when the runner has said that it plans.

@@ -28,6 +28,8 @@ type witness struct {
 	runs   map[types.UID]v1alpha1.RunStatus
 	states map[types.UID]v1alpha1.StateStatus
 	broken []error
+	// seen are the digests of versions that counted; forgotten those that did when etcd was restored.
+	seen, forgotten map[string]bool
 }
 
 // watch begins to look.
@@ -71,6 +73,18 @@ func (w *witness) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs, w.states, w.broken = map[types.UID]v1alpha1.RunStatus{}, map[types.UID]v1alpha1.StateStatus{}, nil
+	w.seen, w.forgotten = map[string]bool{}, nil
+}
+
+// goBack forgets all when etcd is restored, but what states there were: they may come back.
+func (w *witness) goBack() {
+	w.mu.Lock()
+	seen := w.seen
+	w.mu.Unlock()
+	w.begin()
+	w.mu.Lock()
+	w.forgotten = seen
+	w.mu.Unlock()
 }
 
 // end says what did not hold since begin.
@@ -129,6 +143,7 @@ func (w *witness) state(o client.Object) {
 	}
 	before, known := w.states[s.UID]
 	w.states[s.UID] = s.Status
+	w.seen[s.Status.SHA256] = true
 	if !known || before.Version == s.Status.Version {
 		return
 	}
@@ -140,6 +155,7 @@ func (w *witness) state(o client.Object) {
 		w.wrong("I2: State %s changes its lineage", s.Name)
 	case now.Serial <= before.Serial && before.Version > 0:
 		w.wrong("I1: State %s goes from serial %d to %d", s.Name, before.Serial, now.Serial)
+	case w.forgotten[now.SHA256]: // and is back
 	case before.Rescued == nil && (before.Lock == nil || before.Lock.Run != now.UpdatedBy):
 		w.wrong("I1: State %s was written by %s, which had no lock", s.Name, now.UpdatedBy)
 	}

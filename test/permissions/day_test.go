@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/dev"
@@ -35,6 +36,7 @@ var unseen = map[string]string{
 	"operator update stacks.cairn.dev/finalizers": "nothing asks for it; the admission policies look whether the operator has it (files/policies)",
 	"operator update secrets cairn-keys":          "whichever half is there first makes the keys",
 	"server update secrets cairn-keys":            "whichever half is there first makes the keys",
+	"operator create states.cairn.dev":            "etcd was restored, has forgotten the State, and its Stack is deleted",
 	"operator create leases.coordination.k8s.io":  "the Lease is there, as the chart makes it; Argo CD leaves it out",
 	"operator patch events.events.k8s.io":         "client-go counts an event that is told again of the same version of an object",
 	"server patch events.events.k8s.io":           "client-go counts an event that is told again of the same version of an object",
@@ -103,6 +105,9 @@ func tell(c *devcluster.Cluster, hooks, dir string) testscript.Params {
 		"ghost": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Check(ghost(c, ts.Getenv("NAMESPACE"), ts.Logf))
 		},
+		"browse": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Check(browse(c, ts.Getenv("NAMESPACE"), args[0]))
+		},
 	})
 	return testscript.Params{Dir: dir, Cmds: commands, Setup: func(env *testscript.Env) error {
 		name := story.Namespace(env)
@@ -111,6 +116,41 @@ func tell(c *devcluster.Cluster, hooks, dir string) testscript.Params {
 		}
 		return teller.Setup(env, name)
 	}}
+}
+
+// browse has the administrator's browser look at a Stack, as the page does.
+func browse(c *devcluster.Cluster, namespace, stack string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	admin, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	own, err := tls.X509KeyPair(admin.CertData, admin.KeyData)
+	if err != nil {
+		return err
+	}
+	public := &corev1.ConfigMap{}
+	if err := c.Get(ctx, types.NamespacedName{Namespace: people.PublicNamespace, Name: people.PublicName}, public); err != nil {
+		return err
+	}
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}}}
+	defer web.CloseIdleConnections()
+	for _, what := range []string{"", "/events", "/access"} {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[people.PublicURL]+"/api/v1/namespaces/"+namespace+"/stacks/"+stack+what, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := web.Do(request)
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: the browser is answered %s", request.URL.Path, answer.Status)
+		}
+	}
+	return nil
 }
 
 // ghost has a pod whose Run is gone ask the server for something, and wants it to be refused.

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +42,11 @@ func (m *memory) Get(_ context.Context, key string, _ int64) ([]byte, error) {
 		return data, nil
 	}
 	return nil, bucket.ErrNotFound
+}
+
+func (m *memory) Read(ctx context.Context, key string) (io.ReadCloser, error) {
+	data, err := m.Get(ctx, key, 0)
+	return io.NopCloser(bytes.NewReader(data)), err
 }
 
 func (m *memory) List(_ context.Context, dir string) ([]string, error) {

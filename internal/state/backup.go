@@ -1,0 +1,293 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// The bucket has a backup of each State: the version that counts, and what it takes to know whether a State that is there is behind it. Kubernetes
+// can go back in time, when etcd is restored, and then a plan that went by its State alone would make again what was made since. So before each
+// plan the State is compared with its backup, and put at where that is.
+//
+// A backup is written once its version counts. One that could not be written, or was overtaken by an older one, is written anew before the
+// journal ends of the apply that it is from: what is in no backup is in the journal.
+
+// Backup is what the bucket knows of the version that counts, beside its bytes.
+type Backup struct {
+	// Stack is the UID of the one that had the State; empty when there was none.
+	Stack types.UID `json:"stack,omitempty"`
+	// Inputs that were applied last, which a destroy needs.
+	Inputs string `json:"inputs,omitempty"`
+	// Lineage and Resources of the version.
+	Lineage   string `json:"lineage"`
+	Resources int32  `json:"resources"`
+	// StateVersion is the version as it was. Its Chunks are the Secrets' and mean nothing here.
+	v1alpha1.StateVersion `json:",inline"`
+}
+
+// largestHead is more than any Backup.
+const largestHead = 64 << 10
+
+// behind says how a backup stands to a State: Newer when the State has gone back in time, Older when the backup is what is behind.
+func behind(st v1alpha1.StateStatus, b Backup, stack types.UID) Standing {
+	last, _ := current(st)
+	switch {
+	case st.Version == 0 && b.Stack == stack:
+		return Newer
+	case st.Version == 0:
+		return Forked
+	case b.SHA256 == st.SHA256:
+		return Same
+	case b.Lineage != st.Lineage && last.At.After(b.At.Time):
+		return Older
+	case b.Lineage != st.Lineage:
+		return Forked
+	case b.Serial > st.Serial, b.Serial == st.Serial && b.Version > st.Version:
+		return Newer
+	}
+	return Older
+}
+
+// compared is a State beside its backup.
+type compared struct {
+	now v1alpha1.StateStatus
+	// backup is nil when there is none; body is what follows its head.
+	backup *Backup
+	body   io.ReadCloser
+	stack  types.UID
+	Standing
+}
+
+// compare reads a State and its backup. Who is given no error closes the body.
+func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compared, err error) {
+	st, err := s.get(ctx, key)
+	if err != nil {
+		return c, err
+	}
+	if c.stack, err = s.stackUID(ctx, key); err != nil {
+		return c, err
+	}
+	if c.backup, c.body, err = s.openBackup(ctx, key); err != nil {
+		return c, err
+	}
+	c.now, c.Standing = st.Status, Older
+	switch {
+	case c.backup != nil:
+		c.Standing = behind(c.now, *c.backup, c.stack)
+	case c.now.Version == 0:
+		c.Standing = Same
+	}
+	return c, nil
+}
+
+// restore puts a State at where its backup is, if it is behind, and the backup at where the State is otherwise.
+func (s *Store) restore(ctx context.Context, key types.NamespacedName) error {
+	c, err := s.compare(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer c.body.Close()
+	switch c.Standing {
+	case Forked:
+		return unknownState(key, *c.backup)
+	case Newer:
+		return s.putBack(ctx, key, *c.backup, c.body, c.stack)
+	case Older:
+		return s.backUpCurrent(ctx, key, c.now)
+	}
+	return nil
+}
+
+// inBackup makes sure that what a State has is in its backup, and says whether it is.
+func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, error) {
+	c, err := s.compare(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	_ = c.body.Close() // only its head was read
+	if c.Standing == Older {
+		err = s.backUpCurrent(ctx, key, c.now)
+	}
+	return c.Standing != Forked, err
+}
+
+// putBack makes what the bucket has the version that counts.
+func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader, stack types.UID) error {
+	data, err := s.unpackBackup(ctx, key, b, body)
+	if err != nil {
+		return err
+	}
+	summary, err := s.summarize(key, data)
+	if err != nil {
+		return refuse(Damaged, "the backup of state %s: %v", key, err)
+	}
+	next := &candidate{summary, data, origin{run: b.Run, attempt: b.Attempt, by: b.By}}
+	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		switch behind(st.Status, b, stack) {
+		case Forked:
+			return nil, unknownState(key, b)
+		case Newer:
+		default:
+			return nil, nil
+		}
+		status, err := s.unlocked(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		status.Inputs = b.Inputs
+		return status, s.number(key, next, summary, data, firstSerial(st.Status, summary))
+	})
+	if err == nil {
+		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it", "namespace", key.Namespace, "stack", key.Name,
+			"serial", summary.Serial, "written", b.At, "run", b.Run)
+	}
+	return err
+}
+
+// unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.
+func (s *Store) unpackBackup(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader) ([]byte, error) {
+	if b.Home == v1alpha1.StateHomeBucket {
+		return s.fetch(ctx, key, b.StateVersion)
+	}
+	packed, err := io.ReadAll(io.LimitReader(body, MaxSize+1<<20))
+	if err != nil && !errors.Is(err, bucket.ErrDamaged) {
+		return nil, fmt.Errorf("read the backup of state %s: %w", key, err)
+	}
+	data, err := unpack(packed, b.StateVersion)
+	if err != nil {
+		return nil, refuse(Damaged, "the backup of state %s (bucket object %s) is damaged: %v. Put it back from a backup of the bucket, or, to go on without it, remove it", key, backupKey(key), err)
+	}
+	return data, nil
+}
+
+// openBackup reads the head of a backup; nil when there is none. One that nobody can read is taken for none: it is there to know more than
+// the State does, and knows nothing.
+func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*Backup, io.ReadCloser, error) {
+	none := io.NopCloser(bytes.NewReader(nil))
+	file, err := s.bucket.Read(ctx, backupKey(key))
+	var line []byte
+	if err == nil {
+		body := bufio.NewReaderSize(file, largestHead)
+		if line, err = body.ReadSlice('\n'); err == nil {
+			b := &Backup{}
+			if err = json.Unmarshal(line, b); err == nil {
+				return b, struct {
+					io.Reader
+					io.Closer
+				}{body, file}, nil
+			}
+			err = fmt.Errorf("%w: %w", bucket.ErrDamaged, err)
+		}
+		_ = file.Close() // only read from
+	}
+	switch {
+	case errors.Is(err, bucket.ErrNotFound):
+		return nil, none, nil
+	case errors.Is(err, bucket.ErrWrongKey), errors.Is(err, bucket.ErrDamaged), errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF):
+		s.Log.Warn("the backup of a state cannot be read", "namespace", key.Namespace, "stack", key.Name, "object", backupKey(key), "error", err)
+		return nil, none, nil
+	}
+	return nil, none, fmt.Errorf("read the backup of state %s: %w", key, err)
+}
+
+// backUp writes the backup of a version that counts.
+func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, data []byte) error {
+	version, ok := current(now)
+	if !ok {
+		return nil
+	}
+	stack, err := s.stackUID(ctx, key)
+	if err != nil {
+		return err
+	}
+	b := Backup{Stack: stack, Inputs: now.Inputs, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version}
+	file, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	file = append(file, '\n')
+	if version.Home != v1alpha1.StateHomeBucket {
+		packed, err := pack(data)
+		if err != nil {
+			return err
+		}
+		file = append(file, packed...)
+	}
+	return s.bucket.Put(ctx, backupKey(key), file)
+}
+
+// backUpCurrent writes the backup of the version that counts anew.
+func (s *Store) backUpCurrent(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) error {
+	version, ok := current(now)
+	if !ok {
+		return nil
+	}
+	data, err := s.fetch(ctx, key, version)
+	if err != nil {
+		return err
+	}
+	return s.backUp(ctx, key, now, data)
+}
+
+func (s *Store) stackUID(ctx context.Context, key types.NamespacedName) (types.UID, error) {
+	stack := &v1alpha1.Stack{}
+	err := s.live.Get(ctx, key, stack)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("read Stack %s: %w", key, err)
+	}
+	return stack.UID, nil
+}
+
+// Restore takes the backup of a state that Cairn does not take by itself, for a person; or forgets it, so that the State counts as it is.
+// It is for who runs the install: what a backup has may be of another owner of the same name.
+func (s *Store) Restore(ctx context.Context, key types.NamespacedName, by string, forget bool) (v1alpha1.StateStatus, error) {
+	st, err := s.get(ctx, key)
+	if err != nil {
+		return v1alpha1.StateStatus{}, err
+	}
+	b, body, err := s.openBackup(ctx, key)
+	if err != nil {
+		return v1alpha1.StateStatus{}, err
+	}
+	defer body.Close()
+	if b == nil {
+		return v1alpha1.StateStatus{}, refuse(Missing, "there is no backup of state %s", key)
+	}
+	if w, err := s.lookForPerson(ctx, st); err != nil {
+		return v1alpha1.StateStatus{}, err
+	} else if refusal := atRest(w); refusal != nil {
+		return v1alpha1.StateStatus{}, refusal
+	}
+	if forget {
+		if st.Status.Version > 0 {
+			err = s.backUpCurrent(ctx, key, st.Status)
+		} else {
+			err = s.bucket.Delete(ctx, backupKey(key))
+		}
+		return st.Status, err
+	}
+	data, err := s.unpackBackup(ctx, key, *b, body)
+	if err != nil {
+		return v1alpha1.StateStatus{}, err
+	}
+	made, err := s.push(ctx, key, by, data, true, st.Status.Version)
+	return made.StateStatus, err
+}
+
+// unknownState says that the bucket has a state which nobody but a person can tell what to do with.
+func unknownState(key types.NamespacedName, b Backup) *Refusal {
+	return refuse(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s knows nothing: it is of another Stack "+
+		"of that name, or both went their own ways since etcd was restored. Whoever runs Cairn takes it with cairn state restore %s, or forgets it with "+
+		"cairn state restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
+}

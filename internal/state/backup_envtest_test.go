@@ -1,0 +1,207 @@
+//go:build envtest
+
+package state_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// stack makes the State's Stack, and makes it anew if there is one.
+func (w *world) stack() {
+	w.Helper()
+	s := &v1alpha1.Stack{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: w.key.Name},
+		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Suspend: true},
+	}
+	must(w.T, client.IgnoreNotFound(apiserver.Kube.Delete(w.Context(), s)))
+	s.ResourceVersion, s.UID = "", ""
+	must(w.T, apiserver.Kube.Create(w.Context(), s))
+}
+
+// goBack makes the State what it was, as when etcd is restored: with none it is gone, and its Secrets with it.
+func (w *world) goBack(to *v1alpha1.StateStatus) {
+	w.Helper()
+	st := &v1alpha1.State{}
+	must(w.T, apiserver.Kube.Get(w.Context(), w.key, st))
+	if to != nil {
+		st.Status = *to
+		must(w.T, apiserver.Kube.Update(w.Context(), st))
+		return
+	}
+	st.Finalizers = nil
+	must(w.T, apiserver.Kube.Update(w.Context(), st))
+	must(w.T, apiserver.Kube.Delete(w.Context(), st))
+	must(w.T, apiserver.Kube.DeleteAllOf(w.Context(), &corev1.Secret{}, client.InNamespace(w.namespace), client.HasLabels{state.Label}))
+}
+
+// applied is a state after an apply of so many serials.
+func applied(t *testing.T, w *world, serials int) state.Holder {
+	t.Helper()
+	me := w.attempt()
+	w.lock(me, "a")
+	for serial := 1; serial <= serials; serial++ {
+		must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(serial, "L", "", serial)))
+	}
+	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	return me
+}
+
+func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
+	for _, home := range []v1alpha1.StateHome{v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket} {
+		t.Run(string(home), func(t *testing.T) {
+			w := newWorld(t, state.Options{Home: home})
+			w.stack()
+			me := w.attempt()
+			w.lock(me, "a")
+			must(t, w.store.KeepInputs(t.Context(), w.key, "sha256:1", []byte("{}")))
+			must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+			first := w.status()
+			must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 2)))
+			must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+			inputs := w.status().Inputs
+
+			first.Lock = nil
+			w.goBack(&first)
+			must(t, w.store.Promote(t.Context(), w.key))
+			w.reads(stateFile(2, "L", "", 2))
+
+			w.goBack(nil)
+			must(t, w.store.Promote(t.Context(), w.key))
+			w.reads(stateFile(2, "L", "", 2))
+			if now := w.status(); now.Serial != 2 || now.Resources != 2 || now.Inputs != inputs || now.Lock != nil {
+				t.Errorf("%+v", now)
+			}
+		})
+	}
+}
+
+func TestABackupThatWasNotWrittenIsWrittenBeforeTheJournalEnds(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	away := &noBackups{Bucket: w.bucket, away: true}
+	w.store = state.New(apiserver.Kube, apiserver.Kube, away, state.Options{})
+	me := applied(t, w, 2)
+	must(t, w.store.AppendJournal(t.Context(), w.key, w.run, me, 0, []byte(`{"entries":[{"address":"terraform_data.a","action":"create"}]}`)))
+	if err := w.store.EndJournal(t.Context(), w.key, w.run, me); err == nil {
+		t.Fatal("the journal ended, and its state is in no backup")
+	}
+	if told, err := w.store.Journal(t.Context(), w.key); err != nil || len(told.Entries) != 1 {
+		t.Fatalf("%+v, %v", told, err)
+	}
+	away.away = false
+	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))
+	w.goBack(nil)
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(2, "L", "", 2))
+}
+
+func TestAPlanWritesABackupThatIsNotThere(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	applied(t, w, 1)
+	must(t, w.bucket.Delete(t.Context(), "states/"+w.namespace+"/net/backup"))
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.goBack(nil)
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(1, "L", "", 1))
+}
+
+func TestAnEndOfAJournalDoesNotTakeTheBackupBack(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	before := w.status()
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 2)))
+	w.goBack(&before)
+	must(t, w.store.EndJournal(t.Context(), w.key, w.run, me))
+	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(2, "L", "", 2))
+}
+
+func TestABackupOfAnotherStackWaitsForAPerson(t *testing.T) {
+	for name, forget := range map[string]bool{"taken": false, "forgotten": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, state.Options{})
+			w.stack()
+			w.rest(applied(t, w, 1), "")
+			w.goBack(nil)
+			w.stack()
+			refused(t, w.store.Promote(t.Context(), w.key), state.Stale)
+			_, err := w.store.Restore(t.Context(), w.key, "root", forget)
+			must(t, err)
+			must(t, w.store.Promote(t.Context(), w.key))
+			if forget {
+				if _, err := w.store.Read(t.Context(), w.key); !errors.Is(err, state.ErrNone) {
+					t.Errorf("a forgotten state is there: %v", err)
+				}
+				return
+			}
+			w.reads(stateFile(1, "L", "", 1))
+			if last := w.status().Versions[0]; last.By != "root" {
+				t.Errorf("%+v", last)
+			}
+		})
+	}
+}
+
+func TestAPersonDoesNotReplaceWhatTheyCannotSee(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	w.stack()
+	me := w.attempt()
+	w.lock(me, "a")
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
+	before := w.status()
+	before.Lock = nil
+	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(3, "L", "", 3)))
+	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	w.rest(me, "")
+	w.goBack(&before)
+	_, err := w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), false, 0)
+	refused(t, err, state.Stale)
+	w.reads(stateFile(3, "L", "", 3))
+	w.goBack(&before)
+	_, err = w.store.Rollback(t.Context(), w.key, "ann", 1, 1)
+	refused(t, err, state.Stale)
+	w.reads(stateFile(3, "L", "", 3))
+
+	w.goBack(&before)
+	_, err = w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), true, 0)
+	must(t, err)
+	must(t, w.store.Promote(t.Context(), w.key))
+	w.reads(stateFile(2, "L", "mine", 1))
+}
+
+func TestABackupGoesWithItsState(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	applied(t, w, 1)
+	must(t, w.store.Purge(t.Context(), w.key))
+	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
+		t.Errorf("%v, %v", keys, err)
+	}
+}
+
+// noBackups is a bucket that is away for backups.
+type noBackups struct {
+	*bucket.Bucket
+	away bool
+}
+
+func (b *noBackups) Put(ctx context.Context, key string, data []byte) error {
+	if b.away && strings.HasSuffix(key, "/backup") {
+		return errors.New("away")
+	}
+	return b.Bucket.Put(ctx, key, data)
+}
