@@ -1,0 +1,64 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { asProblem, objectPath, problemOf, ProblemError, send } from './client'
+
+const answer = (status: number, body: string, type = 'application/problem+json') =>
+  new Response(body, { status, headers: { 'content-type': type } })
+
+describe('an answer that is an error', () => {
+  test('says what the API says', async () => {
+    const problem = { type: 'about:blank', title: 'Conflict', status: 409, detail: 'Run web-1 has another plan now' }
+    expect(await problemOf(answer(409, JSON.stringify(problem)))).toEqual(problem)
+  })
+  test('has the status of the answer, whatever its text says', async () => {
+    expect((await problemOf(answer(401, '{"status":200,"title":"x","detail":"y"}'))).status).toBe(401)
+  })
+  test('that is not of Cairn still says what to do', async () => {
+    const problem = await problemOf(answer(502, '<html>Bad gateway</html>', 'text/html'))
+    expect(problem).toMatchObject({ status: 502 })
+    expect(problem.detail).toContain('answered 502')
+    expect(problem.detail).not.toContain('<html>')
+    expect((await problemOf(answer(500, 'not json'))).detail).toContain('answered 500')
+  })
+})
+
+describe('what is sent', () => {
+  const fetched = vi.fn<typeof fetch>()
+  beforeEach(() => {
+    fetched.mockReset()
+    vi.stubGlobal('fetch', fetched)
+  })
+  test('is JSON, and says so', async () => {
+    fetched.mockResolvedValue(new Response('{}'))
+    await send('POST', '/api/v1/session', { token: 't' })
+    expect(fetched.mock.calls[0]?.[1]).toMatchObject({
+      method: 'POST',
+      body: '{"token":"t"}',
+      headers: { 'content-type': 'application/json' },
+    })
+  })
+  test('is thrown back as a problem when it is refused', async () => {
+    fetched.mockResolvedValue(answer(403, '{"title":"Forbidden","detail":"no"}'))
+    await expect(send('POST', '/x')).rejects.toMatchObject({ status: 403, message: 'no' })
+  })
+  test('to a server that is away is a problem that says so', async () => {
+    fetched.mockRejectedValue(new TypeError('failed to fetch'))
+    await expect(send('GET', '/x')).rejects.toBeInstanceOf(ProblemError)
+  })
+  test('and called off is no problem', async () => {
+    fetched.mockRejectedValue(new DOMException('', 'AbortError'))
+    await expect(send('GET', '/x')).rejects.not.toBeInstanceOf(ProblemError)
+  })
+})
+
+test('only names are in addresses', () => {
+  expect(objectPath('runs', 'shop', 'web-1.v2', 'plan')).toBe('/api/v1/namespaces/shop/runs/web-1.v2/plan')
+  for (const name of ['..', '.', '', 'a/b', 'a?b', 'a..b', '%2e%2e', 'a\nb', 'x'.repeat(254)]) {
+    expect(() => objectPath('runs', 'shop', name)).toThrow('cannot be the name')
+    expect(() => objectPath('runs', name, 'web-1')).toThrow('cannot be the name')
+  }
+})
+
+test('whatever is thrown can be shown', () => {
+  expect(asProblem(new Error('it broke')).detail).toBe('it broke')
+  expect(asProblem('it broke').detail).toBe('it broke')
+})

@@ -1,0 +1,1239 @@
+/* Written by `npm run schema` from the CRDs of the chart. */
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description Repository is a git repository that Stacks read code from. Cairn keeps one mirror of it. */
+        Repository: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec says where the repository is and who may use it. */
+            spec: {
+                /** @description AllowedNamespaces names other namespaces whose Stacks may use this Repository; "*" is all of them. */
+                allowedNamespaces?: string[];
+                /**
+                 * @description Credentials for the remote, and for no other host. The Secret has username and password; or bearerToken; or identity
+                 *     and known_hosts for SSH, and password if the identity has one; or githubAppID, githubAppInstallationID and
+                 *     githubAppPrivateKey; and ca.crt where the remote's certificate is from an authority of one's own.
+                 */
+                credentials?: {
+                    /** @description Secret in the same namespace. */
+                    secret: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                };
+                /**
+                 * @description Interval between two looks at the remote, beside what webhooks tell; 0s relies on webhooks alone.
+                 * @default 5m
+                 */
+                interval: string;
+                /** @description LFS fetches the content of files that are kept in Git LFS. */
+                lfs?: boolean;
+                /** @description Limits on what its Stacks do at the same time. */
+                limits?: {
+                    /**
+                     * Format: int32
+                     * @description Runs that plan or apply at the same time; 0 for no limit.
+                     */
+                    runs?: number;
+                };
+                /** @description Ref is the branch, tag or commit for Stacks that name none. Default: the branch that the remote's HEAD names. */
+                ref?: string;
+                /** @description Submodules fetches the submodules that Stacks reach. The credentials are shown to those of the same host only. */
+                submodules?: boolean;
+                /**
+                 * @description Timeout of one fetch.
+                 * @default 10m
+                 */
+                timeout: string;
+                /** @description URL to fetch from: https://, http://, ssh://, or user@host:path for SSH. Credentials do not belong in it. */
+                url: string;
+                /**
+                 * @description Webhook lets a forge tell of pushes, at /hooks/<namespace>/<name>. Each value in the Secret is a secret that the forge
+                 *     may sign with, so that one can be replaced by another. Without it no webhook is taken.
+                 */
+                webhook?: {
+                    /** @description Secret in the same namespace. */
+                    secret: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                };
+            };
+            /** @description Status says what was fetched. */
+            status?: {
+                /** @description Conditions: Ready always; Stalled only while a person has to act. */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /**
+                 * @description LastFetch is the last fetch that brought something new, or that ended in another way than the one before it. One that
+                 *     finds all as it was is not written down.
+                 */
+                lastFetch?: {
+                    /**
+                     * Format: date-time
+                     * @description At is when it ended.
+                     */
+                    at: string;
+                    /** @description Took is how long it was. */
+                    took: string;
+                };
+                /** @description LastHandledRequest is the value of the annotation cairn.dev/requested-at that was answered last. */
+                lastHandledRequest?: string;
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+                 */
+                observedGeneration?: number;
+                /** @description Refs that Stacks use, and the default one, with the commits they name; at most 200. */
+                refs?: {
+                    /** @description Name as Stacks or the Repository spell it; HEAD for the remote's default branch. */
+                    name: string;
+                    /** @description Revision it names: the ref and the commit. Example: main@sha1:1f3c... Empty when there is no such ref. */
+                    revision?: string;
+                }[];
+            };
+        };
+        /**
+         * @description Run is one plan of a Stack and, if it is approved, the apply of exactly that plan. Cairn makes Runs; people read
+         *     them and approve them.
+         */
+        Run: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec says what to do. It never changes, but for the approval. */
+            spec: {
+                /** @description Approval is written by the person who read the plan. It fits exactly one plan, and takes the verb approve on this Run. */
+                approval?: {
+                    /** @description By is who approves: the name under which the API server knows who writes this, and no other. */
+                    by: string;
+                    /** @description PlanDigest is status.plan.digest of the plan that was read. */
+                    planDigest: string;
+                };
+                /**
+                 * @description Cancel ends the Run. What is queued or waits for an approval ends at once; an engine at work is interrupted, finishes
+                 *     what it has in flight and saves the state. It takes the verb cancel on this Run, and cannot be taken back.
+                 */
+                cancel?: boolean;
+                /** @description CanceledBy is who cancels. */
+                canceledBy?: string;
+                /** @description Cause says why there is this Run. */
+                cause: {
+                    /** @description By is who caused it, where that is known: the author of a commit, who asked for the Run, who changed the Stack. */
+                    by?: string;
+                    /** @description Message for a person. Example: "Secret fleet-tfvars changed". */
+                    message?: string;
+                    /**
+                     * @description Type of the cause.
+                     * @enum {string}
+                     */
+                    type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
+                };
+                /** @description FourEyes refuses an approval by cause.by. */
+                fourEyes?: boolean;
+                /** @description Inputs is the digest over all that decides the result. */
+                inputs: string;
+                /**
+                 * @description Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that, Shell holds a
+                 *     pod for a person to work in.
+                 * @enum {string}
+                 */
+                operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                /** @description Rejection ends a Run that waits for an approval: nothing is applied. It takes the verb reject on this Run. */
+                rejection?: {
+                    /** @description By is who rejects: the name under which the API server knows who writes this, and no other. */
+                    by: string;
+                    /** @description PlanDigest is status.plan.digest of the plan that was read. */
+                    planDigest: string;
+                    /** @description Reason for those who wanted the change. Example: "not on a Friday". */
+                    reason?: string;
+                };
+                /** @description Revision names the source among the inputs, for people. */
+                revision?: string;
+                /** @description Stack that the Run is of, in the same namespace. */
+                stack: {
+                    /** @description Name of the object. */
+                    name: string;
+                };
+            };
+            /** @description Status says how far it is. */
+            status?: {
+                /**
+                 * @description Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped, but
+                 *     not the newest that may have changed something.
+                 */
+                attempts?: {
+                    /**
+                     * Format: int32
+                     * @description Changed is how many resources an apply that did not succeed has changed; the plan's counts say of how many.
+                     */
+                    changed?: number;
+                    /** @description Failure says why it did not succeed. */
+                    failure?: {
+                        /**
+                         * @description Class says what to do about it.
+                         * @enum {string}
+                         */
+                        class: "Transient" | "Config" | "Policy" | "Lost" | "Canceled" | "Stranded";
+                        /** @description Message is the engine's first error, or what became of the pod. */
+                        message: string;
+                    };
+                    /**
+                     * Format: date-time
+                     * @description FinishedAt is when it ended.
+                     */
+                    finishedAt?: string;
+                    /**
+                     * Format: int32
+                     * @description Number counts from 1.
+                     */
+                    number: number;
+                    /**
+                     * @description Phase it tries.
+                     * @enum {string}
+                     */
+                    phase: "Plan" | "Apply" | "Shell";
+                    /** @description Pod it runs in. */
+                    pod: string;
+                    /** @description PodUID is the one pod whose reports and state writes are accepted for this attempt. */
+                    podUID: string;
+                    /**
+                     * Format: date-time
+                     * @description StartedAt is when the pod was made or, for a pod that lives already, when it was given the work.
+                     */
+                    startedAt: string;
+                    /** @description Steps, in order. */
+                    steps?: {
+                        /**
+                         * Format: int32
+                         * @description ExitCode of the program it ran, if it ran one.
+                         */
+                        exitCode?: number;
+                        /**
+                         * Format: date-time
+                         * @description FinishedAt is when it ended.
+                         */
+                        finishedAt?: string;
+                        /** @description Message is one line on what happened. */
+                        message?: string;
+                        /** @description Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one. */
+                        name: string;
+                        /**
+                         * Format: date-time
+                         * @description StartedAt is when it began.
+                         */
+                        startedAt?: string;
+                        /**
+                         * @description State of the step.
+                         * @enum {string}
+                         */
+                        state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
+                    }[];
+                }[];
+                /** @description Conditions: Succeeded, Unknown until the Run is finished. */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /**
+                 * Format: date-time
+                 * @description FinishedAt is when the phase became final.
+                 */
+                finishedAt?: string;
+                /**
+                 * Format: date-time
+                 * @description NextAttempt is when the next try begins, after one that failed for a passing reason.
+                 */
+                nextAttempt?: string;
+                /** @description Outputs after the apply that are not sensitive; long ones, and any past 64, are left out. */
+                outputs?: {
+                    [key: string]: unknown;
+                };
+                /**
+                 * @description Phase; empty means Queued.
+                 * @enum {string}
+                 */
+                phase?: "Queued" | "Planning" | "AwaitingApproval" | "Applying" | "Shell" | "Succeeded" | "Failed" | "Canceled" | "Superseded";
+                /** @description Plan is the newest plan. */
+                plan?: {
+                    /**
+                     * Format: int32
+                     * @description Add is how many resources would be created.
+                     */
+                    add: number;
+                    /**
+                     * Format: int32
+                     * @description Change is how many would be changed in place.
+                     */
+                    change: number;
+                    /** @description Changes is whether applying the plan would do anything, outputs included. */
+                    changes: boolean;
+                    /**
+                     * Format: int32
+                     * @description Destroy is how many would be destroyed.
+                     */
+                    destroy: number;
+                    /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
+                    digest: string;
+                    /** @description EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6. */
+                    engineVersion?: string;
+                    /**
+                     * Format: int32
+                     * @description Forget is how many would leave the state and live on.
+                     */
+                    forget: number;
+                    /**
+                     * Format: int32
+                     * @description Import is how many would be taken into the state.
+                     */
+                    import: number;
+                    /**
+                     * @description Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
+                     *     there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
+                     */
+                    orphaned?: {
+                        /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                        address: string;
+                        /** @description Reason why it could not be taken into the state. */
+                        reason: string;
+                    }[];
+                    /** @description Policy is what the policies say of it; absent when there were none to ask. */
+                    policy?: {
+                        /**
+                         * Format: int32
+                         * @description Checked is how many modules and validations looked at it.
+                         */
+                        checked: number;
+                        /**
+                         * Format: int32
+                         * @description Denied is how many findings refuse it.
+                         */
+                        denied: number;
+                        /** @description Findings, those that refuse it first; at most 50, the counts count all. */
+                        findings?: {
+                            /**
+                             * @description Action: Deny or Warn.
+                             * @enum {string}
+                             */
+                            action: "Deny" | "Warn";
+                            /** @description Message for a person. */
+                            message: string;
+                            /**
+                             * @description Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
+                             *     its namespace: cairn-system/rules/tags.rego.
+                             */
+                            policy: string;
+                        }[];
+                        /**
+                         * Format: int32
+                         * @description Warned is how many only warn.
+                         */
+                        warned: number;
+                    };
+                    /**
+                     * Format: int32
+                     * @description Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
+                     */
+                    replace: number;
+                    /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */
+                    resources?: {
+                        /** @description Action: create, update, delete, replace, import, forget, move. */
+                        action: string;
+                        /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                        address: string;
+                    }[];
+                };
+                /**
+                 * Format: int32
+                 * @description Retries is how many tries followed a failed one.
+                 */
+                retries?: number;
+            };
+        };
+        /**
+         * @description Stack is one root module with its variables and its one state: the unit people own. Cairn plans every change of
+         *     it, waits for approval where asked, applies exactly what was approved, and destroys on deletion.
+         */
+        Stack: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Spec says what the Stack is made of and the rules it is changed by. */
+            spec: {
+                /**
+                 * @description Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
+                 *     Automatic: it is applied at once. Never: it is only shown. Manual covers destroys too.
+                 * @default Manual
+                 * @enum {string}
+                 */
+                apply: "Manual" | "Automatic" | "Never";
+                /**
+                 * @description Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
+                 *     last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused.
+                 * @default Destroy
+                 * @enum {string}
+                 */
+                deletion: "Destroy" | "Orphan" | "Protect";
+                /**
+                 * @description DependsOn names Stacks of the same namespace that have to be applied before this one is planned, and that are
+                 *     destroyed after it.
+                 */
+                dependsOn?: {
+                    /** @description Name of the Stack. */
+                    name: string;
+                }[];
+                /** @description Drift looks now and then whether what is there still is as it was applied. */
+                drift?: {
+                    /**
+                     * @description Every is the time between two checks; 0s turns them off. The checks of all Stacks are spread evenly over it.
+                     * @default 0s
+                     */
+                    every: string;
+                    /**
+                     * @description OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
+                     *     approval where spec.apply is Manual.
+                     * @default Report
+                     * @enum {string}
+                     */
+                    onDrift: "Report" | "Apply";
+                };
+                /**
+                 * @description Engine is what plans and applies the code.
+                 * @default {}
+                 */
+                engine: {
+                    /**
+                     * @description Name of the engine.
+                     * @default OpenTofu
+                     * @enum {string}
+                     */
+                    name: "OpenTofu" | "Terraform" | "Terragrunt";
+                    /**
+                     * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
+                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what code from
+                     *     git says: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from the root module's folder up,
+                     *     or else required_version; and when the code says nothing, the install's default. Example: "~> 1.12".
+                     */
+                    version?: string;
+                };
+                /**
+                 * @description Env are environment variables for the engine and its providers. Values from Secrets never appear in logs.
+                 *     Names that start with CAIRN_ are refused: they are Cairn's own.
+                 */
+                env?: {
+                    /**
+                     * @description Name of the environment variable.
+                     *     May consist of any printable ASCII characters except '='.
+                     */
+                    name: string;
+                    /**
+                     * @description Variable references $(VAR_NAME) are expanded
+                     *     using the previously defined environment variables in the container and
+                     *     any service environment variables. If a variable cannot be resolved,
+                     *     the reference in the input string will be unchanged. Double $$ are reduced
+                     *     to a single $, which allows for escaping the $(VAR_NAME) syntax: i.e.
+                     *     "$$(VAR_NAME)" will produce the string literal "$(VAR_NAME)".
+                     *     Escaped references will never be expanded, regardless of whether the variable
+                     *     exists or not.
+                     *     Defaults to "".
+                     */
+                    value?: string;
+                    /** @description Source for the environment variable's value. Cannot be used if value is not empty. */
+                    valueFrom?: {
+                        /** @description Selects a key of a ConfigMap. */
+                        configMapKeyRef?: {
+                            /**
+                             * @description The key to select from the ConfigMap's Data field.
+                             *     Keys in the BinaryData field are not currently propagated to container env vars.
+                             */
+                            key: string;
+                            /**
+                             * @description Name of the referent.
+                             *     This field is effectively required, but due to backwards compatibility is
+                             *     allowed to be empty. Instances of this type with an empty value here are
+                             *     almost certainly wrong.
+                             *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                             * @default
+                             */
+                            name: string;
+                            /** @description Specify whether the ConfigMap or its key must be defined */
+                            optional?: boolean;
+                        };
+                        /**
+                         * @description Selects a field of the pod: supports metadata.name, metadata.namespace, `metadata.labels['<KEY>']`, `metadata.annotations['<KEY>']`,
+                         *     spec.nodeName, spec.serviceAccountName, status.hostIP, status.podIP, status.podIPs.
+                         */
+                        fieldRef?: {
+                            /** @description Version of the schema the FieldPath is written in terms of, defaults to "v1". */
+                            apiVersion?: string;
+                            /** @description Path of the field to select in the specified API version. */
+                            fieldPath: string;
+                        };
+                        /**
+                         * @description FileKeyRef selects a key of the env file.
+                         *     Requires the EnvFiles feature gate to be enabled.
+                         */
+                        fileKeyRef?: {
+                            /**
+                             * @description The key within the env file. An invalid key will prevent the pod from starting.
+                             *     The keys defined within a source may consist of any printable ASCII characters except '='.
+                             *     During Alpha stage of the EnvFiles feature gate, the key size is limited to 128 characters.
+                             */
+                            key: string;
+                            /**
+                             * @description Specify whether the file or its key must be defined. If the file or key
+                             *     does not exist, then the env var is not published.
+                             *     If optional is set to true and the specified key does not exist,
+                             *     the environment variable will not be set in the Pod's containers.
+                             *
+                             *     If optional is set to false and the specified key does not exist,
+                             *     an error will be returned during Pod creation.
+                             * @default false
+                             */
+                            optional: boolean;
+                            /**
+                             * @description The path within the volume from which to select the file.
+                             *     Must be relative and may not contain the '..' path or start with '..'.
+                             */
+                            path: string;
+                            /** @description The name of the volume mount containing the env file. */
+                            volumeName: string;
+                        };
+                        /**
+                         * @description Selects a resource of the container: only resources limits and requests
+                         *     (limits.cpu, limits.memory, limits.ephemeral-storage, requests.cpu, requests.memory and requests.ephemeral-storage) are currently supported.
+                         */
+                        resourceFieldRef?: {
+                            /** @description Container name: required for volumes, optional for env vars */
+                            containerName?: string;
+                            /** @description Specifies the output format of the exposed resources, defaults to "1" */
+                            divisor?: number | string;
+                            /** @description Required: resource to select */
+                            resource: string;
+                        };
+                        /** @description Selects a key of a secret in the pod's namespace */
+                        secretKeyRef?: {
+                            /** @description The key of the secret to select from.  Must be a valid secret key. */
+                            key: string;
+                            /**
+                             * @description Name of the referent.
+                             *     This field is effectively required, but due to backwards compatibility is
+                             *     allowed to be empty. Instances of this type with an empty value here are
+                             *     almost certainly wrong.
+                             *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                             * @default
+                             */
+                            name: string;
+                            /** @description Specify whether the Secret or its key must be defined */
+                            optional?: boolean;
+                        };
+                    };
+                }[];
+                /** @description EnvFrom adds every key of a Secret or ConfigMap as an environment variable; Env wins over it. */
+                envFrom?: {
+                    /** @description The ConfigMap to select from */
+                    configMapRef?: {
+                        /**
+                         * @description Name of the referent.
+                         *     This field is effectively required, but due to backwards compatibility is
+                         *     allowed to be empty. Instances of this type with an empty value here are
+                         *     almost certainly wrong.
+                         *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                         * @default
+                         */
+                        name: string;
+                        /** @description Specify whether the ConfigMap must be defined */
+                        optional?: boolean;
+                    };
+                    /**
+                     * @description Optional text to prepend to the name of each environment variable.
+                     *     May consist of any printable ASCII characters except '='.
+                     */
+                    prefix?: string;
+                    /** @description The Secret to select from */
+                    secretRef?: {
+                        /**
+                         * @description Name of the referent.
+                         *     This field is effectively required, but due to backwards compatibility is
+                         *     allowed to be empty. Instances of this type with an empty value here are
+                         *     almost certainly wrong.
+                         *     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names
+                         * @default
+                         */
+                        name: string;
+                        /** @description Specify whether the Secret must be defined */
+                        optional?: boolean;
+                    };
+                }[];
+                /**
+                 * @description FourEyes refuses the approval of whoever caused the change: who asked for the Run, changed the Stack or wrote the
+                 *     commit. Where nobody is known to have caused it, as with drift or the change of a Secret, anybody who may approve can. Also where
+                 *     spec.apply is Automatic every plan then waits for that.
+                 */
+                fourEyes?: boolean;
+                /**
+                 * Format: int32
+                 * @description History is how many finished Runs are kept; 0 keeps only the last one, which the Stack's status speaks of.
+                 * @default 10
+                 */
+                history: number;
+                /** @description Hooks are scripts that run before or after a step, in the pod, beside the code. They run in the order given. */
+                hooks?: {
+                    /** @description ConfigMap key that holds the script, in the Stack's namespace. */
+                    configMap?: {
+                        /** @description Key within the object's data. */
+                        key: string;
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                    /**
+                     * @description OnFailure: Fail ends the attempt, Continue goes on and only shows that the hook failed.
+                     * @default Fail
+                     * @enum {string}
+                     */
+                    onFailure: "Fail" | "Continue";
+                    /** @description Script itself. */
+                    script?: string;
+                    /**
+                     * @description Step that it is around: fetch, engine, init, plan, policy, apply or outputs.
+                     * @enum {string}
+                     */
+                    step: "fetch" | "engine" | "init" | "plan" | "policy" | "apply" | "outputs";
+                    /**
+                     * @description When: Before or After the step. After runs only where the step succeeded.
+                     * @enum {string}
+                     */
+                    when: "Before" | "After";
+                }[];
+                /** @description ModuleCredentials are for modules that the code fetches with git itself (source = "git::..."), each for one host. */
+                moduleCredentials?: {
+                    /** @description Host, with the port if it has one. Example: git.example.com. */
+                    host: string;
+                    /** @description Secret in the Stack's namespace: username and password, or bearerToken, or identity and known_hosts. */
+                    secret: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                }[];
+                /** @description Outputs names the objects that receive the code's outputs. Nothing is written when absent. */
+                outputs?: {
+                    /** @description ConfigMap receives the outputs that are not sensitive. */
+                    configMap?: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                    /** @description Secret receives every output. */
+                    secret?: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                };
+                /**
+                 * @description Policies look at each plan that has changes, before anybody is asked to approve it. The install may require more of
+                 *     them.
+                 */
+                policies?: {
+                    /** @description ConfigMap in the Stack's namespace. */
+                    configMap: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                }[];
+                /**
+                 * @description Retry says how often a Run that failed for a passing reason is tried again, each time with a new plan.
+                 * @default {}
+                 */
+                retry: {
+                    /**
+                     * @description Backoff is the wait before the second try; it doubles with each further one.
+                     * @default 15s
+                     */
+                    backoff: string;
+                    /**
+                     * Format: int32
+                     * @description Limit is how many tries may follow the first one; 0 never retries.
+                     * @default 3
+                     */
+                    limit: number;
+                    /**
+                     * @description MaxBackoff is the longest wait between two tries. A destroy that failed as often as Limit allows is started
+                     *     again after this time, for as long as the Stack is being deleted.
+                     * @default 10m
+                     */
+                    maxBackoff: string;
+                };
+                /**
+                 * @description Runner shapes the pods that run the engine.
+                 * @default {}
+                 */
+                runner: {
+                    /**
+                     * @description Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
+                     *     Default: the image the operator was started with.
+                     */
+                    image?: string;
+                    /**
+                     * @description Linger is how long a pod waits after its plan for an approval before it exits, so that a quick one needs no new
+                     *     pod.
+                     * @default 30s
+                     */
+                    linger: string;
+                    /** @description Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory. */
+                    resources?: {
+                        /** @description Limits are what it may use at most. */
+                        limits?: {
+                            [key: string]: number | string;
+                        };
+                        /** @description Requests are what the container is promised. Example: {cpu: 500m, memory: 1Gi}. */
+                        requests?: {
+                            [key: string]: number | string;
+                        };
+                    };
+                    /**
+                     * @description ServiceAccountName is the account the pod runs as, in the Stack's namespace; it is how a cloud knows the runner
+                     *     (workload identity). It needs no Kubernetes permission. Default: the namespace's default account.
+                     */
+                    serviceAccountName?: string;
+                    /**
+                     * @description Template is laid over the pod, as a strategic merge patch of kind PodTemplate: labels and annotations, nodeSelector,
+                     *     tolerations, affinity, volumes, imagePullSecrets, dnsConfig, init containers (with restartPolicy Always: sidecars), and of
+                     *     the container `engine` env, volumeMounts and securityContext. Unknown fields are refused, and so is what is Cairn's
+                     *     own: docs/tenancy.md has the list. The pod has to fit Pod Security "restricted", unless the install allows more.
+                     *     At most 64 KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
+                     */
+                    template?: Record<string, never>;
+                };
+                /** @description Source is where the code comes from. Exactly one of its fields is set. */
+                source: {
+                    /** @description ConfigMap in the Stack's namespace; each key of its data and binaryData is a file of the root module. */
+                    configMap?: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                    /** @description Git takes the code from a Repository. */
+                    git?: {
+                        /** @description Path of the root module's folder from the repository's root. Default: the root. Example: envs/prod/network. */
+                        path?: string;
+                        /** @description Ref is a branch, a tag or a commit. Default: the Repository's spec.ref. */
+                        ref?: string;
+                        /** @description Repository that has the code. */
+                        repository: {
+                            /** @description Name of the Repository. */
+                            name: string;
+                            /** @description Namespace of the Repository, whose spec.allowedNamespaces has to name the Stack's. Default: the Stack's own. */
+                            namespace?: string;
+                        };
+                        /**
+                         * @description Triggers are globs over the paths of the repository; ** is any number of folders. Files that match belong to the
+                         *     Stack and come with its code. Example: ["policies/**"].
+                         */
+                        triggers?: string[];
+                    };
+                    /** @description Inline maps the path of a file, relative to the root module, to its text. Example: {"main.tf": "..."}. */
+                    inline?: {
+                        [key: string]: string;
+                    };
+                };
+                /** @description Suspend stops Cairn from starting anything new for this Stack, deletion too. What runs already goes on. */
+                suspend?: boolean;
+                /**
+                 * @description Timeout is how long one attempt at a plan or an apply may take. When it is over the engine is interrupted, so
+                 *     that it saves its state, and the attempt counts as failed for a passing reason.
+                 * @default 1h
+                 */
+                timeout: string;
+                /**
+                 * @description VariableFiles are Secrets and ConfigMaps whose *.tfvars and *.tfvars.json keys are given to the engine as
+                 *     variable files, in the order of this list and, within one object, in key order. Later ones win. Other keys are
+                 *     left alone.
+                 */
+                variableFiles?: {
+                    /** @description ConfigMap in the Stack's namespace. */
+                    configMap?: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                    /**
+                     * @description Path of a *.tfvars or *.tfvars.json file of the source: in git from the repository's root, otherwise beside the code.
+                     *     Files that the engine reads by itself (terraform.tfvars, *.auto.tfvars) need not be named.
+                     */
+                    path?: string;
+                    /** @description Secret in the Stack's namespace. Its values never appear in logs and status. */
+                    secret?: {
+                        /** @description Name of the object. */
+                        name: string;
+                    };
+                }[];
+                /**
+                 * @description Variables are values for the code's input variables. A later one wins over an earlier one of the same name, and
+                 *     all of them win over variableFiles.
+                 */
+                variables?: {
+                    /** @description Name of the variable as the code declares it. */
+                    name: string;
+                    /** @description Value is any JSON value. It is stored in the Stack in clear: use valueFrom for secrets. */
+                    value?: unknown;
+                    /** @description ValueFrom takes the value from another object: as a string, or an output of a Stack as it is. */
+                    valueFrom?: {
+                        /** @description ConfigMap key in the Stack's namespace. */
+                        configMap?: {
+                            /** @description Key within the object's data. */
+                            key: string;
+                            /** @description Name of the object. */
+                            name: string;
+                        };
+                        /** @description Secret key in the Stack's namespace. The value never appears in logs and status. */
+                        secret?: {
+                            /** @description Key within the object's data. */
+                            key: string;
+                            /** @description Name of the object. */
+                            name: string;
+                        };
+                        /**
+                         * @description Stack whose output is the value. The other Stack is a dependency, as if it were in dependsOn; this one is run again
+                         *     when that output changes, and only then. A sensitive output stays one.
+                         */
+                        stack?: {
+                            /** @description Name of the Stack. */
+                            name: string;
+                            /** @description Output of its code. */
+                            output: string;
+                        };
+                    };
+                }[];
+                /**
+                 * @description Windows say when plans, applies and destroys may begin. What has begun goes on when a window closes. Deny wins; where
+                 *     there is an Allow for an operation it may begin only inside one. Empty: always.
+                 */
+                windows?: {
+                    /** @description Duration is how long it stays open. */
+                    duration: string;
+                    /**
+                     * @description Kind: Allow or Deny.
+                     * @enum {string}
+                     */
+                    kind: "Allow" | "Deny";
+                    /**
+                     * @description Operations that it is about: Plan is the beginning of any Run, Apply and Destroy what follows the plan. Default: Apply
+                     *     and Destroy.
+                     */
+                    operations?: ("Apply" | "Plan" | "Destroy" | "Shell")[];
+                    /**
+                     * @description Schedule is when the window opens, in the five fields of cron: minute, hour, day of month, month, day of week.
+                     *     Example: "0 18 * * 5", each Friday at 18:00.
+                     */
+                    schedule: string;
+                    /** @description TimeZone of the schedule, as in the IANA time zone database. Default: UTC. Example: Europe/Berlin. */
+                    timeZone?: string;
+                }[];
+            };
+            /** @description Status says what is known of it. */
+            status?: {
+                /** @description AppliedInputs is the digest of the inputs that were last applied, or found to need no change. */
+                appliedInputs?: string;
+                /**
+                 * @description Conditions: Ready always; Drifted only while drift is known; Stalled only while a person has to act.
+                 *     Ready=True says that the last applied inputs are the current ones, that no drift is known and that nothing failed.
+                 */
+                conditions?: {
+                    /**
+                     * Format: date-time
+                     * @description lastTransitionTime is the last time the condition transitioned from one status to another.
+                     *     This should be when the underlying condition changed.  If that is not known, then using the time when the API field changed is acceptable.
+                     */
+                    lastTransitionTime: string;
+                    /**
+                     * @description message is a human readable message indicating details about the transition.
+                     *     This may be an empty string.
+                     */
+                    message: string;
+                    /**
+                     * Format: int64
+                     * @description observedGeneration represents the .metadata.generation that the condition was set based upon.
+                     *     For instance, if .metadata.generation is currently 12, but the .status.conditions[x].observedGeneration is 9, the condition is out of date
+                     *     with respect to the current state of the instance.
+                     */
+                    observedGeneration?: number;
+                    /**
+                     * @description reason contains a programmatic identifier indicating the reason for the condition's last transition.
+                     *     Producers of specific condition types may define expected values and meanings for this field,
+                     *     and whether the values are considered a guaranteed API.
+                     *     The value should be a CamelCase string.
+                     *     This field may not be empty.
+                     */
+                    reason: string;
+                    /**
+                     * @description status of the condition, one of True, False, Unknown.
+                     * @enum {string}
+                     */
+                    status: "True" | "False" | "Unknown";
+                    /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
+                    type: string;
+                }[];
+                /**
+                 * @description Destroyed is the Run that destroyed everything because somebody asked for it. While it is there nothing is made again
+                 *     before somebody asks for that too.
+                 */
+                destroyed?: string;
+                /** @description Drift is what the last drift check that went well found; absent before the first one. */
+                drift?: {
+                    /**
+                     * Format: int32
+                     * @description Add is how many resources are gone.
+                     */
+                    add: number;
+                    /**
+                     * Format: int32
+                     * @description Change is how many are not as they were applied.
+                     */
+                    change: number;
+                    /**
+                     * Format: date-time
+                     * @description CheckedAt is when it was looked at last.
+                     */
+                    checkedAt: string;
+                    /**
+                     * Format: int32
+                     * @description Destroy is how many would have to go.
+                     */
+                    destroy: number;
+                    /**
+                     * Format: int32
+                     * @description Replace is how many would have to be made anew.
+                     */
+                    replace: number;
+                    /** @description Run that found it. */
+                    run?: string;
+                    /**
+                     * Format: date-time
+                     * @description Since is when the drift was first seen; absent when there is none.
+                     */
+                    since?: string;
+                };
+                /** @description Inputs is the digest over all that decides a result, as the spec and its sources say now. */
+                inputs?: string;
+                /**
+                 * @description LastRequest is the last request for a Run that was answered: the value that the annotation cairn.dev/requested-at had. Of
+                 *     one that was refused because its time is in the future, it is the time of the answer, a space, and that value.
+                 */
+                lastRequest?: string;
+                /** @description LastRun is the newest Run, under way or finished. */
+                lastRun?: string;
+                /**
+                 * Format: int64
+                 * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+                 */
+                observedGeneration?: number;
+                /**
+                 * @description Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
+                 *     spec.outputs gets them all.
+                 */
+                outputs?: {
+                    [key: string]: unknown;
+                };
+                /**
+                 * Format: int32
+                 * @description Resources is how many resources the state holds.
+                 */
+                resources?: number;
+                /**
+                 * @description Revision names the source of these inputs: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
+                 *     inline code the digest of its files. It stays with later commits that change nothing of this Stack; the newest commit that
+                 *     Cairn has seen is in the Repository's status.
+                 */
+                revision?: string;
+                /** @description Run is the Run under way, if any. */
+                run?: string;
+            };
+        };
+        /**
+         * @description State is what Cairn knows of a Stack's state: its versions and its lock. It has the Stack's name. The bytes are in
+         *     Secrets of type cairn.dev/state, or in the bucket; this object says which of them count. Only Cairn writes it.
+         *
+         *     It has no status subresource, so that a lock on a new State is one write.
+         */
+        State: {
+            /**
+             * @description APIVersion defines the versioned schema of this representation of an object.
+             *     Servers should convert recognized schemas to the latest internal value, and
+             *     may reject unrecognized values.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources
+             */
+            apiVersion?: string;
+            /**
+             * @description Kind is a string value representing the REST resource this object represents.
+             *     Servers may infer this from the endpoint the client submits requests to.
+             *     Cannot be updated.
+             *     In CamelCase.
+             *     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds
+             */
+            kind?: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description Status says which bytes count and who may write. */
+            status?: {
+                /**
+                 * @description Inputs is the digest of the inputs of the last apply that was begun, or of those that were found to need none since:
+                 *     what a destroy has to use.
+                 */
+                inputs?: string;
+                /** @description Lineage as the engine made it; another one is refused. */
+                lineage?: string;
+                /** @description Lock is held while an apply is under way. */
+                lock?: {
+                    /**
+                     * Format: int32
+                     * @description Attempt of the Run.
+                     */
+                    attempt?: number;
+                    /** @description ID that the engine made; every write has to carry it. */
+                    id: string;
+                    /** @description PodUID of the attempt's pod. Writes of any other pod are refused. */
+                    podUID?: string;
+                    /** @description Run that holds it. */
+                    run?: string;
+                    /**
+                     * Format: date-time
+                     * @description Since is when it was taken.
+                     */
+                    since: string;
+                    /** @description Who as the engine tells it. Example: runner@net-7-plan-1. */
+                    who?: string;
+                };
+                /**
+                 * @description Outputs has a fingerprint of each output's value in the current version, by name: what other Stacks that use it know a
+                 *     change by. It is keyed with a secret of the install, so that a value cannot be guessed from it. 1,000 at most.
+                 */
+                outputs?: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: int64
+                 * @description OutputsVersion is the version whose outputs were looked at, so that no Outputs means that it has none. Below Version
+                 *     they mean that nobody looked yet, since a Cairn that knew of no fingerprints wrote it.
+                 */
+                outputsVersion?: number;
+                /** @description Rescued is a newer state that could not be written when it was made. It becomes a version before the next plan. */
+                rescued?: {
+                    /**
+                     * Format: date-time
+                     * @description At is when it was kept.
+                     */
+                    at: string;
+                    /**
+                     * Format: int32
+                     * @description Attempt of the Run.
+                     */
+                    attempt: number;
+                    /** @description Lineage as the engine made it. */
+                    lineage: string;
+                    /** @description Run whose attempt it is from. */
+                    run: string;
+                    /**
+                     * Format: int64
+                     * @description Serial as the engine counts it.
+                     */
+                    serial: number;
+                    /** @description SHA256 in clear. */
+                    sha256: string;
+                };
+                /**
+                 * Format: int32
+                 * @description Resources is how many resource instances the current version holds, data sources not counted.
+                 */
+                resources?: number;
+                /**
+                 * Format: int64
+                 * @description Serial as the engine counts it.
+                 */
+                serial?: number;
+                /** @description SHA256 of the current version, in clear and uncompressed. Example: sha256:ab12... */
+                sha256?: string;
+                /**
+                 * Format: int64
+                 * @description Size of the current version in bytes, uncompressed.
+                 */
+                size?: number;
+                /** @description UpdatedBy is the Run that wrote the current version; empty when a person did, whom the version names. */
+                updatedBy?: string;
+                /**
+                 * Format: int64
+                 * @description Version counts the accepted writes; 0 before the first.
+                 */
+                version?: number;
+                /** @description Versions that are kept, oldest first; the last one is the current one. */
+                versions?: {
+                    /**
+                     * Format: date-time
+                     * @description At is when it was written.
+                     */
+                    at: string;
+                    /**
+                     * Format: int32
+                     * @description Attempt of the Run.
+                     */
+                    attempt?: number;
+                    /** @description By is the person who wrote it, if no Run did. Example: alice@example.com. */
+                    by?: string;
+                    /**
+                     * Format: int32
+                     * @description Chunks is how many Secrets hold them, named <state>-state-v<version>-<digest>-<chunk>.
+                     */
+                    chunks?: number;
+                    /**
+                     * @description Home is where the bytes are.
+                     * @enum {string}
+                     */
+                    home: "Secret" | "Bucket";
+                    /** @description Run that wrote it. */
+                    run?: string;
+                    /**
+                     * Format: int64
+                     * @description Serial as the engine counts it.
+                     */
+                    serial: number;
+                    /** @description SHA256 in clear and uncompressed. */
+                    sha256: string;
+                    /**
+                     * Format: int64
+                     * @description Size in bytes, uncompressed.
+                     */
+                    size: number;
+                    /**
+                     * Format: int64
+                     * @description Version counts from 1.
+                     */
+                    version: number;
+                }[];
+            };
+        };
+        Metadata: {
+            name: string;
+            namespace: string;
+            uid: string;
+            creationTimestamp: string;
+            deletionTimestamp?: string;
+            generation?: number;
+            resourceVersion?: string;
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+            finalizers?: string[];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,25 @@
+import type { components } from './kinds.d'
+import type { Plural, Repository, Run, Stack, State } from './client'
+
+type Kinds = components['schemas']
+export type Metadata = Kinds['Metadata']
+export type StackObject = Kinds['Stack']
+export type RunObject = Kinds['Run']
+export type RepositoryObject = Kinds['Repository']
+export type StateObject = Kinds['State']
+
+/** Rows of lists, and objects as Kubernetes has them, of each kind. */
+export type Rows = { stacks: Stack; runs: Run; repositories: Repository; states: State }
+export type Objects = { stacks: StackObject; runs: RunObject; repositories: RepositoryObject; states: StateObject }
+export type Detail<K extends Plural> = { row: Rows[K]; object: Objects[K] }
+export type Page<K extends Plural> = { items?: Rows[K][]; next?: string; total: number }
+
+export type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string }
+
+/** A condition by its type. */
+export function condition(
+  object: { status?: { conditions?: unknown[] } } | undefined,
+  type: string,
+): Condition | undefined {
+  return (object?.status?.conditions as Condition[] | undefined)?.find((c) => c.type === type)
+}

@@ -1,0 +1,168 @@
+import { QueryClient, QueryObserver } from '@tanstack/react-query'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { again, gather, keysOf, Live, readChange } from './live'
+
+class Source extends EventTarget {
+  readyState = 0
+  close() {
+    this.readyState = 2
+  }
+  connected() {
+    this.readyState = 1
+    this.dispatchEvent(new Event('open'))
+  }
+  tell(event: string, data: unknown) {
+    this.dispatchEvent(new MessageEvent(event, { data: typeof data === 'string' ? data : JSON.stringify(data) }))
+  }
+  fail(closed: boolean) {
+    this.readyState = closed ? 2 : 0
+    this.dispatchEvent(new Event('error'))
+  }
+}
+
+test('a change makes its object and the lists of its kind old', () => {
+  expect(keysOf({ kind: 'Run', namespace: 'shop', name: 'web-1' })).toEqual([
+    ['runs', 'shop', 'web-1'],
+    ['runs', 'list'],
+  ])
+  expect(keysOf({ kind: 'Repository', namespace: 'a', name: 'b' })[0]).toEqual(['repositories', 'a', 'b'])
+  expect(keysOf({ kind: 'Secret', namespace: 'a', name: 'b' })).toEqual([])
+})
+
+test('what is no change is none', () => {
+  expect(readChange('{"kind":"Stack","namespace":"a","name":"b","deleted":true}')).toEqual({
+    kind: 'Stack',
+    namespace: 'a',
+    name: 'b',
+    deleted: true,
+  })
+  for (const text of ['', '{', 'null', '[]', '7', '{"kind":"Stack"}', '{"kind":"Stack","namespace":1,"name":"b"}']) {
+    expect(readChange(text)).toBeUndefined()
+  }
+})
+
+describe('live', () => {
+  let sources: Source[]
+  let client: QueryClient
+  let live: Live
+  const last = () => sources.at(-1)!
+
+  /** A query that somebody looks at; counts how often it is read. */
+  const watched = (queryKey: unknown[], read: () => Promise<unknown> = () => Promise.resolve(1)) => {
+    const queryFn = vi.fn(read)
+    new QueryObserver(client, { queryKey, queryFn, staleTime: Infinity }).subscribe(() => undefined)
+    return queryFn
+  }
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    sources = []
+    client = new QueryClient({ defaultOptions: { queries: { retry: false } } })
+    live = new Live(client, () => {
+      sources.push(new Source())
+      return last() as unknown as EventSource
+    })
+    live.start()
+    last().connected()
+  })
+  afterEach(() => {
+    live.stop()
+    client.clear()
+    vi.useRealTimers()
+  })
+
+  test('reads what changed anew, and nothing else', async () => {
+    const it = watched(['stacks', 'shop', 'web'])
+    const part = watched(['stacks', 'shop', 'web', 'events'])
+    const list = watched(['stacks', 'list', {}])
+    const other = watched(['stacks', 'shop', 'api'])
+    const runs = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    last().tell('change', { kind: 'Stack', namespace: 'shop', name: 'web' })
+    await vi.advanceTimersByTimeAsync(gather)
+    expect([it, part, list, other, runs].map((q) => q.mock.calls.length)).toEqual([2, 2, 2, 1, 1])
+  })
+
+  test('many changes at once make a list read once', async () => {
+    const list = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    for (let i = 0; i < 500; i++) last().tell('change', { kind: 'Run', namespace: 'shop', name: `web-${i}` })
+    await vi.advanceTimersByTimeAsync(gather)
+    expect(list).toHaveBeenCalledTimes(2)
+  })
+
+  test('what changes while it is read is read once more', async () => {
+    let answer = () => undefined as void
+    const list = watched(['runs', 'list', {}], () => new Promise((done) => (answer = () => done(1))))
+    await vi.advanceTimersByTimeAsync(0)
+    answer()
+    await vi.advanceTimersByTimeAsync(0)
+    last().tell('change', { kind: 'Run', namespace: 'a', name: 'b' })
+    await vi.advanceTimersByTimeAsync(gather)
+    expect(list).toHaveBeenCalledTimes(2)
+    for (let i = 0; i < 5; i++) last().tell('change', { kind: 'Run', namespace: 'a', name: 'b' })
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(list).toHaveBeenCalledTimes(2) // not torn away from under a slow answer
+    answer()
+    await vi.advanceTimersByTimeAsync(gather)
+    expect(list).toHaveBeenCalledTimes(3)
+    answer()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(list).toHaveBeenCalledTimes(3)
+  })
+
+  test('a reset makes all old', async () => {
+    const all = [watched(['me']), watched(['stacks', 'shop', 'web']), watched(['runs', 'list', {}])]
+    await vi.advanceTimersByTimeAsync(0)
+    last().tell('reset', {})
+    await vi.advanceTimersByTimeAsync(gather)
+    for (const q of all) expect(q).toHaveBeenCalledTimes(2)
+  })
+
+  test('says that it is away while the browser connects again by itself, and reads nothing for it', async () => {
+    const list = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    expect(live.state).toBe('live')
+    last().fail(false)
+    expect(live.state).toBe('away')
+    last().connected()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(live.state).toBe('live')
+    expect(sources).toHaveLength(1) // the stream itself has what was missed
+    expect(list).toHaveBeenCalledTimes(1)
+  })
+
+  test('connects again after it was refused, later each time, asks who is there, and reads all that was missed', async () => {
+    const list = watched(['runs', 'list', {}])
+    const me = watched(['me'])
+    await vi.advanceTimersByTimeAsync(0)
+    for (const wait of again) {
+      last().fail(true)
+      const before = sources.length
+      await vi.advanceTimersByTimeAsync(wait - 1)
+      expect(sources).toHaveLength(before)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(sources).toHaveLength(before + 1)
+    }
+    expect(me).toHaveBeenCalledTimes(1 + again.length)
+    expect(list).toHaveBeenCalledTimes(1)
+    last().connected()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(list).toHaveBeenCalledTimes(2)
+    last().fail(true)
+    await vi.advanceTimersByTimeAsync(again[0]!)
+    expect(sources).toHaveLength(again.length + 2) // soon again, as it had worked
+  })
+
+  test('reads all anew when it goes on after a stop', async () => {
+    const list = watched(['runs', 'list', {}])
+    await vi.advanceTimersByTimeAsync(0)
+    const first = last()
+    live.stop()
+    expect(first.readyState).toBe(2)
+    live.start()
+    last().connected()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(list).toHaveBeenCalledTimes(2)
+  })
+})

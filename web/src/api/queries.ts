@@ -1,0 +1,134 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query'
+import type { Activity, Me, ObjectEvent, Plural, SignInMethod } from './client'
+import { objectPath, send } from './client'
+import type { Detail, Page } from './kinds'
+
+/*
+ * Keys of queries, by which live.ts finds what has changed:
+ *   [plural, 'list', params]              lists: anew when any object of the kind changes
+ *   [plural, namespace, name, ...what]    of one object: anew when it changes
+ */
+export const keys = {
+  list: (kind: Plural, params: ListParams) => [kind, 'list', params] as const,
+  object: (kind: Plural, namespace: string, name: string, ...what: string[]) =>
+    [kind, namespace, name, ...what] as const,
+}
+
+/** What a list is filtered, sorted and searched by; as in the API. */
+export type ListParams = Record<string, string | number | boolean | string[] | undefined>
+
+/** The address of a list with its parameters. One that is an array is given once for each. */
+export function listPath(kind: Plural, params: ListParams, after?: string): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(params)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== '') query.append(name, String(one))
+    }
+  }
+  if (after) query.set('after', after)
+  const text = query.toString()
+  return `/api/v1/${kind}${text && '?' + text}`
+}
+
+async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await (await send('GET', path, undefined, signal)).json()) as T
+}
+
+/** The first page of a list. */
+export function listQuery<K extends Plural>(kind: K, params: ListParams) {
+  return queryOptions({
+    queryKey: keys.list(kind, params),
+    queryFn: ({ signal }) => json<Page<K>>(listPath(kind, params), signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** A list of which more pages are fetched as they are looked at. */
+export function pagesQuery<K extends Plural>(kind: K, params: ListParams) {
+  return infiniteQueryOptions({
+    queryKey: keys.list(kind, { ...params, pages: 'all' }),
+    queryFn: ({ signal, pageParam }) =>
+      json<Page<K>>(listPath(kind, { limit: pageParam ? 500 : 100, ...params }, pageParam), signal),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** An object: its row, and as Kubernetes has it. */
+export function objectQuery<K extends Plural>(kind: K, namespace: string, name: string) {
+  return queryOptions({
+    queryKey: keys.object(kind, namespace, name),
+    queryFn: ({ signal }) => json<Detail<K>>(objectPath(kind, namespace, name), signal),
+  })
+}
+
+export type Access = Record<string, boolean>
+
+/** What I may do with an object by my roles; not whether it makes sense now. */
+export function accessQuery(kind: Plural, namespace: string, name: string) {
+  return queryOptions({
+    queryKey: keys.object(kind, namespace, name, 'access'),
+    queryFn: async ({ signal }) =>
+      (await json<{ actions?: Access }>(objectPath(kind, namespace, name, 'access'), signal)).actions ?? {},
+    staleTime: 60_000,
+  })
+}
+
+/** The Kubernetes events of an object, newest first. */
+export function eventsQuery(kind: Plural, namespace: string, name: string) {
+  return queryOptions({
+    queryKey: keys.object(kind, namespace, name, 'events'),
+    queryFn: async ({ signal }) =>
+      (await json<{ items?: ObjectEvent[] }>(objectPath(kind, namespace, name, 'events'), signal)).items ?? [],
+  })
+}
+
+/** How many Runs ended in which way. */
+export function activityQuery(since: string, step: string) {
+  return queryOptions({
+    queryKey: ['runs', 'list', { activity: since, step }],
+    queryFn: ({ signal }) => json<Activity>(`/api/v1/activity?since=${since}&step=${step}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** Who I am. A 401 says that nobody is signed in. */
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: ({ signal }) => json<Me>('/api/v1/me', signal),
+  staleTime: Infinity,
+  // It decides what is shown first, so it does not wait; the layout asks again.
+  retry: false,
+})
+
+/** The ways to sign in here. */
+export const signinQuery = queryOptions({
+  queryKey: ['signin'],
+  queryFn: async ({ signal }) => (await json<{ methods?: SignInMethod[] }>('/api/v1/signin', signal)).methods ?? [],
+})
+
+/** Reads anew what is shown of an object, and the lists that it is in. */
+export async function refresh(client: QueryClient, kind: Plural, namespace: string, name: string): Promise<void> {
+  await Promise.all([
+    client.invalidateQueries({ queryKey: [kind, namespace, name] }),
+    client.invalidateQueries({ queryKey: [kind, 'list'] }),
+  ])
+}
+
+/** Does something with an object: `useAction('runs', ns, name).mutate({ action: 'approve', body: { planDigest } })`. */
+export function useAction(kind: Plural, namespace: string, name: string) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: ({ action, body }: { action: string; body?: object }) =>
+      send('POST', objectPath(kind, namespace, name, action), body ?? {}),
+    onSettled: () => refresh(client, kind, namespace, name),
+  })
+}

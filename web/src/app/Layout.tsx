@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate } from '@tanstack/react-router'
+import { Activity, Boxes, Database, GitBranch, Home, Network } from 'lucide-react'
+import { useEffect } from 'react'
+import { listQuery, meQuery } from '../api/queries'
+import { Problem } from '../ui/Problem'
+import { useKeys } from '../ui/keyboard'
+import { useApp } from './context'
+import { Help, useHelp } from './Help'
+import { Logo } from './Logo'
+import { Person } from './Person'
+import { Liveness } from './Liveness'
+
+const places = [
+  { to: '/', label: 'Overview', key: 'o', icon: Home },
+  { to: '/stacks', label: 'Stacks', key: 's', icon: Boxes },
+  { to: '/runs', label: 'Runs', key: 'r', icon: Activity },
+  { to: '/states', label: 'States', key: 't', icon: Database },
+  { to: '/repositories', label: 'Repositories', key: 'p', icon: GitBranch },
+  { to: '/graph', label: 'Graph', key: 'd', icon: Network },
+] as const
+
+/** The frame around every page but the sign-in. */
+export function Layout() {
+  const { live } = useApp()
+  const navigate = useNavigate()
+  const help = useHelp()
+  const me = useQuery({ ...meQuery, refetchInterval: (q) => (q.state.status === 'error' ? 5_000 : false) })
+  useEffect(() => {
+    live.start()
+    return () => live.stop()
+  }, [live])
+  useKeys({
+    '?': () => help.setOpen(true),
+    ...Object.fromEntries(places.map((p) => [`g ${p.key}`, () => void navigate({ to: p.to })])),
+  })
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a
+        href="#main"
+        className="bg-panel sr-only z-50 rounded-md p-2 focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
+      >
+        Skip to the content
+      </a>
+      <header className="border-line bg-panel flex shrink-0 items-center gap-2 border-b px-3 py-2 md:w-48 md:flex-col md:items-stretch md:gap-4 md:border-r md:border-b-0 md:py-3">
+        <Link to="/" className="flex items-center gap-2 text-lg font-semibold md:px-2">
+          <Logo className="size-6" /> Cairn
+        </Link>
+        <Places className="hidden flex-col gap-0.5 md:flex" />
+        <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
+          <Liveness />
+          <Person me={me.data} onHelp={() => help.setOpen(true)} />
+        </div>
+      </header>
+      <main
+        id="main"
+        tabIndex={-1}
+        className="flex min-h-0 min-w-0 grow flex-col overflow-y-auto p-3 focus:outline-none md:p-5"
+      >
+        {me.error && (
+          <div className="mb-3">
+            <Problem error={me.error} retry={() => void me.refetch()} />
+          </div>
+        )}
+        <Outlet />
+      </main>
+      <Places className="border-line bg-panel flex shrink-0 justify-around border-t md:hidden" below />
+      <Help open={help.open} onOpenChange={help.setOpen} places={places} />
+    </div>
+  )
+}
+
+/** The ways to the pages: beside them, or on a phone below. */
+function Places({ className, below }: { className: string; below?: boolean }) {
+  const waiting = useQuery(listQuery('runs', { phase: 'AwaitingApproval', limit: 1 }))
+  return (
+    <nav aria-label="Pages" className={className}>
+      {places.map(({ to, label, icon: Icon }) => (
+        <Link
+          key={to}
+          to={to}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          className={
+            below
+              ? 'text-muted data-[status=active]:text-accent relative flex min-w-0 grow flex-col items-center gap-0.5 px-0.5 py-1.5 text-[0.625rem]'
+              : 'text-muted hover:bg-hover hover:text-ink data-[status=active]:bg-chosen data-[status=active]:text-ink flex h-8 items-center gap-2 rounded-md px-2 font-medium'
+          }
+        >
+          <Icon aria-hidden className={below ? 'size-5' : 'size-4'} />
+          <span className="truncate">{label}</span>
+          {to === '/runs' && !!waiting.data?.total && (
+            <span
+              aria-label={`${waiting.data.total} await approval`}
+              className={`bg-warnbg text-warn rounded px-1 text-xs tabular-nums ${below ? 'absolute top-0.5 ml-7' : 'ml-auto'}`}
+            >
+              {waiting.data.total > 999 ? '999+' : waiting.data.total}
+            </span>
+          )}
+        </Link>
+      ))}
+    </nav>
+  )
+}

@@ -1,0 +1,67 @@
+import * as z from 'zod'
+
+// What is in an address was written by anybody: what is not understood is left out, and never an error.
+const word = z.string().max(500).optional().catch(undefined)
+const words = z
+  .union([z.string(), z.array(z.string())])
+  .transform((v) => [...new Set((Array.isArray(v) ? v : [v]).filter((w) => w !== '' && w.length <= 500))].slice(0, 50))
+  .transform((v) => (v.length > 0 ? v : undefined))
+  .optional()
+  .catch(undefined)
+const flag = z
+  .union([z.boolean(), z.enum(['true', 'false']).transform((v) => v === 'true')])
+  .optional()
+  .catch(undefined)
+
+/** Path within this page; anything else would let a link send people away. */
+const inside = z.string().refine(isInside).optional().catch(undefined)
+
+/** Tells whether an address stays on this site. */
+export function isInside(to: string): boolean {
+  return /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(to)
+}
+
+export const signinSearch = z.object({ to: inside, error: z.string().max(2000).optional().catch(undefined) })
+
+const sorts = ['name', 'created', 'changed', 'reason', 'resources'] as const
+const stackSort = z
+  .enum([...sorts, ...sorts.map((s) => `-${s}` as const)])
+  .optional()
+  .catch(undefined)
+
+export const overviewSearch = z.object({ since: z.enum(['24h', '168h', '720h']).optional().catch(undefined) })
+
+export const stacksSearch = z.object({
+  q: word,
+  namespace: words,
+  ready: words,
+  reason: words,
+  repository: words,
+  engine: words,
+  drifted: flag,
+  suspended: flag,
+  deleted: flag,
+  sort: stackSort,
+})
+export type StacksSearch = z.infer<typeof stacksSearch>
+
+const stackTab = z.enum(['history', 'resources', 'outputs', 'dependencies', 'events', 'spec'])
+export type StackTab = z.infer<typeof stackTab>
+export const stackSearch = z.object({ tab: stackTab.optional().catch(undefined) })
+
+/** The search of the lists of Runs, States and Repositories. */
+export const listSearch = z.object({
+  q: word,
+  namespace: words,
+  phase: words,
+  stack: words,
+  ready: words,
+  locked: flag,
+  rescued: flag,
+  sort: z
+    .string()
+    .regex(/^-?[a-z]{1,30}$/)
+    .optional()
+    .catch(undefined),
+})
+export type ListSearch = z.infer<typeof listSearch>

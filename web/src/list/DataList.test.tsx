@@ -1,0 +1,115 @@
+import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { expect, test, vi } from 'vitest'
+import { problem, showApp } from '../test/app'
+import { aStack } from '../test/rows'
+import { Search } from './Search'
+import { flip } from './sort'
+
+const page = (from: number, to: number, total: number, next?: string) => ({
+  items: Array.from({ length: to - from }, (_, i) => aStack({ name: `s${from + i}`, uid: `u${from + i}` })),
+  total,
+  ...(next && { next }),
+})
+
+test('of 10,000 rows only those in sight are there, and more come with scrolling', async () => {
+  const { asked } = showApp('/stacks', {
+    '/api/v1/stacks?limit=100': { body: page(0, 100, 10_000, 'two') },
+    '/api/v1/stacks?limit=500&after=two': { body: page(100, 600, 10_000, 'three') },
+  })
+  const table = await screen.findByRole('table', { name: 'Stacks' })
+  expect(table).toHaveAttribute('aria-rowcount', '10001')
+  const rows = within(table).getAllByRole('row')
+  expect(rows.length).toBeGreaterThan(10)
+  expect(rows.length).toBeLessThan(60)
+  expect(screen.getByText(/10,000 rows, 100 of them here/)).toBeInTheDocument()
+  const box = table.parentElement!
+  Object.defineProperty(box, 'scrollTop', { value: 3500, configurable: true })
+  fireEvent.scroll(box)
+  await waitFor(() => expect(screen.getByText(/600 of them here/)).toBeInTheDocument())
+  expect(asked.filter((a) => a.path.includes('after=')).map((a) => a.path)).toEqual([
+    '/api/v1/stacks?limit=500&after=two',
+  ])
+})
+
+test('j, k and the arrows go from row to row, Enter opens', async () => {
+  const { router } = showApp('/stacks', { '/api/v1/stacks?limit=100': { body: page(0, 3, 3) } })
+  await screen.findByText('s0')
+  const user = userEvent.setup()
+  const focused = () => document.activeElement?.textContent
+  await user.keyboard('j')
+  await waitFor(() => expect(focused()).toBe('shop/s0'))
+  await user.keyboard('j')
+  await waitFor(() => expect(focused()).toBe('shop/s1'))
+  await user.keyboard('{ArrowDown}')
+  await waitFor(() => expect(focused()).toBe('shop/s2'))
+  await user.keyboard('j')
+  expect(focused()).toBe('shop/s2')
+  await user.keyboard('k')
+  await waitFor(() => expect(focused()).toBe('shop/s1'))
+  await user.keyboard('{Enter}')
+  await waitFor(() => expect(router.state.location.pathname).toBe('/stacks/shop/s1'))
+})
+
+test('what is typed, chosen and sorted by is in the address, and asked for', async () => {
+  const { router, asked } = showApp('/stacks?ready=False', { '/api/v1/stacks': { body: page(0, 2, 2) } })
+  const user = userEvent.setup()
+  await screen.findByText('s0')
+  expect(asked.some((a) => a.path === '/api/v1/stacks?limit=100&ready=False')).toBe(true)
+  await user.keyboard('/')
+  await user.keyboard('eu')
+  await waitFor(() => expect(router.state.location.searchStr).toBe('?ready=False&q=eu'))
+  await user.click(screen.getByRole('button', { name: 'Drifted' }))
+  await user.click(screen.getByRole('button', { name: 'Since' }))
+  await waitFor(() => expect(router.state.location.searchStr).toBe('?ready=False&q=eu&drifted=true&sort=changed'))
+  expect(screen.getByRole('columnheader', { name: 'Since' })).toHaveAttribute('aria-sort', 'ascending')
+  await waitFor(() =>
+    expect(asked.at(-1)?.path).toBe('/api/v1/stacks?limit=100&ready=False&q=eu&drifted=true&sort=changed'),
+  )
+  await user.click(screen.getByRole('button', { name: 'Clear' }))
+  await waitFor(() => expect(router.state.location.searchStr).toBe('?sort=changed'))
+  expect(screen.getByRole('searchbox')).toHaveValue('')
+})
+
+test('what the API says is text', async () => {
+  const message = '<img src=x onerror=alert(1)>\u202Eevil'
+  const { container } = showApp('/stacks', { '/api/v1/stacks': { body: { items: [aStack({ message })], total: 1 } } })
+  expect(await screen.findByText('<img src=x onerror=alert(1)>\\u202eevil')).toBeInTheDocument()
+  expect(container.querySelector('img')).toBeNull()
+})
+
+test('a list that is refused says why', async () => {
+  showApp('/stacks', { '/api/v1/stacks': problem(403, 'jane may not list stacks: a role has to allow it') })
+  expect(await screen.findByText('jane may not list stacks: a role has to allow it')).toBeInTheDocument()
+  expect(screen.getByRole('button', { name: 'Try again' })).toBeInTheDocument()
+})
+
+test('a head sorts up, then down', () => {
+  expect([flip(undefined, 'name'), flip('name', 'name'), flip('-name', 'name'), flip('name', 'changed')]).toEqual([
+    'name',
+    '-name',
+    'name',
+    'changed',
+  ])
+})
+
+test('the search tells what was typed a moment later, and follows the address', () => {
+  vi.useFakeTimers()
+  try {
+    const told = vi.fn()
+    const { rerender } = render(<Search label="Search" value="" onChange={told} />)
+    const field = screen.getByRole('searchbox')
+    fireEvent.change(field, { target: { value: 'a' } })
+    fireEvent.change(field, { target: { value: 'ab' } })
+    expect(told).not.toHaveBeenCalled()
+    act(() => void vi.advanceTimersByTime(200))
+    expect(told.mock.calls).toEqual([['ab']])
+    fireEvent.change(field, { target: { value: 'abc' } })
+    rerender(<Search label="Search" value="ab" onChange={told} />)
+    expect(field).toHaveValue('abc') // what was typed meanwhile is not lost
+    rerender(<Search label="Search" value="other" onChange={told} />)
+    expect(field).toHaveValue('other')
+  } finally {
+    vi.useRealTimers()
+  }
+})

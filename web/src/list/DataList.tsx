@@ -1,0 +1,214 @@
+import type { UseInfiniteQueryResult, InfiniteData } from '@tanstack/react-query'
+import type { ColumnDef } from '@tanstack/react-table'
+import { flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
+import { cx } from '../ui/cx'
+import { isTyping } from '../ui/keyboard'
+import { useNarrow } from '../ui/media'
+import { Problem } from '../ui/Problem'
+import { Skeleton } from '../ui/Skeleton'
+import { flip } from './sort'
+
+declare module '@tanstack/react-table' {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars
+  interface ColumnMeta<TData, TValue> {
+    /** The width of the column, as grid-template-columns has it. */
+    width?: string
+    /** What the API sorts the column by. */
+    sort?: string
+  }
+}
+
+type Row = { uid: string }
+type Pages<R> = UseInfiniteQueryResult<InfiniteData<{ items?: R[]; total: number }>>
+
+const rowHeight = 40
+
+/**
+ * A list of the API, of which only the rows in sight are there. Cells hold at most one line; on a phone rows are cards. Each row
+ * has one link, which the keys j, k and the arrows move the focus to.
+ */
+export function DataList<R extends Row>({
+  label,
+  pages,
+  columns,
+  card,
+  sort,
+  onSort,
+  empty,
+}: {
+  label: string
+  pages: Pages<R>
+  columns: ColumnDef<R>[]
+  card: (row: R) => ReactNode
+  sort?: string
+  onSort: (sort: string) => void
+  empty: ReactNode
+}) {
+  const narrow = useNarrow()
+  const box = useRef<HTMLDivElement>(null)
+  const rows = useMemo(() => pages.data?.pages.flatMap((p) => p.items ?? []) ?? [], [pages.data])
+  const total = pages.data?.pages[0]?.total ?? 0
+  const table = useReactTable({
+    data: rows,
+    columns,
+    getCoreRowModel: getCoreRowModel(),
+    getRowId: (r) => r.uid,
+    manualSorting: true,
+  })
+  const model = table.getRowModel().rows
+  const virtual = useVirtualizer({
+    count: model.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => (narrow ? 76 : rowHeight),
+    getItemKey: (i) => model[i]?.id ?? i,
+    overscan: 12,
+  })
+  const shown = virtual.getVirtualItems()
+  const last = shown.at(-1)?.index ?? 0
+  const { hasNextPage, isFetchingNextPage, fetchNextPage, isError } = pages
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && !isError && last >= model.length - 40) void fetchNextPage()
+  }, [hasNextPage, isFetchingNextPage, isError, fetchNextPage, last, model.length])
+  useRowKeys(box, model.length, (i) => virtual.scrollToIndex(i))
+
+  if (pages.isPending && !pages.isError) return <Waiting label={label} />
+  if (pages.error && rows.length === 0) return <Problem error={pages.error} retry={() => void pages.refetch()} />
+  const template = { gridTemplateColumns: columns.map((c) => c.meta?.width ?? 'minmax(0,1fr)').join(' ') }
+  return (
+    <>
+      {pages.error && (
+        <div className="mb-2">
+          <Problem error={pages.error} retry={() => void pages.refetch()} />
+        </div>
+      )}
+      <div ref={box} className="panel relative min-h-64 grow overflow-y-auto" aria-busy={pages.isPlaceholderData}>
+        <div role="table" aria-label={label} aria-rowcount={total + 1} aria-colcount={columns.length}>
+          <div role="rowgroup" className={narrow ? 'sr-only' : 'bg-panel border-line sticky top-0 z-10 border-b'}>
+            <div role="row" aria-rowindex={1} className="text-muted grid h-9 items-center text-sm" style={template}>
+              {table.getFlatHeaders().map((h) => (
+                <Head key={h.id} by={h.column.columnDef.meta?.sort} sort={sort} onSort={onSort}>
+                  {flexRender(h.column.columnDef.header, h.getContext())}
+                </Head>
+              ))}
+            </div>
+          </div>
+          <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+            {shown.map((item) => {
+              const row = model[item.index]
+              if (!row) return null
+              return (
+                <div
+                  key={item.key}
+                  role="row"
+                  data-index={item.index}
+                  aria-rowindex={item.index + 2}
+                  ref={narrow ? virtual.measureElement : undefined}
+                  className={cx(
+                    'border-line hover:bg-hover focus-within:bg-chosen absolute inset-x-0 top-0 border-b',
+                    !narrow && 'grid h-10 items-center',
+                  )}
+                  style={{ transform: `translateY(${item.start}px)`, ...(narrow ? {} : template) }}
+                >
+                  {narrow ? (
+                    <div role="cell" className="flex flex-col gap-1 p-3">
+                      {card(row.original)}
+                    </div>
+                  ) : (
+                    row.getVisibleCells().map((cell) => (
+                      <div key={cell.id} role="cell" className="min-w-0 truncate px-3">
+                        {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                      </div>
+                    ))
+                  )}
+                </div>
+              )
+            })}
+          </div>
+        </div>
+        {rows.length === 0 && empty}
+      </div>
+      <p role="status" className="text-muted mt-1.5 shrink-0 text-sm tabular-nums">
+        {total === 1 ? '1 row' : `${total.toLocaleString('en')} rows`}
+        {rows.length < total && `, ${rows.length.toLocaleString('en')} of them here; more come as you scroll`}
+      </p>
+    </>
+  )
+}
+
+function Head({
+  by,
+  sort,
+  onSort,
+  children,
+}: {
+  by?: string
+  sort?: string
+  onSort: (sort: string) => void
+  children: ReactNode
+}) {
+  if (!by) {
+    return (
+      <div role="columnheader" className="truncate px-3">
+        {children}
+      </div>
+    )
+  }
+  const up = sort === by
+  const down = sort === `-${by}`
+  return (
+    <div role="columnheader" aria-sort={up ? 'ascending' : down ? 'descending' : 'none'} className="min-w-0 px-3">
+      <button
+        type="button"
+        className="hover:text-ink flex max-w-full items-center gap-1"
+        onClick={() => onSort(flip(sort, by))}
+      >
+        <span className="truncate">{children}</span>
+        {up && <ArrowUp aria-hidden className="size-3.5" />}
+        {down && <ArrowDown aria-hidden className="size-3.5" />}
+      </button>
+    </div>
+  )
+}
+
+/** Rows that will come. */
+function Waiting({ label }: { label: string }) {
+  return (
+    <div className="panel grow p-3" role="status" aria-label={`Loading ${label}`}>
+      {Array.from({ length: 12 }, (_, i) => (
+        <Skeleton key={i} className="mb-4 h-5" />
+      ))}
+    </div>
+  )
+}
+
+/** Moves the focus from row to row by j, k and the arrows, also to rows that are not there yet. */
+function useRowKeys(box: React.RefObject<HTMLDivElement | null>, count: number, scroll: (index: number) => void): void {
+  const latest = useRef({ count, scroll })
+  useEffect(() => {
+    latest.current = { count, scroll }
+  })
+  useEffect(() => {
+    const focus = (index: number, tries: number) => {
+      const link = box.current?.querySelector<HTMLElement>(`[role=row][data-index="${index}"] a`)
+      if (link) link.focus({ preventScroll: true })
+      else if (tries > 0) requestAnimationFrame(() => focus(index, tries - 1))
+    }
+    const press = (event: KeyboardEvent) => {
+      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key]
+      if (!step || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      const row = document.activeElement?.closest<HTMLElement>('[role=row][data-index]')
+      if (event.key.startsWith('Arrow') && !row && document.activeElement !== document.body) return
+      const at = row && box.current?.contains(row) ? Number(row.dataset.index) + step : 0
+      if (at < 0 || at >= latest.current.count) return
+      event.preventDefault()
+      latest.current.scroll(at)
+      focus(at, 5)
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [box])
+}

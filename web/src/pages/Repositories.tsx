@@ -1,0 +1,113 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ColumnDef } from '@tanstack/react-table'
+import type { Repository } from '../api/client'
+import { pagesQuery } from '../api/queries'
+import type { ListSearch } from '../app/search'
+import { DataList } from '../list/DataList'
+import { Filter } from '../list/Filter'
+import { Search, SearchBar } from '../list/Search'
+import { ReadyBadge } from '../ui/Badge'
+import { Empty } from '../ui/Empty'
+import { PageHead, useTitle } from '../ui/Page'
+import { Ago } from '../ui/Time'
+import { safe } from '../views/text/escape'
+
+const route = getRouteApi('/app/repositories')
+
+/** The Repositories. */
+export default function Repositories() {
+  useTitle('Repositories')
+  const { q, namespace, ready, sort } = route.useSearch()
+  const navigate = route.useNavigate()
+  const set = (change: Partial<ListSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
+  const pages = useInfiniteQuery(pagesQuery('repositories', { q, namespace, ready, sort }))
+  const namespaces = [...new Set(pages.data?.pages.flatMap((p) => p.items ?? []).map((r) => r.namespace))]
+  return (
+    <>
+      <PageHead title="Repositories" />
+      <SearchBar search={<Search label="Search Repositories" value={q} onChange={(q) => set({ q })} />}>
+        <Filter
+          label="Namespace"
+          free
+          chosen={namespace}
+          known={namespaces}
+          onChange={(namespace) => set({ namespace })}
+        />
+        <Filter
+          label="Ready"
+          chosen={ready}
+          known={['True', 'False', 'Unknown']}
+          onChange={(ready) => set({ ready })}
+        />
+      </SearchBar>
+      <DataList
+        label="Repositories"
+        pages={pages}
+        columns={columns}
+        card={(r) => (
+          <>
+            <span className="flex items-start justify-between gap-2">
+              <Name repository={r} />
+              <ReadyBadge of={r} />
+            </span>
+            <span className="text-muted font-mono text-sm break-all">{r.url}</span>
+          </>
+        )}
+        sort={sort ?? 'name'}
+        onSort={(sort) => set({ sort })}
+        empty={
+          <Empty title="No Repository is like that, or you may see none">
+            A Repository tells where code is; Stacks name it in <code className="font-mono">spec.source.git</code>.
+          </Empty>
+        }
+      />
+    </>
+  )
+}
+
+function Name({ repository }: { repository: Repository }) {
+  return (
+    <Link
+      to="/repositories/$namespace/$name"
+      params={{ namespace: repository.namespace, name: repository.name }}
+      className="font-medium outline-offset-2 after:absolute after:inset-0"
+    >
+      <span className="text-muted font-normal">{repository.namespace}/</span>
+      {repository.name}
+    </Link>
+  )
+}
+
+const columns: ColumnDef<Repository>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    meta: { width: 'minmax(10rem,1fr)', sort: 'name' },
+    cell: ({ row }) => <Name repository={row.original} />,
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    meta: { width: 'minmax(10rem,1.5fr)' },
+    cell: ({ row: { original: r } }) => (
+      <span className="flex min-w-0 items-center gap-2">
+        <ReadyBadge of={r} />
+        <span className="text-muted truncate text-sm" title={r.message}>
+          {r.message && safe(r.message)}
+        </span>
+      </span>
+    ),
+  },
+  {
+    id: 'url',
+    header: 'Address',
+    meta: { width: 'minmax(12rem,2fr)' },
+    cell: ({ row }) => (
+      <span className="font-mono text-sm" title={row.original.url}>
+        {row.original.url}
+      </span>
+    ),
+  },
+  { id: 'fetched', header: 'Fetched', meta: { width: '6.5rem' }, cell: ({ row }) => <Ago at={row.original.fetched} /> },
+]

@@ -1,0 +1,138 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Download } from 'lucide-react'
+import { accessQuery, listQuery, objectQuery, useAction } from '../api/queries'
+import { asYAML } from '../stack/spec'
+import { ReadyBadge } from '../ui/Badge'
+import { Button } from '../ui/Button'
+import { CopyButton } from '../ui/CopyButton'
+import { Empty } from '../ui/Empty'
+import { Facts, PageHead, Section, useTitle } from '../ui/Page'
+import { Problem } from '../ui/Problem'
+import { Skeletons } from '../ui/Skeleton'
+import { Ago } from '../ui/Time'
+import { Events } from '../views/Events'
+import { safe } from '../views/text/escape'
+import { shortRevision } from './words'
+
+const route = getRouteApi('/app/repositories/$namespace/$name')
+
+/** A Repository: whether it is fetched, at which revisions, and which Stacks use it. */
+export default function Repository() {
+  const { namespace, name } = route.useParams()
+  useTitle(`${name} · Repositories`)
+  const detail = useQuery(objectQuery('repositories', namespace, name))
+  const access = useQuery(accessQuery('repositories', namespace, name))
+  const stacks = useQuery(listQuery('stacks', { repository: name, limit: 500 }))
+  const fetch = useAction('repositories', namespace, name)
+  const { row, object } = detail.data ?? {}
+  const over = (
+    <>
+      <Link to="/repositories" className="link">
+        Repositories
+      </Link>{' '}
+      / {namespace}
+    </>
+  )
+  if (!row || !object) {
+    return (
+      <>
+        <PageHead title={name} over={over} />
+        {detail.error ? (
+          <Problem error={detail.error} retry={() => void detail.refetch()} />
+        ) : (
+          <Skeletons lines={6} label="Loading the Repository" />
+        )}
+      </>
+    )
+  }
+  const users = (stacks.data?.items ?? []).filter((s) => s.repository === `${namespace}/${name}`)
+  const yaml = asYAML('Repository', object)
+  return (
+    <>
+      <PageHead
+        title={name}
+        over={over}
+        badge={<ReadyBadge of={row} />}
+        actions={
+          access.data?.fetch && (
+            <Button
+              icon={<Download aria-hidden className="size-4" />}
+              busy={fetch.isPending}
+              onClick={() => fetch.mutate({ action: 'fetch' })}
+            >
+              Fetch now
+            </Button>
+          )
+        }
+      />
+      {fetch.error && (
+        <div className="mb-3">
+          <Problem error={fetch.error} />
+        </div>
+      )}
+      <div className="panel mb-5">
+        {row.message && <p className="border-line border-b p-3 break-words">{safe(row.message)}</p>}
+        <Facts
+          facts={[
+            [
+              'Address',
+              <span key="url" className="inline-flex max-w-full items-center gap-1">
+                <span className="min-w-0 font-mono text-sm break-all">{safe(row.url)}</span>
+                <CopyButton text={row.url} label="Copy the address" />
+              </span>,
+            ],
+            ['Fetched', <Ago key="fetched" at={row.fetched} />],
+            ['Made', <Ago key="made" at={row.created} />],
+          ]}
+        />
+      </div>
+      <Section title="Revisions">
+        {row.refs?.length ? (
+          <ul className="divide-line divide-y">
+            {row.refs.map((r) => (
+              <li key={r.name} className="flex items-center gap-3 px-3 py-1.5">
+                <span className="min-w-0 break-words">{safe(r.name)}</span>
+                <span className="text-muted ml-auto font-mono text-sm" title={r.revision}>
+                  {shortRevision(r.revision)}
+                </span>
+                {r.revision && <CopyButton text={r.revision} label={`Copy the revision of ${r.name}`} />}
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty title="Nothing is fetched yet" />
+        )}
+      </Section>
+      <Section title="Stacks that use it">
+        {stacks.error ? (
+          <Problem error={stacks.error} retry={() => void stacks.refetch()} />
+        ) : users.length > 0 ? (
+          <ul className="divide-line divide-y">
+            {users.map((s) => (
+              <li key={s.uid} className="flex flex-wrap items-center gap-2 px-3 py-1.5">
+                <Link
+                  to="/stacks/$namespace/$name"
+                  params={{ namespace: s.namespace, name: s.name }}
+                  className="link font-medium"
+                >
+                  {s.namespace}/{s.name}
+                </Link>
+                <ReadyBadge of={s} />
+                <span className="text-muted font-mono text-sm">{s.path && safe(s.path)}</span>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty title={stacks.data ? 'No Stack uses it, or you may see none' : 'Loading'} />
+        )}
+      </Section>
+      <Section title="Events" bare>
+        <Events kind="repositories" namespace={namespace} name={name} />
+      </Section>
+      <Section title="Spec" actions={<CopyButton text={yaml} label="Copy the YAML" />}>
+        <pre className="overflow-x-auto p-3 font-mono text-sm">{yaml}</pre>
+      </Section>
+    </>
+  )
+}

@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { send } from '../api/client'
+import { signinQuery } from '../api/queries'
+import { useApp } from '../app/context'
+import { Logo } from '../app/Logo'
+import { isInside } from '../app/search'
+import { Button, buttonClass } from '../ui/Button'
+import { useTitle } from '../ui/Page'
+import { Problem } from '../ui/Problem'
+import { Skeletons } from '../ui/Skeleton'
+import { safe } from '../views/text/escape'
+
+const route = getRouteApi('/signin')
+
+/** The ways to sign in. */
+export default function Signin() {
+  useTitle('Sign in')
+  const { to = '/', error } = route.useSearch()
+  const methods = useQuery(signinQuery)
+  const others = methods.data?.filter((m) => m.type !== 'Token' && m.url && isInside(m.url)) ?? []
+  return (
+    <main className="mx-auto flex min-h-dvh w-full max-w-sm flex-col justify-center gap-4 p-4">
+      <div className="flex items-center gap-2">
+        <Logo className="size-8" />
+        <h1 className="text-xl font-semibold">Sign in to Cairn</h1>
+      </div>
+      {error && (
+        <div role="alert" className="border-bad/40 bg-badbg rounded-md border p-3 break-words">
+          {safe(error)}
+        </div>
+      )}
+      {methods.error && <Problem error={methods.error} retry={() => void methods.refetch()} />}
+      {methods.isPending && <Skeletons label="Loading the ways to sign in" />}
+      {others.map((m) => (
+        <a key={m.url} href={`${m.url}?to=${encodeURIComponent(to)}`} className={buttonClass('main')}>
+          Sign in with {m.name ?? m.type}
+        </a>
+      ))}
+      {methods.data?.some((m) => m.type === 'Token') && (
+        <>
+          {others.length > 0 && <p className="text-muted text-center text-sm">or</p>}
+          <WithToken to={to} />
+        </>
+      )}
+    </main>
+  )
+}
+
+/** Signs in with a token of Kubernetes. The page forgets it at once: the server keeps it in a cookie that no script can read. */
+function WithToken({ to }: { to: string }) {
+  const { client } = useApp()
+  const router = useRouter()
+  const [token, setToken] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const signIn = async () => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await send('POST', '/api/v1/session', { token: token.trim() })
+      setToken('')
+      client.clear()
+      await router.navigate({ href: to, replace: true })
+    } catch (problem) {
+      setError(problem)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form
+      className="panel flex flex-col gap-3 p-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (token.trim() && !busy) void signIn()
+      }}
+    >
+      <label className="flex flex-col gap-1">
+        <span className="font-medium">A token of Kubernetes</span>
+        <input
+          type="password"
+          name="token"
+          className="field font-mono"
+          value={token}
+          onChange={(e) => setToken(e.target.value)}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      </label>
+      <p className="text-muted text-sm">
+        As of <code className="font-mono">kubectl create token NAME</code>. What its account may do in Kubernetes, you
+        may do here.
+      </p>
+      <Problem error={error} />
+      <Button type="submit" kind="main" busy={busy} disabled={busy || !token.trim()}>
+        Sign in
+      </Button>
+    </form>
+  )
+}

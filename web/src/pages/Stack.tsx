@@ -1,0 +1,263 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import type { Run, Stack as Row } from '../api/client'
+import type { StackObject } from '../api/kinds'
+import { condition } from '../api/kinds'
+import { accessQuery, listQuery, objectQuery } from '../api/queries'
+import type { StackTab } from '../app/search'
+import { StackActions } from '../stack/Actions'
+import { currentRun, waitingRun } from '../stack/actions'
+import { Dependencies } from '../stack/Dependencies'
+import { History } from '../stack/History'
+import { Outputs } from '../stack/Outputs'
+import { Resources } from '../stack/Resources'
+import { asYAML } from '../stack/spec'
+import { Badge, PhaseBadge, ReadyBadge } from '../ui/Badge'
+import { buttonClass } from '../ui/Button'
+import { CopyButton } from '../ui/CopyButton'
+import { Facts, PageHead, useTitle } from '../ui/Page'
+import { Problem } from '../ui/Problem'
+import { Skeletons } from '../ui/Skeleton'
+import { Tabs } from '../ui/Tabs'
+import { Ago } from '../ui/Time'
+import { Events } from '../views/Events'
+import { safe } from '../views/text/escape'
+import { Counts } from './runrows'
+import { shortRevision } from './words'
+
+const route = getRouteApi('/app/stacks/$namespace/$name')
+
+/** A Stack: how it stands, what waits for somebody, and all that there is to know of it. */
+export default function Stack() {
+  const { namespace, name } = route.useParams()
+  const { tab = 'history' } = route.useSearch()
+  const navigate = route.useNavigate()
+  useTitle(`${name} · Stacks`)
+  const detail = useQuery(objectQuery('stacks', namespace, name))
+  const runs = useQuery(listQuery('runs', { namespace, stack: name, limit: 50 }))
+  const access = useQuery(accessQuery('stacks', namespace, name))
+  const { row, object } = detail.data ?? {}
+  const yaml = useMemo(() => object && asYAML('Stack', object), [object])
+  const over = (
+    <>
+      <Link to="/stacks" className="link">
+        Stacks
+      </Link>{' '}
+      /{' '}
+      <Link to="/stacks" search={{ namespace: [namespace] }} className="link">
+        {namespace}
+      </Link>
+    </>
+  )
+  if (!row || !object) {
+    return (
+      <>
+        <PageHead title={name} over={over} />
+        {detail.error ? (
+          <Problem error={detail.error} retry={() => void detail.refetch()} />
+        ) : (
+          <Skeletons lines={8} label="Loading the Stack" />
+        )}
+      </>
+    )
+  }
+  const history = runs.data?.items ?? []
+  return (
+    <>
+      <PageHead
+        title={name}
+        over={over}
+        badge={
+          <>
+            <ReadyBadge of={row} />
+            {row.deleted && <Badge tone="bad">Being deleted</Badge>}
+            {row.suspended && row.reason !== 'Suspended' && <Badge>Suspended</Badge>}
+          </>
+        }
+        actions={
+          access.data && (
+            <StackActions stack={row} deletion={object.spec.deletion} runs={history} access={access.data} />
+          )
+        }
+      />
+      {detail.error && (
+        <div className="mb-3">
+          <Problem error={detail.error} retry={() => void detail.refetch()} />
+        </div>
+      )}
+      <Standing row={row} object={object} runs={history} />
+      <div className="panel mb-5">
+        <Facts facts={facts(row, object)} />
+      </div>
+      <Tabs
+        label="About the Stack"
+        value={tab}
+        onChange={(id) => void navigate({ search: { tab: id as StackTab }, replace: true })}
+        tabs={[
+          { id: 'history', label: 'History', content: <History runs={runs} namespace={namespace} name={name} /> },
+          {
+            id: 'resources',
+            label: `Resources (${row.resources})`,
+            content: <Resources namespace={namespace} name={name} />,
+          },
+          {
+            id: 'outputs',
+            label: 'Outputs',
+            content: <Outputs namespace={namespace} name={name} outputs={object.status?.outputs ?? {}} />,
+          },
+          { id: 'dependencies', label: 'Dependencies', content: <Dependencies stack={row} /> },
+          { id: 'events', label: 'Events', content: <Events kind="stacks" namespace={namespace} name={name} /> },
+          {
+            id: 'spec',
+            label: 'Spec',
+            content: (
+              <div className="panel relative">
+                <span className="absolute top-1.5 right-1.5">
+                  <CopyButton text={yaml ?? ''} label="Copy the YAML" />
+                </span>
+                <pre className="overflow-x-auto p-3 font-mono text-sm">{yaml}</pre>
+              </div>
+            ),
+          },
+        ]}
+      />
+    </>
+  )
+}
+
+/** How it stands in a sentence, and what waits for a person. */
+function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: Run[] }) {
+  const waits = waitingRun(runs)
+  const current = currentRun(runs)
+  const drift = object.status?.drift
+  const others = ['Stalled', 'Drifted']
+    .map((t) => condition(object, t))
+    .filter((c) => c?.status === 'True' && c.message !== row.message)
+  return (
+    <div className="panel mb-3 flex flex-col gap-2 p-3">
+      <p className="text-[0.9375rem] break-words">
+        {safe(row.message ?? 'Nothing is known of it yet.')}
+        {row.changed && (
+          <span className="text-muted">
+            {' '}
+            · <Ago at={row.changed} />
+          </span>
+        )}
+      </p>
+      {others.map((c) => (
+        <p key={c!.type} className="break-words">
+          <span className="font-medium">{c!.type}:</span> {safe(c!.message)}
+        </p>
+      ))}
+      {drift && row.drifted && (
+        <p>
+          Found <Ago at={drift.since ?? drift.checkedAt} />: {drift.add} to add, {drift.change} to change,{' '}
+          {drift.replace} to replace, {drift.destroy} to destroy to bring it back to what is declared.
+        </p>
+      )}
+      {waits ? (
+        <div className="border-warn/40 bg-warnbg flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border p-2.5">
+          <span className="font-medium">A plan waits for a person</span>
+          <Counts of={waits.plan} />
+          <span className="text-muted">
+            since <Ago at={waits.created} />
+          </span>
+          <Link
+            to="/runs/$namespace/$name"
+            params={{ namespace: waits.namespace, name: waits.name }}
+            className={`${buttonClass('main')} ml-auto`}
+          >
+            Read the plan of {waits.name}
+          </Link>
+        </div>
+      ) : (
+        current && (
+          <p className="flex flex-wrap items-center gap-2">
+            Under way:
+            <Link
+              to="/runs/$namespace/$name"
+              params={{ namespace: current.namespace, name: current.name }}
+              className="link font-medium"
+            >
+              {current.name}
+            </Link>
+            <PhaseBadge phase={current.phase} />
+            <span className="text-muted">
+              {current.operation}, began <Ago at={current.created} />
+            </span>
+          </p>
+        )
+      )}
+    </div>
+  )
+}
+
+function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
+  const { spec, status } = object
+  const git = spec.source.git
+  const [repositoryNamespace = '', repository = ''] = row.repository?.split('/') ?? []
+  const source = git ? (
+    <>
+      <Link
+        to="/repositories/$namespace/$name"
+        params={{ namespace: repositoryNamespace, name: repository }}
+        className="link"
+      >
+        {row.repository}
+      </Link>
+      {git.path && <span className="font-mono text-sm"> {safe(git.path)}</span>}
+      {git.ref && <span className="text-muted"> at {safe(git.ref)}</span>}
+    </>
+  ) : spec.source.configMap ? (
+    <>ConfigMap {spec.source.configMap.name}</>
+  ) : (
+    'in the Stack itself'
+  )
+  const all: [string, React.ReactNode | undefined][] = [
+    ['Source', source],
+    [
+      'Revision',
+      row.revision && (
+        <span className="inline-flex items-center gap-1">
+          <span className="font-mono text-sm">{shortRevision(row.revision)}</span>
+          <CopyButton text={row.revision} label="Copy the revision" />
+          {status?.inputs && status.appliedInputs && status.inputs !== status.appliedInputs && (
+            <Badge tone="warn">not applied yet</Badge>
+          )}
+        </span>
+      ),
+    ],
+    ['Engine', `${row.engine}${spec.engine.version ? ` ${spec.engine.version}` : ''}`],
+    [
+      'Applies',
+      {
+        Automatic: 'by itself',
+        Manual: spec.fourEyes ? 'after an approval, by another person than asked for it' : 'after an approval',
+        Never: 'never: it only plans',
+      }[row.apply],
+    ],
+    [
+      'Drift',
+      spec.drift &&
+        `looked for every ${spec.drift.every}, then ${spec.drift.onDrift === 'Apply' ? 'applied away' : 'reported'}`,
+    ],
+    [
+      'When deleted',
+      { Destroy: 'its resources are destroyed', Orphan: 'its resources stay', Protect: 'refused' }[spec.deletion],
+    ],
+    [
+      'State',
+      <Link
+        key="state"
+        to="/states/$namespace/$name"
+        params={{ namespace: row.namespace, name: row.name }}
+        className="link"
+      >
+        {row.resources === 1 ? '1 resource' : `${row.resources} resources`}
+      </Link>,
+    ],
+    ['Made', <Ago key="made" at={row.created} />],
+  ]
+  return all.filter((f): f is [string, React.ReactNode] => !!f[1])
+}

@@ -1,0 +1,192 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ColumnDef } from '@tanstack/react-table'
+import type { Stack } from '../api/client'
+import { pagesQuery } from '../api/queries'
+import type { StacksSearch } from '../app/search'
+import { DataList } from '../list/DataList'
+import { Filter, Toggle } from '../list/Filter'
+import { Search, SearchBar } from '../list/Search'
+import { Badge, ReadyBadge } from '../ui/Badge'
+import { Button } from '../ui/Button'
+import { Empty } from '../ui/Empty'
+import { PageHead, useTitle } from '../ui/Page'
+import { Ago } from '../ui/Time'
+import { safe } from '../views/text/escape'
+import { inWords } from '../ui/tone'
+
+const route = getRouteApi('/app/stacks')
+
+/** The Stacks, filtered by what the address says. */
+export default function Stacks() {
+  useTitle('Stacks')
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const set = (change: Partial<StacksSearch>) => void navigate({ search: (s) => ({ ...s, ...change }), replace: true })
+  const pages = useInfiniteQuery(pagesQuery('stacks', search))
+  const seen = pages.data?.pages.flatMap((p) => p.items ?? []) ?? []
+  const of = (value: (s: Stack) => string | undefined) => [...new Set(seen.flatMap((s) => value(s) ?? []))]
+  const { sort, ...filters } = search
+  const filtered = Object.values(filters).some((v) => v !== undefined)
+  return (
+    <>
+      <PageHead title="Stacks" />
+      <SearchBar search={<Search label="Search Stacks" value={search.q} onChange={(q) => set({ q })} />}>
+        <Filter
+          label="Namespace"
+          free
+          chosen={search.namespace}
+          known={of((s) => s.namespace)}
+          onChange={(namespace) => set({ namespace })}
+        />
+        <Filter
+          label="Ready"
+          chosen={search.ready}
+          known={['True', 'False', 'Unknown']}
+          word={readyWord}
+          onChange={(ready) => set({ ready })}
+        />
+        <Filter
+          label="Reason"
+          chosen={search.reason}
+          known={of((s) => s.reason)}
+          word={inWords}
+          onChange={(reason) => set({ reason })}
+        />
+        <Filter
+          label="Repository"
+          free
+          chosen={search.repository}
+          known={of((s) => s.repository?.split('/')[1])}
+          onChange={(repository) => set({ repository })}
+        />
+        <Filter
+          label="Engine"
+          chosen={search.engine}
+          known={['OpenTofu', 'Terraform', 'Terragrunt']}
+          onChange={(engine) => set({ engine })}
+        />
+        <Toggle label="Drifted" on={search.drifted === true} onChange={(on) => set({ drifted: on || undefined })} />
+        <Toggle
+          label="Suspended"
+          on={search.suspended === true}
+          onChange={(on) => set({ suspended: on || undefined })}
+        />
+        {filtered && (
+          <Button kind="bare" onClick={() => void navigate({ search: sort ? { sort } : {}, replace: true })}>
+            Clear
+          </Button>
+        )}
+      </SearchBar>
+      <DataList
+        label="Stacks"
+        pages={pages}
+        columns={columns}
+        card={(s) => <Card stack={s} />}
+        sort={search.sort ?? 'name'}
+        onSort={(to) => set({ sort: to as StacksSearch['sort'] })}
+        empty={
+          filtered ? (
+            <Empty title="No Stack is like that">Take a filter away, or search for less.</Empty>
+          ) : (
+            <Empty title="There are no Stacks that you may see">
+              Make one with <code className="font-mono">kubectl apply</code>, or ask for a role that lets you list
+              Stacks.
+            </Empty>
+          )
+        }
+      />
+    </>
+  )
+}
+
+function readyWord(ready: string): string {
+  return { True: 'Ready', False: 'Not ready', Unknown: 'Under way' }[ready] ?? ready
+}
+
+function Name({ stack }: { stack: Stack }) {
+  return (
+    <Link
+      to="/stacks/$namespace/$name"
+      params={{ namespace: stack.namespace, name: stack.name }}
+      className="font-medium outline-offset-2 after:absolute after:inset-0"
+    >
+      <span className="text-muted font-normal">{stack.namespace}/</span>
+      {stack.name}
+    </Link>
+  )
+}
+
+function Flags({ stack }: { stack: Stack }) {
+  return (
+    <>
+      {stack.deleted && <Badge tone="bad">Being deleted</Badge>}
+      {stack.drifted && stack.reason !== 'Drifted' && <Badge tone="warn">Drifted</Badge>}
+      {stack.suspended && stack.reason !== 'Suspended' && <Badge>Suspended</Badge>}
+    </>
+  )
+}
+
+const columns: ColumnDef<Stack>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    meta: { width: 'minmax(12rem,1.4fr)', sort: 'name' },
+    cell: ({ row }) => <Name stack={row.original} />,
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    meta: { width: 'minmax(14rem,2.6fr)', sort: 'reason' },
+    cell: ({ row: { original: s } }) => (
+      <span className="flex min-w-0 items-center gap-2">
+        <span className="flex shrink-0 gap-1">
+          <ReadyBadge of={s} />
+          <Flags stack={s} />
+        </span>
+        <span className="text-muted truncate text-sm" title={s.message}>
+          {s.message && safe(s.message)}
+        </span>
+      </span>
+    ),
+  },
+  {
+    id: 'source',
+    header: 'Source',
+    meta: { width: 'minmax(8rem,1.2fr)' },
+    cell: ({ row: { original: s } }) => (
+      <span className="text-muted text-sm" title={`${s.repository ?? ''} ${s.path ?? ''}`}>
+        {s.repository ? `${s.repository}${s.path ? ` · ${s.path}` : ''}` : '–'}
+      </span>
+    ),
+  },
+  {
+    id: 'resources',
+    header: 'Resources',
+    meta: { width: '7rem', sort: 'resources' },
+    cell: ({ row }) => <span className="tabular-nums">{row.original.resources}</span>,
+  },
+  {
+    id: 'changed',
+    header: 'Since',
+    meta: { width: '6.5rem', sort: 'changed' },
+    cell: ({ row }) => <Ago at={row.original.changed ?? row.original.created} />,
+  },
+]
+
+function Card({ stack }: { stack: Stack }) {
+  return (
+    <>
+      <span className="flex items-start justify-between gap-2">
+        <span className="min-w-0 break-words">
+          <Name stack={stack} />
+        </span>
+        <span className="flex shrink-0 gap-1">
+          <Flags stack={stack} />
+          <ReadyBadge of={stack} />
+        </span>
+      </span>
+      <span className="text-muted line-clamp-2 text-sm">{stack.message && safe(stack.message)}</span>
+    </>
+  )
+}

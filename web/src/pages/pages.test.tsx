@@ -1,0 +1,202 @@
+import { screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { describe, expect, test } from 'vitest'
+import { problem, showApp } from '../test/app'
+import { aRun, aStack } from '../test/rows'
+
+const metadata = { name: 'web', namespace: 'shop', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }
+const spec = {
+  apply: 'Manual',
+  deletion: 'Destroy',
+  engine: { name: 'OpenTofu' },
+  source: { inline: {} },
+  history: 10,
+  retry: {},
+  runner: {},
+  timeout: '1h',
+}
+const at = '/api/v1/namespaces/shop/stacks/web'
+const may = (...actions: string[]) => ({ body: { actions: Object.fromEntries(actions.map((a) => [a, true])) } })
+const stack = (of = {}, object = {}) => ({ body: { row: aStack(of), object: { metadata, spec, ...object } } })
+const runs = (...items: object[]) => ({ body: { items, total: items.length } })
+
+describe('who is not signed in', () => {
+  test('is sent to sign in, and comes back', async () => {
+    let known = false
+    const token = 'header.payload.signature'
+    const { router, asked } = showApp('/stacks?q=eu', {
+      '/api/v1/me': () => (known ? { body: { name: 'jane' } } : problem(401, 'sign in')),
+      '/api/v1/signin': {
+        body: { methods: [{ type: 'OIDC', name: 'Keycloak', url: '/signin/oidc' }, { type: 'Token' }] },
+      },
+      'POST /api/v1/session': () => {
+        known = true
+        return { status: 204 }
+      },
+    })
+    const user = userEvent.setup()
+    const field = await screen.findByLabelText('A token of Kubernetes')
+    expect(router.state.location.search).toEqual({ to: '/stacks?q=eu' })
+    expect(screen.getByRole('link', { name: 'Sign in with Keycloak' })).toHaveAttribute(
+      'href',
+      '/signin/oidc?to=%2Fstacks%3Fq%3Deu',
+    )
+    expect(field).toHaveAttribute('type', 'password')
+    await user.type(field, token)
+    await user.click(screen.getByRole('button', { name: 'Sign in' }))
+    await waitFor(() => expect(router.state.location.href).toBe('/stacks?q=eu'))
+    expect(asked.find((a) => a.method === 'POST')?.body).toBe(JSON.stringify({ token }))
+    expect(
+      JSON.stringify({ ...localStorage, ...sessionStorage }) + document.body.innerHTML + router.state.location.href,
+    ).not.toContain(token)
+  })
+
+  test('is told why it did not work', async () => {
+    showApp('/signin?error=The+link+was+used+already', {
+      '/api/v1/signin': { body: { methods: [{ type: 'Token' }] } },
+      'POST /api/v1/session': problem(401, 'Kubernetes does not know this token'),
+    })
+    expect(await screen.findByText('The link was used already')).toBeInTheDocument()
+    const user = userEvent.setup()
+    await user.type(await screen.findByLabelText('A token of Kubernetes'), 'old')
+    await user.click(screen.getByRole('button', { name: 'Sign in' }))
+    expect(await screen.findByText('Kubernetes does not know this token')).toBeInTheDocument()
+  })
+
+  test('is led nowhere else', async () => {
+    showApp('/signin?to=https%3A%2F%2Fevil.example', {
+      '/api/v1/signin': {
+        body: {
+          methods: [
+            { type: 'OIDC', name: 'Good', url: '/signin/oidc' },
+            { type: 'OIDC', name: 'Bad', url: 'javascript:alert(1)' },
+          ],
+        },
+      },
+    })
+    expect(await screen.findByRole('link', { name: 'Sign in with Good' })).toHaveAttribute(
+      'href',
+      '/signin/oidc?to=%2F',
+    )
+    expect(screen.queryByRole('link', { name: 'Sign in with Bad' })).toBeNull()
+  })
+
+  test('any more is sent to sign in from wherever they are', async () => {
+    let known = true
+    const { router, context } = showApp('/stacks', {
+      '/api/v1/stacks': () => (known ? { body: { items: [aStack()], total: 1 } } : problem(401, 'sign in')),
+    })
+    await screen.findByText('web')
+    known = false
+    await context.client.invalidateQueries({ queryKey: ['stacks', 'list'] })
+    await waitFor(() => expect(router.state.location.pathname).toBe('/signin'))
+    expect(router.state.location.search).toEqual({ to: '/stacks' })
+  })
+})
+
+describe('a Stack', () => {
+  test('has the buttons that one may use and that make sense', async () => {
+    showApp('/stacks/shop/web', {
+      [at]: stack(),
+      [`${at}/access`]: may('plan', 'destroy', 'retry', 'resume'),
+      '/api/v1/runs': runs(aRun()),
+    })
+    expect(await screen.findByRole('button', { name: 'Plan' })).toBeInTheDocument()
+    expect(screen.getByRole('button', { name: 'Destroy' })).toBeInTheDocument()
+    for (const name of ['Apply', 'Retry', 'Suspend', 'Resume'])
+      expect(screen.queryByRole('button', { name })).toBeNull()
+  })
+
+  test('is destroyed only by who types its name', async () => {
+    const { asked } = showApp('/stacks/shop/web', {
+      [at]: stack(),
+      [`${at}/access`]: may('destroy'),
+      [`POST ${at}/destroy`]: { body: {} },
+    })
+    const user = userEvent.setup()
+    await user.click(await screen.findByRole('button', { name: 'Destroy' }))
+    const dialog = await screen.findByRole('dialog')
+    const sure = within(dialog).getByRole('button', { name: 'Destroy everything' })
+    expect(sure).toBeDisabled()
+    const field = within(dialog).getByRole('textbox')
+    await user.type(field, 'we{Enter}')
+    expect(sure).toBeDisabled()
+    expect(asked.filter((a) => a.method === 'POST')).toEqual([])
+    await user.type(field, 'b')
+    await user.click(sure)
+    await waitFor(() => expect(asked.filter((a) => a.method === 'POST').map((a) => a.path)).toEqual([`${at}/destroy`]))
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+  })
+
+  test('says why something was refused, and asks on', async () => {
+    showApp('/stacks/shop/web', {
+      [at]: stack(),
+      [`${at}/access`]: may('plan'),
+      [`POST ${at}/plan`]: problem(403, 'a policy refuses it'),
+    })
+    const user = userEvent.setup()
+    await user.click(await screen.findByRole('button', { name: 'Plan' }))
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Plan' }))
+    expect(await within(await screen.findByRole('dialog')).findByText('a policy refuses it')).toBeInTheDocument()
+  })
+
+  test('whose plan waits leads to it', async () => {
+    showApp('/stacks/shop/web', {
+      [at]: stack({ ready: 'False', reason: 'AwaitingApproval' }),
+      '/api/v1/runs': runs(aRun({ name: 'web-2', phase: 'AwaitingApproval' })),
+    })
+    expect(await screen.findByRole('link', { name: 'Read the plan of web-2' })).toHaveAttribute(
+      'href',
+      '/runs/shop/web-2',
+    )
+  })
+
+  test('shows outputs as text, and of sensitive ones the name', async () => {
+    showApp('/stacks/shop/web?tab=outputs', {
+      [at]: stack({}, { status: { outputs: { url: '<b>x</b>', ports: [80, 443] } } }),
+      '/api/v1/namespaces/shop/states/web': {
+        body: { row: {}, object: { metadata, status: { outputs: { url: 'f1', password: 'f2' } } } },
+      },
+    })
+    expect(await screen.findByText('<b>x</b>')).toBeInTheDocument()
+    const password = (await screen.findByText('password')).parentElement!
+    expect(password).toHaveTextContent('sensitive')
+    expect(password).not.toHaveTextContent('f2')
+  })
+
+  test('that is not there says so', async () => {
+    showApp('/stacks/shop/web', { [at]: problem(404, 'there is no web in stacks of namespace shop') })
+    expect(await screen.findByText('there is no web in stacks of namespace shop')).toBeInTheDocument()
+  })
+
+  test('with an impossible name is not asked for', async () => {
+    const { asked } = showApp('/stacks/shop/%2e%2e%2fme', {})
+    expect(await screen.findByText(/cannot be the name of anything/)).toBeInTheDocument()
+    expect(asked.filter((a) => a.path.startsWith('/api/v1/namespaces/'))).toEqual([])
+  })
+})
+
+describe('the overview', () => {
+  test('says what waits for somebody', async () => {
+    showApp('/', {
+      '/api/v1/runs?phase=AwaitingApproval&sort=created&limit=5': runs(
+        aRun({ name: 'web-9', phase: 'AwaitingApproval' }),
+      ),
+      '/api/v1/stacks?drifted=true&sort=-changed&limit=5': runs(
+        aStack({ name: 'net', drifted: true, reason: 'Drifted' }),
+      ),
+      '/api/v1/activity': {
+        body: { step: '4h', steps: [{ from: '2026-01-01T00:00:00Z', succeeded: 3, failed: 1, others: 0 }] },
+      },
+    })
+    expect(await screen.findByRole('link', { name: 'shop/web-9' })).toHaveAttribute('href', '/runs/shop/web-9')
+    expect(screen.getByRole('link', { name: 'shop/net' })).toHaveAttribute('href', '/stacks/shop/net')
+    expect(screen.queryByText('Broken')).toBeNull()
+    expect(await screen.findByText('3 succeeded')).toBeInTheDocument()
+  })
+
+  test('says that nothing does', async () => {
+    showApp('/', {})
+    expect(await screen.findByText(/Nothing: no plan waits/)).toBeInTheDocument()
+  })
+})

@@ -1,0 +1,132 @@
+import { Link } from '@tanstack/react-router'
+import type { ColumnDef } from '@tanstack/react-table'
+import type { Run } from '../api/client'
+import { PhaseBadge } from '../ui/Badge'
+import { Ago, Took } from '../ui/Time'
+import { shortRevision } from './words'
+
+/** What a plan would do, in short: +1 ~2 -3. */
+export function Counts({ of }: { of: Run['plan'] }) {
+  if (!of) return <span className="text-muted">–</span>
+  if (!of.changes) return <span className="text-muted text-sm">no changes</span>
+  const parts: [number, string, string, string][] = [
+    [of.add, '+', 'to add', 'text-good'],
+    [of.change, '~', 'to change', 'text-warn'],
+    [of.replace, '±', 'to replace', 'text-warn'],
+    [of.destroy, '−', 'to destroy', 'text-bad'],
+    [of.import, '⇥', 'to import', 'text-busy'],
+    [of.forget, '×', 'to forget', 'text-muted'],
+  ]
+  const there = parts.filter(([n]) => n > 0)
+  return (
+    <span className="inline-flex gap-2 font-mono text-sm tabular-nums">
+      {there.length === 0 && <span className="text-muted font-sans">outputs only</span>}
+      {there.map(([n, sign, words, color]) => (
+        <span key={words} className={color} title={`${n} ${words}`}>
+          <span aria-hidden>
+            {sign}
+            {n}
+          </span>
+          <span className="sr-only">
+            {n} {words}
+          </span>
+        </span>
+      ))}
+    </span>
+  )
+}
+
+/** The link of a row of Runs. */
+export function RunName({ run }: { run: Run }) {
+  return (
+    <Link
+      to="/runs/$namespace/$name"
+      params={{ namespace: run.namespace, name: run.name }}
+      className="font-medium outline-offset-2 after:absolute after:inset-0"
+    >
+      <span className="text-muted font-normal">{run.namespace}/</span>
+      {run.name}
+    </Link>
+  )
+}
+
+/** What a Run is for, in words. */
+export function CauseText({ run }: { run: Run }) {
+  return (
+    <span
+      className="text-muted text-sm"
+      title={`${run.cause.message ?? run.cause.type}${run.cause.by ? `, ${run.cause.by}` : ''}`}
+    >
+      {run.cause.message ?? run.cause.type}
+      {run.cause.by && `, ${run.cause.by}`}
+    </span>
+  )
+}
+
+export const runColumns: ColumnDef<Run>[] = [
+  {
+    id: 'name',
+    header: 'Run',
+    meta: { width: 'minmax(11rem,1.3fr)', sort: 'stack' },
+    cell: ({ row }) => <RunName run={row.original} />,
+  },
+  {
+    id: 'phase',
+    header: 'Phase',
+    meta: { width: '9rem', sort: 'phase' },
+    cell: ({ row }) => <PhaseBadge phase={row.original.phase} />,
+  },
+  { id: 'operation', header: 'Does', meta: { width: '5.5rem' }, cell: ({ row }) => row.original.operation },
+  { id: 'plan', header: 'Plan', meta: { width: '8rem' }, cell: ({ row }) => <Counts of={row.original.plan} /> },
+  {
+    id: 'cause',
+    header: 'Because',
+    meta: { width: 'minmax(8rem,1.6fr)' },
+    cell: ({ row }) => <CauseText run={row.original} />,
+  },
+  {
+    id: 'revision',
+    header: 'Revision',
+    meta: { width: '6.5rem' },
+    cell: ({ row }) => (
+      <span className="text-muted font-mono text-sm" title={row.original.revision}>
+        {shortRevision(row.original.revision)}
+      </span>
+    ),
+  },
+  {
+    id: 'took',
+    header: 'Took',
+    meta: { width: '5.5rem' },
+    cell: ({ row }) => <Took from={row.original.created} to={row.original.finished} />,
+  },
+  {
+    id: 'created',
+    header: 'Began',
+    meta: { width: '6rem', sort: 'created' },
+    cell: ({ row }) => <Ago at={row.original.created} />,
+  },
+]
+
+/** A Run on a phone. */
+export function RunCard({ run }: { run: Run }) {
+  return (
+    <>
+      <span className="flex items-start justify-between gap-2">
+        <span className="min-w-0 break-words">
+          <RunName run={run} />
+        </span>
+        <PhaseBadge phase={run.phase} />
+      </span>
+      <span className="flex items-center justify-between gap-2">
+        <span className="flex min-w-0 items-center gap-2">
+          <span className="text-sm">{run.operation}</span>
+          <Counts of={run.plan} />
+        </span>
+        <span className="text-muted text-sm">
+          <Ago at={run.created} />
+        </span>
+      </span>
+    </>
+  )
+}

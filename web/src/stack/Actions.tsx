@@ -1,0 +1,91 @@
+import { CirclePause, CirclePlay, Eye, Play, RotateCcw, Trash2 } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Run, Stack } from '../api/client'
+import type { Access } from '../api/queries'
+import { useAction } from '../api/queries'
+import { ConfirmButton } from '../ui/Dialog'
+import type { Deletion, StackAction } from './actions'
+import { stackActions } from './actions'
+
+type Asked = { label: string; icon: ReactNode; confirm: string; says: (stack: Stack) => ReactNode }
+
+const after = (stack: Stack) =>
+  stack.apply === 'Manual'
+    ? 'The plan then waits for an approval.'
+    : 'It is applied when its plan is there, without waiting for anybody.'
+
+const asked: Record<StackAction, Asked> = {
+  plan: {
+    label: 'Plan',
+    icon: <Eye aria-hidden className="size-4" />,
+    confirm: 'Plan',
+    says: () => 'A Run plans what is declared now. It applies nothing.',
+  },
+  apply: {
+    label: 'Apply',
+    icon: <Play aria-hidden className="size-4" />,
+    confirm: 'Apply',
+    says: (s) => <>A Run plans and applies what is declared now. {after(s)}</>,
+  },
+  retry: {
+    label: 'Retry',
+    icon: <RotateCcw aria-hidden className="size-4" />,
+    confirm: 'Retry',
+    says: (s) => <>A Run does again what failed or was canceled, with a new plan. {after(s)}</>,
+  },
+  suspend: {
+    label: 'Suspend',
+    icon: <CirclePause aria-hidden className="size-4" />,
+    confirm: 'Suspend',
+    says: () => 'Nothing new starts for this Stack until it is resumed. What runs already goes on.',
+  },
+  resume: {
+    label: 'Resume',
+    icon: <CirclePlay aria-hidden className="size-4" />,
+    confirm: 'Resume',
+    says: () => 'What was declared meanwhile is planned, and applied as the Stack says.',
+  },
+  destroy: {
+    label: 'Destroy',
+    icon: <Trash2 aria-hidden className="size-4" />,
+    confirm: 'Destroy everything',
+    says: (s) => (
+      <>
+        A Run destroys all of the <strong>{s.resources} resources</strong> that this Stack has. The Stack itself stays.{' '}
+        {s.apply === 'Manual' ? 'The plan then waits for an approval.' : <strong>Nobody is asked again.</strong>}
+      </>
+    ),
+  },
+}
+
+/** The buttons for what makes sense to do to a Stack, of what one may. */
+export function StackActions({
+  stack,
+  deletion,
+  runs,
+  access,
+}: {
+  stack: Stack
+  deletion?: Deletion
+  runs: Run[]
+  access: Access
+}) {
+  const act = useAction('stacks', stack.namespace, stack.name)
+  return stackActions(stack, deletion, runs, access).map((action) => {
+    const { label, icon, confirm, says } = asked[action]
+    return (
+      <ConfirmButton
+        key={action}
+        label={label}
+        icon={icon}
+        kind={action === 'destroy' ? 'danger' : 'plain'}
+        title={`${label} ${stack.namespace}/${stack.name}?`}
+        confirm={confirm}
+        type={action === 'destroy' ? stack.name : undefined}
+        run={() => act.mutateAsync({ action })}
+      >
+        <p>{says(stack)}</p>
+      </ConfirmButton>
+    )
+  })
+}

@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Stack } from '../api/client'
+import { Badge, ReadyBadge } from '../ui/Badge'
+import { Problem } from '../ui/Problem'
+import { Skeletons } from '../ui/Skeleton'
+import { safe } from '../views/text/escape'
+import { dependencies, stacksOf } from './depends'
+
+/** What goes before a Stack and what comes after it. */
+export function Dependencies({ stack }: { stack: Stack }) {
+  const all = useQuery(stacksOf(stack.namespace))
+  if (all.error) return <Problem error={all.error} retry={() => void all.refetch()} />
+  if (!all.data) return <Skeletons label="Loading dependencies" />
+  const { before, after } = dependencies(stack.name, stack.uses ?? [], all.data)
+  return (
+    <div className="grid gap-4 md:grid-cols-2">
+      <List title="It waits for" none="It waits for no other Stack." items={before} namespace={stack.namespace} />
+      <List
+        title="Wait for it"
+        none="No other Stack waits for it."
+        items={after.map((s) => ({ name: s.name, stack: s }))}
+        namespace={stack.namespace}
+      />
+      <p className="md:col-span-2">
+        <Link to="/graph" className="link">
+          See all in the graph
+        </Link>
+      </p>
+    </div>
+  )
+}
+
+function List({
+  title,
+  none,
+  items,
+  namespace,
+}: {
+  title: string
+  none: string
+  items: { name: string; stack?: Stack }[]
+  namespace: string
+}) {
+  return (
+    <section>
+      <h3 className="mb-1 font-medium">{title}</h3>
+      {items.length === 0 ? (
+        <p className="text-muted">{none}</p>
+      ) : (
+        <ul className="panel divide-line divide-y">
+          {items.map(({ name, stack }) => (
+            <li key={name} className="flex items-center gap-2 p-2">
+              <Link
+                to="/stacks/$namespace/$name"
+                params={{ namespace, name }}
+                className="link min-w-0 font-medium break-words"
+              >
+                {name}
+              </Link>
+              {stack ? <ReadyBadge of={stack} /> : <Badge tone="bad">Missing</Badge>}
+              <span className="text-muted min-w-0 truncate text-sm">{stack?.message && safe(stack.message)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

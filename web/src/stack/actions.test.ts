@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { aRun, aStack } from '../test/rows'
+import { currentRun, lastTried, stackActions, waitingRun } from './actions'
+
+const all = { plan: true, apply: true, retry: true, suspend: true, resume: true, destroy: true }
+
+describe('what can be done to a Stack', () => {
+  test('that is fine', () => {
+    expect(stackActions(aStack(), 'Destroy', [aRun()], all)).toEqual(['plan', 'apply', 'suspend', 'destroy'])
+  })
+  test('is only what one may', () => {
+    expect(stackActions(aStack(), 'Destroy', [], { plan: true, apply: false })).toEqual(['plan'])
+    expect(stackActions(aStack(), 'Destroy', [], {})).toEqual([])
+  })
+  test('that is suspended: nothing but to resume it', () => {
+    expect(stackActions(aStack({ suspended: true }), 'Destroy', [aRun({ phase: 'Failed' })], all)).toEqual(['resume'])
+  })
+  test('that is protected, or has nothing, is not to destroy it', () => {
+    expect(stackActions(aStack(), 'Protect', [], all)).not.toContain('destroy')
+    expect(stackActions(aStack({ resources: 0 }), 'Destroy', [], all)).not.toContain('destroy')
+  })
+  test('that never applies is not to apply', () => {
+    expect(stackActions(aStack({ apply: 'Never' }), 'Destroy', [], all)).not.toContain('apply')
+  })
+  test('that is being deleted is to try its destroy again, with the right to destroy', () => {
+    const stack = aStack({ deleted: true })
+    const runs = [aRun({ operation: 'Destroy', phase: 'Failed' })]
+    expect(stackActions(stack, 'Destroy', runs, all)).toEqual(['retry'])
+    expect(stackActions(stack, 'Destroy', runs, { ...all, destroy: false })).toEqual([])
+  })
+  test('whose last Run failed or was canceled is to try it again, with the right to what it did', () => {
+    for (const phase of ['Failed', 'Canceled'])
+      expect(stackActions(aStack(), 'Destroy', [aRun({ phase })], all)).toContain('retry')
+    for (const phase of ['Succeeded', 'Applying', 'Superseded'])
+      expect(stackActions(aStack(), 'Destroy', [aRun({ phase })], all)).not.toContain('retry')
+    expect(stackActions(aStack(), 'Destroy', [aRun({ phase: 'Failed' })], { ...all, apply: false })).not.toContain(
+      'retry',
+    )
+    const destroy = aRun({ phase: 'Failed', operation: 'Destroy' })
+    expect(stackActions(aStack(), 'Destroy', [destroy], { ...all, destroy: false })).not.toContain('retry')
+  })
+})
+
+test('the last try is none that only looked', () => {
+  const tried = aRun({ name: 'web-1', phase: 'Failed' })
+  const drift = aRun({ name: 'web-2', operation: 'Plan', cause: { type: 'Drift' } })
+  const look = aRun({ name: 'web-3', operation: 'Plan', cause: { type: 'Manual' } })
+  const unwanted = aRun({ name: 'web-4', operation: 'Destroy', phase: 'Superseded' })
+  expect(lastTried({ apply: 'Manual' }, [unwanted, look, drift, tried])).toBe(tried)
+  expect(lastTried({ apply: 'Never' }, [look, tried])).toBe(look)
+  expect(lastTried({ apply: 'Manual' }, [drift])).toBeUndefined()
+})
+
+test('a plan that waits, and a Run under way', () => {
+  const waits = aRun({ phase: 'AwaitingApproval' })
+  const over = aRun({ phase: 'Failed' })
+  expect(waitingRun([over, waits])).toBe(waits)
+  expect(waitingRun([over])).toBeUndefined()
+  expect(currentRun([over, aRun({ phase: 'Planning' })])?.phase).toBe('Planning')
+  expect(currentRun([over])).toBeUndefined()
+})

@@ -1,0 +1,11 @@
+import type { ReactNode } from 'react'
+
+/** What is said where there is nothing. Children say what to do about it. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="text-muted flex flex-col items-center gap-1 px-4 py-10 text-center">
+      <p className="text-ink font-medium">{title}</p>
+      {children && <div className="max-w-prose">{children}</div>}
+    </div>
+  )
+}

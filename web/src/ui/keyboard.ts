@@ -1,0 +1,35 @@
+import { useEffect, useRef } from 'react'
+
+/** Tells whether a key is meant for a field or a dialog, and not for the page. */
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  return (
+    target.isContentEditable ||
+    ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) ||
+    !!target.closest('[role=dialog],[role=menu]')
+  )
+}
+
+/** Keys of the page by their name (`/`, `j`), or two after each other (`g s`). Not while somebody types. */
+export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
+  const latest = useRef(keys)
+  useEffect(() => {
+    latest.current = keys
+  })
+  useEffect(() => {
+    let before = ''
+    let at = 0
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return
+      const both = event.timeStamp - at < 1500 ? `${before} ${event.key}` : ''
+      before = event.key
+      at = event.timeStamp
+      const act = latest.current[both] ?? latest.current[event.key]
+      if (!act) return
+      act(event)
+      before = ''
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [])
+}

@@ -1,0 +1,81 @@
+/** What a word of the API means to who reads it: green, in progress, wants a look, broken, or nothing of it. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'none'
+
+const phases: Record<string, Tone> = {
+  Queued: 'busy',
+  Planning: 'busy',
+  Applying: 'busy',
+  Shell: 'busy',
+  AwaitingApproval: 'warn',
+  Succeeded: 'good',
+  Failed: 'bad',
+  Canceled: 'none',
+  Superseded: 'none',
+}
+
+/** The tone of a Run's phase. */
+export function phaseTone(phase: string): Tone {
+  return phases[phase] ?? 'none'
+}
+
+const wantsSomebody = new Set([
+  'AwaitingApproval',
+  'ChangesPending',
+  'Drifted',
+  'Protected',
+  'ApplyNever',
+  'RunCanceled',
+  'RunRejected',
+])
+
+/** Reasons of Ready that say that something is broken, as in internal/operator. */
+export const troubles = [
+  'RunFailed',
+  'DestroyFailed',
+  'NotDestroyed',
+  'NamespaceEnds',
+  'InputsUnknown',
+  'DependencyCycle',
+  'OutputsConflict',
+  'OutputsFailed',
+  'StateStranded',
+  'StateStays',
+  'DependentsExist',
+  'PodRefused',
+  'Overdue',
+  'InputsMissing',
+  'WindowInvalid',
+  'SourceMissing',
+  'SourceInvalid',
+  'SecretMissing',
+  'ConfigMapMissing',
+  'ConfigMapKeyMissing',
+  'OutputMissing',
+  'RepositoryMissing',
+  'HookInvalid',
+  'PolicyInvalid',
+  'InputsTooLarge',
+  'EngineVersionInvalid',
+  'ContentInvalid',
+  'TooLarge',
+  'PathNotFound',
+  'NoCode',
+  'ModuleNotFound',
+  'InvalidGlob',
+  'VariableFileNotFound',
+]
+
+/** The tone of a Ready condition. */
+export function readyTone(ready: { ready: string; reason?: string; stalled?: boolean; suspended?: boolean }): Tone {
+  if (wantsSomebody.has(ready.reason ?? '')) return 'warn'
+  if (ready.suspended || ready.reason === 'Suspended') return 'none'
+  if (ready.ready === 'True') return 'good'
+  if (ready.stalled || ready.ready === 'False') return 'bad'
+  return 'busy'
+}
+
+/** Splits a word of the API into words: AwaitingApproval is "Awaiting approval". */
+export function inWords(name: string): string {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+  return words.charAt(0) + words.slice(1).replace(/\b[A-Z](?=[a-z])/g, (c) => c.toLowerCase())
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { bytes, shortRevision } from '../pages/words'
+import { ago, duration } from './time'
+import { inWords, phaseTone, readyTone, troubles } from './tone'
+
+test('how long ago', () => {
+  const now = new Date('2026-01-10T00:00:00Z')
+  const before = (s: number) => ago(new Date(now.getTime() - s * 1000), now)
+  expect([0, 4, 5, 90, 119, 120, 7199, 7200, 172_800].map(before)).toEqual([
+    'now',
+    'now',
+    '5s ago',
+    '90s ago',
+    '119s ago',
+    '2m ago',
+    '120m ago',
+    '2h ago',
+    '2d ago',
+  ])
+  expect(before(-300)).toBe('in 5m')
+})
+
+test('how long', () => {
+  const of = [0, 850, 12_000, 200_000, 7_500_000, 273_600_000, -1, NaN].map(duration)
+  expect(of).toEqual(['0ms', '850ms', '12s', '3m 20s', '2h 5m', '3d 4h', '0s', '0s'])
+})
+
+test('how much', () => {
+  expect([0, 1023, 1153, 50 << 20].map(bytes)).toEqual(['0 B', '1023 B', '1.1 KiB', '50 MiB'])
+})
+
+test('revisions', () => {
+  expect(shortRevision('sha256:0123456789')).toBe('0123456')
+  expect(shortRevision('0123456789abcdef')).toBe('0123456')
+  expect(shortRevision('main@sha1:0123456789')).toBe('0123456')
+  expect(shortRevision()).toBe('')
+})
+
+test('words of the API in words', () => {
+  expect(['AwaitingApproval', 'Applied', 'DependencyNotReady', 'PodPending', ''].map(inWords)).toEqual([
+    'Awaiting approval',
+    'Applied',
+    'Dependency not ready',
+    'Pod pending',
+    '',
+  ])
+})
+
+test('what is green, and what is not', () => {
+  expect(readyTone({ ready: 'True', reason: 'Applied' })).toBe('good')
+  expect(readyTone({ ready: 'True', reason: 'Drifted' })).toBe('warn')
+  expect(readyTone({ ready: 'False', reason: 'AwaitingApproval', stalled: true })).toBe('warn')
+  expect(readyTone({ ready: 'False', reason: 'RunFailed' })).toBe('bad')
+  expect(readyTone({ ready: 'Unknown', reason: 'SecretMissing', stalled: true })).toBe('bad')
+  expect(readyTone({ ready: 'Unknown' })).toBe('busy')
+  expect(readyTone({ ready: 'True', reason: 'Applied', suspended: true })).toBe('none')
+  expect(phaseTone('Failed')).toBe('bad')
+  expect(phaseTone('SomethingNew')).toBe('none')
+  for (const reason of troubles) expect(readyTone({ ready: 'False', reason })).toBe('bad')
+})

@@ -1,0 +1,40 @@
+import type { ElkNode } from 'elkjs/lib/elk-api'
+import ELK from 'elkjs/lib/elk-api'
+import workerUrl from 'elkjs/lib/elk-worker.min.js?url'
+import type { Edge } from '../plan/json'
+
+/** Where something is drawn. */
+export type Place = { x: number; y: number }
+
+export const nodeSize = { width: 200, height: 46 }
+
+/** Finds places for nodes, in layers from what is used to what uses it, beside the page. The signal ends it. */
+export async function layout(ids: string[], edges: Edge[], signal: AbortSignal): Promise<Map<string, Place>> {
+  const elk = new ELK({ workerUrl })
+  const end = () => elk.terminateWorker()
+  signal.addEventListener('abort', end)
+  try {
+    const graph: ElkNode = {
+      id: 'graph',
+      layoutOptions: {
+        'elk.algorithm': 'layered',
+        'elk.direction': 'RIGHT',
+        'elk.spacing.nodeNode': '14',
+        'elk.layered.spacing.nodeNodeBetweenLayers': '70',
+        'elk.separateConnectedComponents': 'true',
+        'elk.spacing.componentComponent': '28',
+        'elk.aspectRatio': '1.6',
+        // Many nodes: good enough soon is better than good.
+        'elk.layered.thoroughness': ids.length > 400 ? '1' : '7',
+        'elk.layered.nodePlacement.strategy': ids.length > 400 ? 'SIMPLE' : 'BRANDES_KOEPF',
+      },
+      children: ids.map((id) => ({ id, ...nodeSize })),
+      edges: edges.map((e, i) => ({ id: `e${i}`, sources: [e.from], targets: [e.to] })),
+    }
+    const placed = await elk.layout(graph)
+    return new Map((placed.children ?? []).map((c) => [c.id, { x: c.x ?? 0, y: c.y ?? 0 }]))
+  } finally {
+    signal.removeEventListener('abort', end)
+    elk.terminateWorker()
+  }
+}

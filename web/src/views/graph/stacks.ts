@@ -1,0 +1,63 @@
+import type { Stack } from '../../api/client'
+import type { Edge, Graph } from '../plan/json'
+
+export const idOf = (s: { namespace: string; name: string }) => `${s.namespace}/${s.name}`
+
+/** A Stack with what goes before it and what comes after it. */
+export type StackNode = { id: string; stack: Stack; uses: string[]; usedBy: string[] }
+
+/** Stacks and which uses which: an edge goes from what goes first to what waits for it. What is used and not there has no node. */
+export function graphOfStacks(stacks: Stack[]): Graph<StackNode> {
+  const nodes = new Map<string, StackNode>(
+    stacks.map((s) => [idOf(s), { id: idOf(s), stack: s, uses: [], usedBy: [] }]),
+  )
+  const edges: Edge[] = []
+  for (const node of nodes.values()) {
+    for (const name of new Set(node.stack.uses ?? [])) {
+      const used = nodes.get(`${node.stack.namespace}/${name}`)
+      if (!used || used === node) continue
+      node.uses.push(used.id)
+      used.usedBy.push(node.id)
+      edges.push({ from: used.id, to: node.id })
+    }
+  }
+  return { nodes: [...nodes.values()], edges }
+}
+
+/** What is looked at: those that match, or one with its neighbours up to a distance both ways. */
+export type Look = {
+  q?: string | undefined
+  namespace?: string | undefined
+  focus?: string | undefined
+  depth: number
+  alone: boolean
+}
+
+export function part(graph: Graph<StackNode>, look: Look): Graph<StackNode> {
+  const focused = look.focus ? near(graph, look.focus, look.depth) : undefined
+  const words = (look.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  const nodes = graph.nodes.filter((n) => {
+    if (focused) return focused.has(n.id)
+    if (look.namespace && n.stack.namespace !== look.namespace) return false
+    if (!look.alone && n.uses.length + n.usedBy.length === 0) return false
+    const said = `${n.id} ${n.stack.reason ?? ''} ${n.stack.path ?? ''} ${n.stack.repository ?? ''}`.toLowerCase()
+    return words.every((w) => said.includes(w))
+  })
+  const ids = new Set(nodes.map((n) => n.id))
+  return { nodes, edges: graph.edges.filter((e) => ids.has(e.from) && ids.has(e.to)) }
+}
+
+/** A node, all that it waits for and all that waits for it, within a distance; not what is beside it. */
+export function near(graph: Graph<StackNode>, focus: string, depth: number): Set<string> | undefined {
+  const nodes = new Map(graph.nodes.map((n) => [n.id, n]))
+  if (!nodes.has(focus)) return undefined
+  const found = new Set([focus])
+  for (const way of ['uses', 'usedBy'] as const) {
+    let edge = [focus]
+    for (let i = 0; i < depth && edge.length > 0; i++) {
+      edge = edge.flatMap((id) => nodes.get(id)?.[way] ?? []).filter((id) => !found.has(id))
+      for (const id of edge) found.add(id)
+    }
+  }
+  return found
+}

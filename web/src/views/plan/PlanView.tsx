@@ -1,0 +1,185 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { FoldVertical, UnfoldVertical } from 'lucide-react'
+import { useDeferredValue, useMemo, useRef, useState } from 'react'
+import { Button } from '../../ui/Button'
+import { cx } from '../../ui/cx'
+import { Empty } from '../../ui/Empty'
+import type { Filter } from './filter'
+import { countActions, filtered, noFilter } from './filter'
+import { PlanRow } from './PlanRow'
+import { foldable, rowsOf } from './rows'
+import type { Action, View } from './types'
+import { actions, toneText, wordOf } from './types'
+
+/** So many changes are unfolded at once at most: each has its attributes. */
+const mostUnfolded = 2_000
+
+type Props = {
+  view: View
+  filter: Filter
+  onFilter: (filter: Filter) => void
+  /** Said where the plan has nothing in it. */
+  nothing?: string
+}
+
+/** What a plan would do: by module, what ends something first, each attribute before and after. */
+export function PlanView({ view, filter, onFilter, nothing = 'No changes' }: Props) {
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const wanted = useDeferredValue(filter)
+  const all = useMemo(() => [...(view.changes ?? []), ...(view.outputs ?? [])], [view])
+  const counts = useMemo(() => countActions(all), [all])
+  const some = useMemo(() => filtered(view, wanted), [view, wanted])
+  const rows = useMemo(() => rowsOf(some.changes, some.outputs, toggled), [some, toggled])
+  if (all.length === 0) return <Empty title={nothing} />
+
+  const toggle = (key: string) => {
+    const next = new Set(toggled)
+    if (!next.delete(key)) next.add(key)
+    setToggled(next)
+  }
+  const shown = some.changes.length + some.outputs.length
+  const keys = foldable(some.changes, some.outputs)
+  const unfolded = keys.some((key) => toggled.has(key))
+  return (
+    <div className="panel overflow-hidden">
+      <div className="border-line flex flex-wrap items-center gap-1.5 border-b p-1.5">
+        <ActionFilter
+          counts={counts}
+          chosen={filter.actions}
+          onChange={(chosen) => onFilter({ ...filter, actions: chosen })}
+        />
+        <input
+          type="search"
+          aria-label="Search in addresses, attributes and values"
+          placeholder="Search"
+          className="field w-full text-sm sm:w-48"
+          value={filter.text}
+          onChange={(event) => onFilter({ ...filter, text: event.target.value })}
+        />
+        <input
+          type="search"
+          aria-label="Filter by address; * is any text"
+          placeholder="Address, as module.net.*"
+          className="field w-full font-mono text-sm sm:w-56"
+          value={filter.address}
+          onChange={(event) => onFilter({ ...filter, address: event.target.value })}
+        />
+        <span role="status" className="text-muted ml-auto px-1 text-sm tabular-nums">
+          {shown === all.length
+            ? `${all.length.toLocaleString('en')} in all`
+            : `${shown.toLocaleString('en')} of ${all.length.toLocaleString('en')}`}
+        </span>
+        <Button
+          kind="bare"
+          small
+          disabled={!unfolded && keys.length > mostUnfolded}
+          title={
+            keys.length > mostUnfolded
+              ? `Filter to ${mostUnfolded.toLocaleString('en')} or fewer to unfold all`
+              : undefined
+          }
+          icon={
+            unfolded ? (
+              <FoldVertical aria-hidden className="size-4" />
+            ) : (
+              <UnfoldVertical aria-hidden className="size-4" />
+            )
+          }
+          onClick={() =>
+            setToggled(new Set([...toggled].filter((k) => !/^[co]:/.test(k)).concat(unfolded ? [] : keys)))
+          }
+        >
+          {unfolded ? 'Fold all' : 'Unfold all'}
+        </Button>
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="Nothing matches">
+          <Button small onClick={() => onFilter(noFilter)}>
+            Show all
+          </Button>
+        </Empty>
+      ) : (
+        <Rows rows={rows} onToggle={toggle} />
+      )}
+    </div>
+  )
+}
+
+function ActionFilter({
+  counts,
+  chosen,
+  onChange,
+}: {
+  counts: Map<Action, number>
+  chosen: Action[]
+  onChange: (chosen: Action[]) => void
+}) {
+  return (
+    <div role="group" aria-label="Filter by action" className="flex flex-wrap gap-1">
+      {actions
+        .filter((a) => counts.has(a) || chosen.includes(a))
+        .map((a) => {
+          const on = chosen.includes(a)
+          return (
+            <button
+              key={a}
+              type="button"
+              aria-pressed={on}
+              onClick={() => onChange(on ? chosen.filter((c) => c !== a) : [...chosen, a])}
+              className={cx(
+                'border-line hover:bg-hover flex h-7 items-center gap-1 rounded-md border px-2 text-sm',
+                on && 'bg-chosen border-strong',
+              )}
+            >
+              <span aria-hidden className={cx('font-mono font-semibold', toneText[wordOf(a).tone])}>
+                {wordOf(a).sign}
+              </span>
+              {wordOf(a).done}{' '}
+              <span className="text-muted tabular-nums">{(counts.get(a) ?? 0).toLocaleString('en')}</span>
+            </button>
+          )
+        })}
+    </div>
+  )
+}
+
+function Rows({ rows, onToggle }: { rows: ReturnType<typeof rowsOf>; onToggle: (key: string) => void }) {
+  const box = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 30,
+    getItemKey: (i) => rows[i]?.key ?? i,
+    overscan: 12,
+    initialRect: { width: 900, height: 700 },
+  })
+  return (
+    <div
+      ref={box}
+      role="region"
+      aria-label="Changes"
+      // What is scrolled has to be reached by keys.
+      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+      tabIndex={0}
+      className="max-h-[max(24rem,calc(100dvh-14rem))] overflow-y-auto [overflow-anchor:none]"
+    >
+      <div className="relative" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index]
+          if (!row) return null
+          return (
+            <div
+              key={item.key}
+              data-index={item.index}
+              ref={virtual.measureElement}
+              className="absolute inset-x-0"
+              style={{ top: item.start }}
+            >
+              <PlanRow row={row} onToggle={onToggle} />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}

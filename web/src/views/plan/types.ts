@@ -1,0 +1,60 @@
+/** What a plan would do, as the API tells it (plan.View). */
+export type View = { engineVersion?: string; changes?: Change[]; outputs?: Output[] }
+
+export type Action = 'delete' | 'replace' | 'forget' | 'update' | 'create' | 'import' | 'move' | 'read'
+
+/** Actions as the API sorts them: what ends something first. */
+export const actions: Action[] = ['delete', 'replace', 'forget', 'update', 'create', 'import', 'move', 'read']
+
+export type Change = {
+  address: string
+  previous?: string
+  deposed?: string
+  action: Action
+  createFirst?: boolean
+  reason?: string
+  type?: string
+  module?: string
+  provider?: string
+  importing?: string
+  attributes?: Attribute[]
+  unchanged?: number
+}
+
+export type Output = { name: string; action: Action; attributes?: Attribute[] }
+
+export type Attribute = {
+  path: string
+  before?: unknown
+  after?: unknown
+  sensitive?: boolean
+  unknown?: boolean
+  forces?: boolean
+}
+
+/** Words and signs of an action. */
+const words: Partial<Record<Action, { sign: string; will: string; done: string; tone: Tone }>> = {
+  delete: { sign: '-', will: 'will be destroyed', done: 'destroy', tone: 'bad' },
+  replace: { sign: '-/+', will: 'will be replaced', done: 'replace', tone: 'bad' },
+  forget: { sign: '.', will: 'leaves the state and lives on', done: 'forget', tone: 'warn' },
+  update: { sign: '~', will: 'will be changed', done: 'change', tone: 'warn' },
+  create: { sign: '+', will: 'will be created', done: 'add', tone: 'good' },
+  import: { sign: '&', will: 'will be imported', done: 'import', tone: 'good' },
+  move: { sign: '>', will: 'is moved', done: 'move', tone: 'busy' },
+  read: { sign: '<=', will: 'is read during the apply', done: 'read', tone: 'busy' },
+}
+
+export type Tone = 'good' | 'warn' | 'bad' | 'busy'
+
+/** The colors of tones. */
+export const toneText: Record<Tone, string> = {
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+  busy: 'text-busy',
+}
+
+/** The words of an action; also of one that this page does not know yet. */
+export function wordOf(action: Action): { sign: string; will: string; done: string; tone: Tone } {
+  return words[action] ?? { sign: '?', will: action, done: action, tone: 'warn' }
+}

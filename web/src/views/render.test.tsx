@@ -1,0 +1,223 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { render, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { readFileSync } from 'node:fs'
+import type { ReactNode } from 'react'
+import { useState } from 'react'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Detail } from '../api/kinds'
+import { Feed } from './logs/feed'
+import { LogView } from './logs/LogView'
+import type { Range } from './logs/range'
+import { noFilter } from './plan/filter'
+import { PlanView } from './plan/PlanView'
+import type { View } from './plan/types'
+import { ActionBar } from './run/ActionBar'
+import type { Possible } from './run/actions'
+
+beforeEach(() => {
+  // Without a layout nothing would be in sight.
+  vi.spyOn(HTMLElement.prototype, 'offsetHeight', 'get').mockImplementation(function (this: HTMLElement) {
+    return this.getAttribute('role') === 'region' ? 600 : 30
+  })
+  vi.spyOn(HTMLElement.prototype, 'offsetWidth', 'get').mockReturnValue(900)
+})
+
+const recorded = (name: string) => JSON.parse(readFileSync(`src/views/testdata/${name}.json`, 'utf8')) as View
+
+function Plan({ view }: { view: View }) {
+  const [filter, setFilter] = useState(noFilter)
+  return <PlanView view={view} filter={filter} onFilter={setFilter} />
+}
+
+describe('a plan', () => {
+  it('shows what forces a replacement, folded and unfolded', async () => {
+    render(<Plan view={recorded('replace')} />)
+    const row = screen.getByRole('button', { name: /terraform_data\.first/ })
+    expect(row).toHaveTextContent('forced by triggers_replace[1]')
+    expect(row).toHaveAttribute('aria-expanded', 'false')
+    await userEvent.click(row)
+    expect(row).toHaveAttribute('aria-expanded', 'true')
+    expect(screen.getByText('forces replacement')).toBeInTheDocument()
+    expect(screen.getByText('because it cannot be changed in place')).toBeInTheDocument()
+  })
+  it('hides what is sensitive', async () => {
+    const { container } = render(<Plan view={recorded('sensitive')} />)
+    await userEvent.click(screen.getByRole('button', { name: 'Unfold all' }))
+    expect(screen.getAllByText('(sensitive)').length).toBeGreaterThan(0)
+    expect(container.textContent).not.toContain('(sensitive value)')
+  })
+  it('shows what somebody hostile wrote as text that is seen', async () => {
+    const address = 'a.b["<script>alert(1)</script>\u202e"]'
+    const view: View = { changes: [...(recorded('hostile').changes ?? []), { address, action: 'create' }] }
+    const { container } = render(<Plan view={view} />)
+    await userEvent.click(screen.getByRole('button', { name: 'Unfold all' }))
+    expect(screen.getByText('a.b["<script>alert(1)</script>\\u202e"]')).toBeInTheDocument()
+    expect(container.querySelector('script')).toBeNull()
+    // eslint-disable-next-line no-control-regex
+    expect(container.textContent).not.toMatch(/[\x00-\x1f\u200b\u202a-\u202e\u2066-\u2069]/)
+  })
+  it('is filtered by action and address', async () => {
+    render(<Plan view={recorded('moved')} />)
+    await userEvent.click(screen.getByRole('button', { name: /move 2/ }))
+    expect(screen.queryByText('terraform_data.changes')).not.toBeInTheDocument()
+    expect(screen.getByRole('status')).toHaveTextContent('2 of 3')
+    await userEvent.type(screen.getByRole('searchbox', { name: /address;/ }), 'nowhere')
+    await userEvent.click(await screen.findByRole('button', { name: 'Show all' }))
+    expect(screen.getByText('terraform_data.changes')).toBeInTheDocument()
+  })
+  it('of 10,000 changes draws those that are in sight', () => {
+    const changes = Array.from({ length: 10_000 }, (_, i) => ({ address: `a.b[${i}]`, action: 'create' as const }))
+    render(<Plan view={{ changes }} />)
+    expect(screen.getByText('10,000 in all')).toBeInTheDocument()
+    expect(screen.getAllByRole('button', { name: /a\.b/ }).length).toBeLessThan(100)
+  })
+})
+
+const digest = 'sha256:' + 'a'.repeat(64)
+const other = 'sha256:' + 'b'.repeat(64)
+
+function detail(plan: string, phase = 'AwaitingApproval'): Detail<'runs'> {
+  const object = {
+    metadata: { name: 'net-7', namespace: 'shop', uid: 'u', creationTimestamp: '' },
+    spec: { stack: { name: 'net' }, operation: 'Apply', cause: { type: 'Spec' }, inputs: digest },
+    status: {
+      phase,
+      plan: { digest: plan, changes: true, add: 3, change: 0, destroy: 1, replace: 0, import: 0, forget: 0 },
+    },
+  }
+  return { row: {}, object } as unknown as Detail<'runs'>
+}
+
+/** A server that has a Run, and remembers what it is told. */
+function serve(now: Detail<'runs'>, refusal?: string) {
+  const told: { path: string; body: unknown }[] = []
+  vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
+    if (init.method === 'GET') return Promise.resolve(Response.json(now))
+    told.push({ path, body: JSON.parse(init.body as string) })
+    if (!refusal) return Promise.resolve(Response.json({}))
+    const headers = { 'content-type': 'application/problem+json' }
+    return Promise.resolve(
+      new Response(JSON.stringify({ title: 'Conflict', status: 409, detail: refusal }), { status: 409, headers }),
+    )
+  })
+  return told
+}
+
+const around = (child: ReactNode) => <QueryClientProvider client={new QueryClient()}>{child}</QueryClientProvider>
+const bar = (run: Detail<'runs'>, shown: string, possible: Possible[]) =>
+  render(around(<ActionBar detail={run} possible={possible} shown={shown} />))
+const approve = async () => {
+  await userEvent.click(screen.getByRole('button', { name: 'Approve…' }))
+  const dialog = await screen.findByRole('dialog')
+  await userEvent.click(within(dialog).getByRole('button', { name: 'Approve and apply' }))
+  return dialog
+}
+
+describe('what can be done with a Run', () => {
+  it('is to approve exactly the plan that was shown, after its counts were repeated', async () => {
+    const told = serve(detail(digest))
+    bar(detail(digest), digest, [{ action: 'approve' }])
+    await userEvent.click(screen.getByRole('button', { name: 'Approve…' }))
+    const dialog = await screen.findByRole('dialog')
+    expect(dialog).toHaveTextContent('3 to add, 1 to destroy')
+    expect(dialog).toHaveTextContent('1 resource is destroyed')
+    expect(dialog).toHaveTextContent(digest)
+    expect(told).toEqual([])
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Approve and apply' }))
+    await waitFor(() =>
+      expect(told).toEqual([{ path: '/api/v1/namespaces/shop/runs/net-7/approve', body: { planDigest: digest } }]),
+    )
+  })
+  it('is not to approve when the Run has got another plan', async () => {
+    const told = serve(detail(other))
+    bar(detail(digest), digest, [{ action: 'approve' }])
+    expect(await approve()).toHaveTextContent('The Run has another plan now. Read it before you approve it.')
+    expect(told).toEqual([])
+  })
+  it('is not to approve another plan than what is shown', () => {
+    bar(detail(other), digest, [{ action: 'approve' }])
+    expect(screen.getByRole('button', { name: 'Approve…' })).toBeDisabled()
+  })
+  it('says what the server said when it refuses', async () => {
+    serve(detail(digest), 'this Run is Superseded and waits for no approval')
+    bar(detail(digest), digest, [{ action: 'approve' }])
+    const dialog = await approve()
+    expect(await within(dialog).findByRole('alert')).toHaveTextContent(
+      'this Run is Superseded and waits for no approval',
+    )
+  })
+  it('is to reject with a reason', async () => {
+    const told = serve(detail(digest))
+    bar(detail(digest), digest, [{ action: 'reject' }])
+    await userEvent.click(screen.getByRole('button', { name: 'Reject' }))
+    const dialog = await screen.findByRole('dialog')
+    await userEvent.type(within(dialog).getByRole('textbox'), 'not on a Friday')
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Reject' }))
+    await waitFor(() =>
+      expect(told).toEqual([
+        { path: '/api/v1/namespaces/shop/runs/net-7/reject', body: { message: 'not on a Friday' } },
+      ]),
+    )
+  })
+  it('is nothing where nothing makes sense', () => {
+    const { container } = bar(detail(digest), digest, [])
+    expect(container).toBeEmptyDOMElement()
+  })
+})
+
+function Log({ text, picked }: { text: string; picked?: (r: Range) => void }) {
+  const [feed] = useState(
+    () =>
+      new Feed((f) => {
+        f.store.clear()
+        f.add(text)
+        f.become({ kind: 'ended' })
+        return () => undefined
+      }),
+  )
+  return (
+    <LogView
+      feed={feed}
+      label="Log"
+      download="/log"
+      filename="net-7.log"
+      range={undefined}
+      onRange={(r) => picked?.(r)}
+    />
+  )
+}
+
+describe('a log', () => {
+  it('shows what somebody hostile printed as text', async () => {
+    const { container } = render(
+      <Log text={'<script>alert(1)</script>\n\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\n\u202ebidi\n'} />,
+    )
+    expect(await screen.findByText('<script>alert(1)</script>')).toBeInTheDocument()
+    expect(screen.getByText('red')).toHaveClass('text-bad')
+    expect(screen.getByText('\\u202ebidi')).toBeInTheDocument()
+    expect(container.querySelector('script')).toBeNull()
+    expect([...container.querySelectorAll('a')].filter((a) => a.href.includes('evil'))).toEqual([])
+  })
+  it('cuts a long line, and shows more of it', async () => {
+    render(<Log text={'x'.repeat(10_000_000) + '\n'} />)
+    await userEvent.click(await screen.findByRole('button', { name: '9,998,000 more characters: show more' }))
+    expect(screen.getByText(/^x{20000}$/)).toBeInTheDocument()
+  })
+  it('is searched, and linked to', async () => {
+    const picked = vi.fn()
+    render(<Log text={'one\nerror 1\nthree\nERROR 2\n'} picked={picked} />)
+    await userEvent.type(screen.getByRole('searchbox', { name: 'Search in the log' }), 'error')
+    expect(await screen.findByText('1 of 2')).toBeInTheDocument()
+    await userEvent.click(screen.getByRole('button', { name: 'Next match' }))
+    expect(screen.getByText('2 of 2')).toBeInTheDocument()
+    expect(screen.getAllByText(/error/i, { selector: 'mark' })).toHaveLength(2)
+    await userEvent.click(await screen.findByRole('link', { name: 'Link to line 3' }))
+    expect(picked).toHaveBeenCalledWith({ from: 3, to: 3 })
+  })
+  it('of many lines draws those that are in sight', async () => {
+    render(<Log text={Array.from({ length: 50_000 }, (_, i) => `line ${i}\n`).join('')} />)
+    expect(await screen.findByText(/50,000 lines/)).toBeInTheDocument()
+    expect(screen.getAllByRole('link', { name: /Link to line/ }).length).toBeLessThan(100)
+  })
+})

@@ -1,0 +1,143 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Detail } from '../../api/kinds'
+import { objectQuery, useAction } from '../../api/queries'
+import { ConfirmButton } from '../../ui/Dialog'
+import { ProblemError } from '../../api/client'
+import { safe } from '../text/escape'
+import type { Possible } from './actions'
+import { outdated } from './actions'
+import { counts, short } from './words'
+
+type Props = {
+  detail: Detail<'runs'>
+  possible: Possible[]
+  /** The digest of the plan that is shown; the Run may have another one by now. */
+  shown: string | undefined
+}
+
+/** What may be done with a Run, at the foot of the page while it is scrolled. Nothing where nothing makes sense. */
+export function ActionBar({ detail, possible, shown }: Props) {
+  const { metadata, spec, status } = detail.object
+  const client = useQueryClient()
+  const run = useAction('runs', metadata.namespace, metadata.name)
+  const stack = useAction('stacks', metadata.namespace, spec.stack.name)
+  const [reason, setReason] = useState('')
+  if (possible.length === 0) return null
+  const can = (action: Possible['action']) => possible.find((p) => p.action === action)
+  const approve = can('approve')
+  const plan = status?.plan
+  const old = shown !== undefined && plan !== undefined && plan.digest !== shown
+  const total = counts(plan)
+  const destroys = (plan?.destroy ?? 0) + (plan?.replace ?? 0)
+
+  // What was read is what is approved. The Run is looked at once more, so that a refusal is a sentence and not a conflict.
+  const approved = async () => {
+    const now = await client.fetchQuery({ ...objectQuery('runs', metadata.namespace, metadata.name), staleTime: 0 })
+    const why = outdated(now.object, shown ?? '')
+    if (why) throw new ProblemError({ type: 'about:blank', title: 'Not approved', status: 409, detail: why })
+    await run.mutateAsync({ action: 'approve', body: { planDigest: shown } })
+  }
+
+  return (
+    <div
+      role="group"
+      aria-label="What can be done"
+      className="panel border-strong sticky bottom-2 z-20 mt-3 flex flex-wrap items-center gap-2 p-2 shadow-lg"
+    >
+      {(approve ?? can('reject')) && (
+        <div className="min-w-0 grow basis-56">
+          <p className="font-medium">{total}</p>
+          <p className="text-muted text-sm">
+            Plan <span className="font-mono">{short(shown)}</span>
+            {approve?.why && <span className="text-warn"> {approve.why}</span>}
+          </p>
+        </div>
+      )}
+      <div className="ml-auto flex flex-wrap justify-end gap-2">
+        {can('cancel') && (
+          <ConfirmButton
+            label="Cancel"
+            title={`Cancel Run ${metadata.name}?`}
+            confirm="Cancel the Run"
+            kind="bare"
+            confirmKind="danger"
+            run={() => run.mutateAsync({ action: 'cancel' })}
+          >
+            <p>
+              {status?.phase === 'Applying' || status?.phase === 'Planning'
+                ? 'The engine is interrupted: it ends what it has in flight and saves the state. That can take a while, and what is applied stays applied.'
+                : 'It ends at once; nothing is applied.'}
+            </p>
+          </ConfirmButton>
+        )}
+        {can('retry') && (
+          <ConfirmButton
+            label="Retry"
+            title={`Try again what Run ${metadata.name} did not get done?`}
+            confirm="Retry"
+            run={() => stack.mutateAsync({ action: 'retry' })}
+          >
+            <p>
+              Stack {spec.stack.name} gets a new Run, which begins with a new plan and waits for an approval where the
+              Stack says so.
+            </p>
+          </ConfirmButton>
+        )}
+        {can('reject') && (
+          <ConfirmButton
+            label="Reject"
+            title={`Reject the plan of Run ${metadata.name}?`}
+            confirm="Reject"
+            kind="danger"
+            run={() => run.mutateAsync({ action: 'reject', body: reason ? { message: reason } : {} })}
+          >
+            <p>Nothing is applied. A new change of the Stack, or somebody who asks, makes another Run.</p>
+            <label className="flex flex-col gap-1">
+              Reason, for those who wanted the change (optional)
+              <input
+                className="field"
+                maxLength={1000}
+                value={reason}
+                onChange={(event) => setReason(event.target.value)}
+              />
+            </label>
+          </ConfirmButton>
+        )}
+        {approve && (
+          <ConfirmButton
+            label="Approve…"
+            title={`Approve the plan of Run ${metadata.name}?`}
+            confirm="Approve and apply"
+            kind="main"
+            disabled={approve.why !== undefined || shown === undefined || old}
+            run={approved}
+          >
+            <p>
+              Exactly this plan is applied to Stack <strong>{safe(spec.stack.name)}</strong>: <strong>{total}</strong>.
+            </p>
+            {destroys > 0 && (
+              <p className="bg-badbg text-bad rounded p-2 font-medium">
+                {destroys.toLocaleString('en')} {destroys === 1 ? 'resource is' : 'resources are'} destroyed
+                {(plan?.replace ?? 0) > 0 && ', or destroyed and made anew'}.
+              </p>
+            )}
+            {(plan?.policy?.warned ?? 0) > 0 && (
+              <p className="text-warn">
+                Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.
+              </p>
+            )}
+            {(plan?.orphaned?.length ?? 0) > 0 && (
+              <p className="text-warn">
+                {plan?.orphaned?.length} resources exist that no state knows: the apply may make them a second time.
+              </p>
+            )}
+            <p className="text-muted text-sm">
+              Plan <span className="font-mono break-all">{shown}</span>
+            </p>
+          </ConfirmButton>
+        )}
+      </div>
+    </div>
+  )
+}

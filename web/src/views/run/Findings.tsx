@@ -1,0 +1,54 @@
+import type { RunObject } from '../../api/kinds'
+import { Badge } from '../../ui/Badge'
+import { safe } from '../text/escape'
+
+type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
+
+/** What policies say of a plan, and what could not be taken into the state. */
+export function Findings({ plan }: { plan: Plan }) {
+  const policy = plan.policy
+  const findings = policy?.findings ?? []
+  const orphans = plan.orphaned ?? []
+  return (
+    <>
+      {policy && (
+        <div className="panel mb-3 p-2.5">
+          <p>
+            <span className="font-medium">Policies</span>: {policy.checked} asked
+            {policy.denied > 0 && <span className="text-bad">, {policy.denied} deny</span>}
+            {policy.warned > 0 && <span className="text-warn">, {policy.warned} warn</span>}
+            {policy.denied === 0 && policy.warned === 0 && (
+              <span className="text-good">, none has anything to say</span>
+            )}
+          </p>
+          {findings.length > 0 && (
+            <ul className="mt-1 flex flex-col gap-1">
+              {findings.map((f, i) => (
+                <li key={i} className="flex flex-wrap gap-x-2">
+                  <Badge tone={f.action === 'Deny' ? 'bad' : 'warn'}>{f.action}</Badge>
+                  <span className="min-w-0 break-words">{safe(f.message)}</span>
+                  <span className="text-muted font-mono text-xs break-all">{safe(f.policy)}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+          {policy.denied + policy.warned > findings.length && (
+            <p className="text-muted text-sm">and {policy.denied + policy.warned - findings.length} more</p>
+          )}
+        </div>
+      )}
+      {orphans.length > 0 && (
+        <div className="border-warn/50 bg-warnbg mb-3 rounded-md border p-2.5">
+          <p className="font-medium">These exist and no state knows them: the apply may make them a second time.</p>
+          <ul>
+            {orphans.map((o) => (
+              <li key={o.address}>
+                <span className="font-mono break-all">{safe(o.address)}</span>: {safe(o.reason)}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </>
+  )
+}

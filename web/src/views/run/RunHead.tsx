@@ -1,0 +1,122 @@
+import type { ReactNode } from 'react'
+import { Link } from '@tanstack/react-router'
+import type { Detail } from '../../api/kinds'
+import { condition } from '../../api/kinds'
+import { Badge, PhaseBadge } from '../../ui/Badge'
+import { CopyButton } from '../../ui/CopyButton'
+import { PageHead } from '../../ui/Page'
+import { Ago, Took, useNow } from '../../ui/Time'
+import { safe } from '../text/escape'
+import { phaseOf } from './actions'
+import { revision, short, waitsFor } from './words'
+
+/** What a Run is, why it is there, and what it waits for. */
+export function RunHead({ detail }: { detail: Detail<'runs'> }) {
+  const now = useNow()
+  const run = detail.object
+  const { metadata, spec, status } = run
+  const said = condition(run, 'Succeeded')
+  const waits = waitsFor(run, now.getTime())
+  const { namespace } = metadata
+  return (
+    <PageHead
+      title={<span className="font-mono">{metadata.name}</span>}
+      over={
+        <>
+          <Link className="link" to="/stacks/$namespace/$name" params={{ namespace, name: spec.stack.name }}>
+            Stack {spec.stack.name}
+          </Link>{' '}
+          in {namespace}
+        </>
+      }
+      badge={
+        <>
+          <PhaseBadge phase={phaseOf(run)} />
+          {spec.operation !== 'Apply' && (
+            <Badge tone={spec.operation === 'Destroy' ? 'bad' : 'none'}>{spec.operation}</Badge>
+          )}
+        </>
+      }
+    >
+      <p role="status" className="break-words">
+        {waits ? safe(waits) : safe(said?.message ?? 'It has just been made.')}
+      </p>
+      <dl className="panel flex flex-wrap gap-x-8 gap-y-2 p-3">
+        <Fact name="Cause" wide>
+          {spec.cause.type}
+          {spec.cause.message && `: ${safe(spec.cause.message)}`}
+          {spec.cause.by && !spec.cause.message?.includes(spec.cause.by) && (
+            <span className="text-muted"> by {safe(spec.cause.by)}</span>
+          )}
+        </Fact>
+        {spec.revision && (
+          <Fact name="Revision">
+            <Digest text={spec.revision} show={revision(spec.revision)} />
+          </Fact>
+        )}
+        <Fact name="Inputs">
+          <Digest text={spec.inputs} show={short(spec.inputs)} />
+        </Fact>
+        <Fact name="Made">
+          <Ago at={metadata.creationTimestamp} />
+        </Fact>
+        <Fact name={status?.finishedAt ? 'Took' : 'For'}>
+          <Took from={metadata.creationTimestamp} {...(status?.finishedAt && { to: status.finishedAt })} />
+          {(status?.retries ?? 0) > 0 && <span className="text-muted">, {status?.retries} tried again</span>}
+        </Fact>
+        {spec.approval && (
+          <Fact name="Approved">
+            <Approved detail={detail} />
+          </Fact>
+        )}
+        {spec.rejection && (
+          <Fact name="Rejected" wide>
+            by {safe(spec.rejection.by)}
+            {spec.rejection.reason && `: ${safe(spec.rejection.reason)}`}
+          </Fact>
+        )}
+        {spec.cancel && <Fact name="Canceled">by {safe(spec.canceledBy ?? 'somebody')}</Fact>}
+      </dl>
+    </PageHead>
+  )
+}
+
+function Approved({ detail }: { detail: Detail<'runs'> }) {
+  const { spec, status } = detail.object
+  const approval = spec.approval
+  if (!approval) return null
+  const applied = status?.attempts?.find((a) => a.phase === 'Apply')
+  return (
+    <>
+      by {safe(approval.by)}
+      {status?.plan && approval.planDigest !== status.plan.digest && (
+        <span className="text-warn">, of an earlier plan, which does not count for this one</span>
+      )}
+      {applied && (
+        <>
+          , applied <Ago at={applied.startedAt} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Digest({ text, show }: { text: string; show: string }) {
+  return (
+    <span className="inline-flex max-w-full items-center gap-1">
+      <span className="truncate font-mono" title={safe(text)}>
+        {safe(show)}
+      </span>
+      <CopyButton text={text} label={`Copy ${safe(text)}`} />
+    </span>
+  )
+}
+
+function Fact({ name, wide, children }: { name: string; wide?: boolean; children: ReactNode }) {
+  return (
+    <div className={wide ? 'min-w-0 max-w-full basis-full sm:basis-auto' : 'min-w-0'}>
+      <dt className="text-muted text-xs">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  )
+}

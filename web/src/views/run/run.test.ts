@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import type { RunObject, StackObject } from '../../api/kinds'
+import { isApproved, outdated, possible, waitsForApproval } from './actions'
+import { advice, counts, lasted, revision, short, waitsFor } from './words'
+
+const digest = 'sha256:' + 'a'.repeat(64)
+const other = 'sha256:' + 'b'.repeat(64)
+const now = Date.parse('2026-01-01T00:00:00Z')
+
+type Part = { phase?: string; reason?: string; message?: string; spec?: object; status?: object }
+function run({
+  phase = 'AwaitingApproval',
+  reason = 'AwaitingApproval',
+  message = '',
+  spec = {},
+  status = {},
+}: Part = {}): RunObject {
+  return {
+    metadata: { name: 'net-7', namespace: 'shop', uid: 'u', creationTimestamp: '' },
+    spec: { stack: { name: 'net' }, operation: 'Apply', cause: { type: 'Spec', by: 'alice' }, inputs: digest, ...spec },
+    status: {
+      phase,
+      plan: { digest, changes: true, add: 3, change: 1, destroy: 0, replace: 0, import: 0, forget: 0 },
+      conditions: [{ type: 'Succeeded', status: 'Unknown', reason, message, lastTransitionTime: '' }],
+      ...status,
+    },
+  } as RunObject
+}
+const stack = { status: { lastRun: 'net-7' } } as StackObject
+const all = { approve: true, reject: true, cancel: true }
+const names = (
+  r: RunObject,
+  access = all as Record<string, boolean>,
+  stack$: Record<string, boolean> = { retry: true },
+) => possible(r, stack, access, stack$, 'bob').map((p) => p.action)
+
+describe('what may be done with a Run', () => {
+  it('is to approve, reject or cancel while it waits for an approval', () => {
+    expect(names(run())).toEqual(['approve', 'reject', 'cancel'])
+  })
+  it('is nothing that roles do not allow', () => {
+    expect(names(run(), { cancel: true })).toEqual(['cancel'])
+    expect(names(run(), {})).toEqual([])
+    expect(names(run({ phase: 'Failed', reason: 'Config' }), all, {})).toEqual([])
+  })
+  it('is no approval while a window is closed, or after one', () => {
+    expect(names(run({ reason: 'WindowClosed' }))).toEqual(['cancel'])
+    expect(names(run({ spec: { approval: { planDigest: digest, by: 'bob' } } }))).toEqual(['cancel'])
+    expect(names(run({ spec: { cancel: true } }))).toEqual([])
+    expect(names(run({ spec: { rejection: { planDigest: digest, by: 'bob' } } }))).toEqual(['cancel'])
+  })
+  it('is an approval again where the one that there is does not count', () => {
+    expect(isApproved(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(false)
+    expect(isApproved(run({ spec: { fourEyes: true, approval: { planDigest: digest, by: 'alice' } } }))).toBe(false)
+    expect(waitsForApproval(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(true)
+  })
+  it('says why who caused it may not approve it', () => {
+    const r = run({ spec: { fourEyes: true } })
+    expect(possible(r, stack, all, {}, 'alice')[0]?.why).toMatch(/another pair of eyes/)
+    expect(possible(r, stack, all, {}, 'bob')[0]?.why).toBeUndefined()
+  })
+  it('is to retry what failed, of the newest Run, or at once what is to be tried again', () => {
+    expect(names(run({ phase: 'Failed', reason: 'Config' }))).toEqual(['retry'])
+    expect(names(run({ phase: 'Planning', reason: 'Retrying' }))).toEqual(['cancel', 'retry'])
+    expect(names(run({ phase: 'Succeeded', reason: 'Applied' }))).toEqual([])
+    const older = { status: { lastRun: 'net-8' } } as StackObject
+    expect(possible(run({ phase: 'Failed' }), older, all, { retry: true }, 'bob')).toEqual([])
+    expect(possible(run({ phase: 'Failed' }), undefined, all, { retry: true }, 'bob')).toEqual([])
+  })
+  it('is not to approve what was not read', () => {
+    expect(outdated(run(), digest)).toBeUndefined()
+    expect(outdated(run(), other)).toMatch(/another plan/)
+    expect(outdated(run({ phase: 'Superseded' }), digest)).toMatch(/Superseded now/)
+  })
+})
+
+describe('what a Run waits for', () => {
+  const said = (part: Part) => waitsFor(run(part), now)
+  it('is one sentence', () => {
+    expect(said({})).toBe('Waits for a person who approves the plan.')
+    expect(said({ spec: { fourEyes: true } })).toBe('Waits for a person who approves the plan and is not alice.')
+    expect(said({ phase: 'Queued', reason: 'Queued', message: 'waits for Run net-6' })).toBe('Waits for Run net-6.')
+    expect(said({ phase: 'Planning', reason: 'Retrying', status: { nextAttempt: '2026-01-01T00:00:30Z' } })).toBe(
+      'Waits for the next try, in 30s.',
+    )
+    expect(said({ phase: 'Planning', reason: 'PodPending', message: 'no node fits' })).toBe(
+      'Waits for its pod: no node fits',
+    )
+    expect(said({ phase: 'Planning', reason: 'Planning' })).toBeUndefined()
+    expect(said({ phase: 'Failed', reason: 'Config' })).toBeUndefined()
+  })
+})
+
+describe('words', () => {
+  it('count', () => {
+    expect(counts(run().status?.plan)).toBe('3 to add, 1 to change')
+    expect(counts(undefined)).toBe('no plan yet')
+    expect(counts({ digest, changes: false, add: 0, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 })).toBe(
+      'no changes',
+    )
+  })
+  it('say what to do about a failure of each class', () => {
+    for (const c of ['Transient', 'Config', 'Policy', 'Lost', 'Canceled', 'Stranded'])
+      expect(advice(c, run())).not.toBe('')
+    expect(advice('Transient', run({ status: { nextAttempt: '2026-01-01T00:00:30Z' } }))).toMatch(/by itself/)
+  })
+  it('shorten what is long', () => {
+    expect(short(digest)).toBe('aaaaaaaaaaaa')
+    expect(revision('main@sha1:1f3c9a2b77aa11ff1f3c9a2b77aa11ff1f3c9a2b')).toBe('main@1f3c9a2b')
+    expect(lasted('2026-01-01T00:00:00Z', undefined, now + 1500)).toBe(1500)
+    expect(lasted(undefined, undefined, now)).toBeUndefined()
+  })
+})

@@ -1,0 +1,114 @@
+import type { RunObject } from '../../api/kinds'
+import { condition } from '../../api/kinds'
+import { duration } from '../../ui/time'
+import { isFinished, waitsForApproval } from './actions'
+
+type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
+type Attempt = NonNullable<NonNullable<RunObject['status']>['attempts']>[number]
+export type Step = NonNullable<Attempt['steps']>[number]
+
+/** The counts of a plan, in words. */
+export function counts(plan: Plan | undefined): string {
+  if (!plan) return 'no plan yet'
+  const parts = [
+    [plan.add, 'to add'],
+    [plan.change, 'to change'],
+    [plan.replace, 'to replace'],
+    [plan.destroy, 'to destroy'],
+    [plan.import, 'to import'],
+    [plan.forget, 'to forget'],
+  ]
+    .filter(([n]) => n)
+    .map(([n, word]) => `${Number(n).toLocaleString('en')} ${word}`)
+  if (parts.length > 0) return parts.join(', ')
+  return plan.changes ? 'only outputs or addresses change' : 'no changes'
+}
+
+/** The counts of a plan as engines sign them: +3 ~1. */
+export function signs(plan: Plan | undefined): string {
+  if (!plan) return ''
+  const parts: [number, string][] = [
+    [plan.add, '+'],
+    [plan.change, '~'],
+    [plan.replace, '-/+'],
+    [plan.destroy, '-'],
+    [plan.import, '&'],
+    [plan.forget, '.'],
+  ]
+  return parts
+    .filter(([n]) => n > 0)
+    .map(([n, sign]) => sign + n.toLocaleString('en'))
+    .join(' ')
+}
+
+/** For whom or what a Run waits, in one sentence; undefined when it is at work or over. */
+export function waitsFor(run: RunObject, now: number): string | undefined {
+  if (isFinished(run)) return undefined
+  const said = condition(run, 'Succeeded')
+  const message = said?.message ?? ''
+  const next = run.status?.nextAttempt
+  if (next) {
+    const left = Math.max(0, new Date(next).getTime() - now)
+    return `Waits for the next try, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
+  }
+  if (waitsForApproval(run)) {
+    const not = run.spec.fourEyes && run.spec.cause.by ? ` and is not ${run.spec.cause.by}` : ''
+    return `Waits for a person who approves the plan${not}.`
+  }
+  switch (said?.reason) {
+    case 'Queued':
+      return `Waits for ${message.replace(/^waits for /, '') || 'its turn'}.`
+    case 'Canceling':
+      return `Waits for the engine, which was told to end: ${message}`
+    case 'WindowClosed':
+    case 'WindowInvalid':
+      return `Waits for a window: ${message}`
+    case 'PodPending':
+    case 'PodRefused':
+    case 'PodLeaving':
+    case 'NodeUnreachable':
+    case 'Overdue':
+      return `Waits for its pod: ${message}`
+    case 'InputsMissing':
+      return `Waits for what is missing: ${message}`
+    case 'Suspended':
+      return 'Waits for somebody who resumes the Stack.'
+  }
+  return undefined
+}
+
+/** What to do about a failure of a class. */
+export function advice(failure: string, run: RunObject): string {
+  const again = run.status?.nextAttempt ? 'it is tried again by itself, with a new plan' : 'retry it, with a new plan'
+  switch (failure) {
+    case 'Transient':
+      return `This may pass: ${again}.`
+    case 'Config':
+      return 'The code or its values are wrong. Correct them: a new Run comes by itself; or retry as it is.'
+    case 'Policy':
+      return 'A policy denies the plan. Change the code, or the policy; the findings are with the plan.'
+    case 'Lost':
+      return `The pod went away before it reported: ${again}.`
+    case 'Canceled':
+      return 'Somebody canceled it. Ask for another Run when it is wanted again.'
+    case 'Stranded':
+      return `The state could not be saved and is in the pod's log. Before anything else: cairn state rescue ${run.spec.stack.name}`
+  }
+  return ''
+}
+
+/** How long something took, or takes until now; undefined when it did not begin. */
+export function lasted(started: string | undefined, finished: string | undefined, now: number): number | undefined {
+  if (!started) return undefined
+  return (finished ? new Date(finished).getTime() : now) - new Date(started).getTime()
+}
+
+/** The beginning of a digest, enough to tell it from others. */
+export function short(digest: string | undefined): string {
+  return (digest ?? '').replace(/^sha256:/, '').slice(0, 12)
+}
+
+/** A revision for people: main@1f3c9a2 for main@sha1:1f3c9a2..., the beginning of a digest. */
+export function revision(text: string | undefined): string {
+  return (text ?? '').replace(/sha1:([0-9a-f]{8})[0-9a-f]*/, '$1').replace(/sha256:([0-9a-f]{12})[0-9a-f]*/, '$1')
+}

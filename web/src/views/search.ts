@@ -1,0 +1,43 @@
+import * as z from 'zod'
+import { actions } from './plan/types'
+
+// What is in an address was written by anybody: what is not understood is left out.
+const text = z.coerce.string().max(500).optional().catch(undefined)
+const number = z.coerce
+  .number()
+  .int()
+  .positive()
+  .max(2 ** 31)
+  .optional()
+  .catch(undefined)
+
+export const runTabs = ['plan', 'text', 'log', 'graph', 'events'] as const
+
+export const runSearch = z.object({
+  tab: z.enum(runTabs).optional().catch(undefined),
+  // One is a word, several are a list.
+  action: z
+    .preprocess((a) => (typeof a === 'string' ? [a] : a), z.array(z.enum(actions as [string, ...string[]])).optional())
+    .catch(undefined),
+  address: text,
+  q: text,
+  attempt: number,
+  step: text,
+})
+export type RunSearch = z.infer<typeof runSearch>
+
+export const stateSearch = z.object({
+  tab: z.enum(['versions', 'diff', 'resources', 'events']).optional().catch(undefined),
+  from: number,
+  to: number,
+  q: text,
+})
+export type StateSearch = z.infer<typeof stateSearch>
+
+export const graphSearch = z.object({
+  q: text,
+  namespace: text,
+  focus: text,
+  depth: z.coerce.number().int().min(1).max(9).optional().catch(undefined),
+})
+export type GraphSearch = z.infer<typeof graphSearch>

@@ -1,0 +1,189 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { Detail } from '../../api/kinds'
+import { accessQuery, objectQuery, useAction } from '../../api/queries'
+import { Badge } from '../../ui/Badge'
+import { ConfirmButton } from '../../ui/Dialog'
+import { Facts, PageHead, useTitle } from '../../ui/Page'
+import { Problem } from '../../ui/Problem'
+import { Skeletons } from '../../ui/Skeleton'
+import { Tabs } from '../../ui/Tabs'
+import { Ago } from '../../ui/Time'
+import { Events } from '../Events'
+import { safe } from '../text/escape'
+import type { StateSearch } from '../search'
+import { Difference } from './Difference'
+import { Resources } from './Resources'
+import { size } from './size'
+import { Versions } from './Versions'
+
+const route = getRouteApi('/app/states/$namespace/$name')
+
+/** A state: its versions, who holds its lock, what is in it. */
+export default function StatePage() {
+  const { namespace, name } = route.useParams()
+  useTitle(`State ${name}`)
+  const state = useQuery(objectQuery('states', namespace, name))
+  if (state.data) return <Known detail={state.data} />
+  if (state.error) return <Problem error={state.error} retry={() => void state.refetch()} />
+  return <Skeletons lines={6} label="Loading the State" />
+}
+
+function Known({ detail }: { detail: Detail<'states'> }) {
+  const { metadata, status } = detail.object
+  const { namespace, name } = metadata
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const access = useQuery(accessQuery('states', namespace, name))
+  const can = access.data ?? {}
+  const set = (to: StateSearch) =>
+    void navigate({ search: (was) => ({ ...was, ...to }), replace: true, resetScroll: false })
+  const versions = [...(status?.versions ?? [])].reverse()
+  const tab = search.tab ?? 'versions'
+  const to = search.to ?? status?.version ?? 0
+  const from = search.from ?? versions.find((v) => v.version < to)?.version ?? to
+  const content = {
+    versions: <Versions detail={detail} can={can} />,
+    diff: (
+      <Difference
+        namespace={namespace}
+        name={name}
+        versions={versions}
+        from={from}
+        to={to}
+        onChange={(f, t) => set({ from: f, to: t })}
+      />
+    ),
+    resources: (
+      <Resources
+        namespace={namespace}
+        name={name}
+        version={to}
+        q={search.q ?? ''}
+        onSearch={(q) => set({ q: q || undefined })}
+      />
+    ),
+    events: <Events kind="states" namespace={namespace} name={name} />,
+  }
+  const labels = {
+    versions: `Versions: ${versions.length}`,
+    diff: 'Differences',
+    resources: `Resources: ${status?.resources ?? 0}`,
+    events: 'Events',
+  }
+  return (
+    <>
+      <PageHead
+        title={<span className="font-mono">{name}</span>}
+        over={
+          <>
+            State of{' '}
+            <Link className="link underline" to="/stacks/$namespace/$name" params={{ namespace, name }}>
+              Stack {name}
+            </Link>{' '}
+            in {namespace}
+          </>
+        }
+        badge={
+          <>
+            {status?.lock && <Badge tone="busy">Locked</Badge>}
+            {status?.rescued && <Badge tone="warn">A rescued state waits</Badge>}
+          </>
+        }
+      >
+        <Lock detail={detail} may={can.unlock === true} />
+        {status?.rescued && (
+          <p className="bg-warnbg text-warn rounded-md p-2.5">
+            A newer state, serial {status.rescued.serial}, which Run {safe(status.rescued.run)} could not write, waits.
+            It becomes a version before the next plan.
+          </p>
+        )}
+        <div className="panel">
+          <Facts
+            facts={[
+              ['Version', status?.version ? `${status.version}, serial ${status.serial}` : 'none yet'],
+              ['Size', size(status?.size ?? 0)],
+              [
+                'Written by',
+                status?.updatedBy ? (
+                  <Link
+                    className="link font-mono"
+                    to="/runs/$namespace/$name"
+                    params={{ namespace, name: status.updatedBy }}
+                  >
+                    {status.updatedBy}
+                  </Link>
+                ) : (
+                  safe(status?.versions?.at(-1)?.by ?? 'nobody yet')
+                ),
+              ],
+              [
+                'Lineage',
+                <span key="l" className="font-mono break-all">
+                  {safe(status?.lineage ?? '')}
+                </span>,
+              ],
+            ]}
+          />
+        </div>
+      </PageHead>
+      <Tabs
+        label="Parts of the State"
+        tabs={(['versions', 'diff', 'resources', 'events'] as const).map((id) => ({
+          id,
+          label: labels[id],
+          content: id === tab ? content[id] : null,
+        }))}
+        value={tab}
+        onChange={(id) => set({ tab: id as NonNullable<StateSearch['tab']> })}
+      />
+    </>
+  )
+}
+
+function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
+  const { metadata, status } = detail.object
+  const act = useAction('states', metadata.namespace, metadata.name)
+  const lock = status?.lock
+  if (!lock) return null
+  return (
+    <div className="bg-busybg flex flex-wrap items-center gap-2 rounded-md p-2.5">
+      <p className="min-w-0 grow basis-64 break-words">
+        Locked by{' '}
+        {lock.run ? (
+          <>
+            <Link
+              className="link underline"
+              to="/runs/$namespace/$name"
+              params={{ namespace: metadata.namespace, name: lock.run }}
+            >
+              Run {lock.run}
+            </Link>
+            {lock.attempt ? `, attempt ${lock.attempt}` : ''}
+            {lock.who ? ` (${safe(lock.who)})` : ''}
+          </>
+        ) : (
+          safe(lock.who ?? 'nobody who is known')
+        )}
+        , since <Ago at={lock.since} />. <span className="text-muted">Lock ID </span>
+        <span className="font-mono break-all">{safe(lock.id)}</span>
+      </p>
+      {may && (
+        <ConfirmButton
+          label="Unlock…"
+          title={`Unlock the state of Stack ${metadata.name}?`}
+          confirm="Unlock"
+          kind="danger"
+          small
+          type={metadata.name}
+          run={() => act.mutateAsync({ action: 'unlock', body: { id: lock.id } })}
+        >
+          <p>
+            Cairn ends a lock by itself once it knows that its holder’s pod is gone. Where it does not know, make sure
+            first that nothing of that pod runs any more: two engines at once lose what one of them makes.
+          </p>
+        </ConfirmButton>
+      )}
+    </div>
+  )
+}

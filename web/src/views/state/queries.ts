@@ -1,0 +1,20 @@
+import { queryOptions } from '@tanstack/react-query'
+import { objectPath, send } from '../../api/client'
+import { parseState } from './statefile'
+
+/** A version of a state, without what is secret in it. It never changes. It takes the verb pull on States. */
+export function versionQuery(namespace: string, name: string, version: number) {
+  return queryOptions({
+    queryKey: ['versions', namespace, name, version],
+    queryFn: async ({ signal }) =>
+      parseState(
+        await (
+          await send('GET', objectPath('states', namespace, name, `versions/${version}`), undefined, signal)
+        ).text(),
+      ),
+    staleTime: Infinity,
+    // It has secrets: the page does not keep it longer than it is looked at.
+    gcTime: 0,
+    retry: false,
+  })
+}

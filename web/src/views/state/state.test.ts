@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { compare } from './compare'
+import { parseState, Secret } from './statefile'
+import { size } from './size'
+
+type Instance = Record<string, unknown>
+const state = (resources: [string, Instance[]][], outputs: object = {}) =>
+  parseState(
+    JSON.stringify({
+      version: 4,
+      terraform_version: '1.12.6',
+      serial: 1,
+      lineage: 'l',
+      outputs,
+      resources: resources.map(([name, instances]) => ({
+        mode: 'managed',
+        type: 'a',
+        name,
+        provider: 'provider["x/y"]',
+        instances,
+      })),
+    }),
+  )
+
+const canary = 'correct horse'
+
+describe('a state', () => {
+  it('has its resources with their addresses', () => {
+    const s = state([['n', [{ index_key: 10 }, { index_key: 2 }, { index_key: 'k"' }]]])
+    expect(s.resources.map((r) => r.address)).toEqual(['a.n["k\\""]', 'a.n[2]', 'a.n[10]'])
+  })
+  it('hides what it marks, what has such a text in it, and what names tell of', () => {
+    const s = state(
+      [
+        [
+          'n',
+          [
+            {
+              attributes: {
+                marked: { inner: canary },
+                copy: `the ${canary} is here`,
+                password: 'other',
+                tags: { api_token: ['t'] },
+                open: 'open',
+                dynamic: { value: canary, type: 'string' },
+              },
+              sensitive_attributes: [
+                [
+                  { type: 'get_attr', value: 'marked' },
+                  { type: 'get_attr', value: 'inner' },
+                ],
+              ],
+            },
+          ],
+        ],
+      ],
+      { secret: { value: 'quiet one', sensitive: true }, open: { value: 1 } },
+    )
+    const text = JSON.stringify(s)
+    expect(text).not.toContain(canary)
+    expect(text).not.toContain('other')
+    expect(text).not.toContain('quiet')
+    expect(s.resources[0]?.attributes).toMatchObject({ open: 'open', tags: { api_token: [expect.any(Secret)] } })
+    expect(s.outputs).toMatchObject({ open: 1 })
+  })
+  it('hides all where a mark leads nowhere', () => {
+    const s = state([['n', [{ attributes: { set: [canary] }, sensitive_attributes: [[{ value: 'gone' }]] }]]])
+    expect(s.resources[0]?.attributes).toBeInstanceOf(Secret)
+  })
+  it('that is encrypted, or of another format, is refused in words', () => {
+    expect(() => parseState('{"encryption_version":"v0"}')).toThrow(/encrypted/)
+    expect(() => parseState('{"version":3}')).toThrow(/format 3/)
+  })
+})
+
+describe('the difference of two states', () => {
+  const one = (attributes: object, more: object = {}) => state([['n', [{ attributes, ...more }]]])
+  it('is told as a plan', () => {
+    const view = compare(
+      state(
+        [
+          ['gone', [{ attributes: { id: '1' } }]],
+          ['n', [{ attributes: { id: '2', x: [1] } }]],
+        ],
+        { o: { value: 1 } },
+      ),
+      state(
+        [
+          ['n', [{ attributes: { id: '2', x: [2] } }]],
+          ['new', [{ attributes: { id: '3', none: null } }]],
+        ],
+        { p: { value: 1 } },
+      ),
+    )
+    expect(view.changes?.map((c) => [c.address, c.action, c.attributes])).toEqual([
+      ['a.gone', 'delete', [{ path: 'id', before: '1' }]],
+      ['a.n', 'update', [{ path: 'x[0]', before: 1, after: 2 }]],
+      ['a.new', 'create', [{ path: 'id', after: '3' }]],
+    ])
+    expect(view.outputs?.map((o) => [o.name, o.action])).toEqual([
+      ['o', 'delete'],
+      ['p', 'create'],
+    ])
+  })
+  it('says that secrets are different, and not what they are', () => {
+    const view = compare(one({ password: canary, same: 1 }), one({ password: canary + '2', same: 1 }))
+    expect(view.changes?.[0]?.attributes).toEqual([{ path: 'password', sensitive: true, before: '', after: '' }])
+    expect(JSON.stringify(view)).not.toContain(canary)
+    expect(compare(one({ password: canary }), one({ password: canary })).changes).toEqual([])
+  })
+  it('tells of what is tainted', () => {
+    expect(compare(one({ id: 1 }), one({ id: 1 }, { status: 'tainted' })).changes?.[0]).toMatchObject({
+      action: 'update',
+      reason: expect.stringContaining('tainted') as string,
+    })
+  })
+})
+
+it('writes sizes', () => {
+  expect([size(0), size(1153), size(50 * 2 ** 20)]).toEqual(['0 B', '1.1 KiB', '50 MiB'])
+})
