@@ -19,6 +19,9 @@ const Admin = "cairn-dev"
 // RESTConfig is the access of the Admin. Set a UserAgent on it to be told apart in the audit log.
 func (c *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(c.admin) }
 
+// AdminToken is a token of the Admin, for what cannot show a certificate. Another one is made at each start.
+func (c *ControlPlane) AdminToken() string { return c.token }
+
 // RESTConfigFor is the access of any user, who may do what RBAC says.
 func (c *ControlPlane) RESTConfigFor(user string, groups ...string) (*rest.Config, error) {
 	certPEM, keyPEM, err := c.pki.Sign(authority.Client(user, groups...))

@@ -15,6 +15,7 @@ const (
 	managerKubeconfig = "kube-controller-manager.kubeconfig"
 	auditPolicyFile   = "audit-policy.yaml"
 	auditLogFile      = "audit.log"
+	tokensFile        = "tokens.csv"
 
 	// tokenIssuer does not name the port, so that tokens stay good when it changes.
 	tokenIssuer = "https://kubernetes.default.svc"
@@ -53,6 +54,7 @@ func (c *ControlPlane) apiServerArgs(o Options) []string {
 		"--service-account-key-file=" + c.pki.Key(nameTokens),
 		"--service-account-signing-key-file=" + c.pki.Key(nameTokens),
 		"--service-cluster-ip-range=10.96.0.0/16",
+		"--token-auth-file=" + tokensFile,
 		"--authorization-mode=RBAC",
 		"--allow-privileged",
 		// Nobody would take the taint away again: that is the node lifecycle controller's work.

@@ -18,6 +18,7 @@ package dev
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,6 +62,7 @@ type ControlPlane struct {
 	pki      *authority.Authority
 	endpoint string
 	admin    *rest.Config
+	token    string
 
 	watchers sync.WaitGroup
 	stop     sync.Once
@@ -169,6 +171,10 @@ func (c *ControlPlane) prepare(ctx context.Context, o Options) (err error) {
 	}
 	if c.admin, err = c.RESTConfigFor(Admin, "system:masters"); err != nil {
 		return err
+	}
+	c.token = rand.Text()
+	if err := os.WriteFile(filepath.Join(c.dir, tokensFile), fmt.Appendf(nil, "%s,%s,%[2]s,\"system:masters\"\n", c.token, Admin), 0o600); err != nil {
+		return fmt.Errorf("write the admin's token: %w", err)
 	}
 	manager, err := c.RESTConfigFor("system:kube-controller-manager", "system:masters")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,24 @@ func TestMissingBinariesAreNamedWithTheCure(t *testing.T) {
 func TestControlPlane(t *testing.T) {
 	c := start(t, Options{Audit: true})
 	api := apiOf(t, c)
+
+	t.Run("the admin is known by a token too, which nobody else can read", func(t *testing.T) {
+		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: c.AdminToken()}}
+		review, err := api.AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if who := review.Status.User; who.Username != Admin || !slices.Contains(who.Groups, "system:masters") {
+			t.Errorf("it is %+v", who)
+		}
+		about, err := os.Stat(filepath.Join(c.dir, tokensFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if about.Mode().Perm() != 0o600 {
+			t.Errorf("its file is %s", about.Mode())
+		}
+	})
 
 	t.Run("namespaces get what pods need, and end", func(t *testing.T) {
 		ns := newNamespace(t, api)

@@ -325,36 +325,6 @@ func TestAnEnginesTextDoesNotSteerATerminal(t *testing.T) {
 	}
 }
 
-func TestWhatIsTriedAgain(t *testing.T) {
-	made := func(name string, operation v1alpha1.Operation, cause v1alpha1.CauseType, phase v1alpha1.RunPhase) v1alpha1.Run {
-		r := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{Operation: operation, Cause: v1alpha1.Cause{Type: cause}}}
-		r.Status.Phase = phase
-		return r
-	}
-	failed := made("net-1", v1alpha1.OperationApply, v1alpha1.CauseSpec, v1alpha1.PhaseFailed)
-	for name, tt := range map[string]struct {
-		apply v1alpha1.ApplyPolicy
-		runs  []v1alpha1.Run
-		want  string
-	}{
-		"the last one":                   {runs: []v1alpha1.Run{failed}, want: "net-1"},
-		"not a drift check after it":     {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseDrift, v1alpha1.PhaseSucceeded), failed}, want: "net-1"},
-		"nor a plan that was asked for":  {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseManual, v1alpha1.PhaseFailed), failed}, want: "net-1"},
-		"but that, where none applies":   {apply: v1alpha1.ApplyNever, runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseManual, v1alpha1.PhaseFailed), failed}, want: "net-2"},
-		"not a destroy nobody wants now": {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationDestroy, v1alpha1.CauseDeletion, v1alpha1.PhaseSuperseded), failed}, want: "net-1"},
-		"nothing but looks":              {runs: []v1alpha1.Run{made("net-2", v1alpha1.OperationPlan, v1alpha1.CauseDrift, v1alpha1.PhaseFailed)}},
-		"nothing at all":                 {},
-	} {
-		got := ""
-		if last := lastTried(&v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: tt.apply}}, tt.runs); last != nil {
-			got = last.Name
-		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
-	}
-}
-
 // TestConsentIsForWhatWasAskedFor, and for no Run that came between.
 func TestConsentIsForWhatWasAskedFor(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 )
 
@@ -39,7 +40,7 @@ not tried again before the Stack changes or somebody asks for it. It takes the v
 				return err
 			}
 			if !run.Spec.Cancel {
-				if err := s.patch(ctx, run, map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": who}}); err != nil {
+				if err := s.patch(ctx, run, action.CancelRun(who)); err != nil {
 					return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)
 				}
 			}

@@ -29,6 +29,8 @@ type devCluster struct {
 	// node is nil, and there are no processes, when both are left out.
 	node      *kubelet.Kubelet
 	processes []*process
+	// page is where browsers find Cairn, and links the folder of links that sign in there; empty where people are not known by tokens.
+	page, links string
 }
 
 // withDev starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
@@ -113,8 +115,7 @@ func newDevCluster(ctx context.Context, o devOptions, data string, plane *dev.Co
 	if err != nil {
 		return nil, err
 	}
-	cluster.processes, err = newProcesses(ctx, o, data, kubeconfigs)
-	return cluster, err
+	return cluster, cluster.addProcesses(ctx, o, data, kubeconfigs)
 }
 
 // path has cairn itself, and kubectl and the engines.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/server"
 )
 
 // devOptions say how a cluster on this machine is started.
@@ -39,20 +41,34 @@ func (o devOptions) processes() []string {
 	return []string{"serve"}
 }
 
+// link says where the page is, with a link that signs in there once as the cluster's administrator.
+func (c *devCluster) link() (string, error) {
+	if c.page == "" {
+		return "", nil
+	}
+	path, err := server.NewLink(c.links, c.plane.AdminToken())
+	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s%s\n", c.page, path), err
+}
+
 func devCommand() *cobra.Command {
 	o := devOptions{level: slog.LevelWarn}
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a whole Cairn on this machine, without a cluster",
 		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
-Cairn itself, with accounts that may do what the chart's roles allow. Everything listens on 127.0.0.1 only. It stays until
+Cairn itself, with accounts that may do what the chart's roles allow. It says where the page is, with a link that signs in there
+once. Everything listens on 127.0.0.1 only. It stays until
 Ctrl-C. What follows -- goes to cairn serve or, with --split, to cairn operator and cairn server. Their process IDs are in the
 data folder: serve.pid, or operator.pid and server.pid.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.log, o.serveArgs = logger(o.level, false), args
 			return withDev(cmd.Context(), o, func(ctx context.Context, cluster *devCluster) error {
-				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  cairn get, cairn why STACK, cairn help; kubectl works too\nCtrl-C stops it.\n",
-					cluster.kubeconfig, cluster.path())
+				link, err := cluster.link()
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  cairn get, cairn why STACK, cairn help; kubectl works too\n%sCtrl-C stops it.\n",
+					cluster.kubeconfig, cluster.path(), link)
 				<-ctx.Done()
 				return nil
 			})

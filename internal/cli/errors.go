@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/people"
 )
 
@@ -108,7 +109,7 @@ func (s *session) cluster() string {
 
 // explainStatus says what the API server's refusal means for a person.
 func (s *session) explainStatus(err error, status metav1.Status) error {
-	text := refusal(status)
+	text := action.Refusal(status)
 	switch {
 	case text != "":
 		return explained{text, err}
@@ -120,29 +121,6 @@ func (s *session) explainStatus(err error, status metav1.Status) error {
 		return explained{s.cluster() + " has no Cairn: it does not know its kinds. Install Cairn there, or choose another cluster with --context", err}
 	}
 	return err
-}
-
-// refusal is what an admission policy or a rule of a kind says; empty when neither spoke.
-func refusal(status metav1.Status) string {
-	if _, said, found := strings.Cut(status.Message, " denied request: "); found {
-		return said
-	}
-	if status.Reason != metav1.StatusReasonInvalid || status.Details == nil {
-		return ""
-	}
-	var said []string
-	for _, c := range status.Details.Causes {
-		if i := strings.LastIndex(c.Message, "Invalid value: "); i >= 0 { // what comes before is the object itself
-			_, c.Message, _ = strings.Cut(c.Message[i:], ": ")
-			if quoted, rest, found := strings.Cut(c.Message, ": "); found && strings.HasPrefix(quoted, `"`) {
-				c.Message = rest
-			}
-		}
-		if !slices.Contains(said, c.Message) {
-			said = append(said, c.Message)
-		}
-	}
-	return strings.Join(said, "; ")
 }
 
 // explainServer says of an error of Cairn's server what to do about it.

@@ -21,6 +21,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -395,7 +396,11 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 		"a Run's operation cannot change":                  {"operation": "Plan"},
 		"spec.approval.planDigest in body should match":    {"approval": map[string]any{"planDigest": "x", "by": "me"}},
 	} {
-		err := s.patch(t.Context(), r.DeepCopy(), map[string]any{"spec": spec})
+		data, err := json.Marshal(map[string]any{"spec": spec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.patch(t.Context(), r.DeepCopy(), client.RawPatch(types.MergePatchType, data))
 		var short explained
 		if err == nil || !errors.As(err, &short) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q, want %q", err, want)

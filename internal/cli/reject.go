@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 )
 
@@ -36,8 +36,7 @@ verb reject on the Run.`,
 			if digest == "" {
 				digest = run.Status.Plan.Digest
 			}
-			rejection := v1alpha1.Rejection{PlanDigest: digest, By: who, Reason: reason}
-			if err := s.patch(ctx, run, map[string]any{"spec": map[string]any{"rejection": rejection}}); err != nil {
+			if err := s.patch(ctx, run, action.RejectRun(digest, who, reason)); err != nil {
 				return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
 			}
 			fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` asks for another one.\n", run.Name, screen.Clean(who), s.program, run.Spec.Stack.Name)

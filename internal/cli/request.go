@@ -2,16 +2,15 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/run"
 )
@@ -20,16 +19,12 @@ import (
 const commandOwner = client.FieldOwner("cairn-cli")
 
 // patch writes some fields of an object, and nothing else of it.
-func (s *session) patch(ctx context.Context, o client.Object, fields map[string]any) error {
+func (s *session) patch(ctx context.Context, o client.Object, fields client.Patch) error {
 	c, err := s.kubernetes()
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
-	return s.explain(c.Patch(ctx, o, client.RawPatch(types.MergePatchType, data), commandOwner))
+	return s.explain(c.Patch(ctx, o, fields, commandOwner))
 }
 
 // request asks for a Run of a Stack as this person, and gives what tells this request from others.
@@ -38,12 +33,8 @@ func (s *session) request(ctx context.Context, stack *v1alpha1.Stack, operation 
 	if err != nil {
 		return "", err
 	}
-	asked := s.now().UTC().Format(time.RFC3339Nano)
-	return asked, s.patch(ctx, stack, map[string]any{"metadata": map[string]any{"annotations": map[string]string{
-		v1alpha1.RequestedAtAnnotation:        asked,
-		v1alpha1.RequestedOperationAnnotation: string(operation),
-		v1alpha1.RequestedByAnnotation:        who,
-	}}})
+	asked := action.Now(s.now())
+	return asked, s.patch(ctx, stack, action.RequestRun(operation, asked, who))
 }
 
 // requested asks for a Run and waits until there is one.
@@ -145,7 +136,7 @@ func (s *session) approve(ctx context.Context, run *v1alpha1.Run, digest string)
 	if err != nil {
 		return err
 	}
-	return s.patch(ctx, run, map[string]any{"spec": map[string]any{"approval": v1alpha1.Approval{PlanDigest: digest, By: who}}})
+	return s.patch(ctx, run, action.ApproveRun(digest, who))
 }
 
 // ignoreGone is for what may be missing, or may not be read by this person: it only adds to a screen.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/action"
 )
 
 func retryCommand(s *session) *cobra.Command {
@@ -60,32 +60,12 @@ func (s *session) again(ctx context.Context, stack *v1alpha1.Stack) (v1alpha1.Op
 	if err != nil {
 		return "", err
 	}
-	last := lastTried(stack, runs)
+	operation, last := action.Again(stack, runs)
 	switch {
-	case last != nil && last.Status.Phase == v1alpha1.PhaseSucceeded:
+	case operation != "":
+		return operation, nil
+	case last != nil:
 		return "", fmt.Errorf("there is nothing to try again: Run %s succeeded; `%s apply %s` asks for another one", last.Name, s.program, stack.Name)
-	case stack.DeletionTimestamp != nil:
-		return v1alpha1.OperationDestroy, nil
-	case last == nil:
-		return "", fmt.Errorf("there is nothing to try again: no Run of Stack %s was to change anything; `%s apply %s` asks for one", stack.Name, s.program, stack.Name)
-	case last.Spec.Operation == v1alpha1.OperationDestroy:
-		return v1alpha1.OperationDestroy, nil
 	}
-	return v1alpha1.OperationApply, nil // which only plans where spec.apply is Never
-}
-
-// lastTried is the newest Run that decides how a Stack stands, as the operator has it: none that only looked, and no destroy
-// that was not wanted any more. Newer Runs come first.
-func lastTried(stack *v1alpha1.Stack, runs []v1alpha1.Run) *v1alpha1.Run {
-	for i := range runs {
-		r := &runs[i]
-		switch {
-		case run.IsDriftCheck(r):
-		case r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual && stack.Spec.Apply != v1alpha1.ApplyNever:
-		case r.Spec.Operation == v1alpha1.OperationDestroy && r.Status.Phase == v1alpha1.PhaseSuperseded:
-		default:
-			return r
-		}
-	}
-	return nil
+	return "", fmt.Errorf("there is nothing to try again: no Run of Stack %s was to change anything; `%s apply %s` asks for one", stack.Name, s.program, stack.Name)
 }

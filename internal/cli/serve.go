@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -30,6 +31,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 		home       string
 		level      = slog.LevelInfo
 		json       bool
+		oidc       oidcFlags
 		// What it may take beside mirrors and engines.
 		providerMost = resource.QuantityValue{Quantity: resource.MustParse("10Gi")}
 	)
@@ -47,6 +49,9 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 		}
 		if o.Policies, err = policy.NewApart(evaluatePolicies); err != nil {
 			return err
+		}
+		if o.SignIn.OIDC = oidc.provider(); o.SignIn.OIDC == nil && oidc.ClientID != "" {
+			return errors.New("--oidc-client-id takes --oidc-issuer-url")
 		}
 		o.Log = logger(level, json)
 		return operator.Run(cmd.Context(), config, o)
@@ -67,7 +72,12 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.Var(&providerMost, "provider-cache-size", "most that archives of providers may take in the cache folder, as in 10Gi; those that were not asked for for the longest time go first; 0 for no limit")
 	f.StringVar(&home, "state-home", string(v1alpha1.StateHomeSecret), "where states are kept: Secret or Bucket; large ones always go to the bucket")
 	f.StringVar(&o.StoreAddress, "listen", ":8443", "address that the store listens on")
-	f.StringVar(&o.WebAddress, "web-listen", ":8080", "address for webhooks of forges, plain HTTP: put an Ingress in front; 0 for none")
+	f.StringVar(&o.WebAddress, "web-listen", ":8080", "address for webhooks of forges and for browsers, plain HTTP: put an Ingress in front; 0 for none")
+	f.StringVar(&o.SignIn.URL, "web-url", "", "where browsers find the page, as in https://cairn.example.com; default: public-url")
+	f.DurationVar(&o.SignIn.Lifetime, "session-lifetime", 12*time.Hour, "how long people stay signed in with a browser; never longer than the token that they signed in with")
+	f.StringVar(&o.SignIn.Links, "signin-links", "", "folder of links that sign somebody in once, as cairn dev makes them")
+	_ = f.MarkHidden("signin-links") // it is there
+	oidc.addFlags(f)
 	f.StringVar(&o.StoreURL, "store-url", "https://cairn.cairn-system.svc:8443", "where runners find the store; its host is in the store's certificate")
 	f.StringVar(&o.PublicURL, "public-url", "", "where people find the server, as in https://cairn.example.com; default: store-url")
 	f.BoolVar(&o.Publish, "publish", true, "tell everybody in the cluster where people find the server, in ConfigMap cairn of kube-public; one install of a cluster can")

@@ -25,7 +25,8 @@ var (
 	serverFlags   = []string{
 		"engine-mirror", "engine-key", "engine-unsigned", "provider-mirror", "provider-folder", "provider-offline", "provider-host", "provider-cache-size",
 		"listen", "web-listen", "public-url", "publish", "public-trusted", "cert-dir", "runner-patience", "runner-tokens",
-		"client-certificates",
+		"client-certificates", "web-url", "session-lifetime", "oidc-issuer-url", "oidc-client-id", "oidc-client-secret-file", "oidc-ca-file",
+		"oidc-name", "oidc-scopes", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix",
 	}
 )
 

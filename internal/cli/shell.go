@@ -17,6 +17,7 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/run"
 )
@@ -132,7 +133,7 @@ func isOpen(r *v1alpha1.Run) bool {
 func (s *session) dismiss(ctx context.Context, shell *v1alpha1.Run) error {
 	who, err := s.user(ctx)
 	if err == nil {
-		err = s.patch(ctx, shell, map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": who}})
+		err = s.patch(ctx, shell, action.CancelRun(who))
 	}
 	if err != nil {
 		return fmt.Errorf("the Run %s is not canceled: %w", shell.Name, err)

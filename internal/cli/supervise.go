@@ -28,20 +28,25 @@ type process struct {
 	log     logr.Logger
 }
 
-// newProcesses makes what runs Cairn: `cairn serve` or, split, `cairn operator` and `cairn server`, each with the kubeconfig of
+// addProcesses makes what runs Cairn: `cairn serve` or, split, `cairn operator` and `cairn server`, each with the kubeconfig of
 // its account. All of them get the same arguments, but for that and where they tell how they are.
-func newProcesses(ctx context.Context, o devOptions, data string, kubeconfigs map[string]string) ([]*process, error) {
+func (c *devCluster) addProcesses(ctx context.Context, o devOptions, data string, kubeconfigs map[string]string) error {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	store, err := freeAddress(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	web, err := freeAddress(ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	for _, arg := range o.serveArgs {
+		if address, ok := strings.CutPrefix(arg, "--web-listen="); ok {
+			web = address
+		}
 	}
 	bucket := url.URL{Scheme: "file", Path: filepath.Join(data, "bucket")}
 	args := []string{
@@ -57,15 +62,20 @@ func newProcesses(ctx context.Context, o devOptions, data string, kubeconfigs ma
 	}
 	if len(o.namespaces) > 0 {
 		args = append(args, "--namespaces="+strings.Join(o.namespaces, ","), "--runner-tokens=jwks")
+	} else if web != "0" { // or there is nobody who could say whose a token is
+		c.page, c.links = "http://"+web, filepath.Join(data, "links")
+		args = append(args, "--web-url="+c.page, "--signin-links="+c.links)
+		if err := os.RemoveAll(c.links); err != nil { // those of the time before
+			return err
+		}
 	}
 	args = append(args, o.serveArgs...)
-	var processes []*process
 	for _, name := range o.processes() {
 		health, err := freeAddress(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		processes = append(processes, &process{
+		c.processes = append(c.processes, &process{
 			name:    name,
 			program: program,
 			args:    append([]string{name, "--kubeconfig=" + kubeconfigs[name], "--health-address=" + health}, args...),
@@ -74,7 +84,7 @@ func newProcesses(ctx context.Context, o devOptions, data string, kubeconfigs ma
 			log:     o.log.WithName("supervisor"),
 		})
 	}
-	return processes, nil
+	return nil
 }
 
 // freeAddress is one on this machine that nothing listens on now.

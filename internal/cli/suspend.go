@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/action"
 )
 
 func suspendCommand(s *session) *cobra.Command {
@@ -23,7 +25,11 @@ func (s *session) switchCommand(cmd *cobra.Command, suspend bool, done string) *
 		if err != nil {
 			return err
 		}
-		if err := s.patch(cmd.Context(), stack, map[string]any{"spec": map[string]any{"suspend": suspend}}); err != nil {
+		who, err := s.user(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if err := s.patch(cmd.Context(), stack, action.SuspendStack(stack, suspend, who)); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.Out, "Stack %s %s.\n", stack.Name, done)

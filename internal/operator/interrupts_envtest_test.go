@@ -25,7 +25,7 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})
 	apiserver.Must(t, err)
-	apiserver.Must(t, index(t.Context(), mgr))
+	apiserver.Must(t, index(t.Context(), mgr, Options{Server: true}))
 	reads := &counted{Reader: mgr.GetClient(), began: make(chan struct{}, 100)}
 	orders := run.NewOrders(run.OrdersOptions{Client: reads})
 	apiserver.Must(t, tell(t.Context(), mgr, orders.Changed))

@@ -22,6 +22,7 @@ import (
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/version"
 )
@@ -44,8 +45,10 @@ type Options struct {
 	StateHome v1alpha1.StateHome
 	// StoreAddress is what the store listens on. Example: :8443.
 	StoreAddress string
-	// WebAddress is what the server for forges listens on, plain HTTP; "0" for none.
+	// WebAddress is what the server for forges and browsers listens on, plain HTTP; "0" for none.
 	WebAddress string
+	// SignIn says how people sign in with a browser.
+	SignIn server.SignIn
 	// StoreURL is where runners find the store.
 	StoreURL string
 	// PublicURL is where people find the server; StoreURL when it is empty.
@@ -121,7 +124,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := index(ctx, mgr); err != nil {
+	if err := index(ctx, mgr, o); err != nil {
 		return fmt.Errorf("index the cache: %w", err)
 	}
 	p, err := makeParts(ctx, mgr, o)
@@ -200,21 +203,27 @@ func newClient(namespaces []string) client.NewClientFunc {
 	}
 }
 
-func index(ctx context.Context, mgr ctrl.Manager) error {
-	for _, i := range []struct {
+// index has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred thousand Runs it is a tenth of
+// the memory.
+func index(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	type indexed struct {
 		of     client.Object
 		field  string
 		values client.IndexerFunc
-	}{
+	}
+	all := []indexed{
 		{&v1alpha1.Run{}, run.StackIndex, run.IndexStack},
 		{&v1alpha1.Run{}, run.UnfinishedIndex, run.IndexUnfinished},
-		{&v1alpha1.Run{}, run.PodIndex, run.IndexPods},
 		{&v1alpha1.Run{}, run.WaitingIndex, run.IndexWaiting},
 		{&v1alpha1.Stack{}, stack.ObjectIndex, stack.IndexObjects},
 		{&v1alpha1.Stack{}, stack.DependencyIndex, stack.IndexDependencies},
 		{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
 		{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
-	} {
+	}
+	if o.Server {
+		all = append(all, indexed{&v1alpha1.Run{}, run.PodIndex, run.IndexPods})
+	}
+	for _, i := range all {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.field, i.values); err != nil {
 			return err
 		}

@@ -133,6 +133,8 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err := catalog.Fill(ctx, mgr.GetCache()); err != nil {
 		return err
 	}
+	signIn := o.SignIn
+	signIn.URL = cmp.Or(signIn.URL, public.URL)
 	s, err := server.New(server.Options{
 		Engines:   engines,
 		Providers: mirror,
@@ -152,11 +154,13 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Cache:     mgr.GetClient(),
 		Catalog:   catalog,
 		ClientCA:  authority,
+		SignIn:    signIn,
 		Events:    mgr.GetEventRecorder("cairn"),
 		Public:    toldOf(o, public),
 		Metrics:   p.telemetry.server,
 		Log:       p.log,
 
+		Kubernetes:      mgr.GetConfig(),
 		HostCertificate: certificate,
 		Tokens:          tokens,
 		GoneTokens:      gone,
@@ -172,7 +176,8 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		return err
 	}
 	return mgr.Add(server.NewWeb(server.WebOptions{
-		Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, Log: p.log, Metrics: p.telemetry.server, Traces: p.telemetry.traces,
+		Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, People: s.PeopleHandler(),
+		Log: p.log, Metrics: p.telemetry.server, Traces: p.telemetry.traces,
 	}))
 }
 

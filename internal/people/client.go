@@ -129,6 +129,15 @@ func (c *Client) Rollback(ctx context.Context, namespace, name string, version i
 	})
 }
 
+// RestoreState takes the backup of a state, or forgets it.
+func (c *Client) RestoreState(ctx context.Context, namespace, name string, forget bool) (StateVersion, error) {
+	body, err := json.Marshal(Restore{Forget: forget})
+	if err != nil {
+		return StateVersion{}, err
+	}
+	return c.stateVersion(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "restore"), body: bytes.NewReader(body)})
+}
+
 // current says which version a write is for.
 func (c *Client) current() url.Values {
 	query := url.Values{}

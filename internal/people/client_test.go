@@ -69,6 +69,8 @@ func TestAClientAsksWhatThePackageSays(t *testing.T) {
 			version, asked{"POST /api/v1/namespaces/web/states/net/versions?force=true", "{s}"}, StateVersion{4, 9, 2}},
 		"rollback": {func(c *Client) (any, error) { return c.Rollback(t.Context(), "web", "net", 3) },
 			version, asked{"POST /api/v1/namespaces/web/states/net/rollback", `{"version":3}`}, StateVersion{4, 9, 2}},
+		"restore": {func(c *Client) (any, error) { return c.RestoreState(t.Context(), "web", "net", true) },
+			version, asked{"POST /api/v1/namespaces/web/states/net/restore", `{"forget":true}`}, StateVersion{4, 9, 2}},
 		"rollback of what was shown": {func(c *Client) (any, error) { return c.At(5).Rollback(t.Context(), "web", "net", 3) },
 			version, asked{"POST /api/v1/namespaces/web/states/net/rollback?current=5", `{"version":3}`}, StateVersion{4, 9, 2}},
 		"push over what was shown": {func(c *Client) (any, error) { return c.At(5).PushState(t.Context(), "web", "net", []byte("{s}"), true) },

@@ -21,15 +21,24 @@
 //	GET  /api/v1/activity?since=168h&step=3h                           an Activity. Needs list on runs
 //	GET  /api/v1/changes                                               Changes as they come, as server-sent events
 //	GET  /api/v1/me                                                    Me
+//	GET  /api/v1/signin                                                SignIn, for anybody
+//	POST /api/v1/session                                               Session: signs in, by a cookie; 204. DELETE signs out
+//	GET  /api/v1/namespaces/{ns}/{kind}/{name}/access                  Access. Needs get, as the next one
+//	GET  /api/v1/namespaces/{ns}/{kind}/{name}/events                  Events
+//	POST /api/v1/namespaces/{ns}/runs/{run}/approve                    Approval; answers a Detail, as the ones below. Also reject
+//	                                                                   (Rejection) and cancel. Each needs patch and its verb
+//	POST /api/v1/namespaces/{ns}/stacks/{stack}/apply                  also plan, destroy, retry, suspend, resume
+//	POST /api/v1/namespaces/{ns}/repositories/{repository}/fetch       asks for a fetch
 //	GET  /api/v1/openapi.json                                          all this for programs; for anybody
 //	POST /api/v1/namespaces/{ns}/states/{state}/versions?force=true    push: the body is the next version; StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/rollback               Rollback; answers StateVersion. It and push take
 //	                                                                   current=N: 409 when N is not the current version
 //	POST /api/v1/namespaces/{ns}/states/{state}/unlock                 Unlock; 204
+//	POST /api/v1/namespaces/{ns}/states/{state}/restore                Restore; answers StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/rescue                 the body is the log of a pod that a state was printed
 //	                                                                   to; answers StateVersion
 //
-// A request comes with what its person shows to Kubernetes: a bearer token or a client certificate, and the headers
+// A request comes with what its person shows to Kubernetes: a bearer token or a client certificate, or the cookie of who signed in; and the headers
 // Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC 9457): 401 who is not known there,
 // 403 with the verb that is missing, 404 what is not there, 409 what does not follow what is there, 422 what Cairn cannot
 // look into, 423 what is locked or at work, 503 what may work in a moment.
@@ -79,6 +88,12 @@ type JournalResource struct {
 	// Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and somebody took it out of it),
 	// Destroyed, or Unknown where the engine encrypts the state.
 	Standing string `json:"standing"`
+}
+
+// Restore asks for the backup of a state to count that Cairn does not take by itself.
+type Restore struct {
+	// Forget it, in place of that: the State counts as it is.
+	Forget bool `json:"forget,omitempty"`
 }
 
 // Rollback asks for a new version with the content of an older one.

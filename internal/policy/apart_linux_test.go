@@ -30,8 +30,10 @@ func curious() {
 	}
 	_, opened := os.Open("/proc/self/environ")
 	_, dialed := net.Dial(home.Addr().Network(), home.Addr().String())
-	text := fmt.Sprintf("environment %q, folder %s, own group %v; confined %v: files %v, open %v, dial %v, goes first %s",
-		os.Environ(), folder, syscall.Getpgrp() == os.Getpid(), confined, inherited, errors.Is(opened, syscall.EMFILE), errors.Is(dialed, syscall.EMFILE), goesFirst)
+	var data syscall.Rlimit
+	_ = syscall.Getrlimit(syscall.RLIMIT_DATA, &data)
+	text := fmt.Sprintf("environment %q, folder %s, own group %v; confined %v: memory %d, files %v, open %v, dial %v, goes first %s",
+		os.Environ(), folder, syscall.Getpgrp() == os.Getpid(), confined, data.Max, inherited, errors.Is(opened, syscall.EMFILE), errors.Is(dialed, syscall.EMFILE), goesFirst)
 	_ = json.NewEncoder(os.Stdout).Encode(utterance{Answer: &answer{Failed: &failure{Text: text}}})
 }
 
@@ -43,7 +45,7 @@ func TestTheProcessHasNothingOfTheServers(t *testing.T) {
 	}
 	defer syscall.Close(left)
 	_, err = evaluateApart(t, apart(time.Minute, asCurious), "c/a.yaml", "validations: [{expression: \"true\"}]")
-	want := `environment [], folder /, own group true; confined <nil>: files [0 1 2], open true, dial true, goes first 1000`
+	want := `environment [], folder /, own group true; confined <nil>: memory 1073741824, files [0 1 2], open true, dial true, goes first 1000`
 	if err == nil || strings.TrimSpace(err.Error()) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

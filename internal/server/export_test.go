@@ -24,3 +24,9 @@ func Patterns() []string {
 
 // OpenAPI is the description that is served.
 func OpenAPI() []byte { return openAPI }
+
+// CheckSite says what is wrong with the URL of the page.
+func CheckSite(url string) error {
+	_, err := siteOf(Options{SignIn: SignIn{URL: url}})
+	return err
+}

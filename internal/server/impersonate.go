@@ -76,7 +76,7 @@ func impersonated(real person, h http.Header) (as person, needs []authorizationv
 	if !slices.Contains(info.Groups, everybody) {
 		info.Groups = append(info.Groups, everybody)
 	}
-	return person{Info: info, Real: real.Info}, needs, nil
+	return person{Info: info, Real: real.Info, by: real.by, token: real.token}, needs, nil
 }
 
 func impersonate(group, resource, subresource, namespace, name string) authorizationv1.ResourceAttributes {

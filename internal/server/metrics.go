@@ -22,6 +22,8 @@ type Metrics struct {
 	logs     prometheus.Counter
 	policies *prometheus.HistogramVec
 	webhooks *prometheus.CounterVec
+	signIns  *prometheus.CounterVec
+	actions  *prometheus.CounterVec
 }
 
 // NewMetrics makes Metrics that a registry has.
@@ -56,6 +58,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "cairn_webhooks_total",
 			Help: "Webhooks of forges. result is Accepted, Ignored, Repeated, Refused, Busy or Failed; the forge is unknown unless it is signed well.",
 		}, []string{"forge", "result"}),
+		signIns: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_sign_ins_total",
+			Help: "People who wanted to sign in with a browser. method is Token, OIDC or Link; result is SignedIn or Refused.",
+		}, []string{"method", "result"}),
+		actions: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_people_actions_total",
+			Help: "What people did, or read in clear, through the server, by resource and the verb that it takes. result is Done, or Refused for whatever reason.",
+		}, []string{"resource", "verb", "result"}),
 	}
 }
 
@@ -130,5 +140,17 @@ func (m *Metrics) checked(began time.Time, said store.Verdict, err error) {
 func (m *Metrics) webhook(forge, result string) {
 	if m != nil {
 		m.webhooks.WithLabelValues(cmp.Or(forge, "unknown"), result).Inc()
+	}
+}
+
+func (m *Metrics) signedIn(method, result string) {
+	if m != nil {
+		m.signIns.WithLabelValues(method, result).Inc()
+	}
+}
+
+func (m *Metrics) acted(need right, result string) {
+	if m != nil {
+		m.actions.WithLabelValues(need.resource, need.verb, result).Inc()
 	}
 }

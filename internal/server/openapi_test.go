@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -102,15 +103,57 @@ func endpoints() map[string]endpoint {
 		"POST /api/v1/namespaces/{namespace}/states/{name}/unlock": {
 			summary: "End the lock of that ID, whose holder is over. Needs unlock on states.", body: "application/json", sent: people.Unlock{},
 		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/restore": {
+			summary: "Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states.", answer: people.StateVersion{},
+			body: "application/json", sent: people.Restore{},
+		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/rescue": {
 			summary: "Put the state back that a pod printed to its log, encrypted. Needs rescue on states.", answer: people.StateVersion{}, body: "text/plain",
 		},
 	}
+	all["GET /api/v1/signin"] = endpoint{summary: "How people sign in with a browser. Anybody may ask.", answer: people.SignIn{}}
+	all["POST /api/v1/session"] = endpoint{
+		summary: "Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none.", body: "application/json", sent: people.Session{},
+	}
+	all["DELETE /api/v1/session"] = endpoint{summary: "Sign out."}
+	addActions(all)
 	addKind(all, "stacks", listing.Stacks.Parameters(), people.Page[people.Stack]{}, people.Detail[people.Stack, object]{})
 	addKind(all, "runs", listing.Runs.Parameters(), people.Page[people.Run]{}, people.Detail[people.Run, object]{})
 	addKind(all, "repositories", listing.Repositories.Parameters(), people.Page[people.Repository]{}, people.Detail[people.Repository, object]{})
 	addKind(all, "states", listing.States.Parameters(), people.Page[people.State]{}, people.Detail[people.State, object]{})
 	return all
+}
+
+func addActions(all map[string]endpoint) {
+	const ns = "/api/v1/namespaces/{namespace}/"
+	one := map[string]string{"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State"}
+	for resource, name := range one {
+		all["GET "+ns+resource+"/{name}/access"] = endpoint{
+			summary: "What the caller may do with " + name + " by roles, whether or not it makes sense now. Needs get on " + resource + ".", answer: people.Access{},
+		}
+		all["GET "+ns+resource+"/{name}/events"] = endpoint{
+			summary: "What Kubernetes tells of " + name + ", the newest first. Needs get on " + resource + ".", answer: people.Events{},
+		}
+	}
+	run, stack := people.Detail[people.Run, object]{}, people.Detail[people.Stack, object]{}
+	const own = " It is written as the caller, who needs patch and "
+	all["POST "+ns+"runs/{name}/approve"] = endpoint{
+		summary: "Approve one plan of a Run, by its digest; 409 when it has another one now." + own + "approve on runs.", answer: run, body: "application/json", sent: people.Approval{},
+	}
+	all["POST "+ns+"runs/{name}/reject"] = endpoint{
+		summary: "Reject the plan of a Run." + own + "reject on runs.", answer: run, body: "application/json", sent: people.Rejection{},
+	}
+	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Tell a Run to end." + own + "cancel on runs.", answer: run}
+	for name, what := range map[string][2]string{
+		"plan": {"Ask for a Run that only plans.", "plan"}, "apply": {"Ask for a Run.", "apply"}, "destroy": {"Ask for a Run that destroys everything.", "destroy"},
+		"retry":   {"Ask for a Run that does what the last one did not get done; 409 when there is nothing.", "apply or destroy"},
+		"suspend": {"Start nothing new for a Stack.", "update"}, "resume": {"Let a Stack that was suspended go on.", "update"},
+	} {
+		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
+	}
+	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
+		summary: "Fetch a Repository now. It is written as the caller, who needs patch on repositories.", answer: people.Detail[people.Repository, object]{},
+	}
 }
 
 // object is one of Kubernetes, which is described there.
@@ -131,13 +174,13 @@ func addKind(all map[string]endpoint, kind string, parameters []string, page, de
 // The description that is served is what is answered: it has each pattern, and the types' own names and comments.
 func TestOpenAPI(t *testing.T) {
 	all := endpoints()
-	d := describer{comments: comments(t, "../people", "../plan"), schemas: openapi3.Schemas{}}
+	d := describer{comments: comments(t, "../people", "../plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
 	doc := &openapi3.T{
 		OpenAPI:    "3.0.3",
-		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "What Cairn's server answers people. Who asks shows what Kubernetes takes: a bearer token or a client certificate. Kubernetes' roles say who may what."},
+		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "What Cairn's server answers people. Who asks shows what Kubernetes takes, a bearer token or a client certificate, or the cookie of somebody who signed in. Kubernetes' roles say who may what."},
 		Paths:      openapi3.NewPaths(),
-		Components: &openapi3.Components{Schemas: d.schemas, SecuritySchemes: openapi3.SecuritySchemes{"token": {Value: openapi3.NewJWTSecurityScheme()}}},
-		Security:   openapi3.SecurityRequirements{{"token": {}}},
+		Components: &openapi3.Components{Schemas: d.schemas, SecuritySchemes: openapi3.SecuritySchemes{"token": {Value: openapi3.NewJWTSecurityScheme()}, "session": {Value: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("cookie").WithName("__Host-cairn")}}},
+		Security:   openapi3.SecurityRequirements{{"token": {}}, {"session": {}}},
 	}
 	for _, pattern := range server.Patterns() {
 		e, ok := all[pattern]
@@ -185,6 +228,8 @@ type describer struct {
 	// comments are the doc comments of types, and of fields as Type.Field.
 	comments map[string]string
 	schemas  openapi3.Schemas
+	// types are those of the schemas.
+	types map[string]reflect.Type
 }
 
 var inPath = regexp.MustCompile(`{([a-z]+)}`)
@@ -257,8 +302,13 @@ func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 		return openapi3.NewFloat64Schema().NewRef()
 	}
 	name := nameOf.Replace(t.Name())
+	if other := d.types[name]; other != nil && other != t { // two packages have one of that name
+		room := path.Base(t.PkgPath())
+		name = strings.ToUpper(room[:1]) + room[1:] + name
+	}
 	if d.schemas[name] == nil {
 		s := openapi3.NewObjectSchema()
+		d.types[name] = t
 		d.schemas[name] = s.NewRef()
 		s.Description = d.comments[strings.SplitN(t.Name(), "[", 2)[0]]
 		d.fields(s, t)

@@ -48,9 +48,11 @@ func (s *Server) addPeople(mux router) {
 		mux.Handle("GET "+path, s.answerPerson(long, need, h))
 	}
 	write := func(path string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
-		mux.Handle("POST "+path, s.answerPerson(within, need, s.audited(need, h)))
+		mux.Handle("POST "+path, s.answerAudited(within, need, h))
 	}
+	s.addSessions(mux)
 	s.addLists(mux)
+	s.addActions(mux)
 	read(runs+"plan", right{"get", "runs", "plan"}, s.showPlan)
 	read(runs+"logs", right{"get", "runs", "logs"}, s.showLogs)
 	pull := right{verb: "pull", resource: "states"}
@@ -59,6 +61,7 @@ func (s *Server) addPeople(mux router) {
 	write(states+"versions", long, right{verb: "push", resource: "states"}, s.pushState)
 	write(states+"rollback", long, right{verb: "rollback", resource: "states"}, s.rollbackState)
 	write(states+"unlock", quick, right{verb: "unlock", resource: "states"}, s.releaseState)
+	write(states+"restore", long, right{verb: "restore", resource: "states"}, s.restoreState)
 	write(states+"rescue", long, right{verb: "rescue", resource: "states"}, s.recoverState)
 }
 
@@ -75,25 +78,49 @@ func (s *Server) answerPerson(
 	})
 }
 
-// answerAnyone finds out who asks, runs the handler, which finds out whether they may, and turns its error into an answer.
+// answerAudited is answerPerson with an audit line, also for who may not.
+func (s *Server) answerAudited(
+	within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error,
+) http.Handler {
+	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p person) error {
+		a, err := s.ask(r, p, need)
+		return s.audited(need, func(w http.ResponseWriter, r *http.Request, a ask) error {
+			if err != nil {
+				return err
+			}
+			return h(w, r, a)
+		})(w, r, a)
+	})
+}
+
+// answerAnyone finds out who asks, and runs the handler, which finds out whether they may.
 func (s *Server) answerAnyone(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
+	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (person, error) {
+		p, err := s.identify(r)
+		if err == nil {
+			err = h(w, r, p)
+		}
+		return p, err
+	})
+}
+
+// answerWhoever runs a handler, turns its error into an answer, and logs what became of the request: never its body, or what its
+// person showed.
+func (s *Server) answerWhoever(within time.Duration, h func(http.ResponseWriter, *http.Request) (person, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(began.Add(within))
 		_ = control.SetWriteDeadline(began.Add(within))
 		rec := &recorder{ResponseWriter: w}
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		p, err := s.identify(r)
-		if err == nil {
-			err = h(rec, r, p)
-		}
+		protect(w.Header())
+		p, err := h(rec, r)
 		if err != nil && rec.code == 0 {
 			writeProblem(rec, err)
 		}
 		log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", rec.code, "took", time.Since(began), "person", p.String())
-		if err != nil && r.Context().Err() == nil && !errors.Is(err, errStopping) {
+		stranger := p.Info == nil && rec.code < http.StatusInternalServerError // whom anybody can be, as often as they like
+		if err != nil && !stranger && r.Context().Err() == nil && !errors.Is(err, errStopping) {
 			log.Warn("request refused", "error", err)
 		} else {
 			log.Debug("request")
@@ -106,6 +133,11 @@ func (s *Server) answerAnyone(within time.Duration, h func(http.ResponseWriter, 
 
 // identify tells who sends a request, or for whom, if they may.
 func (s *Server) identify(r *http.Request) (person, error) {
+	if r.Header.Get("Authorization") == "" { // what a browser shows by itself, it shows for other sites too
+		if err := s.persons.sessions.ownSite(r); err != nil {
+			return person{}, err
+		}
+	}
 	real, err := s.persons.of(r)
 	if err != nil {
 		return person{}, err
@@ -172,7 +204,7 @@ func (s *Server) reviewed(ctx context.Context, spec authorizationv1.SubjectAcces
 	return review.Status, err
 }
 
-// audited writes a line for what a person wants of a state, whatever becomes of it.
+// audited writes a line for what a person wants to do, or to read in clear, whatever becomes of it.
 func (s *Server) audited(
 	need right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) func(http.ResponseWriter, *http.Request, ask) error {
@@ -184,11 +216,13 @@ func (s *Server) audited(
 		if a.Real != nil {
 			real = a.Real.GetName()
 		}
-		log := s.Log.With("by", a.GetName(), "impersonatedBy", real, "groups", a.GetGroups(), "verb", need.verb,
-			"resource", need.resource, "namespace", a.Namespace, "name", a.Name, "from", r.RemoteAddr).With(facts...)
+		log := s.Log.With(traced(r)...).With("by", a.GetName(), "impersonatedBy", real, "method", a.by, "verb", need.verb,
+			"resource", need.resource, "namespace", a.Namespace, "name", a.Name).With(facts...)
 		if err != nil {
+			s.Metrics.acted(need, "Refused")
 			log.Warn("audit: not done", "error", err)
 		} else {
+			s.Metrics.acted(need, "Done")
 			log.Info("audit: done")
 		}
 		return err

@@ -259,6 +259,10 @@ func TestAPersonMayWhatARoleAllowsAndNoMore(t *testing.T) {
 		}},
 		{"rollback", "states", func(c *people.Client) error { _, err := c.Rollback(t.Context(), w.namespace, "net", 1); return err }},
 		{"unlock", "states", func(c *people.Client) error { return c.Unlock(t.Context(), w.namespace, "net", "a") }},
+		{"restore", "states", func(c *people.Client) error {
+			_, err := c.RestoreState(t.Context(), w.namespace, "net", false)
+			return err
+		}},
 		{"rescue", "states", func(c *people.Client) error {
 			_, err := c.Rescue(t.Context(), w.namespace, "net", strings.NewReader(sealedText))
 			return err

@@ -27,7 +27,7 @@ import (
 )
 
 // serveLists serves people with a catalog that real informers fill.
-func (w *world) serveLists() *peopleServer {
+func (w *world) serveLists(change ...func(*server.Options)) *peopleServer {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	informers, err := cache.New(apiserver.Config, cache.Options{Scheme: apiserver.Kube.Scheme()})
@@ -36,7 +36,7 @@ func (w *world) serveLists() *peopleServer {
 	must(w.T, catalog.Fill(ctx, informers))
 	go func() { ended <- informers.Start(ctx) }()
 	w.Cleanup(func() { cancel(); <-ended })
-	p := w.servePeople(func(o *server.Options) { o.Catalog = catalog })
+	p := w.servePeople(append(change, func(o *server.Options) { o.Catalog = catalog })...)
 	p.eventually(catalog.Filled)
 	return p
 }

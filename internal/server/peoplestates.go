@@ -170,6 +170,31 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 	return stateIs(w, now.StateStatus)
 }
 
+// restoreState takes the backup of a state, or forgets it.
+func (s *Server) restoreState(w http.ResponseWriter, r *http.Request, a ask) error {
+	var want people.Restore
+	if err := s.jsonBody(w, r, largestAsk, &want); err != nil {
+		return err
+	}
+	a.noted("forget", want.Forget)
+	free, err := s.hold(r.Context(), peopleMemory) // how large a state is when it is unpacked nothing says before
+	if err != nil {
+		return err
+	}
+	defer free()
+	now, err := s.State.Restore(r.Context(), a.NamespacedName, a.GetName(), want.Forget)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	if want.Forget {
+		s.tell(r.Context(), a, "StateRestored", "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
+	} else {
+		s.tell(r.Context(), a, "StateRestored", "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
+	}
+	return stateIs(w, now)
+}
+
 // roomFor waits until there is memory for some copies of a version; 0 is the current one.
 func (s *Server) roomFor(ctx context.Context, a ask, number, copies int64) (func(), error) {
 	st := &v1alpha1.State{}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -33,6 +34,10 @@ type person struct {
 	user.Info
 	// Real is who asks as somebody else; nil when nobody does.
 	Real user.Info
+	// by is how they are known.
+	by string
+	// token that they showed, if one: what they write is written with it.
+	token string
 }
 
 // String names the person, and for whom they ask.
@@ -54,6 +59,10 @@ type ClientCA func() (x509.VerifyOptions, bool)
 type persons struct {
 	authority ClientCA
 	token     authenticator.Request
+	// sessions are of those who are signed in with a browser; nil for none.
+	sessions *sessions
+	// review of a token.
+	review *tokenReview
 	// memory that they may take, and the logs that they follow.
 	memory    *semaphore.Weighted
 	following following
@@ -65,28 +74,44 @@ func newPersons(c client.Client, authority ClientCA) *persons {
 		known:   expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
 		refused: expirable.NewLRU[mark, struct{}](refusedTokens, nil, knowFor),
 	}
-	return &persons{authority: authority, token: bearertoken.New(review), memory: semaphore.NewWeighted(peopleMemory)}
+	return &persons{authority: authority, token: bearertoken.New(review), review: review, memory: semaphore.NewWeighted(peopleMemory)}
 }
 
 // of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the
-// one may be for what is on the way.
+// one may be for what is on the way. Who signed in with a browser is known by that, and not by a certificate that it shows too.
 func (p *persons) of(r *http.Request) (person, error) {
+	shown := r.Header.Get("Authorization") // it is taken off the request
+	var ended error
+	if p.sessions != nil && shown == "" {
+		in, ok, err := p.sessions.of(r)
+		var no *refusal
+		if ok || err != nil && !errors.As(err, &no) {
+			return in, err
+		}
+		ended = err
+	}
 	holder, certificate := p.holder(r)
 	if holder != nil {
-		return known(holder), nil
+		who := known(holder)
+		who.by = byCertificate
+		return who, nil
 	}
-	if len(r.Header.Get("Authorization")) > longestToken {
+	if len(shown) > longestToken {
 		return person{}, refusef(http.StatusUnauthorized, "the token is longer than any of Kubernetes")
 	}
 	answer, ok, err := p.token.AuthenticateRequest(r)
 	var away *awayError
 	switch {
 	case ok:
-		return known(answer.User), nil
+		who := known(answer.User)
+		who.by, who.token = byToken, strings.Fields(shown)[1]
+		return who, nil
 	case errors.As(err, &away):
 		return person{}, err
 	case err != nil:
 		return person{}, refusef(http.StatusUnauthorized, "the token is not one that Kubernetes takes: it has expired, or is for something else")
+	case ended != nil:
+		return person{}, ended
 	case certificate != nil:
 		return person{}, certificate
 	}

@@ -17,6 +17,13 @@ package server
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=runs;states,verbs=get
 // +kubebuilder:rbac:roleName=server,groups=events.k8s.io,resources=events,verbs=create;patch
 
+// It shows people the events of an object that they may get, and looks at a Stack before it asks for a Run of it in their name.
+// What they write is written with their own rights: with their token, or by impersonation, which the chart allows where an
+// identity provider names people (templates/rbac.yaml).
+//
+// +kubebuilder:rbac:roleName=server,groups="",resources=events,verbs=list
+// +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks,verbs=get
+
 // Whose a token is, and who may speak for somebody else, no Role in a namespace can let it ask. An install in single
 // namespaces does without, or is given this beside its Roles.
 //

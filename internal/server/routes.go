@@ -56,17 +56,16 @@ func (s *Server) Handler() http.Handler {
 	handle("GET /v1/journal", long, current, s.journal)
 	handle("POST /v1/steps", quick, named, s.report)
 	handle("POST /v1/logs", quick, named, s.appendLog)
-	s.addPeople(mux)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.Handle("/", s.answer(quick, func(_ http.ResponseWriter, r *http.Request) (Caller, error) {
-		return Caller{}, refusef(http.StatusNotFound, "there is no %s", r.URL.Path)
-	}))
+	s.addSite(mux)
 	return s.Metrics.measure(mux)
 }
 
-// Handler has all that forges are answered.
+// Handler has all that forges are answered and, if there is such a thing here, what people are.
 func (s *Web) Handler() http.Handler {
 	mux := http.NewServeMux()
+	if s.People != nil {
+		mux.Handle("/", s.People)
+	}
 	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.webhook, Log: s.Log}))
 	return mux
 }

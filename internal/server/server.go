@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,6 +84,11 @@ type Options struct {
 	Catalog *listing.Catalog
 	// ClientCA is what client certificates of people are checked with; nil takes none.
 	ClientCA ClientCA
+	// Kubernetes is how people's own writes reach the API server: with what they showed, and for those whom an identity provider
+	// named as them, by impersonation. Without it people write nothing but states.
+	Kubernetes *rest.Config
+	// SignIn says how people sign in with a browser.
+	SignIn SignIn
 	// Events tells on a State what a person did to it; nil tells nothing.
 	Events events.EventRecorder
 	// Public is where people find the server; the zero one is told nobody.
@@ -104,6 +110,7 @@ type Server struct {
 	Options
 	tokens   *tokens
 	persons  *persons
+	signIn   *signIn
 	rights   *rights
 	polls    polls
 	progress *progress
@@ -133,11 +140,17 @@ func New(o Options) (*Server, error) {
 		o.Tokens = Review{Client: o.Client}
 	}
 	o.Drain = cmp.Or(o.Drain, 10*time.Second)
+	persons := newPersons(o.Client, o.ClientCA)
+	signIn, err := newSignIn(o, persons)
+	if err != nil {
+		return nil, err
+	}
 	stopping, stop := context.WithCancel(context.Background())
 	return &Server{
 		Options:   o,
 		tokens:    newTokens(o.Tokens, o.GoneTokens, o.Now),
-		persons:   newPersons(o.Client, o.ClientCA),
+		persons:   persons,
+		signIn:    signIn,
 		rights:    newRights(),
 		progress:  newProgress(o.Reports, o.Log),
 		logs:      NewLogs(o.Bucket),

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/tracing"
 )
 
-// WebOptions of a Web. All of them are needed.
+// WebOptions of a Web. All of them are needed, but for those that say otherwise.
 type WebOptions struct {
 	// Address to listen on. Example: :8080.
 	Address string
@@ -22,6 +22,8 @@ type WebOptions struct {
 	Cache client.Reader
 	// Client reads the Secrets of webhooks, and asks for fetches.
 	Client client.Client
+	// People has what people are answered; nil for nothing.
+	People http.Handler
 	// Metrics count webhooks; nil for none.
 	Metrics *Metrics
 	// Traces get a span for each push; nil for none.
@@ -30,8 +32,8 @@ type WebOptions struct {
 	Log *slog.Logger
 }
 
-// Web is the HTTP server for forges. It speaks plain HTTP: what is in front of it, such as an Ingress, has the certificate
-// that the world knows.
+// Web is the HTTP server for forges, and for people with browsers. It speaks plain HTTP: what is in front of it, such as an
+// Ingress, has the certificate that the world knows. Runners are not served here.
 type Web struct{ WebOptions }
 
 // NewWeb makes a Web that does not listen yet.

@@ -8,6 +8,9 @@ A Deployment of Cairn's processes: (dict "root" $ "half" "serve|operator|server"
 {{- $server := has $half (list "server" "serve") }}
 {{- $folder := include "cairn.folder" $ }}
 {{- $certificate := and $server (include "cairn.certificate" $) }}
+{{- $oidc := and $server $.Values.oidc.issuerURL }}
+{{- $oidcSecret := ternary $.Values.oidc.clientSecret dict (and $oidc (ne $.Values.oidc.clientSecret.name "") | default false) }}
+{{- $oidcCA := ternary $.Values.oidc.caConfigMap dict (and $oidc (ne $.Values.oidc.caConfigMap.name "") | default false) }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -119,6 +122,33 @@ spec:
         {{- if $certificate }}
         - --cert-dir=/etc/cairn/public-tls
         {{- end }}
+        - --session-lifetime={{ $.Values.sessionLifetime }}
+        {{- with $.Values.oidc }}
+        {{- if .issuerURL }}
+        - {{ printf "--oidc-issuer-url=%s" .issuerURL | quote }}
+        - {{ printf "--oidc-client-id=%s" .clientID | quote }}
+        {{- if .clientSecret.name }}
+        - --oidc-client-secret-file=/etc/cairn/oidc/client-secret
+        {{- end }}
+        {{- if .caConfigMap.name }}
+        - --oidc-ca-file=/etc/cairn/oidc-ca/ca.crt
+        {{- end }}
+        {{- with .name }}
+        - {{ printf "--oidc-name=%s" . | quote }}
+        {{- end }}
+        - --oidc-scopes={{ join "," .scopes }}
+        - {{ printf "--oidc-username-claim=%s" .usernameClaim | quote }}
+        {{- with .usernamePrefix }}
+        - {{ printf "--oidc-username-prefix=%s" . | quote }}
+        {{- end }}
+        {{- with .groupsClaim }}
+        - {{ printf "--oidc-groups-claim=%s" . | quote }}
+        {{- end }}
+        {{- with .groupsPrefix }}
+        - {{ printf "--oidc-groups-prefix=%s" . | quote }}
+        {{- end }}
+        {{- end }}
+        {{- end }}
         {{- if not $.Values.rbac.clusterWide }}
         - --runner-tokens=jwks
         {{- end }}
@@ -218,6 +248,12 @@ spec:
         {{- if and $server $.Values.engines.keys }}
         - {name: engine-keys, mountPath: /etc/cairn/engine-keys, readOnly: true}
         {{- end }}
+        {{- if $oidcSecret }}
+        - {name: oidc, mountPath: /etc/cairn/oidc, readOnly: true}
+        {{- end }}
+        {{- if $oidcCA }}
+        - {name: oidc-ca, mountPath: /etc/cairn/oidc-ca, readOnly: true}
+        {{- end }}
         {{- with $.Values.extraVolumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -242,6 +278,18 @@ spec:
       {{- if and $server $.Values.engines.keys }}
       - name: engine-keys
         configMap: {name: {{ $full }}-engine-keys}
+      {{- end }}
+      {{- with $oidcSecret }}
+      - name: oidc
+        secret:
+          secretName: {{ .name }}
+          items: [{key: {{ .key }}, path: client-secret}]
+      {{- end }}
+      {{- with $oidcCA }}
+      - name: oidc-ca
+        configMap:
+          name: {{ .name }}
+          items: [{key: {{ .key }}, path: ca.crt}]
       {{- end }}
       {{- with $.Values.extraVolumes }}
       {{- toYaml . | nindent 6 }}

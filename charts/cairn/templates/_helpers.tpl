@@ -69,7 +69,7 @@ https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{/* "true" when everybody trusts the certificate at the public URL. */}}
 {{- define "cairn.publicTrusted" -}}
 {{- if kindIs "bool" .Values.publicTrusted }}{{ .Values.publicTrusted }}
-{{- else if or .Values.ingress.people.enabled (include "cairn.certificate" .) }}true
+{{- else if or .Values.ingress.people.enabled .Values.httpRoute.people.enabled (include "cairn.certificate" .) }}true
 {{- else }}false
 {{- end }}
 {{- end }}
@@ -110,6 +110,14 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 ---
 {{ toYaml $object }}
 {{ end }}
+{{- end }}
+{{- end }}
+
+{{/* What the server may as people whom an identity provider names. */}}
+{{- define "cairn.impersonation" -}}
+{{- if .Values.oidc.impersonation }}{{ .Values.oidc.impersonation }}
+{{- else if semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version }}Constrained
+{{- else }}Full
 {{- end }}
 {{- end }}
 

@@ -1,0 +1,138 @@
+// Package action is what people do to Stacks, Runs and Repositories: what each action writes to Kubernetes, and which verbs a
+// role has to allow for it. Whoever acts, with `cairn` or in the page, writes the same in their own name, and the admission
+// policies judge it.
+package action
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// What people do.
+const (
+	Approve = "approve"
+	Reject  = "reject"
+	Cancel  = "cancel"
+
+	Plan    = "plan"
+	Apply   = "apply"
+	Destroy = "destroy"
+	Retry   = "retry"
+	Suspend = "suspend"
+	Resume  = "resume"
+
+	Fetch = "fetch"
+)
+
+// verbs are what a role has to allow for an action on a resource. A retry takes that of what is tried again.
+var verbs = map[string]map[string][]string{
+	"runs": {
+		Approve: {"patch", "approve"},
+		Reject:  {"patch", "reject"},
+		Cancel:  {"patch", "cancel"},
+	},
+	"stacks": {
+		Plan:    {"patch", "plan"},
+		Apply:   {"patch", "apply"},
+		Destroy: {"patch", "destroy"},
+		Retry:   {"patch"},
+		Suspend: {"patch", "update"},
+		Resume:  {"patch", "update"},
+	},
+	"repositories": {Fetch: {"patch"}},
+	// What is done to States goes through Cairn's server, which asks for the verb itself.
+	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"}, "rescue": {"rescue"}, "restore": {"restore"}},
+}
+
+// Verbs are what a role has to allow for each action on a resource.
+func Verbs(resource string) map[string][]string { return verbs[resource] }
+
+// VerbOf is what a request for a Run of a Stack takes beside patch. While a Stack is being deleted each request starts its destroy.
+func VerbOf(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
+	if stack.DeletionTimestamp != nil {
+		return Destroy
+	}
+	return strings.ToLower(string(operation))
+}
+
+// ApproveRun approves one plan of a Run, by its digest.
+func ApproveRun(digest, by string) client.Patch {
+	return merge(map[string]any{"spec": map[string]any{"approval": v1alpha1.Approval{PlanDigest: digest, By: by}}})
+}
+
+// RejectRun rejects one plan of a Run, by its digest.
+func RejectRun(digest, by, reason string) client.Patch {
+	return merge(map[string]any{"spec": map[string]any{"rejection": v1alpha1.Rejection{PlanDigest: digest, By: by, Reason: reason}}})
+}
+
+// CancelRun tells a Run to end.
+func CancelRun(by string) client.Patch {
+	return merge(map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": by}})
+}
+
+// RequestRun asks for a Run of a Stack. The time tells this request from others.
+func RequestRun(operation v1alpha1.Operation, at, by string) client.Patch {
+	return merge(annotations(map[string]string{
+		v1alpha1.RequestedAtAnnotation:        at,
+		v1alpha1.RequestedOperationAnnotation: string(operation),
+		v1alpha1.RequestedByAnnotation:        by,
+	}))
+}
+
+// Now is a time as a request has it.
+func Now(now time.Time) string { return now.UTC().Format(time.RFC3339Nano) }
+
+// SuspendStack sets spec.suspend of a Stack. Where that changes it, it says who did.
+func SuspendStack(stack *v1alpha1.Stack, suspend bool, by string) client.Patch {
+	fields := map[string]any{}
+	if stack.Spec.Suspend != suspend {
+		fields = annotations(map[string]string{v1alpha1.ChangedByAnnotation: by})
+	}
+	fields["spec"] = map[string]any{"suspend": suspend}
+	return merge(fields)
+}
+
+// FetchRepository asks for a fetch.
+func FetchRepository(at string) client.Patch {
+	return merge(annotations(map[string]string{v1alpha1.RequestedAtAnnotation: at}))
+}
+
+func annotations(all map[string]string) map[string]any {
+	return map[string]any{"metadata": map[string]any{"annotations": all}}
+}
+
+func merge(fields map[string]any) client.Patch {
+	data, _ := json.Marshal(fields) // strings and bools always can be
+	return client.RawPatch(types.MergePatchType, data)
+}
+
+// Refusal is what an admission policy or a rule of a kind says of a write; empty when neither spoke.
+func Refusal(status metav1.Status) string {
+	if _, said, found := strings.Cut(status.Message, " denied request: "); found {
+		return said
+	}
+	if status.Reason != metav1.StatusReasonInvalid || status.Details == nil {
+		return ""
+	}
+	var said []string
+	for _, c := range status.Details.Causes {
+		if i := strings.LastIndex(c.Message, "Invalid value: "); i >= 0 { // what comes before is the object itself
+			_, c.Message, _ = strings.Cut(c.Message[i:], ": ")
+			if quoted, rest, found := strings.Cut(c.Message, ": "); found && strings.HasPrefix(quoted, `"`) {
+				c.Message = rest
+			}
+		}
+		if !slices.Contains(said, c.Message) {
+			said = append(said, c.Message)
+		}
+	}
+	return strings.Join(said, "; ")
+}

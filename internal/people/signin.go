@@ -1,0 +1,26 @@
+package people
+
+// SignIn is how people sign in with a browser.
+type SignIn struct {
+	Methods []SignInMethod `json:"methods"`
+}
+
+// A SignInMethod is one way to sign in.
+type SignInMethod struct {
+	// Type is OIDC, with a URL to go to, or Token: what Kubernetes takes, sent to /api/v1/session.
+	Type string `json:"type"`
+	// Name of the identity provider, for people.
+	Name string `json:"name,omitempty"`
+	URL  string `json:"url,omitempty"`
+}
+
+// Kinds of a SignInMethod.
+const (
+	SignInOIDC  = "OIDC"
+	SignInToken = "Token"
+)
+
+// A Session is asked for with a token that Kubernetes takes.
+type Session struct {
+	Token string `json:"token"`
+}

@@ -1,0 +1,279 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+const planDigest = "sha256:1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c1f3c"
+
+// judgedLabel is on namespaces in which the chart's policies for people hold.
+const judgedLabel = "cairn.dev/judged"
+
+var judge sync.Once
+
+// judged has the chart's policies for people hold in the world's namespace. They are there from the first such world on.
+func (w *world) judged() {
+	w.Helper()
+	judge.Do(w.installPolicies)
+	label := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, judgedLabel))
+	must(w.T, apiserver.Kube.Patch(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, label))
+	probe := w.waitingRun("probe-1")
+	for end := time.Now().Add(30 * time.Second); ; {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"approval":{"by":"nobody","planDigest":%q}}}`, planDigest))
+		err := apiserver.Kube.Patch(w.Context(), probe.DeepCopy(), patch, client.DryRunAll)
+		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.approval.by is nobody") {
+			return
+		}
+		if time.Now().After(end) {
+			w.Fatalf("the policies never held: %v", err)
+		}
+	}
+}
+
+func (w *world) installPolicies() {
+	f, err := os.Open("../../charts/cairn/files/policies/people.yaml")
+	must(w.T, err)
+	defer f.Close()
+	for in := yaml.NewYAMLOrJSONDecoder(f, 4096); ; {
+		o := &unstructured.Unstructured{}
+		if err := in.Decode(o); err == io.EOF { //nolint:errorlint // the decoder gives io.EOF itself
+			return
+		} else if err != nil {
+			w.Fatal(err)
+		}
+		if o.GetKind() == "ValidatingAdmissionPolicyBinding" {
+			must(w.T, unstructured.SetNestedField(o.Object, "true", "spec", "matchResources", "namespaceSelector", "matchLabels", judgedLabel))
+		}
+		must(w.T, apiserver.Kube.Create(w.Context(), o))
+	}
+}
+
+// waitingRun is a Run whose plan waits for an approval.
+func (w *world) waitingRun(name string) *v1alpha1.Run {
+	w.Helper()
+	run := w.newRun(w.stack, name)
+	run.Status.Phase = v1alpha1.PhaseAwaitingApproval
+	run.Status.Plan = &v1alpha1.Plan{Digest: planDigest, Changes: true}
+	must(w.T, apiserver.Kube.Status().Update(w.Context(), run))
+	return run
+}
+
+func (b *browser) actions(path string) map[string]bool {
+	b.Helper()
+	var access people.Access
+	must(b.T, json.Unmarshal([]byte(b.want(200, "", "GET", path+"/access", nil).body), &access))
+	return access.Actions
+}
+
+// Each action takes what a role has to allow for it, and no other.
+func TestAPersonDoesWhatARoleAllowsAndNoMore(t *testing.T) {
+	w := newWorld(t)
+	p := w.serveSite()
+	ns := "/api/v1/namespaces/" + w.namespace
+	must(t, apiserver.Kube.Create(t.Context(), &v1alpha1.Repository{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net"}, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/net.git"},
+	}))
+	failed := w.newRun(w.stack, "net-1")
+	failed.Status.Phase = v1alpha1.PhaseFailed
+	must(t, apiserver.Kube.Status().Update(t.Context(), failed))
+	approval, rejection := people.Approval{PlanDigest: planDigest}, people.Rejection{Message: "not on a Friday"}
+	type deed struct {
+		resource, action string
+		verbs            []string
+		sent             any
+		says             string
+	}
+	deeds := []deed{
+		{"runs", "approve", []string{"patch", "approve"}, approval, `"approval":{"planDigest":"` + planDigest + `","by":"USER"}`},
+		{"runs", "reject", []string{"patch", "reject"}, rejection, `"rejection":{"planDigest":"` + planDigest + `","by":"USER","reason":"not on a Friday"}`},
+		{"runs", "cancel", []string{"patch", "cancel"}, nil, `"cancel":true,"canceledBy":"USER"`},
+		{"stacks", "plan", []string{"patch", "plan"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Plan"`},
+		{"stacks", "apply", []string{"patch", "apply"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Apply"`},
+		{"stacks", "destroy", []string{"patch", "destroy"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Destroy"`},
+		{"stacks", "retry", []string{"patch", "apply"}, nil, `"cairn.dev/requested-by":"USER","cairn.dev/requested-operation":"Apply"`},
+		{"stacks", "suspend", []string{"patch", "update"}, nil, `"suspend":true`},
+		{"stacks", "resume", []string{"patch", "update"}, nil, `"cairn.dev/changed-by":"USER"`},
+		{"repositories", "fetch", []string{"patch"}, nil, `"cairn.dev/requested-at":"`},
+	}
+	w.judged()
+	runs := map[string]string{"approve": "net-2", "reject": "net-3", "cancel": "net-4"}
+	for _, name := range runs {
+		w.waitingRun(name)
+	}
+	at := func(d deed) string {
+		name := "net"
+		if d.resource == "runs" {
+			name = runs[d.action]
+		}
+		return ns + "/" + d.resource + "/" + name
+	}
+	for _, has := range deeds {
+		t.Run(has.action, func(t *testing.T) {
+			user, who := w.account("who-" + has.action)
+			b := p.browser().signIn(who)
+			w.allow(user, may("get", "*"))
+			p.eventually(func() bool { return b.do("GET", at(has)+"/access", nil).StatusCode == 200 })
+			// Neither with one of the verbs.
+			for i, verb := range has.verbs {
+				if len(has.verbs) == 1 {
+					break
+				}
+				other, shows := w.account(fmt.Sprintf("half-%s-%d", has.action, i))
+				w.allow(other, may("get", "*"), may(verb, has.resource))
+				half := p.browser().signIn(shows)
+				p.eventually(func() bool { return half.do("GET", at(has)+"/access", nil).StatusCode == 200 })
+				half.want(403, other, "POST", at(has)+"/"+has.action, has.sent)
+				if half.actions(at(has))[has.action] {
+					t.Errorf("with %s alone %s is said to be allowed", verb, has.action)
+				}
+			}
+			b.want(403, user+" may not", "POST", at(has)+"/"+has.action, has.sent)
+			if p.log.line("audit: not done", "by="+user, "namespace="+w.namespace, "method=Token", "may not") == "" {
+				t.Error("who was refused is not in the audit")
+			}
+			for name, allowed := range b.actions(at(has)) {
+				if allowed {
+					t.Errorf("%s is said to be allowed", name)
+				}
+			}
+			for _, verb := range has.verbs {
+				w.allow(user, may(verb, has.resource))
+			}
+			p.eventually(func() bool { return b.actions(at(has))[has.action] })
+			for name, allowed := range b.actions(at(has)) {
+				if same := slices.Equal(deeds[slices.IndexFunc(deeds, func(d deed) bool { return d.resource == has.resource && d.action == name })].verbs, has.verbs); allowed != same {
+					t.Errorf("%s: %v", name, allowed)
+				}
+			}
+			says := strings.ReplaceAll(has.says, "USER", user)
+			b.want(200, says, "POST", at(has)+"/"+has.action, has.sent)
+			if p.log.line("audit: done", "by="+user, "action=", "from=127.0.0.1") == "" {
+				t.Error("who did it is not in the audit")
+			}
+		})
+	}
+}
+
+// What is asked for makes sense, or it is said why not.
+func TestWhatMakesNoSenseIsNotDone(t *testing.T) {
+	w := newWorld(t)
+	p := w.serveSite()
+	user, who := w.account("alice")
+	w.allow(user, mayAll)
+	p.authorized(p.as(who))
+	b := p.browser().signIn(who)
+	ns := "/api/v1/namespaces/" + w.namespace
+	run := w.waitingRun("net-1")
+	b.want(400, "say which you read", "POST", ns+"/runs/net-1/approve", people.Approval{})
+	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", people.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
+	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", people.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
+	b.sends.Set("Content-Type", "text/plain")
+	b.want(415, "JSON", "POST", ns+"/runs/net-1/approve", people.Approval{PlanDigest: planDigest})
+	b.sends.Del("Content-Type")
+	b.want(404, "there is no Run nothing", "POST", ns+"/runs/nothing/cancel", nil)
+	b.want(404, "nothing", "POST", ns+"/repositories/nothing/fetch", nil)
+	run.Status.Phase = v1alpha1.PhaseSucceeded
+	must(t, apiserver.Kube.Status().Update(t.Context(), run))
+	b.want(409, "no plan that waits", "POST", ns+"/runs/net-1/approve", people.Approval{PlanDigest: planDigest})
+	b.want(409, "is Succeeded already", "POST", ns+"/runs/net-1/cancel", nil)
+	p.eventually(func() bool {
+		return strings.Contains(b.do("POST", ns+"/stacks/net/retry", nil).body, "Run net-1 succeeded")
+	})
+	b.want(200, `"suspended":true`, "POST", ns+"/stacks/net/suspend", nil)
+	b.want(200, `"suspended":true`, "POST", ns+"/stacks/net/suspend", nil)
+	b.want(409, "is suspended", "POST", ns+"/stacks/net/apply", nil)
+	b.want(200, `"suspended":false`, "POST", ns+"/stacks/net/resume", nil)
+	if !b.actions(ns + "/stacks/net")["retry"] {
+		t.Error("a retry is not allowed")
+	}
+
+	// Who is known by a certificate has kept its key.
+	admin := *b
+	admin.http = &http.Client{Transport: p.transport(shown{certificate: adminCertificate(t)})}
+	admin.want(501, "has not its key", "POST", ns+"/stacks/net/plan", nil)
+}
+
+func TestWhoCausedARunDoesNotApproveIt(t *testing.T) {
+	w := newWorld(t)
+	p := w.serveSite()
+	alice, shows := w.account("alice")
+	bob, others := w.account("bob")
+	for _, user := range []string{alice, bob} {
+		w.allow(user, mayAll)
+	}
+	p.authorized(p.as(shows))
+	p.authorized(p.as(others))
+	w.judged()
+	run := &v1alpha1.Run{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net-1"},
+		Spec: v1alpha1.RunSpec{
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, FourEyes: true, Inputs: w.inputs,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice},
+		},
+	}
+	must(t, apiserver.Kube.Create(t.Context(), run))
+	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
+	must(t, apiserver.Kube.Status().Update(t.Context(), run))
+	approve := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/approve"
+	p.browser().signIn(shows).want(422, "takes the approval of somebody else", "POST", approve, people.Approval{PlanDigest: planDigest})
+	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, people.Approval{PlanDigest: planDigest})
+}
+
+func TestEventsOfAnObject(t *testing.T) {
+	w := newWorld(t)
+	p := w.serveSite()
+	user, who := w.account("alice")
+	b := p.browser().signIn(who)
+	path := "/api/v1/namespaces/" + w.namespace + "/stacks/net/events"
+	at := time.Now().Truncate(time.Second)
+	for i, reason := range []string{"Older", "Newer"} {
+		e := &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: strings.ToLower(reason)},
+			InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: w.namespace, Name: "net", UID: w.stack.UID, APIVersion: v1alpha1.GroupVersion.String()},
+			Type:           "Warning", Reason: reason, Message: "it is " + reason, Count: 3,
+			FirstTimestamp: metav1.NewTime(at.Add(-time.Hour)), LastTimestamp: metav1.NewTime(at.Add(time.Duration(i) * time.Minute)),
+		}
+		must(t, apiserver.Kube.Create(t.Context(), e))
+	}
+	other := &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: w.namespace, Name: "other"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Stack", Namespace: w.namespace, Name: "net", UID: "another"}, Reason: "Other",
+	}
+	must(t, apiserver.Kube.Create(t.Context(), other))
+	b.want(403, "may not get stacks", "GET", path, nil)
+	w.allow(user, may("get", "stacks"))
+	p.eventually(func() bool { return b.do("GET", path, nil).StatusCode == 200 })
+	var got people.Events
+	must(t, json.Unmarshal([]byte(b.want(200, "", "GET", path, nil).body), &got))
+	if len(got.Items) != 2 || got.Items[0].Reason != "Newer" || got.Items[1].Reason != "Older" {
+		t.Fatalf("%+v", got)
+	}
+	want := people.Event{Type: "Warning", Reason: "Newer", Message: "it is Newer", Count: 3, First: at.Add(-time.Hour).UTC(), Last: at.Add(time.Minute).UTC()}
+	if got.Items[0].First.UTC() != want.First || got.Items[0].Last.UTC() != want.Last || got.Items[0].Count != 3 || got.Items[0].Message != want.Message {
+		t.Errorf("%+v", got.Items[0])
+	}
+	b.want(404, "there is no nothing", "GET", strings.Replace(path, "net/", "nothing/", 1), nil)
+}

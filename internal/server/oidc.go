@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	// signInTime is how long somebody may take to sign in at the identity provider.
+	signInTime = 10 * time.Minute
+	// providerTime is how long the identity provider may take to answer.
+	providerTime = 10 * time.Second
+	// callbackPath is where the identity provider sends people back to.
+	callbackPath = "/signin/oidc/callback"
+)
+
+// OIDC is an identity provider, and what it knows Cairn as.
+type OIDC struct {
+	// Issuer is its URL.
+	Issuer string
+	// ClientID is Cairn's, which ID tokens have to be for.
+	ClientID string
+	// SecretFile has the client's secret, and is read each time; empty for a client without one.
+	SecretFile string
+	// CAFile has the authorities of its certificate; empty for those of the system.
+	CAFile string
+	// Name for people; the issuer's host when it is empty.
+	Name string
+	// Scopes that are asked for beside openid.
+	Scopes []string
+	Claims Claims
+}
+
+// name is what a session remembers of it.
+func (o *OIDC) name() string { return o.Issuer + " " + o.ClientID }
+
+// label is its name for people.
+func (o *OIDC) label() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" {
+		return "OIDC"
+	}
+	return u.Host
+}
+
+// A signingIn is what a browser keeps while somebody is at the identity provider.
+type signingIn struct {
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	To       string `json:"to"`
+}
+
+// identityProvider signs people in by the authorization code flow with PKCE.
+type identityProvider struct {
+	OIDC
+	sealer
+	redirect string
+	web      *http.Client
+
+	asking singleflight.Group
+	known  atomic.Pointer[oidc.Provider]
+}
+
+func newProvider(o OIDC, keys *Keys, redirect string, now func() time.Time) (*identityProvider, error) {
+	if u, err := url.Parse(o.Issuer); err != nil || u.Scheme != "https" || u.Host == "" || o.ClientID == "" {
+		return nil, fmt.Errorf("the identity provider %q with client %q: an issuer URL with https and a client ID are needed (--oidc-issuer-url, --oidc-client-id)", o.Issuer, o.ClientID)
+	}
+	seal, err := newSealer(keys, purposeSignIn, now)
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("authorities of the identity provider: %w", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("authorities of the identity provider: there is no certificate in %s", o.CAFile)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	return &identityProvider{OIDC: o, sealer: seal, redirect: redirect, web: &http.Client{Transport: transport, Timeout: providerTime}}, nil
+}
+
+// discovered is the provider as it describes itself, which is asked once it answers.
+func (p *identityProvider) discovered(ctx context.Context) (*oidc.Provider, error) {
+	if known := p.known.Load(); known != nil {
+		return known, nil
+	}
+	known, err, _ := p.asking.Do("", func() (any, error) { return oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer) })
+	if err != nil {
+		return nil, fmt.Errorf("the identity provider %s does not say how to sign in: %w", p.label(), err)
+	}
+	p.known.Store(known.(*oidc.Provider))
+	return known.(*oidc.Provider), nil
+}
+
+func (p *identityProvider) client(known *oidc.Provider) (oauth2.Config, error) {
+	c := oauth2.Config{
+		ClientID: p.ClientID, Endpoint: known.Endpoint(), RedirectURL: p.redirect, Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...),
+	}
+	if p.SecretFile == "" {
+		c.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+		return c, nil
+	}
+	secret, err := os.ReadFile(p.SecretFile)
+	if err != nil {
+		return c, fmt.Errorf("the secret of client %s: %w", p.ClientID, err)
+	}
+	c.ClientSecret = strings.TrimSpace(string(secret))
+	return c, nil
+}
+
+// begin gives where to send a browser, and what it keeps meanwhile.
+func (p *identityProvider) begin(ctx context.Context, to string) (address, kept string, err error) {
+	ctx = oidc.ClientContext(ctx, p.web)
+	known, err := p.discovered(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	client, err := p.client(known)
+	if err != nil {
+		return "", "", err
+	}
+	in := signingIn{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: to}
+	kept, err = p.seal(in, p.now().Add(signInTime))
+	return client.AuthCodeURL(in.State, oidc.Nonce(in.Nonce), oauth2.S256ChallengeOption(in.Verifier)), kept, err
+}
+
+// end gives who came back from the identity provider, and where they wanted to go.
+func (p *identityProvider) end(ctx context.Context, kept string, query url.Values) (session, string, error) {
+	var in signingIn
+	if err := p.open(kept, &in); err != nil {
+		return session{}, "", errors.New("the sign-in took too long, or was begun in another browser: try again")
+	}
+	if subtle.ConstantTimeCompare([]byte(in.State), []byte(query.Get("state"))) != 1 {
+		return session{}, "", errors.New("this is the end of another sign-in: try again")
+	}
+	if code := query.Get("error"); code != "" {
+		return session{}, "", fmt.Errorf("the identity provider %s did not sign you in: %.100q", p.label(), code)
+	}
+	ctx = oidc.ClientContext(ctx, p.web)
+	known, err := p.discovered(ctx)
+	if err != nil {
+		return session{}, "", err
+	}
+	client, err := p.client(known)
+	if err != nil {
+		return session{}, "", err
+	}
+	token, err := client.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(in.Verifier))
+	var no *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &no): // its body may have anything in it
+		return session{}, "", fmt.Errorf("the identity provider %s does not take the sign-in: %.100q (%d); try again", p.label(), no.ErrorCode, no.Response.StatusCode)
+	case err != nil:
+		return session{}, "", fmt.Errorf("the identity provider %s does not answer: %w", p.label(), err)
+	}
+	text, _ := token.Extra("id_token").(string)
+	id, err := known.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.now}).Verify(ctx, text)
+	if err != nil {
+		return session{}, "", fmt.Errorf("the ID token of %s is not good: %w", p.label(), err)
+	}
+	if subtle.ConstantTimeCompare([]byte(in.Nonce), []byte(id.Nonce)) != 1 {
+		return session{}, "", fmt.Errorf("the ID token of %s is of another sign-in: try again", p.label())
+	}
+	claims := map[string]any{}
+	if err := id.Claims(&claims); err != nil {
+		return session{}, "", fmt.Errorf("the ID token of %s cannot be read: %w", p.label(), err)
+	}
+	name, groups, err := p.Claims.person(id.Issuer, claims)
+	return session{Name: name, Groups: groups, Provider: p.name()}, in.To, err
+}

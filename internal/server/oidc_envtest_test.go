@@ -1,0 +1,270 @@
+//go:build envtest
+
+package server_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"cairn.dev/cairn/internal/server"
+)
+
+// An identity is an identity provider with one client, Cairn. Everybody who comes is signed in as its claims say.
+type identity struct {
+	*httptest.Server
+	t  *testing.T
+	mu sync.Mutex
+	// claims that an ID token gets beside those that it needs, or in their place.
+	claims map[string]any
+	// key that tokens are signed with.
+	key *ecdsa.PrivateKey
+	// codes that were given out, with what each is for.
+	codes map[string]url.Values
+	away  bool
+}
+
+const clientSecret = "a-secret-of-the-client"
+
+func newIdentity(t *testing.T) *identity {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	i := &identity{t: t, key: key, claims: map[string]any{}, codes: map[string]url.Values{}}
+	about := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "one", Algorithm: oidc.ES256}}, Algorithms: []string{oidc.ES256}}
+	mux := http.NewServeMux()
+	mux.Handle("/", about)
+	mux.HandleFunc("POST /token", i.token)
+	i.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if i.away {
+			http.Error(w, "away", http.StatusBadGateway)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(i.Close)
+	about.SetIssuer(i.URL)
+	return i
+}
+
+// visit is what somebody's browser does there: it comes with what Cairn asks for, and goes back with a code.
+func (i *identity) visit(asked *url.URL) url.Values {
+	i.t.Helper()
+	query := asked.Query()
+	if query.Get("client_id") != "cairn" || query.Get("redirect_uri") != "https://cairn.example.com/signin/oidc/callback" ||
+		query.Get("response_type") != "code" || query.Get("code_challenge_method") != "S256" || len(query.Get("nonce")) < 20 ||
+		len(query.Get("state")) < 20 || query.Get("scope") != "openid groups" {
+		i.t.Fatalf("Cairn asks with %v", query)
+	}
+	code := rand.Text()
+	i.codes[code] = query
+	return url.Values{"code": {code}, "state": {query.Get("state")}}
+}
+
+func (i *identity) token(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id, secret, _ := r.BasicAuth()
+	if id == "" {
+		id, secret = r.FormValue("client_id"), r.FormValue("client_secret")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	refuse := func(code int, why string) {
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"error":%q,"error_description":"what must not be shown"}`, why)
+	}
+	asked, ok := i.codes[r.FormValue("code")]
+	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	switch {
+	case id != "cairn" || secret != clientSecret:
+		refuse(http.StatusUnauthorized, "invalid_client")
+		return
+	case !ok || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) || r.FormValue("redirect_uri") != asked.Get("redirect_uri"):
+		refuse(http.StatusBadRequest, "invalid_grant")
+		return
+	}
+	delete(i.codes, r.FormValue("code"))
+	claims := map[string]any{
+		"iss": i.URL, "aud": "cairn", "sub": "42", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(), "nonce": asked.Get("nonce"),
+		"name": "alice", "groups": []string{"ops"},
+	}
+	for name, v := range i.claims {
+		claims[name] = v
+	}
+	text, _ := json.Marshal(claims)
+	_ = json.NewEncoder(w).Encode(map[string]string{
+		"access_token": "x", "token_type": "Bearer", "id_token": oidctest.SignIDToken(i.key, "one", oidc.ES256, string(text)),
+	})
+}
+
+// signsIn has people sign in with the provider, as NAME with the groups of their claims.
+func (i *identity) signsIn(o *server.Options) {
+	dir := i.t.TempDir()
+	ca, secret := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "secret")
+	must(i.t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.Certificate().Raw}), 0o600))
+	must(i.t, os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600))
+	o.SignIn.URL = "https://cairn.example.com"
+	o.SignIn.OIDC = &server.OIDC{
+		Issuer: i.URL, ClientID: "cairn", SecretFile: secret, CAFile: ca, Name: "Test", Scopes: []string{"groups"},
+		Claims: server.Claims{Username: "name", UsernamePrefix: "oidc:", Groups: "groups", GroupsPrefix: "oidc:"},
+	}
+}
+
+// through goes to the provider and back, and gives where that leads.
+func (b *browser) through(i *identity, to string) *url.URL {
+	b.Helper()
+	back := i.visit(b.goes("/signin/oidc?to=" + url.QueryEscape(to)))
+	return b.goes("/signin/oidc/callback?" + back.Encode())
+}
+
+func TestAnIdentityProviderSignsIn(t *testing.T) {
+	w := newWorld(t)
+	i := newIdentity(t)
+	p := w.serveSite(i.signsIn)
+	b := p.browser()
+	b.want(200, `{"type":"OIDC","name":"Test","url":"/signin/oidc"},{"type":"Token"}`, "GET", "/api/v1/signin", nil)
+	if to := b.through(i, "/stacks?q=net"); to.RequestURI() != "/stacks?q=net" {
+		t.Fatalf("it leads to %s", to)
+	}
+	b.want(200, `{"name":"oidc:alice","groups":["oidc:ops","system:authenticated"]}`, "GET", me, nil)
+	if p.log.line("audit: signed in", "method=OIDC", "by=oidc:alice") == "" {
+		t.Error("who signed in is not in the audit")
+	}
+	w.newRun(w.stack, "net-1")
+	cancel := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/cancel"
+	b.want(403, "oidc:alice may not cancel runs", "POST", cancel, nil)
+	// It is not the server who writes, and may: it is alice.
+	w.allow("oidc:alice", may("cancel", "runs"))
+	p.eventually(func() bool { return !strings.Contains(b.do("POST", cancel, nil).body, "may not cancel") })
+	b.want(403, "oidc:alice\\\" cannot patch resource", "POST", cancel, nil)
+	w.allow("oidc:alice", may("patch", "runs"))
+	p.eventually(func() bool { return b.do("POST", cancel, nil).StatusCode == 200 })
+	b.want(200, `"canceledBy":"oidc:alice"`, "POST", cancel, nil)
+	b.sends = http.Header{"Impersonate-User": {"bob"}}
+	b.want(403, "may not impersonate users", "POST", cancel, nil)
+	w.allowEverywhere("oidc:alice", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"bob"}})
+	w.allow("bob", mayAll)
+	w.newRun(w.stack, "net-2")
+	cancel = "/api/v1/namespaces/" + w.namespace + "/runs/net-2/cancel"
+	p.eventually(func() bool { return b.do("POST", cancel, nil).StatusCode != 403 })
+	b.want(501, "writes as nobody else here", "POST", cancel, nil)
+}
+
+func TestWhoComesBackFromAnIdentityProviderIsLookedAt(t *testing.T) {
+	w := newWorld(t)
+	i := newIdentity(t)
+	p := w.serveSite(i.signsIn)
+	refused := func(t *testing.T, b *browser, to *url.URL, says string) {
+		t.Helper()
+		if to.Path != "/signin" || !strings.Contains(to.Query().Get("error"), says) || strings.Contains(to.Query().Get("error"), "must not be shown") || b.kept() != nil {
+			t.Errorf("it leads to %s; want %q", to, says)
+		}
+	}
+	for name, test := range map[string]struct {
+		claims map[string]any
+		says   string
+	}{
+		"for somebody else":        {map[string]any{"aud": "other"}, "not good"},
+		"of somebody else":         {map[string]any{"iss": "https://evil.example"}, "not good"},
+		"of another sign-in":       {map[string]any{"nonce": "another"}, "of another sign-in"},
+		"of no sign-in":            {map[string]any{"nonce": ""}, "of another sign-in"},
+		"that is over":             {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, "not good"},
+		"without a name":           {map[string]any{"name": ""}, "who you are"},
+		"with more than it keeps":  {map[string]any{"groups": strings.Fields(strings.Repeat("a-group-with-a-name ", 300))}, "you are in 300 groups"},
+		"with groups that are odd": {map[string]any{"groups": 7}, "no list of names"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i.claims = test.claims
+			defer func() { i.claims = map[string]any{} }()
+			b := p.browser()
+			refused(t, b, b.through(i, "/"), test.says)
+		})
+	}
+	t.Run("with a name of Kubernetes' own", func(t *testing.T) {
+		bare := w.serveSite(i.signsIn, func(o *server.Options) { o.SignIn.OIDC.Claims.GroupsPrefix = "" })
+		i.claims = map[string]any{"groups": []string{"system:masters"}}
+		defer func() { i.claims = map[string]any{} }()
+		b := bare.browser()
+		refused(t, b, b.through(i, "/"), "Kubernetes' own")
+	})
+	t.Run("signed by somebody else", func(t *testing.T) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		must(t, err)
+		own := i.key
+		i.key = key
+		defer func() { i.key = own }()
+		b := p.browser()
+		refused(t, b, b.through(i, "/"), "not good")
+	})
+	t.Run("with the state of another", func(t *testing.T) {
+		b := p.browser()
+		back := i.visit(b.goes("/signin/oidc"))
+		back.Set("state", "another")
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), "another sign-in")
+	})
+	t.Run("in another browser", func(t *testing.T) {
+		back := i.visit(p.browser().goes("/signin/oidc"))
+		b := p.browser()
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), "in another browser")
+		b.goes("/signin/oidc") // begins another one
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), "another sign-in")
+	})
+	t.Run("twice", func(t *testing.T) {
+		b := p.browser()
+		back := i.visit(b.goes("/signin/oidc"))
+		at, err := url.Parse(b.base)
+		must(t, err)
+		kept := b.http.Jar.Cookies(at)
+		b.goes("/signin/oidc/callback?" + back.Encode())
+		again := p.browser()
+		again.http.Jar.SetCookies(at, kept) // as somebody who has stolen them
+		again.sends = http.Header{"Cookie": {kept[0].Name + "=" + kept[0].Value}}
+		refused(t, again, again.goes("/signin/oidc/callback?"+back.Encode()), `"invalid_grant"`)
+		if left := b.http.Jar.Cookies(at); len(left) != 1 || left[0].Name != "__Host-cairn" {
+			t.Errorf("the cookies are %v", left)
+		}
+	})
+	t.Run("with a code of another", func(t *testing.T) { // which a thief has put in: PKCE
+		thief, b := p.browser(), p.browser()
+		stolen := i.visit(thief.goes("/signin/oidc"))
+		back := i.visit(b.goes("/signin/oidc"))
+		back.Set("code", stolen.Get("code"))
+		refused(t, b, b.goes("/signin/oidc/callback?"+back.Encode()), `"invalid_grant"`)
+	})
+	t.Run("refused there", func(t *testing.T) {
+		b := p.browser()
+		back := i.visit(b.goes("/signin/oidc"))
+		refused(t, b, b.goes("/signin/oidc/callback?error=access_denied&state="+back.Get("state")), `"access_denied"`)
+	})
+	t.Run("while it is away", func(t *testing.T) {
+		other := w.serveSite(i.signsIn)
+		i.away = true
+		b := other.browser()
+		refused(t, b, b.goes("/signin/oidc"), "does not say how to sign in")
+		i.away = false
+		if to := b.through(i, "//evil.example"); to.RequestURI() != "/" || to.Host != strings.TrimPrefix(b.base, "https://") {
+			t.Errorf("it leads to %s", to)
+		}
+	})
+	if p.log.line("audit: not signed in", "method=OIDC", "invalid_grant") == "" || p.log.line("must not be shown") != "" || p.log.line(clientSecret) != "" {
+		t.Error("the audit does not say who was refused, or too much")
+	}
+}

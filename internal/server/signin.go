@@ -1,0 +1,227 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"cairn.dev/cairn/internal/people"
+)
+
+// Where browsers sign in.
+const (
+	signInPage = "/signin"
+	oidcPath   = "/signin/oidc"
+	linkPath   = "/signin/link"
+)
+
+// longestReason is how much of an error is in the address of the page that shows it.
+const longestReason = 500
+
+// signIn is how people get a session, and lose it.
+type signIn struct {
+	*sessions
+	// provider is nil, and links is empty, where there is none.
+	provider *identityProvider
+	links    string
+}
+
+func newSignIn(o Options, p *persons) (*signIn, error) {
+	all, err := newSessions(o, p.review)
+	if err != nil {
+		return nil, err
+	}
+	p.sessions = all
+	s := &signIn{sessions: all, links: o.SignIn.Links}
+	if o.SignIn.OIDC != nil {
+		s.provider, err = newProvider(*o.SignIn.OIDC, o.Keys, all.site.String()+callbackPath, o.Now)
+	}
+	return s, err
+}
+
+// addSessions adds how people sign in and out, for programs.
+func (s *Server) addSessions(mux router) {
+	mux.Handle("GET /api/v1/signin", s.answerNobody(s.showSignIn))
+	mux.Handle("POST /api/v1/session", s.answerNobody(s.beginSession))
+	mux.Handle("DELETE /api/v1/session", s.answerNobody(s.endSession))
+}
+
+// addSignIn adds what browsers are sent to.
+func (s *Server) addSignIn(mux router) {
+	if s.signIn.provider != nil {
+		mux.Handle("GET "+oidcPath, s.goOn(byOIDC, s.toProvider))
+		mux.Handle("GET "+callbackPath, s.goOn(byOIDC, s.fromProvider))
+	}
+	if s.signIn.links != "" {
+		mux.Handle("GET "+linkPath, s.goOn(byLink, s.fromLink))
+	}
+}
+
+// answerNobody answers also who is not known.
+func (s *Server) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return s.answerWhoever(quick, func(w http.ResponseWriter, r *http.Request) (person, error) {
+		return person{}, h(w, r)
+	})
+}
+
+// showSignIn says how people sign in.
+func (s *Server) showSignIn(w http.ResponseWriter, _ *http.Request) error {
+	methods := []people.SignInMethod{}
+	if p := s.signIn.provider; p != nil {
+		methods = append(methods, people.SignInMethod{Type: people.SignInOIDC, Name: p.label(), URL: oidcPath})
+	}
+	return writeJSON(w, http.StatusOK, people.SignIn{Methods: append(methods, people.SignInMethod{Type: people.SignInToken})})
+}
+
+// beginSession signs somebody in with a token.
+func (s *Server) beginSession(w http.ResponseWriter, r *http.Request) error {
+	if err := s.signIn.ownSite(r); err != nil {
+		return err
+	}
+	var sent people.Session
+	if err := s.sentJSON(w, r, &sent); err != nil {
+		return err
+	}
+	if err := s.enter(w, r, byToken, session{Token: strings.TrimSpace(sent.Token)}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// enter gives the browser a session, if Kubernetes knows whose it is.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, by string, in session) error {
+	p, err := s.known(r.Context(), in)
+	var cookie *http.Cookie
+	if err == nil {
+		cookie, err = s.signIn.begin(r, in)
+	}
+	s.noteSignIn(r, by, p, err)
+	if err == nil {
+		http.SetCookie(w, cookie)
+	}
+	return err
+}
+
+func (s *Server) known(ctx context.Context, in session) (person, error) {
+	if in.Token == "" && in.Provider == "" || len(in.Token) > longestToken {
+		return person{}, refusef(http.StatusUnauthorized, "give the token that you use with Kubernetes")
+	}
+	return s.signIn.person(ctx, in)
+}
+
+// endSession signs somebody out.
+func (s *Server) endSession(w http.ResponseWriter, r *http.Request) error {
+	if err := s.signIn.ownSite(r); err != nil {
+		return err
+	}
+	if p, ok, err := s.signIn.of(r); ok && err == nil {
+		s.Log.With(traced(r)...).Info("audit: signed out", "by", p.GetName(), "method", p.by)
+	}
+	http.SetCookie(w, s.signIn.end(r, sessionCookie))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// noteSignIn writes who signed in, or why nobody did.
+func (s *Server) noteSignIn(r *http.Request, by string, p person, err error) {
+	log := s.Log.With(traced(r)...).With("by", p.String(), "method", by)
+	if err != nil {
+		s.Metrics.signedIn(by, "Refused")
+		log.Warn("audit: not signed in", "error", err)
+		return
+	}
+	s.Metrics.signedIn(by, "SignedIn")
+	log.Info("audit: signed in")
+}
+
+// goOn sends a browser to where a handler says, or to the page that shows its error.
+func (s *Server) goOn(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
+	return s.answerWhoever(quick, func(w http.ResponseWriter, r *http.Request) (person, error) {
+		if r.Method != http.MethodGet { // HEAD, of what looks at links before people do
+			w.WriteHeader(http.StatusNoContent)
+			return person{}, nil
+		}
+		to, err := h(w, r)
+		if err != nil {
+			var no *refusal
+			if !errors.As(err, &no) { // enter has noted those
+				s.noteSignIn(r, by, person{}, err)
+			}
+			_, text := answerTo(err)
+			if no == nil {
+				text = err.Error()
+			}
+			to = signInPage + "?" + url.Values{"error": {shortened(text, longestReason)}}.Encode()
+		}
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusSeeOther)
+		return person{}, nil
+	})
+}
+
+// shortened gives the beginning of a text.
+func shortened(text string, most int) string {
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+// toProvider sends a browser to the identity provider.
+func (s *Server) toProvider(w http.ResponseWriter, r *http.Request) (string, error) {
+	address, kept, err := s.signIn.provider.begin(r.Context(), localPath(r.URL.Query().Get("to")))
+	if err != nil {
+		return "", err
+	}
+	c := s.signIn.cookie(r, signInCookie) //nolint:gosec // see there
+	c.Value, c.MaxAge = kept, int(signInTime.Seconds())
+	c.SameSite = http.SameSiteLaxMode // it has to come along when the provider sends the browser back
+	http.SetCookie(w, c)
+	return address, nil
+}
+
+// fromProvider signs in who comes back from the identity provider.
+func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) (string, error) {
+	c, err := r.Cookie(s.signIn.cookie(r, signInCookie).Name)
+	if err != nil {
+		return "", errors.New("the sign-in took too long, or was begun in another browser: try again")
+	}
+	http.SetCookie(w, s.signIn.sessions.end(r, signInCookie))
+	in, to, err := s.signIn.provider.end(r.Context(), c.Value, r.URL.Query())
+	if err != nil {
+		return "", err
+	}
+	return to, s.enter(w, r, byOIDC, in)
+}
+
+// fromLink signs in who has a link, once.
+func (s *Server) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
+	token, err := takeLink(s.signIn.links, r.URL.Query().Get("code"), s.Now())
+	if err != nil {
+		return "", err
+	}
+	return localPath(r.URL.Query().Get("to")), s.enter(w, r, byLink, session{Token: token})
+}
+
+// localPath is a path of this site; / for anything else, which may lead away from it.
+func localPath(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") {
+		return "/"
+	}
+	return to
+}
+
+// sentJSON reads a small body. A form of another site cannot send one.
+func (s *Server) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
+		return refusef(http.StatusUnsupportedMediaType, "the body has to be JSON: set Content-Type to application/json")
+	}
+	return s.jsonBody(w, r, mostSent, v)
+}
+
+// mostSent is how much a person may send that is no state.
+const mostSent = 64 << 10
