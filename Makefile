@@ -36,9 +36,19 @@ bin/kubectl-cairn: bin/cairn
 bin/cairn-runner: FORCE
 	@CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags "-s -w $(X_VERSION)" -o $@ ./cmd/cairn-runner
 
+# go builds what is in web/dist into bin/cairn; where there is nothing, bin/cairn says so in place of the page.
+.PHONY: page
+page: web/dist/index.html ## Build the page for the next `make build` (needs Node)
+
+web/dist/index.html: web/node_modules/.package-lock.json $(wildcard web/*.json web/*.ts) web/index.html $(shell find web/src web/public -type f 2>/dev/null)
+	@cd web && npm run --silent build
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json web/.npmrc
+	@cd web && npm ci --no-progress && touch node_modules/.package-lock.json
+
 # Without a registry: on a Debian made here, with the compiler and the caches of this machine.
 .PHONY: images
-images: $(BIN)/tofu ## Build the images cairn and cairn-tools into bin/images, as root
+images: $(BIN)/tofu page ## Build the images cairn and cairn-tools into bin/images, as root
 	@VERSION='$(VERSION)' REGISTRY='$(REGISTRY)' TAG='$(TAG)' tools/images/build $$(go env GOARCH) bin/images
 
 # tools/build does nothing when the tool is there and its go.mod, go.sum and flags are what they were. One after
@@ -73,6 +83,11 @@ node-down: ## End the node from elsewhere, and clear away its files
 test-unit: ## Run the tests that need nothing (under 30 seconds)
 	@go -C api test $(GOTESTFLAGS) ./...
 	@go test $(GOTESTFLAGS) ./internal/... ./test/sim
+
+.PHONY: page-test
+page-test: web/node_modules/.package-lock.json ## Check the page: types, linters, format, tests
+	@cd web && npm run --silent schema >/dev/null && git diff --exit-code src/api # what it was made from has changed: commit it too
+	@cd web && npm run --silent check
 
 # The slow half: first the rooms that test against a real API server, then Cairn as a whole.
 .PHONY: test
@@ -128,7 +143,7 @@ bench-node: build node-tools images ## Measure on a real node, beside bare pods 
 RUNS ?= 10
 .PHONY: scale
 scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/performance.md); half an hour
-	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
+	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
 
 SOAK ?= 1h
 .PHONY: soak
@@ -153,6 +168,20 @@ lint: $(BIN)/golangci-lint ## Run the linters, which also keep the rooms apart
 .PHONY: verify
 verify: $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/helm-docs ## Check that what is generated, formatted and pinned is as it should be
 	@tools/verify $(BIN)
+
+# The page has to be there before go builds it in, so they go one after the other.
+.PHONY: browser
+browser: tools test/browser/node_modules/.package-lock.json ## Use the page in a browser as a person does (needs Node and Chromium)
+	@$(MAKE) --no-print-directory page
+	@$(MAKE) --no-print-directory build
+	@cd test/browser && npm run --silent test
+
+.PHONY: screens
+screens: export SCREENS = 1
+screens: browser ## The same, and pictures of every view into docs/screens
+
+test/browser/node_modules/.package-lock.json: test/browser/package.json test/browser/package-lock.json test/browser/.npmrc
+	@cd test/browser && npm ci --no-progress && touch node_modules/.package-lock.json
 
 ##@ Change
 

@@ -1,0 +1,71 @@
+// Starts a whole Cairn on this machine, with real runs and real engines, as `cairn dev` does.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const cairn = process.env.CAIRN ?? new URL('../../bin/cairn', import.meta.url).pathname
+
+/** Starts Cairn, and gives the link that signs a browser in, kubectl's way to its objects, and its end. */
+export async function startCairn() {
+  const data = await mkdtemp(join(tmpdir(), 'cairn-browser-'))
+  const child = spawn(cairn, ['dev', '--data', data], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.on('data', (text) => (errors = (errors + text).slice(-4_000)))
+  const ended = once(child, 'exit')
+  const env = { ...process.env }
+  let link
+  const lines = createInterface({ input: child.stdout })
+  const told = (async () => {
+    for await (const line of lines) {
+      const exported = /export KUBECONFIG=(\S+) PATH=([^$]*)/.exec(line)
+      if (exported) Object.assign(env, { KUBECONFIG: exported[1], PATH: exported[2] + process.env.PATH })
+      link ??= /https?:\/\/\S+\/signin\/link\?\S+/.exec(line)?.[0]
+      if (link && env.KUBECONFIG) return
+    }
+    throw new Error(`cairn dev ended before it told where the page is:\n${errors}`)
+  })()
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+    await rm(data, { recursive: true, force: true })
+  }
+  try {
+    await told
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  child.stdout.resume()
+  return {
+    link,
+    origin: new URL(link).origin,
+    stop,
+    /** Gives the ID of the process that is operator and server. When it ends it is started again. */
+    pid: async () => Number(await readFile(join(data, 'serve.pid'), 'utf8')),
+    /** Runs kubectl, and gives what it says. */
+    kubectl: async (...args) => (await run('kubectl', args, { env })).stdout,
+    /** Applies objects. */
+    apply: (...objects) => {
+      const kubectl = spawn('kubectl', ['apply', '-f', '-'], { env, stdio: ['pipe', 'ignore', 'inherit'] })
+      kubectl.stdin.end(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
+      return once(kubectl, 'exit').then(([code]) => {
+        if (code !== 0) throw new Error(`kubectl apply ended with ${code}`)
+      })
+    },
+  }
+}
+
+/** A Stack with code of its own. */
+export function stack(name, code, spec = {}) {
+  return {
+    apiVersion: 'cairn.dev/v1alpha1',
+    kind: 'Stack',
+    metadata: { name, namespace: 'default' },
+    spec: { source: { inline: { 'main.tf': code } }, ...spec },
+  }
+}

@@ -1,0 +1,91 @@
+// Stacks as a team has them: one that waits for a person, one that failed, one that drifted, and some that need others.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serveGit } from './git.mjs'
+import { stack } from './cairn.mjs'
+
+const namespace = 'prod'
+
+const network = `
+  resource "terraform_data" "vpc" { input = "10.0.0.0/16" }
+  resource "terraform_data" "subnet" {
+    for_each = toset(["a", "b", "c"])
+    input    = { zone = each.key, vpc = terraform_data.vpc.output }
+  }
+  output "subnet" { value = "10.0.0.0/24" }
+`
+const cluster = `
+  variable "subnet" { type = string }
+  resource "terraform_data" "nodes" {
+    count = 3
+    input = "node-\${count.index} in \${var.subnet}"
+  }
+  output "endpoint" { value = "https://cluster.example.com" }
+`
+const database = ({ size, users, version }) => `
+  resource "terraform_data" "disk" { input = { gigabytes = ${size}, type = "ssd" } }
+  resource "terraform_data" "server" {
+    input            = { version = "${version}", disk = terraform_data.disk.id }
+    triggers_replace = "${version}"
+  }
+  resource "terraform_data" "user" {
+    for_each = toset(${JSON.stringify(users)})
+    input    = { name = each.key, database = "shop" }
+  }
+  output "size" { value = terraform_data.disk.output.gigabytes }
+`
+const alerts = `
+  resource "terraform_data" "rule" {
+    provisioner "local-exec" { command = "echo 'rule 7: no such metric: http_requests_totl' >&2; exit 1" }
+  }
+`
+
+const inProd = (name, code, spec = {}) => {
+  const object = stack(name, code, { apply: 'Automatic', retry: { limit: 0 }, ...spec })
+  return { ...object, metadata: { name, namespace } }
+}
+const fromGit = (name, path, spec) => ({
+  ...inProd(name, '', spec),
+  spec: { apply: 'Automatic', ...spec, source: { git: { repository: { name: 'infra' }, path } } },
+})
+
+/** Makes the fleet, and gives how to take down what is not in Cairn. */
+export async function makeFleet({ apply, kubectl }) {
+  const world = await mkdtemp(join(tmpdir(), 'cairn-world-'))
+  const zone = join(world, 'zone')
+  await writeFile(zone, 'shop A 203.0.113.7\n')
+  const git = await serveGit({ 'envs/prod/network/main.tf': network, 'envs/prod/cluster/main.tf': cluster }, 'The network, and the cluster in it')
+  const stop = () => Promise.all([git.stop(), rm(world, { recursive: true, force: true })])
+  const until = (object, condition) => kubectl('wait', object, `--for=${condition}`, `--namespace=${namespace}`, '--timeout=120s')
+  try {
+    await apply(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+      { apiVersion: 'cairn.dev/v1alpha1', kind: 'Repository', metadata: { name: 'infra', namespace }, spec: { url: git.url, ref: 'main' } },
+      fromGit('network', 'envs/prod/network', { outputs: { configMap: { name: 'network-outputs' } } }),
+      fromGit('cluster', 'envs/prod/cluster', {
+        apply: 'Manual',
+        variables: [{ name: 'subnet', valueFrom: { stack: { name: 'network', output: 'subnet' } } }],
+      }),
+      inProd('dns', `resource "terraform_data" "zone" { input = file("${zone}") }`, { drift: { every: '10s' } }),
+      inProd('database', database({ size: 20, users: ['shop', 'reports', 'old'], version: '16' }), { dependsOn: [{ name: 'network' }] }),
+      inProd('alerts', alerts),
+      inProd('monitoring', 'resource "terraform_data" "prometheus" { input = "2 replicas" }', { dependsOn: [{ name: 'cluster' }] }),
+      inProd('ingress', 'resource "terraform_data" "balancer" { count = 2 }', { dependsOn: [{ name: 'network' }, { name: 'dns' }] }),
+    )
+    await Promise.all(['database', 'dns', 'ingress'].map((name) => until(`stack/${name}`, 'condition=Ready')))
+    await writeFile(zone, 'shop A 198.51.100.9\n')
+    // A change of each kind, which somebody has to look at.
+    await apply(inProd('database', database({ size: 50, users: ['shop', 'reports', 'search'], version: '17' }), { apply: 'Manual', dependsOn: [{ name: 'network' }] }))
+    await until('stack/dns', 'condition=Drifted')
+    // Looked for once more in a day, so that what is looked at now stays.
+    await kubectl('patch', 'stack', 'dns', `--namespace=${namespace}`, '--type=merge', '--patch={"spec":{"drift":{"every":"24h"}}}')
+    await until('run/database-2', 'jsonpath={.status.phase}=AwaitingApproval')
+    await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')
+    await until('run/alerts-1', 'jsonpath={.status.phase}=Failed')
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { stop }
+}
