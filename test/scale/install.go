@@ -27,7 +27,9 @@ type Install struct {
 
 	Config *rest.Config
 	Node   *Node
-	args   []string
+	// store is the server's address.
+	store string
+	args  []string
 }
 
 // Start makes an API server with Cairn's kinds, and a node that pretends. It ends with the test.
@@ -52,9 +54,10 @@ func Start(t testing.TB) *Install {
 	go func() { defer close(ended); i.Node.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	store := devcluster.FreeAddress(t)
+	i.store = "https://" + store
 	i.args = []string{
 		"--namespace=" + systemNamespace, "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
-		"--listen=" + store, "--store-url=https://" + store, "--web-listen=0", "--log-level=warn",
+		"--listen=" + store, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn",
 		"--runner-image=cairn", "--engine-image=tools", "--engine-image-has-runner",
 	}
 	return i

@@ -97,9 +97,11 @@ func (n *Node) begin(ctx context.Context, pod *corev1.Pod) {
 	}
 	n.work.Go(func() {
 		defer n.end(pod.UID)
-		err := n.live(ctx, pod)
-		if err != nil && ctx.Err() == nil && n.Failed != nil {
-			n.Failed(pod.Namespace+"/"+pod.Name, err)
+		if err := n.live(ctx, pod); err != nil && ctx.Err() == nil {
+			if n.Failed != nil {
+				n.Failed(pod.Namespace+"/"+pod.Name, err)
+			}
+			_ = n.phase(ctx, pod, corev1.PodFailed) // as a program that ends badly; or the pod is gone
 		}
 		n.ended.Add(1)
 	})
@@ -121,7 +123,7 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 	if err := n.phase(ctx, pod, corev1.PodRunning); err != nil {
 		return err
 	}
-	options := store.ClientOptions{TokenFile: token, Patience: time.Minute}
+	options := store.ClientOptions{TokenFile: token, Patience: 10 * time.Minute}
 	container := pod.Spec.Containers[0]
 	for _, arg := range container.Command {
 		if url, ok := strings.CutPrefix(arg, "--store="); ok {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -46,6 +47,8 @@ func TestSoak(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), *flagSoak)
 	defer cancel()
 	changes := make(chan int)
+	var last atomic.Int64 // when a Stack was changed
+	last.Store(time.Now().UnixNano())
 	go func() {
 		defer close(changes)
 		made := 0
@@ -58,6 +61,7 @@ func TestSoak(t *testing.T) {
 				t.Error(err)
 				return
 			}
+			last.Store(time.Now().UnixNano())
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond): // about as many Runs a second as the processors of a small machine bear
@@ -74,6 +78,10 @@ func TestSoak(t *testing.T) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
+		}
+		if quiet := time.Since(time.Unix(0, last.Load())); quiet > 10*time.Minute {
+			i.tell()
+			t.Fatalf("no Stack was changed for %s, since one is not as it was declared: nothing is looked at under load", quiet.Round(time.Second))
 		}
 		for _, p := range processes {
 			v, err := p.Scrape(context.Background())

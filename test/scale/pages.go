@@ -1,0 +1,123 @@
+package scale
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// asked is what the page asks for: its lists as they are first shown, searched, filtered and sorted by each of the columns that people use.
+var asked = []string{
+	"stacks", "stacks?sort=-changed", "stacks?q=stack+9", "stacks?ready=False&sort=name", "stacks?namespace=" + firstNamespace,
+	"runs?sort=-created", "runs?phase=Failed&phase=AwaitingApproval&sort=-created", "runs?q=net", "states?sort=-size",
+}
+
+// pageRounds is how often each of them is asked for.
+const pageRounds = 30
+
+// Pages asks the server for pages of 50 rows, as somebody who may list all, and gives how long each took.
+func (i *Install) Pages() []time.Duration {
+	i.Helper()
+	ctx := context.Background()
+	viewer, _ := i.viewer(ctx)
+	var took []time.Duration
+	for range pageRounds {
+		for _, what := range asked {
+			at, err := url.Parse(i.store + "/api/v1/" + what)
+			if err != nil {
+				i.Fatal(err)
+			}
+			query := at.Query()
+			query.Set("limit", "50")
+			at.RawQuery = query.Encode()
+			began := time.Now()
+			if err := page(ctx, viewer, at.String()); err != nil {
+				i.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+		}
+	}
+	return took
+}
+
+func page(ctx context.Context, viewer *http.Client, at string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := viewer.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s: %s", at, answer.Status, data)
+	}
+	return err
+}
+
+// Paint has a browser show the list of Stacks, and says when the first of it was seen, and when the rows; why not, where there is no browser or the
+// page was not built.
+func (i *Install) Paint() (paint, rows time.Duration, why error) {
+	i.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	_, token := i.viewer(ctx)
+	cmd := exec.CommandContext(ctx, "node", "paint.mjs", NameOf(0))
+	cmd.Dir, cmd.Env = filepath.Join(i.Root, "test", "browser"), append(os.Environ(), "CAIRN_URL="+i.store, "CAIRN_TOKEN="+token)
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	var found struct{ Paint, Rows int64 }
+	if err != nil || json.Unmarshal([]byte(lines[len(lines)-1]), &found) != nil {
+		return 0, 0, fmt.Errorf("%w: %s", cmp.Or(err, errors.New("no figures")), out)
+	}
+	return time.Duration(found.Paint) * time.Millisecond, time.Duration(found.Rows) * time.Millisecond, nil
+}
+
+// viewer is somebody who may list all, and their token.
+func (i *Install) viewer(ctx context.Context) (*http.Client, string) {
+	i.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "viewer"}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "scale-viewer"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cairn-view"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+	}
+	for _, o := range []client.Object{account, binding} {
+		if err := client.IgnoreAlreadyExists(i.Create(ctx, o)); err != nil {
+			i.Fatal(err)
+		}
+	}
+	token := &authenticationv1.TokenRequest{}
+	if err := i.SubResource("token").Create(ctx, account, token); err != nil {
+		i.Fatal(err)
+	}
+	found := &corev1.ConfigMap{}
+	i.Until("where the server is", func() bool {
+		return i.Get(ctx, client.ObjectKey{Namespace: metav1.NamespacePublic, Name: "cairn"}, found) == nil && found.Data["url"] == i.store
+	})
+	transport, err := rest.TransportFor(&rest.Config{
+		Host: i.store, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(found.Data["ca.crt"])},
+	})
+	if err != nil {
+		i.Fatal(err)
+	}
+	return &http.Client{Transport: transport, Timeout: time.Minute}, token.Status.Token
+}
