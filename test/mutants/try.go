@@ -136,11 +136,39 @@ func (l *lab) run(ctx context.Context, c command, b built, without string) (stri
 	test.WaitDelay = 10 * time.Second // for what a test leaves behind that holds its output
 	var output bytes.Buffer
 	test.Stdout, test.Stderr = &output, &output
-	err := test.Run()
+	err := test.Start()
+	if err == nil {
+		over := make(chan struct{})
+		go bound(test.Process, over)
+		err = test.Wait()
+		close(over)
+	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	return output.String(), err
+}
+
+// mostMemory is what a test may take. Without what ends a search it takes all there is, and the machine with it.
+const mostMemory = 6 << 30
+
+// bound kills a process that takes more.
+func bound(p *os.Process, over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+		var size, resident int
+		pages, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Pid))
+		if err != nil {
+			continue // not on Linux, or it has ended
+		}
+		if _, err := fmt.Sscan(string(pages), &size, &resident); err == nil && resident*os.Getpagesize() > mostMemory {
+			_ = p.Kill() // or it has ended
+		}
+	}
 }
 
 // patience is what API servers get to start on a machine that is busy.
