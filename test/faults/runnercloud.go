@@ -119,6 +119,13 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 				}
 			}
 			if f.deadly {
+				// Who asked is gone, and the cloud may do what it was asked for all the same: not before that is it known what nobody was told of.
+				err = errors.Join(err, until(ctx, patience, func(context.Context) error {
+					if !l.cloud.Load().Quiet() {
+						return errors.New("the cloud has not ended the call whose caller was killed")
+					}
+					return nil
+				}))
 				unknown = l.unknown(d)
 			}
 			dealt <- err
