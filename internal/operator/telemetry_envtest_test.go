@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/apiserver"
+	"cairn.dev/cairn/test/ports"
 )
 
 // ran is a Cairn in this process.
@@ -55,10 +55,9 @@ func (l *lines) String() string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := ports.Free(t.Context(), "127.0.0.1")
 	apiserver.Must(t, err)
-	apiserver.Must(t, l.Close())
-	return l.Addr().String()
+	return address
 }
 
 // start runs Cairn in a namespace of its own.

@@ -4,7 +4,6 @@ package devcluster
 import (
 	"bufio"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/test/ports"
 )
 
 // A Cluster is a `cairn dev` that lives as long as the test.
@@ -70,15 +70,11 @@ func start(t testing.TB, devArgs, serveArgs []string) *Cluster {
 // FreeAddress is one on this machine that nothing listens on now.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := ports.Free(t.Context(), "127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
+	return address
 }
 
 // Restart stops it, as Ctrl-C does, and starts it again on the same data folder.

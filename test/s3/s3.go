@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/dev/tools"
+	"cairn.dev/cairn/test/ports"
 )
 
 // Region that the server says it is in.
@@ -39,7 +39,7 @@ const starts = 30 * time.Second
 
 // New starts a server at a host of this machine, which keeps what it has below dir. Kill ends it.
 func New(ctx context.Context, host, dir string) (*Server, error) {
-	address, err := free(ctx, host)
+	address, err := ports.Free(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +54,6 @@ func New(ctx context.Context, host, dir string) (*Server, error) {
 
 // sidecar is where the server keeps what it knows of its objects: not every file system takes it beside them.
 func (s *Server) sidecar() string { return filepath.Join(filepath.Dir(s.Dir), "known") }
-
-// free is an address that nobody listens on.
-func free(ctx context.Context, host string) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
 
 // MakeBucket makes an empty one.
 func (s *Server) MakeBucket(name string) error { return os.Mkdir(filepath.Join(s.Dir, name), 0o700) }

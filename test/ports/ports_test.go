@@ -1,0 +1,34 @@
+package ports
+
+import (
+	"net"
+	"strconv"
+	"testing"
+)
+
+func TestAFreePortIsNoneThatConnectionsGet(t *testing.T) {
+	if given() <= first {
+		t.Skip("this system gives all of them")
+	}
+	seen := map[string]bool{}
+	for range 20 {
+		address, err := Free(t.Context(), "127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, err := net.SplitHostPort(address)
+		port, bad := strconv.Atoi(text)
+		if err != nil || bad != nil || port < first || port >= given() || port >= after {
+			t.Errorf("%s, and connections get those from %d on", address, given())
+		}
+		seen[address] = true
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() }) // until then it is not free any more
+	}
+	if len(seen) != 20 {
+		t.Errorf("of 20 ports %d are different", len(seen))
+	}
+}
