@@ -96,12 +96,14 @@ test: build tools $(BIN)/helm $(BIN)/versitygw test-unit ## Run all tests (under
 	[ -z "$$rooms" ] || go test -tags envtest $(GOTESTFLAGS) $$rooms
 	@go test -tags envtest $(GOTESTFLAGS) $(patsubst %,./%/...,$(wildcard cmd charts web dev test))
 
-# What is pure, and the rooms of which parts go on beside each other. The detector makes tests ten times slower: RACE=all has all rooms.
+# The rooms of which parts go on beside each other, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
+# all rooms. Skipped is what measures the time and the memory that a policy takes, which are others under it.
 RACE ?=
+RACED := -race -timeout 30m -skip 'TestPoliciesThat|TestPathologicalPolicies|TestValidations|TestTextsThatTheCompiler'
 .PHONY: race
 race: tools ## Run tests with the race detector; RACE=all for those of all rooms, which takes long
-	@go test -race $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,store bucket upkeep memory closure policy forge providers git server repository stack run state) ./test/leaks)
-	@go test -race -tags envtest $(GOTESTFLAGS) $(if $(RACE),./internal/...,./internal/state ./internal/server)
+	@go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,store bucket upkeep memory closure policy forge providers git runner)) ./test/leaks
+	@go test $(RACED) -tags envtest $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state repository stack run server operator))
 
 N ?= 100000
 SEED ?=

@@ -23,6 +23,7 @@ import (
 
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/dev/kubelet"
+	"cairn.dev/cairn/test/leaks"
 )
 
 // patience with whatever a test waits for.
@@ -43,12 +44,14 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(helperDir); dir != "" {
 		helper(dir)
 	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(leaks.Run(func() int {
+		code, err := run(m)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		return code
+	}, func() {}))
 }
 
 func run(m *testing.M) (code int, err error) {

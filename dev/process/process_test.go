@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/dev/process"
+	"cairn.dev/cairn/test/leaks"
 )
 
 // The test binary is its own helper: with this variable set it starts a child through a Group and waits to be killed.
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv(helperScript); script != "" {
 		helper(script)
 	}
-	os.Exit(m.Run())
+	leaks.Main(m)
 }
 
 func helper(script string) {

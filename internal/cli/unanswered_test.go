@@ -22,18 +22,24 @@ func silent(t *testing.T) (kubeconfig string, asked chan net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
 	asked = make(chan net.Conn, 100)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
+		defer close(asked)
 		for {
 			c, err := l.Accept()
 			if err != nil {
-				close(asked)
 				return
 			}
+			defer c.Close() //nolint:gocritic // it is silent to the end of the test
 			asked <- c
 		}
 	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-ended
+	})
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"test": {Server: "http://" + l.Addr().String()}},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,9 +54,15 @@ func TestAReconcileThatDoesNotEndIsNamed(t *testing.T) {
 
 func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var broken error
+		full := errors.New("no space")
+		var broken atomic.Bool
 		var told []string
-		l := &lookout{look: func(context.Context) error { return broken }, tell: func(err error) {
+		l := &lookout{look: func(context.Context) error {
+			if broken.Load() {
+				return full
+			}
+			return nil
+		}, tell: func(err error) {
 			if err == nil {
 				told = append(told, "well")
 			} else {
@@ -72,12 +79,12 @@ func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 		if err := l.last(); err != nil {
 			t.Error(err)
 		}
-		broken = errors.New("no space")
+		broken.Store(true)
 		time.Sleep(2*lookEvery + time.Second)
-		if err := l.last(); !errors.Is(err, broken) {
+		if err := l.last(); !errors.Is(err, full) {
 			t.Errorf("got %v", err)
 		}
-		broken = nil
+		broken.Store(false)
 		time.Sleep(lookEvery)
 		if err := l.last(); err != nil {
 			t.Error(err)

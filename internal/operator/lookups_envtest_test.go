@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -18,7 +20,10 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard()) // Run leaves it as it is here
+	apiserver.Main(m, "../../charts/cairn/files/crds")
+}
 
 func enter(t *testing.T) apiserver.Room {
 	t.Helper()

@@ -97,7 +97,8 @@ type Options struct {
 	// Log of the process.
 	Log logr.Logger
 
-	// again says that this process may have run another before, as that of the tests has: the names of its controllers are taken.
+	// again says that this process may have run another before, as that of the tests has: the names of its controllers are taken, and klog
+	// is in use.
 	again bool
 }
 
@@ -105,7 +106,9 @@ type Options struct {
 func Run(ctx context.Context, config *rest.Config, o Options) error {
 	o.Log = quietOnceDone(ctx, o.Log)
 	ctrl.SetLogger(o.Log)
-	klog.SetLogger(o.Log)
+	if !o.again {
+		klog.SetLogger(o.Log) // without a lock: nothing may log by then
+	}
 	if err := checkNamespaces(o.Namespaces); err != nil {
 		return err
 	}

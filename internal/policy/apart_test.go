@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/leaks"
 )
 
 // What the test's own program is when its first argument says so.
@@ -51,7 +52,7 @@ func TestMain(m *testing.M) {
 	case asCurious:
 		curious()
 	default:
-		os.Exit(m.Run())
+		leaks.Main(m)
 	}
 }
 

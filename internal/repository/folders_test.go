@@ -28,4 +28,7 @@ func TestAFolderIsOneOperators(t *testing.T) {
 	if err := second.Keep(nil); err != nil {
 		t.Errorf("when the first is over: %v", err)
 	}
+	if err := second.Start(ctx); err != nil { // it is over at once, too
+		t.Error(err)
+	}
 }

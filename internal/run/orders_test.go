@@ -85,7 +85,7 @@ func TestAnOrderDoesNotCopyItsHooks(t *testing.T) {
 	cost := func(doc inputs.Document) float64 {
 		return testing.AllocsPerRun(100, func() { _ = orderOf(w.Run, w.Stack, doc) })
 	}
-	if without, with := cost(none), cost(many); with > without+1 {
+	if without, with := cost(none), cost(many); with > without+10 { // a copy is one for each; with the race detector a pool loses one in four
 		t.Errorf("%v allocations with 50 hooks, %v without", with, without)
 	}
 	var before, after runtime.MemStats

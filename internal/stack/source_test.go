@@ -62,7 +62,7 @@ func TestPackTakesLittleMemory(t *testing.T) {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 100<<10 {
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 300<<10 { // without a pool it is 800, and with the race detector a pool loses one in four
 		t.Errorf("%d bytes each", each)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -328,19 +329,19 @@ func TestASweepIsTold(t *testing.T) {
 
 func TestItIsSweptNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
-		s := &Sweeper{Cache: &objects{err: errors.New("away"), listed: func() { looks++ }}, Log: slog.New(slog.DiscardHandler)}
+		var looks atomic.Int32
+		s := &Sweeper{Cache: &objects{err: errors.New("away"), listed: func() { looks.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Start(ctx) }()
 		for _, at := range []struct {
 			wait time.Duration
-			want int
+			want int32
 		}{{soon - time.Second, 0}, {soon/2 + time.Minute, 1}, {every - soon, 1}, {every, 2}} {
 			time.Sleep(at.wait)
 			synctest.Wait()
-			if looks != at.want {
-				t.Errorf("%d sweeps, want %d", looks, at.want)
+			if n := looks.Load(); n != at.want {
+				t.Errorf("%d sweeps, want %d", n, at.want)
 			}
 		}
 		cancel()

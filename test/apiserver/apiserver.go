@@ -2,14 +2,17 @@
 package apiserver
 
 import (
+	"net/http"
 	"os"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +21,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/test/leaks"
 )
 
 // Config reaches the API server that Main started.
@@ -26,7 +30,15 @@ var Config *rest.Config
 // Kube reads and writes it without a cache.
 var Kube client.WithWatch
 
-// Main is a TestMain: it starts the API server, installs the kinds from the folder crds, and runs the tests.
+// libraries are the goroutines that libraries leave behind, and nobody can end.
+var libraries = []goleak.Option{
+	// A watch of a cache, that was ended with an event on its way.
+	goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
+	// Each cache of what people may do; a server has three, for all its life.
+	goleak.IgnoreTopFunction("github.com/hashicorp/golang-lru/v2/expirable.NewLRU[...].func1"),
+}
+
+// Main is a TestMain: it starts the API server, installs the kinds from the folder crds, runs the tests, and finds what they leave behind.
 func Main(m *testing.M, crds string) {
 	tools, err := dev.BinDir()
 	if err != nil {
@@ -40,9 +52,27 @@ func Main(m *testing.M, crds string) {
 	if Kube, err = client.NewWithWatch(Config, client.Options{Scheme: scheme()}); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := leaks.Run(m.Run, connections(), libraries...)
 	_ = env.Stop() // it ends with this process
 	os.Exit(code)
+}
+
+// connections gives what ends those of all clients, and of those who ask as somebody else, when nobody uses them. It keeps them: what no client
+// has any more cannot be ended, and goes only when the API server tires of it.
+func connections() func() {
+	var shared []http.RoundTripper
+	for _, c := range []*rest.Config{Config, rest.AnonymousClientConfig(Config)} {
+		transport, err := rest.TransportFor(c)
+		if err != nil {
+			panic(err)
+		}
+		shared = append(shared, transport)
+	}
+	return func() {
+		for _, transport := range shared {
+			utilnet.CloseIdleConnectionsFor(transport) // looks into what wraps another
+		}
+	}
 }
 
 func scheme() *runtime.Scheme {
@@ -78,7 +108,12 @@ func Enter(t *testing.T, indexes ...Index) Room {
 	for _, i := range indexes {
 		Must(t, c.GetFieldIndexer().IndexField(t.Context(), i.Of, i.Field, i.Values))
 	}
-	go func() { _ = c.Start(t.Context()) }() // ends with the test
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.Start(t.Context()) // ends with the test
+	}()
+	t.Cleanup(func() { <-ended })
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	Must(t, c.GetClient().Create(t.Context(), namespace))
 	return Room{T: t, Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: namespace.Name}

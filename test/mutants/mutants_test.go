@@ -32,10 +32,15 @@ func small(n int) bool {
 }
 
 func few(n int) bool { return n <= most }
+
+var left = 0
 `,
 	"a/a_test.go": `package a
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func TestPositive(t *testing.T) {
 	t.Run("zero", func(t *testing.T) {
@@ -47,6 +52,16 @@ func TestPositive(t *testing.T) {
 		t.Error("one")
 	}
 }
+
+// The program fails after its tests when it was asked to find what they leave behind.
+func TestMain(m *testing.M) {
+	if code := m.Run(); code != 0 || left == 0 {
+		os.Exit(code)
+	}
+	os.Exit(1)
+}
+
+func TestNothing(*testing.T) {}
 
 func TestBroken(t *testing.T) { t.Error("always") }
 
@@ -75,6 +90,7 @@ func TestWhatBecomesOfAMutant(t *testing.T) {
 	}{
 		{mutant{Name: "killed", From: "n <= 0", To: "false && n <= 0", Test: test("Positive")}, "TestPositive/zero", ""},
 		{mutant{Name: "survives", From: "n > 100", To: "false && n > 100", Test: test("Positive")}, "", ""},
+		{mutant{Name: "leaves something", From: "left = 0", To: "left = 1", Test: test("Nothing")}, "", "the test passed"},
 		{mutant{Name: "no function's", From: "most = 3", To: "most = 4", Test: test("Positive")}, "TestPositive", ""},
 		{mutant{Name: "the test fails anyway", From: "n <= 0", To: "n < 0", Test: test("Broken")}, "", "without the mutant"},
 		{mutant{Name: "no such test", From: "n <= 0", To: "n < 0", Test: test("Nobody")}, "", "there is no such test"},

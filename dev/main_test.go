@@ -1,0 +1,9 @@
+package dev
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/test/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }
