@@ -117,7 +117,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	}
 	switch {
 	case err == nil:
-		return out.Bytes(), nil
+		return out.kept.Bytes(), nil
 	case ctx.Err() != nil:
 		return nil, stopped(ctx, "git "+c.args[0])
 	case errors.Is(err, exec.ErrNotFound):
@@ -125,7 +125,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	case out.over:
 		return nil, fail(ErrTooLarge, "git %s prints more than %d MiB", c.args[0], mostOutput>>20)
 	}
-	return nil, &gitError{err, said.String()}
+	return nil, &gitError{err, said.kept.String()}
 }
 
 // explain makes a local call's error one for a person. Those that know a secret do it themselves.
@@ -137,9 +137,10 @@ func explain(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// bounded keeps what is written to it up to a limit. What is more is dropped, or ends the writer.
+// bounded keeps what is written to it up to a limit. What is more is dropped, or ends the writer. It has not all that a buffer can: a command's
+// output would be read by ReadFrom, past the limit.
 type bounded struct {
-	bytes.Buffer
+	kept  bytes.Buffer
 	limit int
 	drop  bool
 	over  bool
@@ -147,12 +148,12 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	n := len(p)
-	if left := b.limit - b.Len(); n > left {
+	if left := b.limit - b.kept.Len(); n > left {
 		if b.over = true; !b.drop {
 			return 0, ErrTooLarge
 		}
 		p = p[:left]
 	}
-	b.Buffer.Write(p)
+	b.kept.Write(p)
 	return n, nil
 }

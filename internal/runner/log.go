@@ -125,10 +125,10 @@ func (l *logStream) take() (batch []byte, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ending && l.over > 0 {
-		if left := l.over - l.rest.Len(); left > 0 {
+		if left := l.over - l.rest.kept.Len(); left > 0 {
 			l.pending = fmt.Appendf(l.pending, "\n[cairn: %d bytes were left out here: the log is too long]\n", left)
 		}
-		l.pending = append(l.pending, l.rest.Bytes()...)
+		l.pending = append(l.pending, l.rest.kept.Bytes()...)
 		l.over = 0
 	}
 	l.flight = min(len(l.pending), logMost)

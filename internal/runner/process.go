@@ -115,7 +115,7 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	if err := errors.Join(err, text.to.Close()); err != nil {
 		return exit{}, err
 	}
-	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.String(), events: events, starved: memory.outOfMemory(kills)}
+	ended := exit{code: int32(cmd.ProcessState.ExitCode()), last: last.kept.String(), events: events, starved: memory.outOfMemory(kills)}
 	if kills < 0 {
 		ended.unfed = "most likely the container ran out of memory" + memory.advice()
 	}
@@ -252,15 +252,15 @@ func said(name string, ended exit, events engine.Events) string {
 // tail keeps the end of what is written to it.
 type tail struct {
 	limit int
-	bytes.Buffer
+	kept  bytes.Buffer
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	p = p[max(0, n-t.limit):]
-	if over := t.Len() + len(p) - t.limit; over > 0 {
-		t.Next(over)
+	if over := t.kept.Len() + len(p) - t.limit; over > 0 {
+		t.kept.Next(over)
 	}
-	t.Buffer.Write(p)
+	t.kept.Write(p)
 	return n, nil
 }
