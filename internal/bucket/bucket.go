@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"sync/atomic"
 
@@ -82,8 +83,14 @@ func First(ctx context.Context, rawURL string) (key string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, blobs.Close()) }()
-	for all := blobs.List(nil); ; {
+	all := blobs.List(nil)
+	for tries := 1; ; {
 		obj, err := all.Next(ctx)
+		if errors.Is(err, fs.ErrNotExist) && tries < listTries { // as in page
+			all = blobs.List(nil)
+			tries++
+			continue
+		}
 		if errors.Is(err, io.EOF) {
 			return "", nil
 		}

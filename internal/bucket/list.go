@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"gocloud.dev/blob"
@@ -94,12 +95,7 @@ func (b *Bucket) walk(ctx context.Context, dir string, visit func(Object) error)
 		return err
 	}
 	for token := blob.FirstPageToken; ; {
-		began := time.Now()
-		page, next, err := b.blobs.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: prefix})
-		if err != nil {
-			err = explain(opList, dir, err)
-		}
-		b.metrics.count(opList, began, err)
+		page, next, err := b.page(ctx, token, dir, prefix)
 		if err != nil {
 			return err
 		}
@@ -114,6 +110,27 @@ func (b *Bucket) walk(ctx context.Context, dir string, visit func(Object) error)
 		token = next
 	}
 }
+
+// page gives a page of a list. The driver of folders gives up when a file goes while it looks at the folder, as all do that are
+// deleted, and the temporary ones of what is just being written: it is asked again then.
+func (b *Bucket) page(ctx context.Context, token []byte, dir, prefix string) (objects []*blob.ListObject, next []byte, err error) {
+	for range listTries {
+		began := time.Now()
+		objects, next, err = b.blobs.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: prefix})
+		moved := errors.Is(err, fs.ErrNotExist)
+		if err != nil {
+			err = explain(opList, dir, err)
+		}
+		b.metrics.count(opList, began, err)
+		if !moved {
+			break
+		}
+	}
+	return objects, next, err
+}
+
+// listTries is how often a folder is looked at that changes meanwhile.
+const listTries = 50
 
 // pageSize is how many objects a page of a list has.
 const pageSize = 1000

@@ -369,7 +369,7 @@ func TestAJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
 	next.done(store.Done{Saved: true})
 	next.journal()
 	becomes(t, func() bool {
-		left, err := w.bucket.List(t.Context(), "journals") // an error while they go
+		left, err := w.bucket.List(t.Context(), "journals")
 		return err == nil && len(left) == 0
 	})
 
