@@ -54,13 +54,14 @@ type refusals struct{ since time.Time }
 // isRefusal says that the store does not know who asks, or not for that attempt.
 func isRefusal(code int) bool { return code == http.StatusUnauthorized || code == http.StatusForbidden }
 
-// note takes note of how a question that was asked then was answered.
-func (r *refusals) note(asked time.Time, err error) {
+// note takes note of how a question was answered just now. When it was asked says nothing: the store may have been away meanwhile, or
+// this process not have run.
+func (r *refusals) note(err error) {
 	switch {
 	case !isRefusal(store.Code(err)):
 		r.since = time.Time{}
 	case r.since.IsZero():
-		r.since = asked
+		r.since = time.Now()
 	}
 }
 
@@ -85,7 +86,7 @@ func (a *attempt) interrupted(ctx context.Context) error {
 	for fails := 0; ; {
 		asked := time.Now()
 		interrupt, err := client.Interrupt(ctx)
-		refused.note(asked, err)
+		refused.note(err)
 		switch {
 		case interrupt != nil:
 			return &canceledError{cmp.Or(a.clean(interrupt.Reason), "canceled")}

@@ -86,12 +86,11 @@ func (j *journal) run(ctx context.Context) {
 				return
 			}
 		}
-		asked := time.Now()
 		err := j.send(ctx, number, store.JournalEntries{Entries: batch})
 		if ctx.Err() != nil {
 			return
 		}
-		refused.note(asked, err)
+		refused.note(err)
 		switch code := store.Code(err); {
 		case err == nil:
 			number, fails = number+1, 0

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -495,6 +496,29 @@ func TestAJournalOfADisownedAttempt(t *testing.T) {
 	if took := time.Since(began); took < 300*time.Millisecond {
 		t.Errorf("given up after %s", took)
 	}
+}
+
+// TestAJournalIsNotGivenUpForOneRefusal that was long in coming, as after the store was away: there is none before it.
+func TestAJournalIsNotGivenUpForOneRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		j := &journal{
+			log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+			send: func(context.Context, int, store.JournalEntries) error {
+				if tries++; tries > 1 {
+					return nil
+				}
+				time.Sleep(2 * time.Minute)
+				return &store.Error{Code: http.StatusForbidden}
+			},
+		}
+		j.add(engine.Done{Address: "a"})
+		go j.run(t.Context())
+		j.end(t.Context())
+		if tries != 2 {
+			t.Errorf("asked %d times", tries)
+		}
+	})
 }
 
 // TestAnApplyThatWritesNoState ends no journal: this one's plan is stale.
