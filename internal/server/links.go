@@ -43,8 +43,11 @@ var errLinkOver = errors.New("this link was used already, or is older than ten m
 
 // takeLink gives the token of a link, once.
 func takeLink(folder, code string, now time.Time) (string, error) {
+	if code == "" {
+		return "", errLinkOver
+	}
 	root, err := os.OpenRoot(folder)
-	if errors.Is(err, fs.ErrNotExist) || code == "" {
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", errLinkOver
 	}
 	if err != nil {
