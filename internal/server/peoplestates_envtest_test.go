@@ -5,6 +5,7 @@ package server_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -314,11 +315,26 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	}
 }
 
+// early has somebody do something right after the first look for the ConfigMap.
+type early struct {
+	client.Reader
+	then func()
+}
+
+func (e *early) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := e.Reader.Get(ctx, key, o, opts...)
+	if _, ok := o.(*corev1.ConfigMap); ok && key.Name == "cairn" && e.then != nil {
+		e.then()
+		e.then = nil
+	}
+	return err
+}
+
 func TestWhereTheServerIsIsPublished(t *testing.T) {
 	w := newWorld(t)
 	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
 	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	t.Cleanup(func() { _ = apiserver.Kube.Delete(t.Context(), m) })
+	t.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), m) })
 	public := func(url string, own bool) func(*server.Options) {
 		return func(o *server.Options) { o.Public = server.Public{URL: url, OwnCA: own} }
 	}
@@ -333,14 +349,24 @@ func TestWhereTheServerIsIsPublished(t *testing.T) {
 	read(one, map[string]string{"url": "https://one.example.com", "ca.crt": string(w.keys.Bundle())})
 	one.stop()
 	version := m.ResourceVersion
-	again := w.servePeople(public("https://one.example.com", true))
+	w.servePeople(public("https://one.example.com", true)).stop() // before the next one: of two that say different things one is last
 	two := w.servePeople(public("https://two.example.com", false))
-	again.stop()
 	read(two, map[string]string{"url": "https://two.example.com"})
 	two.stop()
 	if m.ResourceVersion == version {
 		t.Error("nothing was written")
 	}
+
+	// An older server made it while this one looked: what that says is not left for an hour.
+	must(t, apiserver.Kube.Delete(t.Context(), m))
+	late := w.servePeople(public("https://late.example.com", false), func(o *server.Options) {
+		o.Live = &early{o.Live, func() {
+			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+			must(t, apiserver.Kube.Create(t.Context(), m))
+		}}
+	})
+	read(late, map[string]string{"url": "https://late.example.com"})
+	late.stop()
 
 	// One that somebody else made is left alone.
 	must(t, apiserver.Kube.Delete(t.Context(), m))

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"cairn.dev/cairn/internal/people"
 )
@@ -64,11 +65,16 @@ func (s *Server) announce(ctx context.Context) {
 
 var publicKey = types.NamespacedName{Namespace: people.PublicNamespace, Name: people.PublicName}
 
-// announceOnce writes the ConfigMap if it is not as it should be. Of several servers one is faster, and the others find
-// what it wrote.
+// announceOnce writes the ConfigMap if it is not as it should be. Of several servers one is faster, and the others look at
+// what it wrote: in an upgrade it may have been an older one, that says something else.
 func (s *Server) announceOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
+	faster := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+	return retry.OnError(retry.DefaultBackoff, faster, func() error { return s.writePublic(ctx) })
+}
+
+func (s *Server) writePublic(ctx context.Context) error {
 	data := map[string]string{people.PublicURL: s.Public.URL}
 	if s.Public.OwnCA {
 		data[people.PublicCA] = string(s.Keys.Bundle())
@@ -91,9 +97,6 @@ func (s *Server) announceOnce(ctx context.Context) error {
 		}
 		m.Labels[publishedLabel] = "true"
 		err = s.Client.Update(ctx, m)
-	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		return nil
 	}
 	return err
 }
