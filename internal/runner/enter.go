@@ -30,6 +30,9 @@ const (
 //
 // The terminal's keys are the command's business. When this process is told to end, or its terminal is gone, it ends all that was
 // started in it: what holds a state is interrupted and waited for, as it is everywhere.
+//
+// The door stays open until this process ends: the runner takes its end for the end of the shell, and the end of the container
+// would kill a process that has not given its exit code yet.
 func Enter(work string, command []string) (int, error) {
 	w := workspace{work}
 	data, err := os.ReadFile(w.shell())
@@ -43,25 +46,24 @@ func Enter(work string, command []string) (int, error) {
 	if err := json.Unmarshal(data, &given); err != nil {
 		return 0, fmt.Errorf("%s: %w", w.shell(), err)
 	}
-	door, err := os.OpenFile(w.door(), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	door, err := syscall.Open(w.door(), syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENXIO) {
 		return 0, ErrNoShell
 	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("open %s: %w", w.door(), err)
 	}
-	defer door.Close() //nolint:errcheck // what was said was said
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	if _, err := fmt.Fprintf(door, "in %d\n", os.Getpid()); err != nil {
+	if _, err := syscall.Write(door, fmt.Appendf(nil, "in %d\n", os.Getpid())); err != nil {
 		return 0, err
 	}
 	code, err := inShell(given, command, signals)
 	if err != nil {
 		code = 127
 	}
-	_, _ = fmt.Fprintf(door, "out %d %d\n", os.Getpid(), code)
+	_, _ = syscall.Write(door, fmt.Appendf(nil, "out %d %d\n", os.Getpid(), code))
 	return code, err
 }
 

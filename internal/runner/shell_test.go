@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -23,6 +24,9 @@ func TestEnterHelper(t *testing.T) {
 	if err != nil {
 		os.Stderr.WriteString(err.Error())
 		os.Exit(1)
+	}
+	if os.Getenv("TEST_ENTER_LINGERS") != "" {
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	}
 	os.Exit(code)
 }
@@ -83,6 +87,40 @@ func TestAShell(t *testing.T) {
 	if out, err := enter(p.work, "true").CombinedOutput(); err == nil || !strings.Contains(string(out), "no shell is open") {
 		t.Errorf("after its end: %v\n%s", err, out)
 	}
+}
+
+// TestAShellIsOverWhenItsProcessIs, and not when it has said so: the container's end would kill it before its exit code is out.
+func TestAShellIsOverWhenItsProcessIs(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	p := shellOf(t, s)
+	cmd := enter(p.work, "sh", "-c", "echo in; exit 7")
+	cmd.Env = append(cmd.Env, "TEST_ENTER_LINGERS=yes")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all := s.reports[3]
+		return !strings.HasSuffix(allSteps(all[len(all)-1]), "shell?")
+	}
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ended() {
+			t.Fatal("the shell has ended, and who was in it not")
+		}
+	}
+	in.Close()
+	cmd.Wait()
+	if done := waitDone(t, s, 3); cmd.ProcessState.ExitCode() != 7 || !strings.HasPrefix(step(t, done, "shell").Message, "left with exit code 7 after ") {
+		t.Errorf("%v %+v", cmd.ProcessState, done)
+	}
+	close(s.orders)
+	p.wait()
 }
 
 // TestAShellIsEnded by a cancel, by its time and by the end of the pod; what ignores an interrupt is not waited for.
