@@ -75,18 +75,23 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 	if err != nil {
 		return c, err
 	}
-	if c.stack, err = s.stackUID(ctx, key); err != nil {
-		return c, err
+	if ends(st.Status) { // its bytes and its backup may be gone already
+		return compared{now: st.Status, body: io.NopCloser(bytes.NewReader(nil)), Standing: Same}, nil
 	}
+	c.now, c.Standing = st.Status, Older
 	if c.backup, c.body, err = s.openBackup(ctx, key); err != nil {
 		return c, err
 	}
-	c.now, c.Standing = st.Status, Older
-	switch {
+	switch first := c.now.Version == 0; {
+	case first && c.backup == nil:
+		c.Standing = Same
+	case first: // whose it was is asked for no State that has something
+		if c.stack, err = s.stackUID(ctx, key); err != nil {
+			return c, errors.Join(err, c.body.Close())
+		}
+		fallthrough
 	case c.backup != nil:
 		c.Standing = behind(c.now, *c.backup, c.stack)
-	case c.now.Version == 0:
-		c.Standing = Same
 	}
 	return c, nil
 }

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
@@ -188,6 +189,44 @@ func TestABackupGoesWithItsState(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	applied(t, w, 1)
 	must(t, w.store.Purge(t.Context(), w.key))
+	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
+		t.Errorf("%v, %v", keys, err)
+	}
+}
+
+// A Stack looks once more whether anything is left before it has its State deleted, also when that was begun before, and all but the State is
+// gone already.
+func TestADeletionThatWasCutOffIsFinished(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	applied(t, w, 1)
+	me := w.attempt()
+	w.lock(me, "b")
+	must(t, w.store.Write(t.Context(), w.key, me, "b", stateFile(2, "L", "", 0)))
+	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
+
+	cut := errors.New("cut off")
+	dying := state.New(interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			if _, ok := o.(*v1alpha1.State); ok && len(o.GetFinalizers()) == 0 {
+				return cut
+			}
+			return c.Update(ctx, o, opts...)
+		},
+	}), apiserver.Kube, w.bucket, state.Options{})
+	if err := dying.Delete(t.Context(), w.key); !errors.Is(err, cut) {
+		t.Fatal(err)
+	}
+	if n := len(w.secrets()); n != 0 {
+		t.Fatalf("%d Secrets: it was cut off too early to show anything", n)
+	}
+	must(t, w.store.Promote(t.Context(), w.key))
+	if unsaved, err := w.store.Unsaved(t.Context(), w.key); err != nil || unsaved != nil {
+		t.Errorf("%q, %v", unsaved, err)
+	}
+	must(t, w.store.Delete(t.Context(), w.key))
+	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the State is there: %v", err)
+	}
 	if keys, err := w.bucket.List(t.Context(), "states"); err != nil || len(keys) != 0 {
 		t.Errorf("%v, %v", keys, err)
 	}

@@ -36,7 +36,7 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 			if w.Over, err = s.over(ctx, key.Namespace, lock); err != nil {
 				return nil, err
 			}
-			if lock.ID == deletion {
+			if ends(st.Status) {
 				return nil, nil
 			}
 		}

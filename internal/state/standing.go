@@ -135,3 +135,6 @@ func AdmitDelete(w World, force bool) *Refusal {
 
 // deletion is the ID of the lock that a deletion takes, so that nobody begins while the bytes go.
 const deletion = "deletion"
+
+// ends says that a state is being deleted: nobody writes it any more, and what it had goes piece by piece.
+func ends(st v1alpha1.StateStatus) bool { return st.Lock != nil && st.Lock.ID == deletion }
