@@ -91,7 +91,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate, Log: p.log, Metrics: p.telemetry.server,
 	})
 	orders := run.NewOrders(run.OrdersOptions{
-		Client: mgr.GetClient(), Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
+		Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
 		Policy: policies.Asked,
 	})
 	if err := tell(ctx, mgr, orders.Changed); err != nil {
@@ -149,7 +149,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Orders:    orders,
 		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Verdict, Witness: p.telemetry.witness(mgr, p.log)},
 		Inputs:    p.inputs.Get,
-		Outputs:   outputsOf(mgr.GetClient()),
+		Outputs:   outputsOf(mgr.GetClient(), p.direct),
 		Policies:  policies,
 		Cache:     mgr.GetClient(),
 		Catalog:   catalog,
@@ -268,9 +268,9 @@ func (r runsByPod) ByPod(ctx context.Context, namespace string, pod types.UID) (
 }
 
 // outputsOf says where a Run's outputs go.
-func outputsOf(c client.Reader) func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+func outputsOf(cached, live client.Reader) func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 	return func(ctx context.Context, r *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
-		stack, err := run.StackOf(ctx, c, r)
+		stack, err := run.StackOf(ctx, cached, live, r)
 		if err != nil || stack == nil {
 			return nil, nil, err
 		}

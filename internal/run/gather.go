@@ -52,7 +52,7 @@ func IndexWaiting(o client.Object) []string {
 func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (World, error) {
 	w := World{Now: r.now(), Run: run}
 	var err error
-	if w.Stack, err = StackOf(ctx, r.Client, run); err != nil {
+	if w.Stack, err = StackOf(ctx, r.Client, r.Live, run); err != nil {
 		return w, err
 	}
 	if a := current(&run.Status); a != nil {

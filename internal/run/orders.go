@@ -17,6 +17,8 @@ import (
 type OrdersOptions struct {
 	// Client reads Runs and Stacks from a cache that has PodIndex.
 	Client client.Reader
+	// Live reads without a cache.
+	Live client.Reader
 	// Inputs has the documents of Runs.
 	Inputs *inputs.Store
 	// Policy says whether there are policies to ask about the plan of a Run.
@@ -115,7 +117,7 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	if run == nil { // made, but not named yet
 		return store.Order{Kind: store.OrderWait}, time.Time{}, nil
 	}
-	stack, err := StackOf(ctx, o.Client, run)
+	stack, err := StackOf(ctx, o.Client, o.Live, run)
 	if err != nil {
 		return store.Order{}, time.Time{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -16,7 +17,7 @@ import (
 )
 
 func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *Orders {
-	return NewOrders(OrdersOptions{Client: r.Room.Client, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"})
+	return NewOrders(OrdersOptions{Client: r.Room.Client, Live: r.Room.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"})
 }
 
 // An order to plan says whether there will be policies to ask, and one that cannot tell is none.
@@ -40,6 +41,97 @@ func TestAnOrderToPlanTellsOfPolicies(t *testing.T) {
 			t.Errorf("got %s with policy %v, %v", order.Kind, order.Policy, err)
 		}
 	}
+}
+
+// former knows of no Stacks but those that were, as a cache whose watch of Stacks broke off and whose watch of Runs did not.
+type former struct{ client.Client }
+
+func (f former) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := f.Client.Get(ctx, key, o, opts...)
+	if stack, ok := o.(*v1alpha1.Stack); ok && err == nil {
+		stack.UID = "former"
+	}
+	return err
+}
+
+func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	orders := r.orders(func(context.Context, *v1alpha1.Run) (bool, error) { return false, nil })
+	orders.Client = former{r.Room.Client}
+	order, err := orders.Next(t.Context(), r.run.Namespace, r.run.Status.Attempts[0].PodUID, 0)
+	if err != nil || order.Kind != store.OrderPlan {
+		t.Errorf("got %s, %v", order.Kind, err)
+	}
+}
+
+func TestAReportEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	reports := Reports{Client: former{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	r.Seen(r.run)
+	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+}
+
+// before has a Run as it was before.
+type before struct {
+	client.Client
+	run *v1alpha1.Run
+}
+
+func (b before) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if run, ok := o.(*v1alpha1.Run); ok {
+		b.run.DeepCopyInto(run)
+		return nil
+	}
+	return b.Client.Get(ctx, key, o, opts...)
+}
+
+// Another server began the attempt, and this one has not heard of it yet: what the attempt reports counts all the same.
+func TestAReportOnAnAttemptThatAnotherServerBegan(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	old, uid := r.run.DeepCopy(), r.run.Status.Attempts[0].PodUID
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	r.Seen(r.run)
+	reports.Client = before{r.Room.Client, old}
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, store.Report{Done: &store.Done{}}))
+	r.Seen(r.run)
+	r.expectPhase(v1alpha1.PhaseSucceeded, "Applied")
+}
+
+// unheard has no Run at all.
+type unheard struct{ client.Client }
+
+func (u unheard) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*v1alpha1.Run); ok {
+		return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), key.Name)
+	}
+	return u.Client.Get(ctx, key, o, opts...)
+}
+
+// So does what the first attempt of a Run reports of which this server has not heard at all; and nothing of one that is gone.
+func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	key, uid := client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID
+	reports := Reports{Client: unheard{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
+	apiserver.Must(t, reports.Report(t.Context(), key, uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	r.Seen(r.run)
+	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+	key.Name += "-gone"
+	if err := reports.Report(t.Context(), key, uid, 1, store.Report{}); !errors.Is(err, ErrNotCurrent) {
+		t.Errorf("of a Run that is gone: %v", err)
+	}
+}
+
+func TestAnOperatorEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
+	r := enter(t)
+	r.Reconciler.Client = former{r.Room.Client}
+	r.reconcile()
+	r.expectAttempts("Plan")
 }
 
 func TestAnInterruptComesWithTheCancel(t *testing.T) {
@@ -109,7 +201,7 @@ func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
 		asked = run.Name + " " + digest
 		return &denied, true, nil
 	}}
-	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	if asked != "net-1 sha256:one" {
 		t.Errorf("asked about %s", asked)
@@ -132,7 +224,7 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) {
 		return nil, true, away
 	}}
-	err := reports.Report(t.Context(), r.run.Namespace, r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: planOne}})
+	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: planOne}})
 	r.Seen(r.run)
 	if !errors.Is(err, away) || r.run.ResourceVersion != before {
 		t.Errorf("got %v, and the Run was written: %v", err, r.run.ResourceVersion != before)
@@ -145,7 +237,7 @@ func TestARunnerCannotCancelItsRun(t *testing.T) {
 	r.reconcile()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	done := &store.Done{Failure: &store.Failure{Class: "Canceled", Message: "canceled by bob"}}
-	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: done}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: done}))
 	r.Seen(r.run)
 	r.expectAttempts("Plan Transient")
 	if r.run.Status.NextAttempt == nil {

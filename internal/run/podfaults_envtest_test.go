@@ -139,7 +139,7 @@ func (r *room) interrupted() {
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	done := store.Report{Done: &store.Done{Failure: &store.Failure{Class: "Transient", Message: store.Interrupted}}}
 	a := current(&r.run.Status)
-	apiserver.Must(r.T, reports.Report(r.Context(), r.run.Namespace, a.PodUID, a.Number, done))
+	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
 	r.Seen(r.run)
 }
 

@@ -133,7 +133,7 @@ func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
 	r.stack.ObjectMeta = metav1.ObjectMeta{Namespace: r.run.Namespace, Name: r.stack.Name}
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), r.stack))
-	stack, err := StackOf(t.Context(), r.Room.Live, r.run)
+	stack, err := StackOf(t.Context(), r.Room.Live, r.Room.Live, r.run)
 	if err != nil || stack != nil {
 		t.Errorf("it is taken for a Run of %v, %v", stack, err)
 	}
@@ -209,32 +209,32 @@ func TestReports(t *testing.T) {
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	done := store.Report{Done: &store.Done{Plan: &store.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
-	if err := reports.Report(t.Context(), r.run.Namespace, uid, 2, done); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, ErrNotCurrent) {
 		t.Errorf("a report on an attempt that is not: %v", err)
 	}
-	if err := reports.Report(t.Context(), r.run.Namespace, "another", 1, done); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), "another", 1, done); !errors.Is(err, ErrNotCurrent) {
 		t.Errorf("a report of another pod: %v", err)
 	}
 	before := r.run.ResourceVersion
-	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 1, done))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, done))
 	r.Seen(r.run)
 	if r.run.Status.Phase != v1alpha1.PhaseApplying || r.run.ResourceVersion == before {
 		t.Errorf("the Run is %s", r.run.Status.Phase)
 	}
 	r.expectAttempts("Plan", "Apply")
-	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 1, done))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, done))
 	after := r.run.ResourceVersion
 	r.Seen(r.run)
 	if r.run.ResourceVersion != after {
 		t.Error("a report that was sent twice was written twice")
 	}
 
-	apiserver.Must(t, reports.Report(t.Context(), r.run.Namespace, uid, 2, store.Report{Done: &store.Done{}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, store.Report{Done: &store.Done{}}))
 	r.Seen(r.run)
 	if r.run.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Errorf("the Run is %s", r.run.Status.Phase)
 	}
-	if err := reports.Report(t.Context(), r.run.Namespace, uid, 2, store.Report{}); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, store.Report{}); !errors.Is(err, ErrNotCurrent) {
 		t.Errorf("a late report: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -38,24 +39,38 @@ type Reports struct {
 	Retry wait.Backoff
 }
 
-// Report takes what an attempt has done so far.
-func (r Reports) Report(ctx context.Context, namespace string, podUID types.UID, attempt int32, report store.Report) error {
-	run, err := ByPod(ctx, r.Client, namespace, podUID)
+// Report takes what an attempt of the Run has done so far. To a server that has not heard of the Run, or of the attempt, another
+// one gave it: what is not in the cache may be at the API server.
+func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32, report store.Report) error {
+	at, err := r.cached(ctx, run, podUID, attempt)
 	if err != nil {
 		return err
 	}
-	if run == nil {
-		return ErrNotCurrent
-	}
-	key, from := client.ObjectKeyFromObject(run), client.Reader(r.Client)
 	return retry.RetryOnConflict(r.backoff(), func() error {
-		run := &v1alpha1.Run{}
-		if err := from.Get(ctx, key, run); err != nil {
-			return err
+		if at == nil {
+			at = &v1alpha1.Run{}
+			if err := r.Live.Get(ctx, run, at); apierrors.IsNotFound(err) {
+				return ErrNotCurrent
+			} else if err != nil {
+				return err
+			}
 		}
-		from = r.Live // after a conflict the cache is known to be old
-		return r.write(ctx, run, podUID, attempt, report)
+		last := at
+		at = nil // after a conflict the cache is known to be old
+		return r.write(ctx, last, podUID, attempt, report)
 	})
+}
+
+// cached is the Run as the cache has it, if that is at this attempt; else nil.
+func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID types.UID, attempt int32) (*v1alpha1.Run, error) {
+	run := &v1alpha1.Run{}
+	if err := r.Client.Get(ctx, key, run); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if a := Active(run, podUID); a == nil || a.Number != attempt {
+		return nil, nil
+	}
+	return run, nil
 }
 
 func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Report) error {
@@ -74,7 +89,7 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 		if err := r.judge(ctx, run, report.Done); err != nil {
 			return err
 		}
-		stack, err := StackOf(ctx, r.Client, run)
+		stack, err := StackOf(ctx, r.Client, r.Live, run)
 		if err != nil {
 			return err
 		}
@@ -217,8 +232,18 @@ func ByPod(ctx context.Context, c client.Reader, namespace string, uid types.UID
 	return &runs.Items[0], nil
 }
 
-// StackOf is the Run's Stack; nil when it is gone or another one has its name.
-func StackOf(ctx context.Context, c client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
+// StackOf is the Run's Stack; nil when it is gone or another one has its name. That is for the API server to say: a cache's view of Stacks may
+// be older than that of Runs, and have one that was deleted and made anew since.
+func StackOf(ctx context.Context, cached, live client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
+	stack, err := stackIn(ctx, cached, run)
+	if err == nil && stack == nil {
+		stack, err = stackIn(ctx, live, run)
+	}
+	return stack, err
+}
+
+// stackIn is the Run's Stack in one view of them.
+func stackIn(ctx context.Context, c client.Reader, run *v1alpha1.Run) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Stack.Name}, stack)
 	if client.IgnoreNotFound(err) != nil {

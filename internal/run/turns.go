@@ -102,7 +102,7 @@ func (t *Turns) fill(ctx context.Context) error {
 		if a := current(&run.Status); run.Status.Phase.Finished() || a == nil || a.FinishedAt != nil {
 			continue
 		}
-		stack, err := StackOf(ctx, t.cache, run)
+		stack, err := stackIn(ctx, t.cache, run)
 		if err != nil {
 			return err
 		}

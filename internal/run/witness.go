@@ -57,7 +57,7 @@ func (w *Witness) repositoryOf(ctx context.Context, run *v1alpha1.Run) types.UID
 	if run.Spec.Cause.Type != v1alpha1.CauseCommit {
 		return ""
 	}
-	stack, err := StackOf(ctx, w.Cache, run)
+	stack, err := stackIn(ctx, w.Cache, run)
 	if err != nil || stack == nil {
 		return ""
 	}

@@ -40,6 +40,11 @@ func (c Caller) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: c.Pod.Namespace, Name: c.Stack}
 }
 
+// run names the Run.
+func (c Caller) run() types.NamespacedName {
+	return types.NamespacedName{Namespace: c.Pod.Namespace, Name: c.RunName}
+}
+
 // Holder is the caller as the state's rules see it.
 func (c Caller) Holder() state.Holder {
 	return state.Holder{Run: c.RunName, Attempt: c.Attempt, PodUID: c.Pod.UID}

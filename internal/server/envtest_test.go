@@ -112,7 +112,7 @@ func (f *fakes) Interrupt(ctx context.Context, _ string, _ types.UID, _ int32) (
 	}
 }
 
-func (f *fakes) Report(_ context.Context, _ string, _ types.UID, _ int32, r store.Report) error {
+func (f *fakes) Report(_ context.Context, _ types.NamespacedName, _ types.UID, _ int32, r store.Report) error {
 	f.reports <- r
 	return nil
 }

@@ -85,7 +85,7 @@ func (p *progress) finish(ctx context.Context, c Caller, r store.Report) error {
 		return ctx.Err()
 	}
 	defer func() { <-pod.turn }()
-	return p.to.Report(ctx, c.Pod.Namespace, c.Pod.UID, c.Attempt, r)
+	return p.to.Report(ctx, c.run(), c.Pod.UID, c.Attempt, r)
 }
 
 // run writes what is due until ctx is done, and then all that waits.
@@ -149,7 +149,7 @@ func (p *progress) write(ctx context.Context, pod *podReports) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	if err := p.to.Report(ctx, c.Pod.Namespace, c.Pod.UID, c.Attempt, *report); err != nil {
+	if err := p.to.Report(ctx, c.run(), c.Pod.UID, c.Attempt, *report); err != nil {
 		p.log.Warn("progress not written", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "error", err)
 	}
 	p.mu.Lock()

@@ -25,7 +25,7 @@ type written struct {
 	err   error
 }
 
-func (w *written) Report(_ context.Context, _ string, pod types.UID, attempt int32, r store.Report) error {
+func (w *written) Report(_ context.Context, _ types.NamespacedName, pod types.UID, attempt int32, r store.Report) error {
 	time.Sleep(w.took)
 	w.mu.Lock()
 	defer w.mu.Unlock()

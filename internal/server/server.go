@@ -38,7 +38,7 @@ type Orders interface {
 
 // Reports writes what a pod reports into its Run. When it returns nil the report is durable.
 type Reports interface {
-	Report(ctx context.Context, namespace string, pod types.UID, attempt int32, report store.Report) error
+	Report(ctx context.Context, run types.NamespacedName, pod types.UID, attempt int32, report store.Report) error
 }
 
 // Options of a Server. All of them are needed, but for those that say what they are by default.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
@@ -212,7 +213,7 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 		r.wakeAt = max(r.started+600, w.time+30)
 		return store.OrderWait, nil, err
 	}
-	of, err := run.StackOf(ctx, r.server.cached, found)
+	of, err := run.StackOf(ctx, r.server.cached, w.direct, found)
 	if err != nil {
 		return "", nil, err
 	}
@@ -231,7 +232,7 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 			if refused.Reason == state.Locked {
 				failure.Class = "Transient"
 			}
-			return store.OrderWait, nil, r.server.reports.Report(ctx, namespace, r.uid, r.attempt, store.Report{Done: &store.Done{Failure: failure}})
+			return store.OrderWait, nil, r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, store.Report{Done: &store.Done{Failure: failure}})
 		case err != nil:
 			return "", nil, err
 		}
@@ -258,7 +259,7 @@ func (r *runner) report(report store.Report) error {
 				return err
 			}
 		}
-		return r.server.reports.Report(ctx, namespace, r.uid, r.attempt, report)
+		return r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, report)
 	})
 }
 
