@@ -76,6 +76,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			States:  p.states,
 			Runs:    run.Kept{Bucket: p.bucket},
 			Events:  stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
+			Behind:  stack.NewBehind(),
 
 			AllowShell: o.AllowShell,
 			Traces:     p.telemetry.traces,

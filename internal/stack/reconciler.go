@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -39,9 +40,6 @@ type Runs interface {
 	Forget(ctx context.Context, r *v1alpha1.Run) error
 }
 
-// newerSoon is when to look again at a Stack of which a newer version is on its way.
-const newerSoon = 100 * time.Millisecond
-
 // Reconciler makes Runs when they are due, says how a Stack is, and lets it go when nothing of it is left.
 type Reconciler struct {
 	Client client.Client
@@ -55,6 +53,8 @@ type Reconciler struct {
 	Events  Recorder
 	// Traces get a span for each Run that is made; nil for none.
 	Traces *tracing.Tracer
+	// Behind says when to look again at a Stack of which a newer version is on its way (NewBehind).
+	Behind workqueue.TypedRateLimiter[ctrl.Request]
 	// AllowShell says that the install lets people have shells.
 	AllowShell bool
 	// Clock; time.Now when nil.
@@ -66,6 +66,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	stack := &v1alpha1.Stack{}
 	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Behind.Forget(req)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	w, err := r.gather(ctx, stack)
@@ -82,10 +85,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		d = Decide(w)
 	}
-	if err := r.act(ctx, w, d); err != nil {
-		if apierrors.IsConflict(err) {
-			return ctrl.Result{RequeueAfter: newerSoon}, nil
-		}
+	err = r.act(ctx, w, d)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: r.Behind.When(req)}, nil
+	}
+	r.Behind.Forget(req)
+	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil

@@ -98,20 +98,21 @@ func (r *room) begin(kept memoryBucket) {
 	r.bucket = kept
 	r.Reconciler = &Reconciler{
 		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: kept},
-		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)},
+		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)}, Behind: NewBehind(),
 	}
 }
 
 // reconcile is a pass, and the next ones as long as the cache has not heard of the last.
 func (r *room) reconcile() {
 	r.Helper()
+	req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}
 	for range 50 {
-		result, err := r.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+		_, err := r.Reconcile(r.Context(), req)
 		apiserver.Must(r.T, err)
-		if result.RequeueAfter != newerSoon {
+		if r.Behind.NumRequeues(req) == 0 {
 			return
 		}
-		time.Sleep(result.RequeueAfter)
+		time.Sleep(newerSoon)
 	}
 	r.Fatal("the cache never heard of what was written last")
 }

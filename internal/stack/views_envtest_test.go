@@ -79,6 +79,31 @@ func TestAnOldViewDoesNotMakeARunAgain(t *testing.T) {
 	}
 }
 
+// Each look with an old view is a write that is refused: they come ever more seldom, until the view is as new as what there is.
+func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
+	r := enter(t)
+	old := r.stack.DeepCopy()
+	r.reconcile() // has the finalizer, and says something
+	old.Finalizers = []string{v1alpha1.Finalizer}
+	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+		if result := r.look(old); result.RequeueAfter != want*time.Millisecond {
+			t.Errorf("look %d is followed by another in %s, want %s", i+1, result.RequeueAfter, want*time.Millisecond)
+		}
+	}
+	r.reconcile()
+	if result := r.look(old); result.RequeueAfter != newerSoon {
+		t.Errorf("after it had caught up the next look is in %s", result.RequeueAfter)
+	}
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	r.ends("net-1", v1alpha1.PhaseFailed)
+	r.reconcile()
+	r.Gone(r.stack)
+	r.reconcile()
+	if n := r.Behind.NumRequeues(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(old)}); n != 0 {
+		t.Errorf("a Stack that is gone is remembered with %d looks", n)
+	}
+}
+
 // A Stack was deleted and made again under its name. The cache has the former one's first Run still, and not yet the new one's,
 // which has the same name: no second one is made beside it.
 func TestARunOfAFormerStackHidesNoRun(t *testing.T) {
