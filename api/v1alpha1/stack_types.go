@@ -46,7 +46,7 @@ type StackSpec struct {
 	Source Source `json:"source"`
 
 	// Variables are values for the code's input variables. A later one wins over an earlier one of the same name, and
-	// all of them win over variableFiles.
+	// all of them win over variableFiles. A name that the code does not declare is refused with the plan.
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=atomic
 	// +optional

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func load(t *testing.T, name string) (recorded, Events) {
@@ -161,6 +163,17 @@ func TestWarningsAreNoFailures(t *testing.T) {
 		if r, events, _ := heard(t, terraforms[0], name); r.ExitCode != PlanChanges || len(events.Errors) > 0 {
 			t.Errorf("%s of Terraform: exit code %d, %v", name, r.ExitCode, events.Errors)
 		}
+	}
+}
+
+func TestAValueWithoutAVariableIsTold(t *testing.T) {
+	want := []Undeclared{{Variable: "unknown", File: "a.tfvars"}}
+	_, events := load(t, "undeclared-value")
+	if diff := cmp.Diff(want, events.Undeclared); diff != "" {
+		t.Error(diff)
+	}
+	if _, events, _ := heard(t, terraforms[0], "undeclared-value"); !cmp.Equal(want, events.Undeclared) {
+		t.Errorf("Terraform: %v", events.Undeclared)
 	}
 }
 

@@ -22,6 +22,8 @@ type Events struct {
 	Version string
 	// Errors, in order; when there are very many only the first ones.
 	Errors []Diagnostic
+	// Undeclared has the values for which the code has no variable.
+	Undeclared []Undeclared
 	// Changes that a plan would make.
 	Changes Changes
 	// Imported has the addresses of the resources that a plan would import, whatever else it would do to them.
@@ -110,6 +112,9 @@ func (all *Events) add(e event) {
 	case e.Type == "diagnostic" && e.Diagnostic != nil:
 		if e.Diagnostic.Severity == "error" && len(all.Errors) < mostErrors {
 			all.Errors = append(all.Errors, *e.Diagnostic)
+		}
+		if u, ok := undeclaredValue(*e.Diagnostic); ok {
+			all.Undeclared = append(all.Undeclared, u)
 		}
 	case e.Type == "planned_change" && e.Change != nil:
 		all.Changes.add(*e.Change)

@@ -35,6 +35,9 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	if err := a.checkDeclared(events.Undeclared); err != nil {
+		return result{}, err
+	}
 	plan := a.describe(events.Changes)
 	a.check(adopted, events.Imported)
 	plan.Orphaned = adopted.orphans

@@ -169,6 +169,18 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 	return json.Marshal(values)
 }
 
+// checkDeclared refuses values of spec.variables for which the code has no variable: nobody would look for the reason why a misspelled name
+// changes nothing. Files may have more than the code asks for, and a destroy is given what an apply had.
+func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
+	for _, u := range undeclared {
+		if u.File == ownVariables && !a.order.Destroy {
+			return &engine.Refused{Reason: fmt.Sprintf(
+				"spec.variables has %q, and the code declares no variable of that name: correct the name, or declare it", u.Variable)}
+		}
+	}
+	return nil
+}
+
 // next is the name of the file that follows, made from the one it has where it is from.
 func (files variableFiles) next(name string) string {
 	return fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):])

@@ -73,6 +73,37 @@ output "shown" { value = nonsensitive("${var.password}-${var.again}") }
 	}
 }
 
+func TestAMisspeltVariableIsRefused(t *testing.T) {
+	value := json.RawMessage(`3`)
+	for name, tt := range map[string]struct {
+		file, variable string
+		destroy        bool
+		want           string
+	}{
+		"in spec.variables":         {variable: "servrs", want: `spec.variables has "servrs", and the code declares no variable of that name: correct the name, or declare it`},
+		"in a file":                 {file: "servrs = 3", variable: "servers"},
+		"of an apply, in a destroy": {variable: "servrs", destroy: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(t)
+			order := s.plan(1, s.put(file("main.tf", `variable "servers" { default = 1 }`)))
+			order.VariableFiles = []store.VariableFiles{{Dir: "own"}}
+			order.Variables = []store.Variable{{Name: tt.variable, Value: value}}
+			if order.Destroy = tt.destroy; tt.destroy {
+				s.inputs.Files = map[string][]byte{ownVariables: []byte(`{"servrs": 3}`)}
+			}
+			run(t, s, map[string]string{"own/a.tfvars": tt.file}, order)
+			failure := s.done(1).Done.Failure
+			if tt.want == "" && failure != nil {
+				t.Fatalf("%+v", failure)
+			}
+			if tt.want != "" && (failure == nil || failure.Class != string(engine.Config) || failure.Message != tt.want || steps(s.done(1)) != "fetch= init= plan!") {
+				t.Errorf("%s %+v", steps(s.done(1)), failure)
+			}
+		})
+	}
+}
+
 func TestAnOutputThatIsNotGiven(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code int

@@ -116,7 +116,6 @@ var harmless = []reason{
 	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option", "so it takes any prefix"},
 	{`Stack spec\.moduleCredentials\[\]\.host`, "nothing of this name", "a host that the code does not ask"},
 	{`Stack spec\.outputs\.(configMap|secret)\.name`, "nothing of this name", "it is made"},
-	{`Stack spec\.variables\[\]\.name`, "nothing of this name", "the engine takes values of variables that the code does not declare, and warns in its log"},
 	{`Stack spec\.source\.git\.path`, "empty|null", "it says of which folder: the repository's root"},
 	{`Stack spec\.runner\.image`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "the pretend kubelet has no images; a real one says so in the pod, and the Run with it (internal/run/podwaits.go)"},
 	{`Stack spec\.env\[\]\.value`, "empty|nothing of this name|out of the folder|spaces|a line break|an option", "any text is a value"},

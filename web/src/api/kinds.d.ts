@@ -872,7 +872,7 @@ export interface components {
                 }[];
                 /**
                  * @description Variables are values for the code's input variables. A later one wins over an earlier one of the same name, and
-                 *     all of them win over variableFiles.
+                 *     all of them win over variableFiles. A name that the code does not declare is refused with the plan.
                  */
                 variables?: {
                     /** @description Name of the variable as the code declares it. */
