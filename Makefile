@@ -80,21 +80,25 @@ node-down: ## End the node from elsewhere, and clear away its files
 ##@ Check
 
 .PHONY: test-unit
-test-unit: ## Run the tests that need nothing (under 30 seconds)
-	@go -C api test $(GOTESTFLAGS) ./...
-	@go test $(GOTESTFLAGS) ./internal/... ./test/sim
+test-unit: ## Run the tests that need nothing but Go and git (a minute on two cores)
+	@go -C api test -short $(GOTESTFLAGS) ./...
+	@go test -short $(GOTESTFLAGS) ./internal/... ./test/sim
 
 .PHONY: page-test
 page-test: web/node_modules/.package-lock.json ## Check the page: types, linters, format, tests
 	@cd web && npm run --silent schema >/dev/null && git diff --exit-code src/api # what it was made from has changed: commit it too
 	@cd web && npm run --silent check
 
-# The slow half: first the rooms that test against a real API server, then Cairn as a whole.
+# All of them, whatever becomes of the first: what needs no API server, then the rooms that test against a real one, then Cairn as a whole.
 .PHONY: test
-test: build tools $(BIN)/helm $(BIN)/versitygw test-unit ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
-	@rooms=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || true; \
-	[ -z "$$rooms" ] || go test -tags envtest $(GOTESTFLAGS) $$rooms
-	@go test -tags envtest $(GOTESTFLAGS) $(patsubst %,./%/...,$(wildcard cmd charts web dev test))
+test: build tools $(BIN)/helm $(BIN)/versitygw ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
+	@failed=; \
+	go -C api test $(GOTESTFLAGS) ./... || failed=1; \
+	go test $(GOTESTFLAGS) ./internal/... ./test/sim || failed=1; \
+	rooms=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || true; \
+	[ -z "$$rooms" ] || go test -tags envtest $(GOTESTFLAGS) $$rooms || failed=1; \
+	go test -tags envtest $(GOTESTFLAGS) $(patsubst %,./%/...,$(wildcard cmd charts web dev test)) || failed=1; \
+	[ -z "$$failed" ]
 
 # The rooms of which parts go on beside each other, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
 # all rooms. Skipped is what measures the time and the memory that a policy takes, which are others under it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/dev/tools"
+	"cairn.dev/cairn/test/program"
 )
 
 func requires(version string) string {
@@ -76,10 +76,7 @@ func TestWhatTheCodeSaysAboutTheEngine(t *testing.T) {
 
 // The rules that each engine's constraints are read by are OpenTofu's own: here it is asked.
 func TestOpenTofuHeedsWhatWeSayItHeeds(t *testing.T) {
-	tofu, err := tools.Path("tofu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tofu := program.Path(t, "tofu")
 	for name, files := range map[string]repository{
 		"required_version in .tf":                    {"main.tf": requires("99.0.0")},
 		"required_version in .tf.json":               {"main.tf.json": `{"terraform": {"required_version": "99.0.0"}}`},

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/dev/tools"
 	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/program"
 )
 
 const testToken = "token-of-the-pod"
@@ -30,11 +30,7 @@ type pod struct {
 // bin is where make tools puts the engine.
 func bin(t testing.TB) string {
 	t.Helper()
-	path, err := tools.Path("tofu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Dir(path)
+	return filepath.Dir(program.Path(t, "tofu"))
 }
 
 // startPod starts a runner with files in its inputs folder.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/dev/tools"
+	"cairn.dev/cairn/test/program"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -263,15 +263,12 @@ func TestAPasswordIsUsedAndNeverShown(t *testing.T) {
 
 // TestTheRealEngineRuns brings OpenTofu itself, and starts it.
 func TestTheRealEngineRuns(t *testing.T) {
-	path, err := tools.Path("tofu")
+	path := program.Path(t, "tofu")
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := enter(t, releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.12.6", Program: program}))
+	r := enter(t, releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.12.6", Program: data}))
 	p, err := r.Get(t.Context(), OpenTofu, "1.12.6", runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
