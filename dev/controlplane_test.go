@@ -221,7 +221,11 @@ func TestControlPlane(t *testing.T) {
 		if _, err := alice.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("not forbidden: %v", err)
 		}
-		writes, err := Writes(c.AuditLog(), began, func(w Write) bool { return w.User == "alice" })
+		var writes []Write
+		poll(t, "her write in the audit log", func() bool { // where it comes a moment after its answer
+			writes, err = Writes(c.AuditLog(), began, func(w Write) bool { return w.User == "alice" })
+			return err != nil || len(writes) > 0
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,10 +235,10 @@ func TestControlPlane(t *testing.T) {
 	})
 
 	t.Run("roles gather their rules", func(t *testing.T) {
-		edit, err := api.RbacV1().ClusterRoles().Get(t.Context(), "edit", metav1.GetOptions{})
-		if err != nil || len(edit.Rules) == 0 {
-			t.Errorf("edit has %d rules, %v", len(edit.Rules), err)
-		}
+		poll(t, "rules of edit", func() bool {
+			edit, err := api.RbacV1().ClusterRoles().Get(t.Context(), "edit", metav1.GetOptions{})
+			return err == nil && len(edit.Rules) > 0
+		})
 	})
 }
 
@@ -265,6 +269,16 @@ func await(t *testing.T, open func(metav1.ListOptions) (watch.Interface, error),
 		}
 	}
 	t.Fatalf("no event %s", want)
+}
+
+// poll waits for what no event tells of.
+func poll(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
 }
 
 func kubectl(t *testing.T, kubeconfig string, args ...string) (string, error) {

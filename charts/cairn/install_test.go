@@ -39,7 +39,7 @@ func newSite(t *testing.T) site {
 	t.Helper()
 	tools, err := dev.BinDir()
 	apiserver.Must(t, err)
-	env := &envtest.Environment{BinaryAssetsDirectory: tools}
+	env := &envtest.Environment{BinaryAssetsDirectory: tools, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience}
 	config, err := env.Start()
 	apiserver.Must(t, err)
 	t.Cleanup(func() {

@@ -109,7 +109,7 @@ func TestTheServerWritesAsPeopleAndNoMore(t *testing.T) {
 		return c.Patch(t.Context(), stack.DeepCopy(), patch)
 	}
 	alice := as("oidc:alice", "oidc:ops")
-	for end := time.Now().Add(20 * time.Second); ; { // until the roles are known
+	for end := time.Now().Add(patience); ; { // until the roles are known
 		err := asks(alice, "oidc:alice")
 		if err == nil {
 			break

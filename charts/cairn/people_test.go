@@ -64,6 +64,9 @@ func may(resources string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{"cairn.dev"}, Resources: strings.Split(resources, ","), Verbs: verbs}
 }
 
+// patience with what the API server hears of in the background: roles, policies, kinds.
+const patience = 2 * time.Minute
+
 // as is a client of somebody.
 func as(t *testing.T, user string) client.Client {
 	t.Helper()
@@ -112,7 +115,7 @@ func introduce(ctx context.Context) error {
 			}
 		}
 	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, inForce)
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, inForce)
 }
 
 // inForce says that the last of the rights, and each of the policies, has come to those who decide by them.
@@ -463,9 +466,9 @@ func TestPeopleWhomNobodyNames(t *testing.T) {
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		apiserver.Must(t, applyManifests(ctx, "policies"))
-		apiserver.Must(t, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, inForce))
+		apiserver.Must(t, wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, inForce))
 	})
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		stack, run, asked := newStack(nil), newRun("probe"), newStack(nil)
 		asked.Name = "probe"
 		return errors.Join(
@@ -668,7 +671,7 @@ func TestRoles(t *testing.T) {
 				RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
 			}))
 			first, _, _ := strings.Cut(want, ", ")
-			apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+			apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 				verb, resource, _ := strings.Cut(first, " ")
 				return allowed(ctx, user, verb, resource)
 			}))

@@ -30,7 +30,7 @@ func withTemplate(t *testing.T, template string) *unstructured.Unstructured {
 func refuses(t *testing.T, want bool) {
 	t.Helper()
 	bad := withTemplate(t, `{spec: {hostNetwork: true}}`)
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		err := apiserver.Kube.Create(ctx, bad.DeepCopy(), client.DryRunAll)
 		if err != nil && !strings.Contains(err.Error(), "spec.runner.template") {
 			return false, err

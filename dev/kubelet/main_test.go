@@ -27,7 +27,7 @@ import (
 )
 
 // patience with whatever a test waits for.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // One control plane and one node for all tests of this package.
 var (

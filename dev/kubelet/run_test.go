@@ -202,7 +202,7 @@ volumes:
 func TestADeadlineEndsAPod(t *testing.T) {
 	t.Parallel()
 	ns := newNamespace(t)
-	create(t, ns, "pod", `{activeDeadlineSeconds: 1, containers: [{name: main, command: [sleep, "600"]}]}`)
+	create(t, ns, "pod", `{activeDeadlineSeconds: 10, containers: [{name: main, command: [sleep, "600"]}]}`)
 	pod := awaitEnd(t, ns, "pod")
 	if end := pod.Status.ContainerStatuses[0].State.Terminated; pod.Status.Reason != "DeadlineExceeded" || end == nil || end.ExitCode != 143 {
 		t.Errorf("reason %s, state %+v", pod.Status.Reason, end)

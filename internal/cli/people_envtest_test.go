@@ -113,19 +113,19 @@ func (d *desk) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha
 	for _, c := range change {
 		c(&r.Spec)
 	}
-	apiserver.Must(d.T, apiserver.Kube.Create(d.Context(), r))
+	apiserver.Must(d.T, apiserver.Kube.Create(context.WithoutCancel(d.Context()), r))
 	d.turn(r, phase, "1 to add")
 	return r
 }
 
-// turn writes a Run's status.
+// turn writes a Run's status, also when the test is done as soon as that can be seen.
 func (d *desk) turn(r *v1alpha1.Run, phase v1alpha1.RunPhase, message string) {
 	d.Helper()
 	status := metav1.ConditionUnknown
 	r.Status.Phase = phase
 	r.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: string(phase), Message: message, LastTransitionTime: metav1.Now()}}
 	r.Status.Plan = &v1alpha1.Plan{Digest: digest, Changes: true, Add: 1, Resources: []v1alpha1.ResourceChange{{Address: "terraform_data.disk", Action: "create"}}}
-	apiserver.Must(d.T, apiserver.Kube.Status().Update(d.Context(), r))
+	apiserver.Must(d.T, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), r))
 }
 
 // operator takes up each request for a Run of a Stack, and says what a Run does next when it changes.
@@ -296,7 +296,9 @@ func TestWhoMayOnlyLook(t *testing.T) {
 	d.stack("net")
 	d.allow("eve", "stacks", "get", "list", "watch")
 	d.allow("eve", "runs", "get", "list", "watch")
-	d.until(func() bool { _, _, code := d.cairn(t.Context(), "eve", "get"); return code == 0 })
+	for _, kind := range []string{"stacks", "runs"} {
+		d.until(func() bool { _, _, code := d.cairn(t.Context(), "eve", "get", kind); return code == 0 })
+	}
 	d.want(0, "Stack net in", "eve", "why", "net") // events and the State are left out
 	d.want(1, `cannot patch resource "stacks"`, "eve", "suspend", "net")
 	d.want(1, `cannot patch resource "stacks"`, "eve", "apply", "net")
@@ -341,7 +343,7 @@ func (d *desk) allow(user, resource string, verbs ...string) {
 // until waits for what RBAC is told of in the background.
 func (d *desk) until(done func() bool) {
 	d.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); {
 		if time.Now().After(deadline) {
 			d.Fatal("it never came to be")
 		}

@@ -110,7 +110,7 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 func (s *session) refusal(ctx context.Context, stack *v1alpha1.Stack) error {
 	why := fmt.Sprintf("nothing came of it: `%s why %s` shows the events that say why", s.program, stack.Name)
 	// Who may not read events, or finds none, is told where to look.
-	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*time.Second, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 		events, err := s.events(ctx, stack)
 		found := false
 		for _, e := range events { // oldest first

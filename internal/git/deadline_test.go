@@ -32,10 +32,10 @@ func (w *world) hurried() {
 	began := time.Now()
 	err := w.m.Archive(ctx, tree, files, io.Discard)
 	fails(w.T, err, ErrTimeout, "took too long")
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		w.Errorf("it took %v", took)
 	}
-	until(w.T, func() bool { return len(processes(w.m.path(modules))) == before })
+	until(w.T, func() bool { return len(processes(w.m.path(modules))) <= before })
 }
 
 func TestAnArchiveWaitsForNoServerLongerThanItMay(t *testing.T) {

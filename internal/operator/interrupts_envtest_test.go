@@ -37,7 +37,7 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 	one.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "net-1-apply-1", PodUID: "uid", StartedAt: metav1.NowMicro()}}
 	apiserver.Must(t, r.Client.Status().Update(t.Context(), one))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	said := make(chan string, 1)
 	go func() {

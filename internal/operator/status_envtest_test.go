@@ -27,7 +27,7 @@ func TestAStatusThatAnotherWroteLast(t *testing.T) {
 	r := start(t, func(o *Options) { o.Operator, o.Namespaces = true, []string{room.Namespace} })
 	says := func(reason string) {
 		t.Helper()
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := room.Live.Get(ctx, client.ObjectKeyFromObject(stack), stack)
 			ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 			return ready != nil && ready.Reason == reason, err

@@ -104,7 +104,7 @@ func (r *ran) until(address, path string, is func(code int, body string) bool) {
 	r.Helper()
 	var code int
 	var body string
-	err := wait.PollUntilContextTimeout(r.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(r.Context(), 50*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
 		code, body = r.get(address, path)
 		return is(code, body), nil
 	})

@@ -62,7 +62,7 @@ func apart(ask time.Duration, as string) *Apart {
 	if err != nil {
 		panic(err)
 	}
-	a.ask = ask
+	a.ask, a.start, a.compile = ask, 2*time.Minute, 2*time.Minute // enough on any machine
 	return a
 }
 
@@ -110,6 +110,17 @@ func evaluateApart(t *testing.T, a *Apart, modules ...string) (store.Verdict, er
 	return a.Evaluate(t.Context(), listed(modules), []byte(plan))
 }
 
+// evaluateAgain asks again, as the server does, where a process ends for a reason that may be the machine's: one at the limit of its
+// memory may get no thread either, which says nothing of memory.
+func evaluateAgain(t *testing.T, a *Apart, modules ...string) (store.Verdict, error) {
+	t.Helper()
+	for tries := 1; ; tries++ {
+		if v, err := evaluateApart(t, a, modules...); !errors.Is(err, ErrCutOff) || tries == 5 {
+			return v, err
+		}
+	}
+}
+
 func TestAnotherProcessSaysTheSame(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
 	modules := []string{
@@ -144,26 +155,39 @@ func TestPoliciesThatNothingInterruptsAreKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := []string{"c/a.rego", "package main\nwarn contains \"fine\"", "c/a.yaml", "validations: [{expression: \"true\"}]"}
-			v, err := evaluateApart(t, apart(300*time.Millisecond, asAnswerer), append(before, modules...)...)
-			if !errors.Is(err, errTime) || !strings.HasPrefix(err.Error(), modules[0]+": ") {
-				t.Errorf("%+v, %v", v, err)
+			for ask := 300 * time.Millisecond; ; ask *= 2 {
+				v, err := evaluateApart(t, apart(ask, asAnswerer), append(before, modules...)...)
+				nobodyIsLeft(t)
+				switch {
+				case errors.Is(err, errTime) && strings.HasPrefix(err.Error(), "c/a.") && ask < time.Minute:
+					continue // the machine is too busy to get to the one that it is about in that time
+				case !errors.Is(err, errTime) || !strings.HasPrefix(err.Error(), modules[0]+": "):
+					t.Errorf("%+v, %v", v, err)
+				}
+				return
 			}
-			nobodyIsLeft(t)
 		})
 	}
 }
 
 func TestPoliciesThatNobodyCompilesInTimeAreKilled(t *testing.T) {
 	a := apart(time.Minute, asAnswerer)
-	a.start, a.compile = 500*time.Millisecond, 500*time.Millisecond
+	a.start = 500 * time.Millisecond
 	if v, err := evaluateApart(t, a, "c/a.rego", uncompilable); !errors.Is(err, errStart) || !errors.Is(err, ErrCutOff) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	nobodyIsLeft(t)
-	if err := a.Compile(t.Context(), listed([]string{"c/a.rego", uncompilable})); !errors.Is(err, ErrTooMuch) {
-		t.Error(err)
+	for a.compile = a.start; ; a.compile *= 2 {
+		err := a.Compile(t.Context(), listed([]string{"c/a.rego", uncompilable}))
+		nobodyIsLeft(t)
+		if errors.Is(err, ErrCutOff) && a.compile < time.Minute {
+			continue // the machine is too busy to let it work for long enough in that time
+		}
+		if !errors.Is(err, ErrTooMuch) {
+			t.Error(err)
+		}
+		return
 	}
-	nobodyIsLeft(t)
 }
 
 // What was not compiled because the machine was busy is tried again: that policies cannot be compiled is remembered for good.
@@ -224,9 +248,9 @@ func TestFewProcessesAreThereAtOnce(t *testing.T) {
 
 // The memory that Check looks at is past before it looks again.
 func TestPoliciesThatTakeAllMemoryEndTheirOwnProcess(t *testing.T) {
-	a := apart(time.Minute, asAnswerer)
+	a := apart(10*time.Minute, asAnswerer)
 	a.data = 192 << 20
-	v, err := evaluateApart(t, a, "c/a.rego", "package main\nl0 := [1, 2, 3, 4, 5, 6, 7, 8]\n"+doubling(40)+`deny contains "x" if count(l40) > 1`)
+	v, err := evaluateAgain(t, a, "c/a.rego", "package main\nl0 := [1, 2, 3, 4, 5, 6, 7, 8]\n"+doubling(40)+`deny contains "x" if count(l40) > 1`)
 	if !errors.Is(err, ErrTooMuch) || err.Error() != "c/a.rego: "+errMemory.Error() {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -235,7 +259,7 @@ func TestPoliciesThatTakeAllMemoryEndTheirOwnProcess(t *testing.T) {
 
 // There is nothing that a process of Go could do about its stack.
 func TestPoliciesThatOverflowTheStackEndTheirOwnProcess(t *testing.T) {
-	v, err := evaluateApart(t, apart(time.Minute, asAnswerer), "c/a.rego", "package main\n"+twice("l", 24)+twice("m", 24)+`deny contains "x" if l24 == m24`)
+	v, err := evaluateAgain(t, apart(10*time.Minute, asAnswerer), "c/a.rego", "package main\n"+twice("l", 24)+twice("m", 24)+`deny contains "x" if l24 == m24`)
 	if !errors.Is(err, ErrTooMuch) || !strings.HasPrefix(err.Error(), "c/a.rego: ") {
 		t.Errorf("%+v, %v", v, err)
 	}

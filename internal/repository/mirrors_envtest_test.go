@@ -79,7 +79,7 @@ func TestARestartWhileManyRemotesAreSilent(t *testing.T) {
 		select {
 		case e := <-r.Mirrors.Moved():
 			there[e.Object.Name] = true
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("of %d Repositories %d are there", len(repos), len(there))
 		}
 	}
@@ -105,7 +105,7 @@ func TestDeletionEndsAFetchAndRemovesTheMirror(t *testing.T) {
 			apiserver.Must(t, r.Room.Client.Delete(t.Context(), repo))
 			r.Gone(repo)
 			r.forgotten(repo)
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
 			if n := len(r.folders()); n != 1 {

@@ -295,7 +295,7 @@ func TestAnotherURLIsAnotherRepository(t *testing.T) {
 // untilAsked waits until the server has got a request for a repository.
 func (r *room) untilAsked(remote *gitserver.Repo) {
 	r.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, request := range r.http.Requests() {
 			if strings.HasPrefix(request.Path, remote.Path()+"/") {
 				return

@@ -174,7 +174,7 @@ func (r *room) settle(repo *v1alpha1.Repository) time.Duration {
 // ended waits for the end of the fetch of a Repository that is under way.
 func (r *room) ended(repo *v1alpha1.Repository) {
 	r.Helper()
-	for late := time.After(20 * time.Second); ; {
+	for late := time.After(2 * time.Minute); ; {
 		select {
 		case e := <-r.Mirrors.Ended():
 			if e.Object == client.ObjectKeyFromObject(repo) {
@@ -189,7 +189,7 @@ func (r *room) ended(repo *v1alpha1.Repository) {
 // moves waits until the Stacks of a Repository are to be woken.
 func (r *room) moves(repo *v1alpha1.Repository) {
 	r.Helper()
-	for late := time.After(20 * time.Second); ; {
+	for late := time.After(2 * time.Minute); ; {
 		select {
 		case e := <-r.Mirrors.Moved():
 			if e.Object == client.ObjectKeyFromObject(repo) {

@@ -53,7 +53,7 @@ func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 
 	bad := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 99, settings)
 	bad.Spec.HostNetwork = true
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := r.Room.Client.Create(ctx, bad.DeepCopy(), client.DryRunAll)
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity"), ignoreForbidden(err)
 	}))
@@ -125,7 +125,7 @@ func TestAPodThatAWebhookChangedStaysThePodOfItsAttempt(t *testing.T) {
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), o))
 		t.Cleanup(func() { apiserver.Must(t, apiserver.Kube.Delete(context.WithoutCancel(t.Context()), o)) })
 	}
-	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		probe := buildPod(r.run, r.stack, doc, v1alpha1.AttemptPlan, 99, settings)
 		err := apiserver.Kube.Create(ctx, probe, client.DryRunAll)
 		return slices.ContainsFunc(probe.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "aws-iam-token" }), err

@@ -261,7 +261,7 @@ func (r *room) limitRange(item corev1.LimitRangeItem) {
 // expectGuard waits until the API server has heard of what keeps the pod from being made.
 func (r *room) expectGuard() {
 	r.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		pod := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 		if err := r.Room.Client.Create(r.Context(), pod, client.DryRunAll); err != nil {
 			return

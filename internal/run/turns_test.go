@@ -83,7 +83,7 @@ func (r *room) expectWoken(want ...*room) {
 			if e.Object != client.ObjectKeyFromObject(next.run) {
 				r.Errorf("%s is woken, not %s", e.Object, next.run.Name)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			r.Errorf("%s is never woken", next.run.Name)
 		}
 	}

@@ -14,13 +14,18 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
-// twenty resources, of which seven are there at once; each of the others takes a second, one after the other.
+// twenty resources, of which eight are there at once; each of the others takes minutes, one after the other, but for an engine that is
+// interrupted.
 func twenty() string {
 	var code strings.Builder
 	code.WriteString("resource \"terraform_data\" \"quick\" { count = 7 }\n")
 	needs := "terraform_data.quick"
 	for i := range 13 {
-		fmt.Fprintf(&code, "resource \"terraform_data\" \"slow%d\" {\n  depends_on = [%s]\n  provisioner \"local-exec\" { command = \"echo slow%d; sleep 1\" }\n}\n", i, needs, i)
+		sleep := 300
+		if i == 0 {
+			sleep = 0
+		}
+		fmt.Fprintf(&code, "resource \"terraform_data\" \"slow%d\" {\n  depends_on = [%s]\n  provisioner \"local-exec\" { command = \"echo slow%d; sleep %d\" }\n}\n", i, needs, i, sleep)
 		needs = fmt.Sprintf("terraform_data.slow%d", i)
 	}
 	return code.String()
@@ -61,7 +66,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 			s.cancels <- "canceled by bob"
 			close(s.orders)
 			report := waitDone(t, s, 2)
-			if took := time.Since(begin); took > 3*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("took %s", took)
 			}
 			if err := p.wait(); err != nil {
@@ -73,7 +78,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 			if step(t, report, "outputs").Message != "canceled by bob" {
 				t.Errorf("%+v", report.Steps)
 			}
-			if changed := report.Done.Changed; changed == nil || *changed < 8 || *changed > 9 || *changed != s.made() {
+			if changed := report.Done.Changed; changed == nil || *changed != 8 || *changed != s.made() {
 				t.Errorf("%v changed, %d made", changed, s.made())
 			}
 			if s.lock != nil || s.rescued != nil || s.outputs != nil {
@@ -109,7 +114,7 @@ func TestCancelWhileTheStoreIsAway(t *testing.T) {
 		return 0
 	}
 	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 30")}
+	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 600")}
 	run(t, s, nil, order)
 	report := s.done(1)
 	if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled"}) || asked.Load() != 4 {
@@ -136,7 +141,7 @@ func TestCancelInAPauseBetweenTries(t *testing.T) {
 	begin := time.Now()
 	run(t, s, nil, order)
 	report := s.done(1)
-	if took := time.Since(begin); took > 5*time.Second || allSteps(report) != "fetch! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+	if took := time.Since(begin); took > 20*time.Second || allSteps(report) != "fetch! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 		t.Errorf("%s %+v after %s", allSteps(report), report.Done.Failure, took)
 	}
 }
@@ -144,19 +149,22 @@ func TestCancelInAPauseBetweenTries(t *testing.T) {
 // TestCancelInAHook ends it, whatever it does about that, and what it started.
 func TestCancelInAHook(t *testing.T) {
 	t.Parallel()
+	const enough = time.Minute // where it says itself what it does about a signal, however late it gets to that
 	for name, test := range map[string]struct {
 		script string
 		code   int32
+		grace  time.Duration
 	}{
-		"that ends":                        {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4},
-		"that does nothing about it":       {"sh -c 'echo $PPID >pid; exec sleep 30'; echo never", 130},
-		"that ignores the first signal":    {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5},
-		"that ignores all that it can":     {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137},
-		"that leaves somebody who ignores": {"(trap '' INT TERM; echo $$ >other; exec sleep 30) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6},
+		"that ends":                        {"trap 'echo cleaned up; exit 4' INT\necho $$ >pid\nwhile :; do sleep 0.05; done", 4, enough},
+		"that does nothing about it":       {"sh -c 'echo $PPID >pid; exec sleep 600'; echo never", 130, enough},
+		"that ignores the first signal":    {"trap '' INT\ntrap 'exit 5' TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 5, 5 * time.Second},
+		"that ignores all that it can":     {"trap '' INT TERM\necho $$ >pid\nwhile :; do sleep 0.05; done", 137, 200 * time.Millisecond},
+		"that leaves somebody who ignores": {"(trap '' INT TERM; echo $$ >other; exec sleep 600) &\ntrap 'exit 6' INT\necho $! >pid\nwhile :; do sleep 0.05; done", 6, enough},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
+			s.grace = test.grace
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Hooks = []store.Hook{{Step: "init", When: "Before", Script: test.script, Continue: true}}
 			p := startPod(t, s, nil)
@@ -169,7 +177,7 @@ func TestCancelInAHook(t *testing.T) {
 				t.Fatal(err)
 			}
 			report := s.done(1)
-			if took := time.Since(begin); took > 4*time.Second {
+			if took := time.Since(begin); took > 50*time.Second {
 				t.Errorf("took %s", took)
 			}
 			if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) {
@@ -189,15 +197,24 @@ func TestCancelInAHook(t *testing.T) {
 // TestAHookHasNoMoreTimeThanItsAttempt, nor than its pod.
 func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
-	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Timeout = 300 * time.Millisecond
-	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 30")}
-	run(t, s, nil, order)
-	if report := s.done(1); allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "timed out after 300ms"}) {
-		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
+	var s *testStore
+	var order store.Order
+	for timeout := time.Second; ; timeout *= 2 {
+		s = newTestStore(t)
+		order = s.plan(1, s.put(file("main.tf", two)))
+		order.Timeout = timeout
+		order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 600")}
+		p := run(t, s, nil, order)
+		if timeout < time.Minute && !strings.Contains(p.output.String(), "── before-init ──") {
+			continue // the machine is too busy to get to the hook in that time
+		}
+		want := store.Failure{Class: "Transient", Message: "timed out after " + short(timeout)}
+		if report := s.done(1); allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != want {
+			t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
+		}
+		break
 	}
-	order.Attempt, order.Timeout = 2, time.Minute
+	order.Attempt, order.Timeout = 2, 10*time.Minute
 	p := startPod(t, s, nil)
 	s.orders <- order
 	wait(t, func() bool { return strings.Contains(p.output.String(), "── before-init ──") })
@@ -217,7 +234,7 @@ func TestAnAttemptThatEndsIsNoLongerAskedAbout(t *testing.T) {
 	s.held = time.Hour
 	begin := time.Now()
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", two))), s.plan(2, s.put(file("main.tf", two))))
-	if took := time.Since(begin); took > 5*time.Second || s.done(2).Done.Failure != nil {
+	if took := time.Since(begin); took > 5*time.Minute || s.done(2).Done.Failure != nil {
 		t.Errorf("took %s", took)
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(s.requests), func(r string) bool { return r != "GET /v1/interrupt" })); n != 2 {

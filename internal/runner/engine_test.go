@@ -157,9 +157,7 @@ func TestAnEngineOfTheStore(t *testing.T) {
 		t.Errorf("%+v, %v", second.Done.Failure, s.requests)
 	}
 	kept := filepath.Join(p.work, "engines", "opentofu-1.12.6", "tofu")
-	if err := os.WriteFile(kept, []byte("#!/bin/sh\nexit 3"), 0o700); err != nil { // by the code of that attempt, say
-		t.Fatal(err)
-	}
+	executable(t, kept, "#!/bin/sh\nexit 3") // by the code of that attempt, say
 	order.Attempt = 3
 	s.orders <- order
 	s.orders <- store.Order{Kind: store.OrderExit}
@@ -180,9 +178,7 @@ func TestTheEngineThatTheStackAsksFor(t *testing.T) {
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	fake := t.TempDir()
-	if err := os.WriteFile(filepath.Join(fake, "tofu"), []byte("#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.11.0\"}'"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable(t, filepath.Join(fake, "tofu"), "#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.11.0\"}'")
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.EngineVersion = "~> 1.12"
 	p := startPod(t, s, nil, "PATH="+fake+":/usr/bin:/bin")

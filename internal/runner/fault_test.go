@@ -3,11 +3,11 @@ package runner
 import (
 	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cairn.dev/cairn/internal/store"
 )
@@ -39,7 +39,7 @@ func TestAStoreThatGoesAway(t *testing.T) {
 		return 0
 	}
 	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Outputs = true
+	order.Outputs, order.Patience = true, time.Minute // it may be the same one that fails several times
 	p := run(t, s, nil, s.planned(order, nil))
 	if report := s.done(2); report.Done.Failure != nil || len(s.resources()) != 2 || len(s.outputs) != 1 || s.lock != nil {
 		t.Errorf("%+v", report.Done.Failure)
@@ -84,9 +84,7 @@ for arg; do case $arg in -json-into=*)
 esac; done
 printf 'nul \000 bad \377\376\n'; exit 1
 `
-	if err := os.WriteFile(filepath.Join(fake, "tofu"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable(t, filepath.Join(fake, "tofu"), script)
 	p := startPod(t, s, nil, "PATH="+fake+":/usr/bin:/bin")
 	s.orders <- s.plan(1, s.put(file("main.tf", two)))
 	close(s.orders)
@@ -114,9 +112,7 @@ func TestEnginesThatSayNothing(t *testing.T) {
 	} {
 		s := newTestStore(t)
 		fake := t.TempDir()
-		if err := os.WriteFile(filepath.Join(fake, "tofu"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		executable(t, filepath.Join(fake, "tofu"), "#!/bin/sh\n"+script)
 		p := startPod(t, s, nil, "PATH="+fake)
 		s.orders <- s.plan(1, s.put(file("main.tf", two)))
 		close(s.orders)

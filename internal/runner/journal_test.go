@@ -37,7 +37,7 @@ resource "terraform_data" "a" {
 }
 resource "terraform_data" "b" {
   depends_on = [terraform_data.a]
-  ` + strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 20") + `
+  ` + strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 60") + `
 }`
 }
 
@@ -222,7 +222,7 @@ resource "terraform_data" "a" {
 				source := code("2", `
 resource "terraform_data" "b" {
   input = terraform_data.a.id
-  `+strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 20")+`
+  `+strings.ReplaceAll(tellPID, "sleep %SLEEP%", "[ -e "+log+".again ] || sleep 60")+`
 }`)
 				second := s.plan(3, source)
 				second.Engine = engine
@@ -378,7 +378,7 @@ import {
 func TestAJournalWhileTheStoreIsAway(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
-	apply.Patience = 5 * time.Second
+	apply.Patience = time.Minute
 	refused := 0
 	s.refuse = func(r *http.Request) int {
 		if r.URL.Path == "/v1/journal" {

@@ -145,7 +145,7 @@ func TestAnAttemptThatIsDisowned(t *testing.T) {
 			if report.Done.Failure.Class != "Transient" || report.Done.Failure.Message != errDisowned.Error() {
 				t.Errorf("%s %+v", steps(report), report.Done.Failure)
 			}
-			if strings.Contains(p.output.String(), "(local-exec): slow12") || len(s.rescued) == 0 {
+			if strings.Contains(p.output.String(), "(local-exec): slow2") || len(s.rescued) == 0 {
 				t.Errorf("it went on, or nothing was handed in:\n%s", p.output)
 			}
 		})

@@ -94,9 +94,7 @@ plan) for arg; do case $arg in -out=*) echo plan >"${arg#-out=}";; esac; done; e
 show) ` + show + `;;
 esac
 `
-	if err := os.WriteFile(filepath.Join(dir, "tofu"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable(t, filepath.Join(dir, "tofu"), script)
 	p := startPod(t, s, nil, "PATH="+dir+":/usr/bin:/bin")
 	s.orders <- order
 	close(s.orders)

@@ -2,12 +2,14 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,13 +52,14 @@ func startPod(t testing.TB, s *testStore, inputs map[string]string, env ...strin
 	if err := os.WriteFile(token, []byte(testToken), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	path := "PATH=" + bin(t) + ":/usr/bin:/bin"
 	ctx, interrupt := Interrupted(context.Background())
 	p.interrupt = interrupt
 	go func() {
 		p.ended <- Run(ctx, Options{
 			Store: s.server.URL, CA: s.ca(), TokenFile: token, Work: p.work, Inputs: p.inputs,
-			Environ: append([]string{"PATH=" + bin(t) + ":/usr/bin:/bin", "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
-			Output:  p.output, Log: quiet, HookGrace: 200 * time.Millisecond,
+			Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
+			Output:  p.output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
 			Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
 		})
 	}()
@@ -70,7 +73,7 @@ func (p *pod) wait() error {
 	select {
 	case err := <-p.ended:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		p.t.Fatalf("the pod does not end\n%s", p.output)
 		return nil
 	}
@@ -94,7 +97,7 @@ func run(t testing.TB, s *testStore, inputs map[string]string, orders ...store.O
 func (s *testStore) plan(attempt int32, source string) store.Order {
 	return store.Order{
 		Kind: store.OrderPlan, Attempt: attempt, Namespace: "prod", Stack: "net", Run: "net-1", Source: source,
-		Patience: 5 * time.Second, Timeout: time.Minute,
+		Patience: 5 * time.Second, Timeout: 10 * time.Minute,
 	}
 }
 
@@ -153,7 +156,18 @@ func (s *testStore) resources() []string {
 	return names
 }
 
-// lockedBuffer is a buffer for many goroutines.
+// executable writes a program for a test to start. Nothing is started meanwhile: it would have the file open for writing, and what somebody
+// may still write to cannot be run.
+func executable(t testing.TB, path, script string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockedBuffer is a buffer for many goroutines. It has no method of the buffer's but these: what else copies into it would do so without the lock.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -174,7 +188,7 @@ func (b *lockedBuffer) String() string {
 // wait waits until something is so.
 func wait(t testing.TB, so func() bool) {
 	t.Helper()
-	for until := time.Now().Add(20 * time.Second); !so(); time.Sleep(2 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !so(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("waited in vain")
 		}

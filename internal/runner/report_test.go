@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -14,6 +15,12 @@ func TestTheWholeListIsToldFromTheFirstReportOn(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs, order.Policy = true, true
 	order.Hooks = []store.Hook{hookAt("After", "init", "sleep 0.2")}
+	s.refuse = func(r *http.Request) int {
+		if strings.HasPrefix(r.URL.Path, "/v1/sources/") { // the first step takes until it was told
+			wait(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.reports[1]) > 0 })
+		}
+		return 0
+	}
 	run(t, s, nil, order)
 	all := s.reports[1]
 	var told []string

@@ -133,14 +133,14 @@ func TestAShellIsEnded(t *testing.T) {
 		message string
 	}{
 		"canceled":    {end: func(s *testStore, _ *pod) { s.cancels <- "canceled by bob" }, class: canceled, message: "canceled by bob"},
-		"timed out":   {end: func(*testStore, *pod) {}, timeout: 8 * time.Second, message: "timed out after 8s"},
+		"timed out":   {end: func(*testStore, *pod) {}, timeout: 20 * time.Second, message: "timed out after 20s"},
 		"interrupted": {end: func(_ *testStore, p *pod) { p.interrupt() }, class: "Transient", message: "interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
 			p := shellOf(t, s, func(o *store.Order) { o.Timeout = tt.timeout })
-			cmd := enter(p.work, "sh", "-c", "trap '' INT; echo in; sleep 60 & wait")
+			cmd := enter(p.work, "sh", "-c", "trap '' INT; echo in; sleep 600 & wait")
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -45,6 +45,8 @@ type testStore struct {
 	// cancels are told to who asks whether to stop; held is how long they are waited for.
 	cancels chan string
 	held    time.Duration
+	// grace is what a hook has that is to end; short when zero, for those that do not use it.
+	grace time.Duration
 	// cgroup is the control group of the pod's container.
 	cgroup string
 	// journal is what was told of applies, until one was saved; batches are what came, by attempt and number.
@@ -157,6 +159,12 @@ func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
 
 func (s *testStore) interrupt(w http.ResponseWriter, r *http.Request) {
 	select {
+	case reason := <-s.cancels: // which counts also when it was held for long enough by now
+		json.NewEncoder(w).Encode(store.Interrupt{Reason: reason})
+		return
+	default:
+	}
+	select {
 	case reason := <-s.cancels:
 		json.NewEncoder(w).Encode(store.Interrupt{Reason: reason})
 	case <-time.After(s.held):
@@ -222,6 +230,10 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	case "POST steps":
 		var report store.Report
 		read(&report)
+		if all := s.reports[s.attempt]; report.Done == nil && len(all) > 0 && all[len(all)-1].Done != nil {
+			http.Error(w, "the attempt is finished", http.StatusForbidden) // one that was given up on its way
+			return
+		}
 		s.reports[s.attempt] = append(s.reports[s.attempt], report)
 		if report.Done != nil && (report.Done.Saved || report.Done.Settled == journalEnd) {
 			s.journal = nil

@@ -52,9 +52,7 @@ func withTerragrunt(t *testing.T) string {
 		return "PATH=" + bin(t) + ":/usr/bin:/bin"
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "terragrunt"), []byte(standIn), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable(t, filepath.Join(dir, "terragrunt"), standIn)
 	return "PATH=" + dir + ":" + bin(t) + ":/usr/bin:/bin"
 }
 

@@ -169,7 +169,7 @@ func TestOutputsAreFetchedAtOnceButNotAll(t *testing.T) {
 		under.Add(-1)
 		return 0
 	}
-	order.Timeout = 10 * time.Second
+	order.Timeout = time.Minute
 	run(t, s, nil, order)
 	if got := steps(s.done(1)); !strings.HasPrefix(got, "fetch=") {
 		t.Error(got)

@@ -41,7 +41,7 @@ func (w *world) judged() {
 	label := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, judgedLabel))
 	must(w.T, apiserver.Kube.Patch(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, label))
 	probe := w.waitingRun("probe-1")
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(2 * time.Minute); ; {
 		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"approval":{"by":"nobody","planDigest":%q}}}`, planDigest))
 		err := apiserver.Kube.Patch(w.Context(), probe.DeepCopy(), patch, client.DryRunAll)
 		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.approval.by is nobody") {
@@ -119,6 +119,14 @@ func TestAPersonDoesWhatARoleAllowsAndNoMore(t *testing.T) {
 		{"repositories", "fetch", []string{"patch"}, nil, `"cairn.dev/requested-at":"`},
 	}
 	w.judged()
+	p.eventually(func() bool { // a retry looks at what the catalog has heard
+		for _, r := range p.Catalog.Runs.All(func(namespace string) bool { return namespace == w.namespace }) {
+			if r.Name == failed.Name && r.Status.Phase == v1alpha1.PhaseFailed {
+				return true
+			}
+		}
+		return false
+	})
 	runs := map[string]string{"approve": "net-2", "reject": "net-3", "cancel": "net-4"}
 	for _, name := range runs {
 		w.waitingRun(name)

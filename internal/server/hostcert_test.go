@@ -85,7 +85,7 @@ func (w *world) sees(host string, bundle []byte) *x509.Certificate {
 
 func (w *world) eventually(what string, ok func() bool) {
 	w.T.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.Fatal("never: ", what)
 		}

@@ -20,7 +20,7 @@ func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	save := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/state", bytes.NewReader(make([]byte, largeBody+1)))
 	_, saved, err := s.body(httptest.NewRecorder(), save, 2*largeBody)

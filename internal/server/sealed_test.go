@@ -20,13 +20,14 @@ func sealing(t *testing.T, key byte, purpose string, now func() time.Time) seale
 }
 
 func TestASealIsOpenedByWhoMadeItForItsTime(t *testing.T) {
+	const it = "alice, of the team that runs the network" // so long that no seal has it by chance
 	now := time.Unix(1_000_000, 0)
 	at := func(now time.Time) func() time.Time { return func() time.Time { return now } }
-	text, err := sealing(t, 'a', purposeSession, at(now)).seal("it", now.Add(time.Hour))
+	text, err := sealing(t, 'a', purposeSession, at(now)).seal(it, now.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(text, "it") || strings.ContainsAny(text, "+/=") {
+	if strings.Contains(text, it) || strings.ContainsAny(text, "+/=") {
 		t.Errorf("the seal is %s", text)
 	}
 	for name, test := range map[string]struct {
@@ -43,7 +44,7 @@ func TestASealIsOpenedByWhoMadeItForItsTime(t *testing.T) {
 		"no base64":                      {sealing(t, 'a', purposeSession, at(now)), "?" + text, false},
 	} {
 		var got string
-		if err := test.by.open(test.text, &got); (err == nil) != test.ok || (got == "it") != test.ok {
+		if err := test.by.open(test.text, &got); (err == nil) != test.ok || (got == it) != test.ok {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}

@@ -114,7 +114,7 @@ func (g *gitRoom) fetch(repo *v1alpha1.Repository) {
 	pass()
 	select {
 	case <-g.mirrors.Ended():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		g.Fatal("the fetch never ends")
 	}
 	pass()
@@ -136,7 +136,7 @@ func (r *room) packs() {
 	r.reconcile()
 	select {
 	case <-r.Sources.Packed():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		r.Fatal("the archive is never made")
 	}
 	r.Seen(r.stack) // as the last pass wrote it: a pass on an older one comes to nothing

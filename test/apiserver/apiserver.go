@@ -24,6 +24,9 @@ import (
 	"cairn.dev/cairn/test/leaks"
 )
 
+// patience with whatever a test waits for: a wait that ends early costs nothing, and a busy machine takes its time.
+const patience = 2 * time.Minute
+
 // Config reaches the API server that Main started.
 var Config *rest.Config
 
@@ -44,10 +47,11 @@ func Main(m *testing.M, crds string) {
 	if err != nil {
 		panic(err)
 	}
-	env := &envtest.Environment{BinaryAssetsDirectory: tools, CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true}
-	if Config, err = env.Start(); err != nil {
+	env, err := start(tools, crds)
+	if err != nil {
 		panic("start the API server (run make tools first): " + err.Error())
 	}
+	Config = env.Config
 	Config.QPS = -1
 	if Kube, err = client.NewWithWatch(Config, client.Options{Scheme: scheme()}); err != nil {
 		panic(err)
@@ -55,6 +59,22 @@ func Main(m *testing.M, crds string) {
 	code := leaks.Run(m.Run, connections(), libraries...)
 	_ = env.Stop() // it ends with this process
 	os.Exit(code)
+}
+
+// start starts an API server. A busy machine may need more time for it than there is usually, and what waits for the first namespace waits
+// for five seconds whatever it is told, so it may take another try.
+func start(tools, crds string) (env *envtest.Environment, err error) {
+	for range 3 {
+		env = &envtest.Environment{
+			BinaryAssetsDirectory: tools, CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true,
+			ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
+		}
+		if _, err = env.Start(); err == nil {
+			return env, nil
+		}
+		_ = env.Stop() // what did start
+	}
+	return nil, err
 }
 
 // connections gives what ends those of all clients, and of those who ask as somebody else, when nobody uses them. It keeps them: what no client
@@ -155,7 +175,7 @@ func (r Room) Gone(o client.Object) {
 func (r Room) eventually(o client.Object, ok func(client.Object, error) bool) {
 	r.Helper()
 	cached := o.DeepCopyObject().(client.Object)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if ok(cached, r.Client.Get(r.Context(), client.ObjectKeyFromObject(o), cached)) {
 			return
 		}

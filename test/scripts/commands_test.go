@@ -40,22 +40,25 @@ func (c cluster) signal(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(func() { ts.Check(syscall.Kill(pid, syscall.SIGCONT)) })
 }
 
-// killRunner kills the processes of a pod with SIGKILL: kill-runner POD.
+// killRunner kills the processes of a pod with SIGKILL: kill-runner POD. All of them are stopped first: one that goes on for a moment
+// could tell how another one ended.
 func (c cluster) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	var pod corev1.Pod
 	ts.Check(c.Get(context.Background(), client.ObjectKey{Namespace: ts.Getenv("NAMESPACE"), Name: args[0]}, &pod))
-	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	ts.Check(err)
 	killed := 0
-	for _, path := range processes {
-		line, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(line, []byte(pod.UID)) {
-			continue // it has ended, or is another's
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		ts.Check(err)
-		if syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed++
+		for _, path := range processes {
+			line, err := os.ReadFile(path)
+			if err != nil || !bytes.Contains(line, []byte(pod.UID)) {
+				continue // it has ended, or is another's
+			}
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			ts.Check(err)
+			if syscall.Kill(pid, signal) == nil && signal == syscall.SIGKILL {
+				killed++
+			}
 		}
 	}
 	if killed == 0 {

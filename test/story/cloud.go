@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ type clouds struct{}
 type scriptCloud struct {
 	*cloud.Cloud
 	gate *cloud.Injected
+	// seen is how many calls there were when the script last saw some held.
+	seen int
 }
 
 // cloudCommand is one of the things that scripts can say to their cloud.
@@ -71,7 +74,9 @@ var cloudCommands = map[string]cloudCommand{
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
-		return c.gate.Held(ctx, n)
+		err = c.gate.Held(ctx, n)
+		c.seen = len(c.History())
+		return err
 	}},
 	"release": {": all faults end, and what is held goes on", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
 		c.EndFaults()
@@ -110,10 +115,12 @@ var cloudCommands = map[string]cloudCommand{
 		defer cancel()
 		return c.Until(ctx, func() bool { return c.Made(args[0]) > 0 })
 	}},
-	"quiet": {": waits until no call is under way, as when their client was killed", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
+	"quiet": {": waits until no call is under way of those that were held, as when their client was killed; the next client's may be", 0, 0, func(_ *testscript.TestScript, c *scriptCloud, _ []string) error {
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
-		return c.Until(ctx, c.Quiet)
+		return c.Until(ctx, func() bool {
+			return !slices.ContainsFunc(c.History()[:c.seen], func(call cloud.Call) bool { return !call.Ended })
+		})
 	}},
 	"once": {"N: fails unless there are so many things, and none of their names was made twice", 1, 1, func(_ *testscript.TestScript, c *scriptCloud, args []string) error {
 		if twice := c.Twice(); len(twice) > 0 {
@@ -164,7 +171,7 @@ func (t Teller) cloud(ts *testscript.TestScript, neg bool, args []string) {
 // startCloud starts one that pods reach at $CLOUD; with a file, it has what is in there.
 func (t Teller) startCloud(ts *testscript.TestScript, args []string) {
 	script := ts.Value(clouds{}).(*scriptCloud)
-	script.Cloud = cloud.New()
+	script.Cloud, script.gate, script.seen = cloud.New(), nil, 0
 	if len(args) > 0 {
 		var err error
 		script.Cloud, err = cloud.Open(ts.MkAbs(args[0]))

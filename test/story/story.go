@@ -105,8 +105,8 @@ func expand(env *testscript.Env) error {
 	return nil
 }
 
-// Patience is how long eventually waits.
-const Patience = 60 * time.Second
+// Patience is how long eventually waits: a wait that ends early costs nothing, and a busy machine takes its time.
+const Patience = 2 * time.Minute
 
 // Eventually runs a command until its output matches a regular expression: eventually REGEXP COMMAND [ARG...].
 func (t Teller) Eventually(ts *testscript.TestScript, neg bool, args []string) {
@@ -154,7 +154,7 @@ func (t Teller) Output(ts *testscript.TestScript, args ...string) []byte {
 // Kubectl runs kubectl; what it says is there for stdout and stderr. A wait also waits for the object to be made.
 func Kubectl(ts *testscript.TestScript, neg bool, args []string) {
 	if args[0] == "wait" && args[1] != "--for=delete" && args[3] != "--all" {
-		ts.Check(ts.Exec("kubectl", "wait", "--for=create", args[2], "--timeout=60s"))
+		ts.Check(ts.Exec("kubectl", "wait", "--for=create", args[2], "--timeout="+Patience.String()))
 	}
 	switch err := ts.Exec("kubectl", args...); {
 	case err != nil && !neg:
@@ -191,24 +191,48 @@ spec:
 	Kubectl(ts, false, []string{"apply", "-f", manifest})
 }
 
-// idle fails if anybody but a real kubelet writes anything to the script's namespace for a time: idle DURATION. It begins once events that
-// tell of what went before are written, which happens in the background.
+// settled is how long nobody writes before a script takes for written what tells of what went before.
+const settled = time.Second
+
+// idle fails if anybody but a real kubelet writes anything to the script's namespace for a time: idle DURATION. It begins once what
+// tells of what went before is written, such as events, which happens in the background; a new Run or pod is no such thing.
 func (t Teller) idle(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	time.Sleep(500 * time.Millisecond)
+	begun := time.Now()
+	for since := begun; ; {
+		time.Sleep(settled) // what is looked for is that nothing happens
+		until := time.Now()
+		late := t.writes(ts, since)
+		for _, w := range late {
+			if w.Verb == "create" && w.Subresource == "" && (w.Resource == "runs" || w.Resource == "pods") {
+				ts.Fatalf("one of the %s was made by %s", w.Resource, w.UserAgent)
+			}
+		}
+		if len(late) == 0 {
+			break
+		}
+		if since = until; time.Since(begun) > Patience {
+			ts.Fatalf("there is no end of writes after %s", Patience)
+		}
+	}
 	since := time.Now()
-	time.Sleep(d) // what is looked for is that nothing happens
+	time.Sleep(d)
+	if writes := t.writes(ts, since); len(writes) > 0 {
+		ts.Fatalf("%d writes in %s", len(writes), d)
+	}
+}
+
+// writes are those to the script's namespace, but for a real kubelet's: a pod ends as slowly as it likes. They are logged.
+func (t Teller) writes(ts *testscript.TestScript, since time.Time) []dev.Write {
 	writes, err := dev.Writes(t.Audit, since, func(w dev.Write) bool {
-		return w.Namespace == ts.Getenv("NAMESPACE") && !strings.HasPrefix(w.UserAgent, "kubelet/") // a pod ends as slowly as it likes
+		return w.Namespace == ts.Getenv("NAMESPACE") && !strings.HasPrefix(w.UserAgent, "kubelet/")
 	})
 	ts.Check(err)
 	for _, w := range writes {
 		ts.Logf("%s %s %s %s/%s by %s", w.Time.Format(time.StampMilli), w.Verb, w.Resource, w.Subresource, w.Name, w.UserAgent)
 	}
-	if len(writes) > 0 {
-		ts.Fatalf("%d writes in %s", len(writes), d)
-	}
+	return writes
 }
 
 // nowhere fails if a text is in clear in any file that Cairn or the pods wrote, or in any object of the namespace that
