@@ -30,16 +30,22 @@ func newCluster(c *devcluster.Cluster, hooks string) cluster {
 }
 
 func TestScripts(t *testing.T) {
-	// A short patience, so that a store that refuses everything is given up on within a test.
 	hooks := devcluster.FreeAddress(t)
-	args := append(append(engines(t), providerFolder(t)...), "--runner-patience=5s", "--web-listen="+hooks, "--allow-shell")
+	args := append(append(engines(t), providerFolder(t)...), "--web-listen="+hooks, "--allow-shell")
 	testscript.Run(t, newCluster(devcluster.Start(t, args...), "http://"+hooks).scripts("testdata"))
 }
 
-// Scripts that stop the operator or the server, for a while. They have a `cairn dev` of their own.
+// A script that stops the operator or the server, for a while. It has a `cairn dev` of its own, and a short patience, so that a
+// store that is away or refuses everything is given up on within a test.
 func TestScriptsThatStopProcesses(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, newCluster(devcluster.StartSplit(t, "--runner-patience=5s"), "").scripts("testdata/split"))
+}
+
+// Scripts that kill `cairn serve`. They have a `cairn dev` of their own: what people ask of a server that is not there is refused.
+func TestScriptsThatKillProcesses(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, newCluster(devcluster.Start(t), "").scripts("testdata/killed"))
 }
 
 // scripts are those in a folder, with what they can call.
