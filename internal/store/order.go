@@ -1,0 +1,126 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// OrderKind is what a runner is told to do next.
+type OrderKind string
+
+// What a runner is told to do next.
+const (
+	// OrderWait: nothing yet; ask again.
+	OrderWait OrderKind = "Wait"
+	// OrderPlan: fetch, init, plan, keep the plan, report.
+	OrderPlan OrderKind = "Plan"
+	// OrderApply: apply the kept plan whose digest is PlanDigest, write the outputs, report.
+	OrderApply OrderKind = "Apply"
+	// OrderShell: fetch, init, hold the pod for a person to work in, report.
+	OrderShell OrderKind = "Shell"
+	// OrderExit: the pod is no longer needed.
+	OrderExit OrderKind = "Exit"
+)
+
+// Order tells a runner what to do.
+type Order struct {
+	Kind OrderKind `json:"kind"`
+	// Attempt this order is for; every later request carries it.
+	Attempt int32 `json:"attempt,omitempty"`
+	// Namespace, Stack and Run are for messages and the environment of the engine.
+	Namespace string `json:"namespace,omitempty"`
+	Stack     string `json:"stack,omitempty"`
+	Run       string `json:"run,omitempty"`
+	// Destroy plans the end of everything. Its variable files are those that were kept: GET /v1/inputs.
+	Destroy bool `json:"destroy,omitempty"`
+	// Source is the digest of the code's archive.
+	Source string `json:"source,omitempty"`
+	// Path of the root module within the archive, with slashes; empty is the archive's root.
+	Path string `json:"path,omitempty"`
+	// Engine that does it: OpenTofu, Terraform or Terragrunt.
+	Engine string `json:"engine,omitempty"`
+	// EngineVersion is a constraint that the engine must meet; empty takes any. An apply names the plan's very version.
+	EngineVersion string `json:"engineVersion,omitempty"`
+	// VariableFiles are given to the engine in this order, before Variables.
+	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
+	// Variables win over VariableFiles; a later one wins over an earlier one.
+	Variables []Variable `json:"variables,omitempty"`
+	// Operation, Revision and Cause are for the environment of hooks: Apply, Plan, Destroy or Shell; the source's name for people; why
+	// there is this Run.
+	Operation string `json:"operation,omitempty"`
+	Revision  string `json:"revision,omitempty"`
+	Cause     string `json:"cause,omitempty"`
+	// Hooks in the order in which they run where several are at the same place.
+	Hooks []Hook `json:"hooks,omitempty"`
+	// Policy says that there are policies to ask about a plan that has changes: POST /v1/policy.
+	Policy bool `json:"policy,omitempty"`
+	// SecretEnv names the environment variables of the runner whose values are secret.
+	SecretEnv []string `json:"secretEnv,omitempty"`
+	// SecretDirs are folders below the runner's inputs folder; every file in them holds a secret value.
+	SecretDirs []string `json:"secretDirs,omitempty"`
+	// Providers says that the store has a mirror of providers, which the engine's init gets them from: GET /v1/providers/.
+	Providers bool `json:"providers,omitempty"`
+	// PlanDigest of the plan to apply.
+	PlanDigest string `json:"planDigest,omitempty"`
+	// Outputs asks for the outputs to be sent after the apply, or after a plan without changes.
+	Outputs bool `json:"outputs,omitempty"`
+	// Timeout of the attempt.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Patience is how long the runner keeps trying a store that does not answer or answers 429 or 5xx.
+	Patience time.Duration `json:"patience,omitempty"`
+	// ModuleCredentials are for the hosts that the code fetches modules from with git.
+	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
+	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
+	Recipient string `json:"recipient,omitempty"`
+}
+
+// Hook is a script around a step.
+type Hook struct {
+	// Step that it is around, and When: Before or After.
+	Step string `json:"step"`
+	When string `json:"when"`
+	// Script itself, all of it.
+	Script string `json:"script"`
+	// Continue goes on when it fails.
+	Continue bool `json:"continue,omitempty"`
+}
+
+// Interrupt says why an attempt is to stop.
+type Interrupt struct {
+	// Reason for people. Example: canceled by alice.
+	Reason string `json:"reason"`
+}
+
+// ModuleCredentials are for one host, and are never shown to another.
+type ModuleCredentials struct {
+	// Host, with the port if it has one. Example: git.example.com.
+	Host string `json:"host"`
+	// Dir below the runner's inputs folder, with the files of a Repository's credentials: username and password, or
+	// bearerToken, or identity and known_hosts.
+	Dir string `json:"dir"`
+}
+
+// VariableFiles are a folder whose *.tfvars and *.tfvars.json files are given to the engine in name order, or one file of
+// the code. One of Dir and Path is set.
+type VariableFiles struct {
+	// Dir below the runner's inputs folder.
+	Dir string `json:"dir,omitempty"`
+	// Path of a file within the code's archive.
+	Path string `json:"path,omitempty"`
+	// Secret values are kept out of logs and reports.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Variable is one value: Value, or the content of File as a string, or an output of another Stack.
+type Variable struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value,omitempty"`
+	// File below the runner's inputs folder, and what a person calls it. Example: key password of Secret db.
+	File string `json:"file,omitempty"`
+	From string `json:"from,omitempty"`
+	// Stack and Output name an output to ask the store for: GET /v1/outputs/{stack}/{output}.
+	Stack  string `json:"stack,omitempty"`
+	Output string `json:"output,omitempty"`
+	// Secret values are kept out of logs and reports.
+	Secret bool `json:"secret,omitempty"`
+}

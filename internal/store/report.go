@@ -1,0 +1,73 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Interrupted is the message of the failure of an attempt whose runner was told to end, and knows no more than that.
+const Interrupted = "interrupted"
+
+// Report is what an attempt has done so far: the whole of it each time, so that one may be lost or sent twice.
+type Report struct {
+	Steps []Step `json:"steps"`
+	// Done is set once, in the last report of the attempt.
+	Done *Done `json:"done,omitempty"`
+}
+
+// Step is a thing an attempt does.
+type Step struct {
+	Name       string     `json:"name"`
+	State      string     `json:"state"` // Waiting, Running, Succeeded, Failed, Skipped
+	StartedAt  *time.Time `json:"startedAt,omitempty"`
+	FinishedAt *time.Time `json:"finishedAt,omitempty"`
+	ExitCode   *int32     `json:"exitCode,omitempty"`
+	// Message is one line, without secrets.
+	Message string `json:"message,omitempty"`
+}
+
+// Done is the end of an attempt: a Failure or, after a plan, the Plan, or nothing more after an apply.
+type Done struct {
+	Failure *Failure `json:"failure,omitempty"`
+	Plan    *Plan    `json:"plan,omitempty"`
+	// Outputs that are not sensitive, when they were asked for.
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
+	// Changed is how many resources an apply that failed has changed.
+	Changed *int32 `json:"changed,omitempty"`
+	// Saved says that an apply got to its end, well or not, and that the state has all it did: nobody needs a journal any more.
+	Saved bool `json:"saved,omitempty"`
+	// Settled says that a plan found nothing that is still to be taken into the state in the journal, which it read up to there.
+	Settled string `json:"settled,omitempty"`
+}
+
+// Failure says why an attempt did not succeed.
+type Failure struct {
+	// Class: Transient, Config, Policy, Canceled or Stranded (see ExitStranded).
+	Class string `json:"class"`
+	// Message is the engine's first error, without secrets.
+	Message string `json:"message"`
+}
+
+// Plan is what a plan would do. Add, Change, Destroy and Replace do not overlap.
+type Plan struct {
+	Digest    string           `json:"digest"`
+	Changes   bool             `json:"changes"`
+	Add       int32            `json:"add"`
+	Change    int32            `json:"change"`
+	Destroy   int32            `json:"destroy"`
+	Replace   int32            `json:"replace"`
+	Import    int32            `json:"import"`
+	Forget    int32            `json:"forget"`
+	Resources []ResourceChange `json:"resources,omitempty"`
+	// EngineVersion is the exact version that made the plan; only it applies it.
+	EngineVersion string `json:"engineVersion,omitempty"`
+	// Orphaned are resources that an apply made which was killed, and that could not be taken into the state.
+	Orphaned []Orphan `json:"orphaned,omitempty"`
+}
+
+// ResourceChange is what a plan would do to one resource.
+type ResourceChange struct {
+	Address string `json:"address"`
+	// Action: create, update, delete, replace, import, forget, move.
+	Action string `json:"action"`
+}
