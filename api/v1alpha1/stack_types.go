@@ -81,6 +81,10 @@ type StackSpec struct {
 	// +optional
 	Engine Engine `json:"engine,omitempty"`
 
+	// Backend keeps the state where it is said. Absent: Cairn keeps it.
+	// +optional
+	Backend *Backend `json:"backend,omitempty"`
+
 	// Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
 	// Automatic: it is applied at once. Never: it is only shown. Manual covers destroys too.
 	// +kubebuilder:default=Manual

@@ -82,6 +82,12 @@ type StateStatus struct {
 	// Rescued is a newer state that could not be written when it was made. It becomes a version before the next plan.
 	// +optional
 	Rescued *RescuedState `json:"rescued,omitempty"`
+	// Backend is the engine's own that keeps the state, as spec.backend of the Stack names it; absent where Cairn keeps it.
+	// +optional
+	Backend *StateBackend `json:"backend,omitempty"`
+	// Move lets the next plan put the current version into the Stack's backend, where that has none or an older one.
+	// +optional
+	Move *StateMove `json:"move,omitempty"`
 	// Versions that are kept, oldest first; the last one is the current one.
 	// +listType=map
 	// +listMapKey=version
@@ -107,6 +113,29 @@ type Lock struct {
 	Who string `json:"who,omitempty"`
 	// Since is when it was taken.
 	Since metav1.Time `json:"since"`
+}
+
+// StateBackend is what was seen last of an engine's own backend.
+type StateBackend struct {
+	// Type of it. Example: s3.
+	Type string `json:"type"`
+	// Version that it has; 0 when it had none. When the current one is newer, as after a rescue or a rollback, the next plan puts that
+	// there.
+	// +optional
+	Version int64 `json:"version,omitempty"`
+	// Serial of what it has.
+	// +optional
+	Serial int64 `json:"serial,omitempty"`
+}
+
+// StateMove is a person's word that a version may be put into the Stack's backend.
+type StateMove struct {
+	// Version that it is about; the word is void once there is a newer one.
+	Version int64 `json:"version"`
+	// By is the person. Example: alice@example.com.
+	By string `json:"by"`
+	// At is when they said so.
+	At metav1.Time `json:"at"`
 }
 
 // StateHome is where the bytes of a version are.

@@ -34,6 +34,8 @@ type Document struct {
 	ServiceAccountName string                `json:"serviceAccountName,omitempty"`
 	Resources          v1alpha1.Resources    `json:"resources,omitzero"`
 	Template           *apiextensionsv1.JSON `json:"template,omitempty"`
+	// Backend keeps the state, if Cairn does not.
+	Backend *v1alpha1.Backend `json:"backend,omitempty"`
 	// Outputs says where outputs go, so that a new place is filled by a new Run.
 	Outputs *v1alpha1.Outputs `json:"outputs,omitempty"`
 	// Hooks and Policies with their text: they are code, and a Run takes them as they were when it was made.

@@ -138,6 +138,19 @@ func (c *Client) RestoreState(ctx context.Context, namespace, name string, forge
 	return c.stateVersion(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "restore"), body: bytes.NewReader(body)})
 }
 
+// MoveState lets a state move to where its Stack says now.
+func (c *Client) MoveState(ctx context.Context, namespace, name string) (StateMove, error) {
+	var move StateMove
+	data, err := c.get(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "migrate"), query: c.current()}, largestMessage)
+	if err != nil {
+		return move, err
+	}
+	if err := json.Unmarshal(data, &move); err != nil {
+		return move, fmt.Errorf("read the server's answer: %w", err)
+	}
+	return move, nil
+}
+
 // current says which version a write is for.
 func (c *Client) current() url.Values {
 	query := url.Values{}

@@ -35,6 +35,8 @@
 //	                                                                   current=N: 409 when N is not the current version
 //	POST /api/v1/namespaces/{ns}/states/{state}/unlock                 Unlock; 204
 //	POST /api/v1/namespaces/{ns}/states/{state}/restore                Restore; answers StateVersion
+//	POST /api/v1/namespaces/{ns}/states/{state}/migrate                lets the state move to where its Stack says now; StateMove. It takes
+//	                                                                   current=N
 //	POST /api/v1/namespaces/{ns}/states/{state}/rescue                 the body is the log of a pod that a state was printed
 //	                                                                   to; answers StateVersion
 //
@@ -55,6 +57,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// StateMove is from where to where a state moves.
+type StateMove struct {
+	StateVersion
+	// From is the type of the backend that has it, and To of the one that the next plan puts it into. Empty is Cairn, which has it at once.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
 
 // StateVersion is a version of a state.
 type StateVersion struct {

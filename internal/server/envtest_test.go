@@ -68,6 +68,8 @@ type world struct {
 
 // fakes are the Runs' side. ByPod is as live as can be, or as blind as a cache that just began.
 type fakes struct {
+	// backend is what all inputs say of the engine's own.
+	backend   *v1alpha1.Backend
 	blind     bool
 	asked     chan struct{}
 	order     chan store.Order
@@ -156,7 +158,12 @@ func newWorld(t *testing.T) *world {
 
 	s, err := server.New(server.Options{
 		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
-		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: documents.Get, Log: log,
+		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Log: log,
+		Inputs: func(ctx context.Context, digest string) (inputs.Document, error) {
+			doc, err := documents.Get(ctx, digest)
+			doc.Backend = w.fakes.backend
+			return doc, err
+		},
 		GoneTokens: server.NewGoneTokens(apiserver.Config, time.Now),
 		Policies: server.NewPolicies(server.PoliciesOptions{
 			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: documents.Get, Evaluate: policy.Evaluate, Log: log,

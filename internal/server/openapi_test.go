@@ -107,6 +107,10 @@ func endpoints() map[string]endpoint {
 			summary: "Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states.", answer: people.StateVersion{},
 			body: "application/json", sent: people.Restore{},
 		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/migrate": {
+			summary: "Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: people.StateMove{},
+			query: map[string]string{"current": "The version that moves; 409 when another one is current."},
+		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/rescue": {
 			summary: "Put the state back that a pod printed to its log, encrypted. Needs rescue on states.", answer: people.StateVersion{}, body: "text/plain",
 		},

@@ -62,6 +62,7 @@ func (s *Server) addPeople(mux router) {
 	write(states+"rollback", long, right{verb: "rollback", resource: "states"}, s.rollbackState)
 	write(states+"unlock", quick, right{verb: "unlock", resource: "states"}, s.releaseState)
 	write(states+"restore", long, right{verb: "restore", resource: "states"}, s.restoreState)
+	write(states+"migrate", quick, right{verb: "push", resource: "states"}, s.moveState)
 	write(states+"rescue", long, right{verb: "rescue", resource: "states"}, s.recoverState)
 }
 

@@ -35,6 +35,7 @@ func (s *Server) Handler() http.Handler {
 	handle("LOCK /v1/state", quick, current, s.lockState)
 	handle("UNLOCK /v1/state", quick, orHolder(named), s.unlockState)
 	handle("DELETE /v1/state", quick, orHolder(named), s.deleteState)
+	handle("PUT /v1/backend", long, current, s.followBackend)
 	from(s.tokens.podOrGone, "PUT /v1/rescue", long, orHolder(named), s.rescueState)
 	handle("PUT /v1/plan", long, current, s.putPlan)
 	handle("GET /v1/plan/{digest}", long, current, s.getPlan)

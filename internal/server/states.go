@@ -62,7 +62,11 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 	if err != nil {
 		return err
 	}
-	err = s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)})
+	in, err := s.backendOf(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	err = s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey), Backend: state.BackendName(in)})
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)

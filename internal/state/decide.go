@@ -33,6 +33,8 @@ type Verdict struct {
 type LockRequest struct {
 	ID  string
 	Who string
+	// Backend is the type of the engine's own backend that the Run's inputs name; empty when they name none.
+	Backend string
 }
 
 // AdmitLock says who gets the lock. A request that is sent again, because its answer was lost, gets the lock it has.
@@ -61,10 +63,15 @@ func AdmitLock(w World, by Holder, want LockRequest) Verdict {
 		return Verdict{Refusal: lockedBy(lock)}
 	case w.Status.Rescued != nil:
 		return Verdict{Refusal: rescueWaits(w.Status.Rescued)}
+	case w.Status.Backend != nil && want.Backend == "":
+		return Verdict{Refusal: elsewhere(w.Status)}
 	}
 	next := w.Status.DeepCopy()
 	next.Lock = &v1alpha1.Lock{
 		ID: want.ID, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Who: want.Who, Since: w.Now,
+	}
+	if want.Backend != "" && w.Status.Version == 0 { // what its engine cannot write there is put there by the next plan
+		next.Backend = &v1alpha1.StateBackend{Type: want.Backend}
 	}
 	if attempt.Phase == v1alpha1.AttemptApply { // what a person does in a shell is no apply of what is declared
 		next.Inputs = w.Run.Spec.Inputs

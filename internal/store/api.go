@@ -7,6 +7,8 @@
 //	POST   /v1/state?ID=lock          a new version of it; 409 stale, 423 not the holder
 //	LOCK   /v1/state                  take the lock, for an apply or a shell; 423 with the holder's info when it is held
 //	UNLOCK /v1/state                  give it back
+//	PUT    /v1/backend?type=T         what the Stack's own backend has, or nothing: the state follows it, and the answer, a Followed, says what
+//	                                  is still to be done; 409 when nobody but a person can tell which of the two is right
 //	PUT    /v1/plan                   keep a saved plan; answers PlanKept
 //	GET    /v1/plan/{digest}          the saved plan
 //	PUT    /v1/plan/{digest}/{form}   keep a form of it for people: "json", what the engine tells of it, or "text"; both
@@ -50,6 +52,18 @@ const AttemptHeader = "Cairn-Attempt"
 // ExitStranded is the exit code of a runner whose engine could not write its state, which the store did not take as a
 // rescued one either, and who could not even report that. The state is in the pod's log.
 const ExitStranded = 73
+
+// Followed says what is still to be done after the store saw what a backend has.
+type Followed struct {
+	// Push: the store's state, GET /v1/state, is to be put into the backend, which has none or an older one.
+	Push bool `json:"push,omitempty"`
+	// Force says that what it has is a copy of that with another lineage, which the engine writes over only by force.
+	Force bool `json:"force,omitempty"`
+	// Wrote says that what the backend has became the next version.
+	Wrote bool `json:"wrote,omitempty"`
+	// Moved names the person who had the state moved there, once it is.
+	Moved string `json:"moved,omitempty"`
+}
 
 // PlanKept answers a PUT of a plan.
 type PlanKept struct {

@@ -74,6 +74,16 @@ func (c *Client) State(ctx context.Context, method, lockID string, body []byte) 
 	return answer, err
 }
 
+// Follow tells what the Stack's own backend has; nothing when it has no state.
+func (c *Client) Follow(ctx context.Context, backend string, state []byte) (Followed, error) {
+	var followed Followed
+	err := c.do(ctx, call{
+		method: http.MethodPut, path: "/v1/backend", query: url.Values{"type": {backend}}, body: bytes.NewReader(state), size: int64(len(state)),
+		take: into(&followed),
+	})
+	return followed, err
+}
+
 // PutPlan keeps a saved plan.
 func (c *Client) PutPlan(ctx context.Context, plan io.ReaderAt, size int64) (PlanKept, error) {
 	var kept PlanKept

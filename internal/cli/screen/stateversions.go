@@ -51,12 +51,34 @@ func StateNotes(w io.Writer, st *v1alpha1.State, s Style) error {
 			return err
 		}
 	}
+	if err := backendNotes(w, st); err != nil {
+		return err
+	}
 	if r := st.Status.Rescued; r != nil {
 		_, err := fmt.Fprintf(w, "\nA newer state waits, serial %d, which Run %s could not write %s ago. It becomes a version before the next plan.\n",
 			r.Serial, Clean(r.Run), s.age(r.At.Time))
 		return err
 	}
 	return nil
+}
+
+// backendNotes say where the engine keeps the state, and whether it is to go there.
+func backendNotes(w io.Writer, st *v1alpha1.State) error {
+	in, move := st.Status.Backend, st.Status.Move
+	if in != nil {
+		text := fmt.Sprintf("The engine keeps this state in its backend %s, which had serial %d when it was last seen.", Clean(in.Type), in.Serial)
+		if in.Version < st.Status.Version {
+			text += " The current version is newer; the next plan puts it there."
+		}
+		if _, err := fmt.Fprintln(w, "\n"+text); err != nil {
+			return err
+		}
+	}
+	if move == nil || move.Version != st.Status.Version {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s lets the next plan put version %d into the Stack's backend.\n", Clean(move.By), move.Version)
+	return err
 }
 
 // LockOf says who holds a lock.

@@ -23,6 +23,8 @@ func TestVersionsOfAState(t *testing.T) {
 			{Version: 4, Serial: 7, SHA256: "sha256:dd", Size: 20 << 10, Home: v1alpha1.StateHomeSecret, By: "alice", At: at(time.Minute)},
 		},
 		Lock:    &v1alpha1.Lock{ID: "5c21e1a5", Run: "net-8", Attempt: 2, Who: "runner@net-8-plan-1", Since: at(90 * time.Second)},
+		Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 3},
+		Move:    &v1alpha1.StateMove{Version: 4, By: "alice"},
 		Rescued: &v1alpha1.RescuedState{Serial: 8, Run: "net-7", At: at(10 * time.Minute)},
 	}}
 	var out bytes.Buffer

@@ -473,6 +473,36 @@ export interface components {
                  * @enum {string}
                  */
                 apply: "Manual" | "Automatic" | "Never";
+                /** @description Backend keeps the state where it is said. Absent: Cairn keeps it. */
+                backend?: {
+                    /**
+                     * @description Config are the backend's arguments, as in its block; any JSON value each. They are stored in the Stack in clear: use
+                     *     configFrom for secrets. Example: {bucket: states, key: net.tfstate, region: eu-west-1}.
+                     */
+                    config?: {
+                        [key: string]: unknown;
+                    };
+                    /**
+                     * @description ConfigFrom are Secrets of the Stack's namespace each of whose keys is an argument of the backend; they win over config, and a later
+                     *     one over an earlier one. Credentials may as well be in env and envFrom, under the names that the engine knows.
+                     */
+                    configFrom?: {
+                        /** @description Secret in the Stack's namespace. Its values never appear in logs and status. */
+                        secret: {
+                            /** @description Name of the object. */
+                            name: string;
+                        };
+                    }[];
+                    /**
+                     * @description Create makes what the backend keeps states in when it is not there, and never changes or deletes what is: for s3 the bucket, with
+                     *     versions and encryption, and the lock's table. Only for s3.
+                     */
+                    create?: boolean;
+                    /** @description FromCode takes the backend block of the code as it is. */
+                    fromCode?: boolean;
+                    /** @description Type of the backend, as in the code's own backend block. Example: s3. */
+                    type?: string;
+                };
                 /**
                  * @description Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
                  *     last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused.
@@ -1077,6 +1107,22 @@ export interface components {
             metadata: components["schemas"]["Metadata"];
             /** @description Status says which bytes count and who may write. */
             status?: {
+                /** @description Backend is the engine's own that keeps the state, as spec.backend of the Stack names it; absent where Cairn keeps it. */
+                backend?: {
+                    /**
+                     * Format: int64
+                     * @description Serial of what it has.
+                     */
+                    serial?: number;
+                    /** @description Type of it. Example: s3. */
+                    type: string;
+                    /**
+                     * Format: int64
+                     * @description Version that it has; 0 when it had none. When the current one is newer, as after a rescue or a rollback, the next plan puts that
+                     *     there.
+                     */
+                    version?: number;
+                };
                 /**
                  * @description Inputs is the digest of the inputs of the last apply that was begun, or of those that were found to need none since:
                  *     what a destroy has to use.
@@ -1104,6 +1150,21 @@ export interface components {
                     since: string;
                     /** @description Who as the engine tells it. Example: runner@net-7-plan-1. */
                     who?: string;
+                };
+                /** @description Move lets the next plan put the current version into the Stack's backend, where that has none or an older one. */
+                move?: {
+                    /**
+                     * Format: date-time
+                     * @description At is when they said so.
+                     */
+                    at: string;
+                    /** @description By is the person. Example: alice@example.com. */
+                    by: string;
+                    /**
+                     * Format: int64
+                     * @description Version that it is about; the word is void once there is a newer one.
+                     */
+                    version: number;
                 };
                 /**
                  * @description Outputs has a fingerprint of each output's value in the current version, by name: what other Stacks that use it know a

@@ -1631,6 +1631,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/namespaces/{namespace}/states/{name}/migrate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states. */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description The version that moves; 409 when another one is current. */
+                    current?: string;
+                };
+                header?: never;
+                path: {
+                    namespace: string;
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description It is so. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["StateMove"];
+                    };
+                };
+                /** @description It is not, and why (RFC 9457). */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/problem+json": components["schemas"]["Problem"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/namespaces/{namespace}/states/{name}/rescue": {
         parameters: {
             query?: never;
@@ -2753,6 +2804,27 @@ export interface components {
             uid: string;
             updatedBy?: string;
             /** Format: int64 */
+            version: number;
+        };
+        /** @description StateMove is from where to where a state moves. */
+        StateMove: {
+            /** @description From is the type of the backend that has it, and To of the one that the next plan puts it into. Empty is Cairn, which has it at once. */
+            from?: string;
+            /**
+             * Format: int64
+             * @description Resources is how many resource instances it holds; -1 when its engine encrypts it.
+             */
+            resources: number;
+            /**
+             * Format: int64
+             * @description Serial as the engine counts it.
+             */
+            serial: number;
+            to?: string;
+            /**
+             * Format: int64
+             * @description Version counts from 1.
+             */
             version: number;
         };
         /** @description StateVersion is a version of a state. */

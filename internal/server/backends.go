@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// backendType is what engines call their backends.
+var backendType = regexp.MustCompile(`^[a-z][a-z0-9]{0,62}$`)
+
+// backendOf is the engine's own backend that a caller's Run was made with; nil when Cairn keeps the state.
+func (s *Server) backendOf(ctx context.Context, c Caller) (*v1alpha1.Backend, error) {
+	doc, err := s.Inputs(ctx, c.Run.Spec.Inputs)
+	return doc.Backend, err
+}
+
+// followBackend has the State follow what a runner found in its Stack's own backend. Only a Run that was made with one may: of any other the state is
+// Cairn's, and a plan does not write it.
+func (s *Server) followBackend(w http.ResponseWriter, r *http.Request, c Caller) error {
+	in, err := s.backendOf(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	if in == nil {
+		return refusef(http.StatusForbidden, "Run %s was made for a Stack without spec.backend", c.RunName)
+	}
+	kind := r.URL.Query().Get("type")
+	if !backendType.MatchString(kind) || !in.FromCode && kind != in.Type {
+		return refusef(http.StatusBadRequest, "?type=%.80q is not the type of the Stack's backend", kind)
+	}
+	data, free, err := s.body(w, r, state.MaxSize)
+	if err != nil {
+		return err
+	}
+	defer free()
+	verdict, moved, err := s.State.Follow(r.Context(), c.Key(), c.Holder(), kind, data)
+	if err != nil {
+		return err
+	}
+	answer := store.Followed{Push: verdict.Action == state.FollowPush, Force: verdict.Force, Wrote: verdict.Action == state.FollowWrite}
+	if moved != nil {
+		answer.Moved = moved.By
+		s.Log.Info("a state moved into its Stack's backend", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "backend", kind, "by", moved.By)
+		s.tellMoved(r.Context(), c, kind, moved)
+	}
+	return writeJSON(w, http.StatusOK, answer)
+}
+
+// tellMoved makes an event of it.
+func (s *Server) tellMoved(ctx context.Context, c Caller, kind string, moved *v1alpha1.StateMove) {
+	if s.Events == nil {
+		return
+	}
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(ctx, c.Key(), st); err != nil {
+		return // the log has it too
+	}
+	s.Events.Eventf(st, nil, corev1.EventTypeNormal, "StateMoved", "Move", "Run %s put the state into backend %s (serial %d), as %s wanted", c.RunName, kind, st.Status.Serial, moved.By)
+}
+
+// moveState lets the state move to where the Stack says now.
+func (s *Server) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
+	shown, err := shownVersion(r)
+	if err != nil {
+		return err
+	}
+	now, from, to, err := s.State.Move(r.Context(), a.NamespacedName, a.GetName(), shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
+	if to == "" {
+		s.tell(r.Context(), a, "StateMoved", "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+	} else {
+		s.tell(r.Context(), a, "StateMoves", "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
+	}
+	return writeJSON(w, http.StatusOK, people.StateMove{
+		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
+	})
+}

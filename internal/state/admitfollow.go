@@ -1,0 +1,211 @@
+package state
+
+import (
+	"fmt"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Seen is what an engine's own backend was seen to have.
+type Seen struct {
+	// Type of the backend. Example: s3.
+	Type string
+	// State that it has; nil when it has none.
+	State *Summary
+	// Equal says that this is the current version's content, whatever the serial and the lineage.
+	Equal bool
+}
+
+// FollowAction is what is to be done about a backend and the State that follows it.
+type FollowAction string
+
+// What is to be done.
+const (
+	// FollowNothing: both have the same, or nothing.
+	FollowNothing FollowAction = "Nothing"
+	// FollowMark: both have the same, and the State is to say so.
+	FollowMark FollowAction = "Mark"
+	// FollowWrite: what the backend has becomes the next version.
+	FollowWrite FollowAction = "Write"
+	// FollowPush: the current version is to be put into the backend.
+	FollowPush FollowAction = "Push"
+)
+
+// FollowVerdict is what becomes of what a backend was seen to have. Status is there for Mark and Write.
+type FollowVerdict struct {
+	Action FollowAction
+	// Force is for a Push over a state of nothing, or a copy of the current version: engines give the first state of a place a lineage of its own, and take the right one only by
+	// force.
+	Force   bool
+	Refusal *Refusal
+	Status  *v1alpha1.StateStatus
+}
+
+// AdmitFollow compares the backend with the current version. What the backend has is the truth, as long as it goes on from what it was seen to have;
+// where it does not, nobody but a person can tell what to believe, and nothing is planned or written.
+//
+//	backend has                       current version           then
+//	nothing                           none                      nothing
+//	nothing, or a state of nothing    some                      the version is put there if a person said so; otherwise refused
+//	a state                           none, or one of nothing   it becomes the first version: adopted
+//	the same                          the same                  nothing
+//	a newer serial                    as the backend had it     it becomes the next version
+//	what it had                       newer, as after a rescue  the version is put there
+//	the same, of another lineage      just put there            it is put there once more, by force: see FollowVerdict
+//	an older serial                   as the backend had it     the version is put there if a person said so; otherwise refused
+//	another lineage, or both went on                            refused
+func AdmitFollow(w World, by Holder, seen Seen) FollowVerdict {
+	if w.Run == nil {
+		return FollowVerdict{Refusal: refuse(NotCurrent, "Run %s is gone", by.Run)}
+	}
+	attempt, refusal := CurrentAttempt(w.Run, by)
+	if refusal != nil {
+		return FollowVerdict{Refusal: refusal}
+	}
+	plans := attempt.Phase == v1alpha1.AttemptPlan
+	v := compare(w.Status, seen)
+	switch {
+	case v.Refusal != nil || v.Action == FollowNothing:
+		return v
+	case v.Action == FollowPush && !plans:
+		return FollowVerdict{Refusal: refuse(Stale, "the state is newer than what backend %s has: plan again", seen.Type)}
+	case !plans && !holds(w.Status.Lock, by):
+		return FollowVerdict{Refusal: refuse(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it first", by.Attempt, by.Run)}
+	case plans && w.Status.Lock != nil && !w.Over:
+		return FollowVerdict{Refusal: lockedBy(w.Status.Lock)}
+	}
+	return v
+}
+
+// compare is AdmitFollow without who asks.
+func compare(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
+	had, said := now.Backend, now.Move != nil && now.Move.Version == now.Version
+	ahead := had != nil && had.Version < now.Version
+	has, force := seen.State, false
+	if has != nil && has.Lineage != now.Lineage && isEmpty(*has) && !isNothing(now) {
+		has, force = nil, true // some backends begin with a state of nothing, before anybody had one
+	}
+	switch {
+	case has == nil && now.Version == 0:
+		return FollowVerdict{Action: FollowNothing}
+	case has == nil && (said || had != nil && had.Version == 0):
+		return FollowVerdict{Action: FollowPush, Force: force}
+	case has == nil:
+		return refused("%s has no state there, and Cairn has one: %s. %s", backendOf(seen), of(now), vanished(now))
+	case has.Lineage != now.Lineage && isNothing(now):
+		return write(now, seen)
+	case has.Lineage != now.Lineage && seen.Equal && (said || had != nil && had.Version == 0):
+		return FollowVerdict{Action: FollowPush, Force: true}
+	case has.Lineage != now.Lineage:
+		return refused("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two is another Stack's, or was made anew. If the "+
+			"backend is the wrong one, correct spec.backend; if what it has is right, give it to Cairn: cairn state push --force <stack> FILE",
+			backendOf(seen), has.Lineage, has.Serial, of(now))
+	case has.SHA256 == now.SHA256 || seen.Equal && has.Serial == now.Serial:
+		return mark(now, seen)
+	case seen.Equal && has.Serial > now.Serial:
+		return write(now, seen)
+	case ahead && had.Version > 0 && has.Serial == had.Serial:
+		return FollowVerdict{Action: FollowPush}
+	case has.Serial <= now.Serial && said:
+		return FollowVerdict{Action: FollowPush}
+	case ahead || has.Serial == now.Serial:
+		return refused("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both went on from one before. To go on "+
+			"with what the backend has, give it to Cairn: cairn state push --force <stack> FILE%s", backendOf(seen), has.Serial, of(now), orMove(has.Serial <= now.Serial))
+	case has.Serial < now.Serial:
+		return refused("%s has an older state (serial %d) than Cairn has seen: %s. If somebody put an older one back, say which one counts: cairn "+
+			"state migrate <stack> puts Cairn's there, and cairn state push --force <stack> FILE takes the backend's", backendOf(seen), has.Serial, of(now))
+	}
+	return write(now, seen)
+}
+
+func orMove(may bool) string {
+	if !may {
+		return ""
+	}
+	return "; to put Cairn's there: cairn state migrate <stack>"
+}
+
+func vanished(now v1alpha1.StateStatus) string {
+	if now.Backend == nil {
+		return "cairn state migrate <stack> lets the next plan put it there"
+	}
+	return fmt.Sprintf("Backend %s had serial %d when it was last seen. If spec.backend names the wrong place, correct it; if the place is new, or was lost, cairn "+
+		"state migrate <stack> lets the next plan put Cairn's there", now.Backend.Type, now.Backend.Serial)
+}
+
+func backendOf(seen Seen) string { return "backend " + seen.Type }
+
+func of(now v1alpha1.StateStatus) string {
+	what := fmt.Sprintf("serial %d of lineage %s", now.Serial, now.Lineage)
+	switch {
+	case now.Resources == 1:
+		what += ", 1 resource"
+	case now.Resources >= 0:
+		what += fmt.Sprintf(", %d resources", now.Resources)
+	}
+	return what
+}
+
+// isNothing says that a current version has nothing that could be lost.
+func isNothing(now v1alpha1.StateStatus) bool {
+	return now.Version == 0 || now.Resources == 0 && len(now.Outputs) == 0 && now.Rescued == nil
+}
+
+// isEmpty says that of a state that a backend has.
+func isEmpty(s Summary) bool { return s.Resources == 0 && len(s.Outputs) == 0 }
+
+func refused(format string, args ...any) FollowVerdict {
+	return FollowVerdict{Refusal: refuse(Stale, format, args...)}
+}
+
+// write makes what the backend has the next version.
+func write(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
+	next := now.DeepCopy()
+	next.Backend = &v1alpha1.StateBackend{Type: seen.Type, Version: now.Version + 1, Serial: seen.State.Serial}
+	next.Move = nil
+	return FollowVerdict{Action: FollowWrite, Status: next}
+}
+
+// mark notes that the backend has the current version.
+func mark(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
+	has := v1alpha1.StateBackend{Type: seen.Type, Version: now.Version, Serial: seen.State.Serial}
+	if now.Backend != nil && *now.Backend == has && now.Move == nil {
+		return FollowVerdict{Action: FollowNothing}
+	}
+	next := now.DeepCopy()
+	next.Backend, next.Move = &has, nil
+	return FollowVerdict{Action: FollowMark, Status: next}
+}
+
+// AdmitMove takes a person's word about where the state is to be: in the backend that the Stack names now, which the next plan puts it into; or with Cairn
+// when it names none, which is so at once, since Cairn has a copy.
+func AdmitMove(w World, toBackend bool, by string) Verdict {
+	if refusal := atRest(w); refusal != nil {
+		return Verdict{Refusal: refusal}
+	}
+	now := w.Status
+	next := now.DeepCopy()
+	switch {
+	case now.Rescued != nil:
+		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before "+
+			"the next plan: let that be made first", now.Rescued.Attempt, now.Rescued.Run, now.Rescued.Serial)}
+	case isLost(w):
+		return Verdict{Refusal: lostFirst(w, "push by force")}
+	case toBackend && now.Version == 0:
+		return Verdict{Refusal: refuse(Missing, "there is no state to move: what the Stack's backend has is adopted by the next plan")}
+	case toBackend:
+		next.Move = &v1alpha1.StateMove{Version: now.Version, By: by, At: w.Now}
+	case now.Backend == nil:
+		return Verdict{Refusal: refuse(Invalid, "Cairn keeps this state already, and the Stack names no other place: set spec.backend first")}
+	default:
+		next.Backend, next.Move = nil, nil
+	}
+	return Verdict{Status: next}
+}
+
+// elsewhere refuses a Run that names no backend while the state is in one: what it was planned for may be behind.
+func elsewhere(st v1alpha1.StateStatus) *Refusal {
+	r := refuse(Locked, "the state is in backend %s, and the Stack names no backend: name it, or let Cairn keep the state with cairn state migrate <stack>", st.Backend.Type)
+	r.Lock = &v1alpha1.Lock{ID: "backend"}
+	return r
+}

@@ -1,0 +1,155 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Follow has the State follow what an attempt found in the Stack's own backend; no data when it has none. It says what is still to be done: nothing, or
+// that the current version is to be put there. Moved says that a person had said so, and that it is done.
+func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by Holder, backend string, data []byte) (v FollowVerdict, moved *v1alpha1.StateMove, err error) {
+	seen := Seen{Type: backend}
+	next := &candidate{data: data, from: by.origin()}
+	if len(data) > 0 {
+		if next.Summary, err = s.summarize(key, data); err != nil {
+			return v, nil, refuse(Invalid, "what backend %s has is %v", backend, err)
+		}
+		seen.State = &next.Summary
+	}
+	decide := func(st *v1alpha1.State) (err error) {
+		moved = nil
+		w, err := s.look(ctx, st, by)
+		if err != nil {
+			return err
+		}
+		if w.Status.Lock != nil && !holds(w.Status.Lock, by) {
+			if w.Over, err = s.over(ctx, key.Namespace, w.Status.Lock); err != nil {
+				return err
+			}
+		}
+		if seen.Equal, err = s.equals(ctx, key, st.Status, next); err != nil {
+			return err
+		}
+		if v = AdmitFollow(w, by, seen); v.Refusal != nil {
+			return v.Refusal
+		}
+		if v.Status != nil && v.Status.Move == nil && seen.Equal && next.Lineage == st.Status.Lineage {
+			moved = st.Status.Move
+		}
+		return nil
+	}
+	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if err := decide(st); err != nil || v.Action != FollowWrite {
+			return nil, err
+		}
+		return v.Status, s.noteHeld(ctx, key, st.Status) // what was done elsewhere is a person's work
+	})
+	if err != nil || v.Action != FollowMark {
+		return v, moved, err
+	}
+	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if err := decide(st); err != nil {
+			return nil, err
+		}
+		if v.Action != FollowMark {
+			return nil, errors.New("the State changed meanwhile")
+		}
+		return v.Status, nil
+	})
+	return v, moved, err
+}
+
+// equals says that a state is the current version, but for what engines write anew when they are given one: the lineage, the serial and their own version. It
+// looks only where that matters.
+func (s *Store) equals(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, next *candidate) (bool, error) {
+	switch {
+	case len(next.data) == 0 || now.Version == 0:
+		return false, nil
+	case next.SHA256 == now.SHA256:
+		return true, nil
+	case next.Lineage != now.Lineage && now.Move == nil && (now.Backend == nil || now.Backend.Version > 0):
+		return false, nil // nothing was put there
+	case next.Lineage == now.Lineage && next.Serial < now.Serial:
+		return false, nil
+	case next.Lineage == now.Lineage && next.Serial > now.Serial && now.Move == nil && (now.Backend == nil || now.Backend.Version == now.Version):
+		return false, nil // it goes on, and nothing was put there
+	}
+	data, err := s.Read(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	return sameContent(data, next.data)
+}
+
+func sameContent(a, b []byte) (bool, error) {
+	var contents [2]map[string]any
+	for i, data := range [][]byte{a, b} {
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		if err := decoder.Decode(&contents[i]); err != nil {
+			return false, fmt.Errorf("%w: %w", ErrNotState, err)
+		}
+		for _, anew := range []string{"lineage", "serial", "terraform_version"} {
+			delete(contents[i], anew)
+		}
+		if contents[i]["check_results"] == nil { // left out and null are one
+			delete(contents[i], "check_results")
+		}
+	}
+	return reflect.DeepEqual(contents[0], contents[1]), nil
+}
+
+// Move takes a person's word that the state may move to where the Stack says now. It gives the type of the backend that it is to go to; empty for none,
+// when it stays with Cairn. shown is as for Push.
+func (s *Store) Move(ctx context.Context, key types.NamespacedName, by string, shown int64) (now v1alpha1.StateStatus, from, to string, err error) {
+	if err := s.restore(ctx, key); err != nil {
+		return now, "", "", err
+	}
+	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		w, err := s.lookForPerson(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		if err := stillAt(st, shown); err != nil {
+			return nil, err
+		}
+		stack := &v1alpha1.Stack{}
+		if err := s.live.Get(ctx, key, stack); err != nil {
+			if apierrors.IsNotFound(err) {
+				return nil, refuse(Missing, "there is no Stack %s in namespace %s", key.Name, key.Namespace)
+			}
+			return nil, fmt.Errorf("read Stack %s: %w", client.ObjectKeyFromObject(st), err)
+		}
+		v := AdmitMove(w, stack.Spec.Backend != nil, by)
+		if v.Refusal != nil {
+			return nil, v.Refusal
+		}
+		if from, to = "", BackendName(stack.Spec.Backend); st.Status.Backend != nil {
+			from = st.Status.Backend.Type
+		}
+		now = *v.Status
+		return v.Status, nil
+	})
+	return now, from, to, err
+}
+
+// BackendName is what people call a Stack's backend; empty when Cairn keeps the state.
+func BackendName(b *v1alpha1.Backend) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.FromCode:
+		return "of the code"
+	}
+	return b.Type
+}
