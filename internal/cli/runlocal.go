@@ -242,7 +242,7 @@ func (l *localRun) copyCode(ctx context.Context, dir, root string) (err error) {
 		return err
 	}
 	defer code.Close() //nolint:errcheck // only read
-	if err := engine.CheckCode(l.kind, code.FS()); err != nil {
+	if err := engine.CheckCode(l.kind, engine.Backend{}, code.FS()); err != nil {
 		return err
 	}
 	override := fmt.Sprintf("terraform {\n  backend \"local\" {\n    path = %s\n  }\n}\n", statefile.Quote(l.state()))

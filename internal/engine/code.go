@@ -17,7 +17,40 @@ import (
 // their names, the last one wins.
 const OverrideFile = "zz_cairn_override.tf"
 
-// Override is what OverrideFile holds. The address is not in it but comes from the environment: a saved plan remembers
+// Backend is where the engine keeps the state itself. The zero one is Cairn's, which engines know as http.
+type Backend struct {
+	// Type of it; empty when it is Cairn's, or the code's own.
+	Type string
+	// FromCode takes the code's own as it is.
+	FromCode bool
+}
+
+// ForbiddenBackend says why no state can be kept in a backend of a type; empty when one can.
+func ForbiddenBackend(kind string) string {
+	switch kind {
+	case "", "local":
+		return "a local state is gone with its pod"
+	case "remote", "cloud":
+		return fmt.Sprintf("backend %s runs the engine elsewhere", kind)
+	}
+	return ""
+}
+
+// Override is what OverrideFile holds.
+func (b Backend) Override() string {
+	switch {
+	case b.FromCode: // it is there all the same: by it the folder is known
+		return "# Cairn leaves the backend to the code.\n"
+	case b.Type != "":
+		return fmt.Sprintf("terraform {\n  backend %q {}\n}\n", b.Type)
+	}
+	return Override
+}
+
+// Own says that the state is in no store of Cairn's.
+func (b Backend) Own() bool { return b.FromCode || b.Type != "" }
+
+// Override is what OverrideFile holds when Cairn keeps the state. The address is not in it but comes from the environment: a saved plan remembers
 // a backend's arguments, and the pod that applies it may have another address.
 const Override = `terraform {
   backend "http" {}
@@ -34,7 +67,7 @@ func (r *Refused) Error() string { return r.Reason }
 // that cannot be read is none of its business: the engine says better what is wrong with it.
 //
 // Where Terragrunt puts the root module together, the code may be elsewhere: CheckBackend looks at what came of it.
-func CheckCode(e Engine, root fs.FS) error {
+func CheckCode(e Engine, b Backend, root fs.FS) error {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
 		return fmt.Errorf("read the code: %w", err)
@@ -59,10 +92,14 @@ func CheckCode(e Engine, root fs.FS) error {
 		if err != nil {
 			return fmt.Errorf("read the code: %w", err)
 		}
+		if at := block(name, text, "encryption"); at > 0 && b.Own() {
+			return refuse("%s:%d: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be in clear: take the encryption block away, or "+
+				"leave the state to Cairn, which keeps it as the engine encrypts it", name, at)
+		}
 		if at := block(name, text, "cloud"); at > 0 {
 			return refuse("%s:%d: the code keeps its state in a cloud block; move the state into Cairn and take the block away", name, at)
 		}
-		if at := block(name, text, "backend"); at > 0 && strings.HasSuffix(base, "_override") && name > OverrideFile {
+		if at := block(name, text, "backend"); at > 0 && !b.FromCode && strings.HasSuffix(base, "_override") && name > OverrideFile {
 			return refuse("%s:%d: an override file whose name sorts after %s must not have a backend block", name, at, OverrideFile)
 		}
 	}
@@ -80,20 +117,30 @@ func CheckCode(e Engine, root fs.FS) error {
 }
 
 // CheckBackend looks at what an init made of the code, in the folder where it ran: the state has to be where Override
-// says. The error is a *Refused when it is not.
-func CheckBackend(root fs.FS) error {
+// says. The error is a *Refused when it is not. It gives the type of the backend.
+func CheckBackend(b Backend, root fs.FS) (string, error) {
 	data, err := fs.ReadFile(root, path.Join(DataDir, LocalState))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what init made: %w", err)
+		return "", fmt.Errorf("read what init made: %w", err)
 	}
 	var made struct{ Backend struct{ Type string } }
 	if err == nil {
 		err = json.Unmarshal(data, &made)
 	}
-	if err != nil || made.Backend.Type != "http" {
-		return refuse("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it", made.Backend.Type, OverrideFile)
+	want := "http"
+	switch {
+	case b.FromCode && (err == nil || errors.Is(err, fs.ErrNotExist)):
+		if why := ForbiddenBackend(made.Backend.Type); why != "" {
+			return "", refuse("spec.backend.fromCode, and the code has no backend that can keep the state: %s", why)
+		}
+		return made.Backend.Type, nil
+	case b.Type != "":
+		want = b.Type
 	}
-	return nil
+	if err != nil || made.Backend.Type != want {
+		return "", refuse("the code keeps its state elsewhere (backend %q); Cairn's %s does not come last in it", made.Backend.Type, OverrideFile)
+	}
+	return want, nil
 }
 
 func refuse(format string, args ...any) error { return &Refused{Reason: fmt.Sprintf(format, args...)} }

@@ -50,8 +50,11 @@ type Engine interface {
 	Show(Show) []string
 	// Adopt takes one resource that exists into the state, without a plan.
 	Adopt(Adopt) []string
-	// Pull asks for the state in clear. Only one that the engine encrypts makes it necessary.
+	// Pull asks for the state in clear, or nothing when there is none. Only one that the engine encrypts, or keeps in a backend of its own, makes it
+	// necessary.
 	Pull(files []string) []string
+	// Push puts the state of a file into the engine's own backend, if that has none or an older one of the same lineage.
+	Push(Push) []string
 	// Output asks for all outputs, for ParseOutputs. Only a state that the engine encrypts makes it necessary.
 	Output(files []string) []string
 	// PrintsEvents says whether a step prints its events, for a Listener, and no text for people.
@@ -66,6 +69,15 @@ type Init struct {
 	VariableFiles []string
 	// Locked refuses any provider that the lock file does not name.
 	Locked bool
+	// Backend is a file of arguments for the backend; empty for none.
+	Backend string
+}
+
+func (o Init) backend(args []string) []string {
+	if o.Backend != "" {
+		args = append(args, "-backend-config="+o.Backend)
+	}
+	return args
 }
 
 // Plan is what a plan is told.
@@ -88,6 +100,23 @@ type Apply struct {
 	Plan string
 	// Version of the engine that made the plan and applies it; empty when it is not known.
 	Version string
+}
+
+// Push is what a push of a state is told.
+type Push struct {
+	VariableFiles []string
+	// State is the file that has it.
+	State string
+	// Force takes any state, whatever is there.
+	Force bool
+}
+
+func (o Push) args() []string {
+	args := []string{"state", "push", "-no-color"}
+	if o.Force {
+		args = append(args, "-force")
+	}
+	return args
 }
 
 // Show is what a show is told.

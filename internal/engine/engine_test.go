@@ -130,7 +130,7 @@ func TestCheckCode(t *testing.T) {
 			files[file] = &fstest.MapFile{Data: []byte(text)}
 		}
 		got := ""
-		if err := CheckCode(OpenTofu{}, files); err != nil {
+		if err := CheckCode(OpenTofu{}, Backend{}, files); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -156,7 +156,7 @@ func TestCheckCodeForTerragrunt(t *testing.T) {
 			files[file] = &fstest.MapFile{Data: []byte(text)}
 		}
 		got := ""
-		if err := CheckCode(Terragrunt{}, files); err != nil {
+		if err := CheckCode(Terragrunt{}, Backend{}, files); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -181,7 +181,7 @@ func TestCheckBackend(t *testing.T) {
 			files[".terraform/terraform.tfstate"] = &fstest.MapFile{Data: []byte(test.made)}
 		}
 		var refused *Refused
-		if err := CheckBackend(files); errors.As(err, &refused) != test.refuse || (err != nil) != test.refuse {
+		if _, err := CheckBackend(Backend{}, files); errors.As(err, &refused) != test.refuse || (err != nil) != test.refuse {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -191,7 +191,7 @@ func FuzzCheckCode(f *testing.F) {
 	f.Add("main.tf", []byte("terraform {\n  cloud {}\n}"))
 	f.Add("main.tf.json", []byte(`{"terraform": [{"cloud": {}}]}`))
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
-		CheckCode(OpenTofu{}, fstest.MapFS{name: &fstest.MapFile{Data: text}})
+		CheckCode(OpenTofu{}, Backend{}, fstest.MapFS{name: &fstest.MapFile{Data: text}})
 	})
 }
 

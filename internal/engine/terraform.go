@@ -23,7 +23,7 @@ func (Terraform) Init(o Init) []string {
 	if o.Locked {
 		args = append(args, "-lockfile=readonly")
 	}
-	return variableFiles(args, o.VariableFiles)
+	return variableFiles(o.backend(args), o.VariableFiles)
 }
 
 // Plan gives the arguments for o.

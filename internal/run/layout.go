@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 
@@ -30,6 +31,7 @@ type places struct {
 	variables   []store.Variable
 	secretEnv   []string
 	credentials []store.ModuleCredentials
+	backend     *store.Backend
 }
 
 // layout says where the kubelet puts what a Run reads. A destroy gets from the store what the last apply was given,
@@ -55,12 +57,32 @@ func layout(run *v1alpha1.Run, doc inputs.Document) places {
 	for i, name := range mounted {
 		p.list = append(p.list, place{dir: fmt.Sprintf("template/%d", i), secret: name, hidden: true})
 	}
+	p.addBackend(doc.Backend)
 	for i, m := range doc.ModuleCredentials {
 		pl := place{dir: fmt.Sprintf("git/%d", i), secret: m.Secret.Name, hidden: true}
 		p.list = append(p.list, pl)
 		p.credentials = append(p.credentials, store.ModuleCredentials{Host: m.Host, Dir: pl.dir})
 	}
 	return p
+}
+
+// addBackend adds the engine's own backend and its secret arguments. They are not kept for a destroy: it needs the Secrets.
+func (p *places) addBackend(b *v1alpha1.Backend) {
+	if b == nil {
+		return
+	}
+	p.backend = &store.Backend{Type: b.Type, Create: b.Create}
+	for name, value := range b.Config {
+		if p.backend.Config == nil {
+			p.backend.Config = map[string]json.RawMessage{}
+		}
+		p.backend.Config[name] = value.Raw
+	}
+	for i, from := range b.ConfigFrom {
+		pl := place{dir: fmt.Sprintf("backend/%02d", i), secret: from.Secret.Name, hidden: true}
+		p.list = append(p.list, pl)
+		p.backend.ConfigDirs = append(p.backend.ConfigDirs, pl.dir)
+	}
 }
 
 // addFiles adds the variable files, in their order. One of the code is there when the code is: it needs no place. In git
@@ -116,7 +138,7 @@ func (p *places) addVariables(doc inputs.Document) {
 // tell puts the places into an order.
 func (p places) tell(order *store.Order) {
 	order.VariableFiles, order.Variables = p.files, p.variables
-	order.SecretEnv, order.ModuleCredentials = p.secretEnv, p.credentials
+	order.SecretEnv, order.ModuleCredentials, order.Backend = p.secretEnv, p.credentials, p.backend
 	for _, pl := range p.list {
 		if pl.hidden {
 			order.SecretDirs = append(order.SecretDirs, pl.dir)

@@ -31,8 +31,8 @@ type adoption struct {
 	copy *engine.Instances
 	// blocks are to be imported by the plan.
 	blocks []engine.Missing
-	// sealed says that the engine encrypts the state, of which it makes no copy then.
-	sealed bool
+	// sealed says why no copy of the state is made; empty when it can be.
+	sealed string
 	// planned are those blocks with which the last plan was made that went well, and fresh says that none was made since.
 	planned []engine.Missing
 	fresh   bool
@@ -88,13 +88,16 @@ func (a *attempt) findMissing(ctx context.Context) (*adoption, error) {
 	if len(a.journaled) == 0 {
 		return d, nil
 	}
+	if a.backend().Own() {
+		d.sealed = "the engine keeps the state in a backend of its own, so that Cairn cannot prepare it"
+	}
 	state, err := a.proxy.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var refused *engine.Refused
 	if d.was, err = engine.ReadInstances(state); errors.As(err, &refused) {
-		d.sealed = true
+		d.sealed = "the engine encrypts the state, so that Cairn cannot prepare it"
 		d.was, err = a.pullInstances(ctx)
 	}
 	if err != nil {
@@ -146,8 +149,8 @@ func (a *attempt) adoptOne(ctx context.Context, d *adoption, m engine.Missing) e
 		a.orphan(d, m, "its address cannot be written as code")
 	case m.Old == engine.OldTheirs && !a.order.Destroy:
 		a.orphan(d, m, "the state has another one at its address, which somebody put there since")
-	case d.sealed && (onCopy || m.Old != engine.OldNone):
-		a.orphan(d, m, "the engine encrypts the state, so that Cairn cannot prepare it")
+	case d.sealed != "" && (onCopy || m.Old != engine.OldNone):
+		a.orphan(d, m, d.sealed)
 	case onCopy:
 		return a.adoptOnCopy(ctx, d, m)
 	default:

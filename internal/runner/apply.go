@@ -35,12 +35,16 @@ func (a *attempt) applyPlan(ctx context.Context, journal *journal) (result, erro
 	if err := ctx.Err(); err != nil {
 		return result{}, err
 	}
+	if err := a.lockState(ctx); err != nil {
+		return result{}, err
+	}
 	a.begun[a.order.PlanDigest] = true
 	args := a.engine.Apply(engine.Apply{
 		Events: a.work.events(), VariableFiles: a.files.paths(), Plan: a.work.plan(), Version: a.engine.version,
 	})
 	a.proxy.open(true)
 	code, events, err := a.run(ctx, engine.StepApply, call{args: args, heard: journal.add})
+	a.exited = &code
 	changed := int32(len(events.Changed))
 	a.changed = &changed
 	if err != nil {

@@ -43,6 +43,13 @@ type attempt struct {
 	changed *int32
 	// allSaved says that the state has all that an apply did.
 	allSaved bool
+	// backendType is the type of the backend, once the engine was initialized.
+	backendType string
+	// held is the lock that the runner holds at the store while the engine has its own at its backend; nil when it holds none.
+	held []byte
+	// exited is the code of an apply that came to its end, and followed says that a new state was read from the engine's own backend after it.
+	exited   *int32
+	followed bool
 	// journaled is what earlier applies have done, as far as the state may not have it.
 	journaled []engine.Done
 	// journalEnd names the end of that, and settled says that a plan found nothing in it that the state does not have.
@@ -149,6 +156,9 @@ func (a *attempt) plan(ctx, process context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.backend().Own() {
+		steps = append(steps, "state")
+	}
 	steps = append(steps, "plan")
 	if a.order.Policy {
 		steps = append(steps, "policy")
@@ -159,6 +169,11 @@ func (a *attempt) plan(ctx, process context.Context) error {
 	a.expect(steps...)
 	if err := a.prepare(ctx, false); err != nil {
 		return err
+	}
+	if a.backend().Own() {
+		if err := a.step(ctx, "state", a.followBackend); err != nil {
+			return err
+		}
 	}
 	if err := a.around(ctx, "plan", a.makePlan); err != nil {
 		return err
@@ -186,11 +201,14 @@ func (a *attempt) plan(ctx, process context.Context) error {
 // over: it runs on the process's context, and outlives that too.
 func (a *attempt) apply(ctx, process context.Context) error {
 	steps := []string{"apply"}
+	if a.backend().Own() {
+		steps = append(steps, "state")
+	}
 	if a.order.Outputs {
 		steps = append(steps, "outputs")
 	}
 	if a.ready != nil && a.ready.digest == a.order.PlanDigest {
-		a.files, a.engine, a.about, a.fetched = a.ready.files, a.ready.engine, a.ready.about, true
+		a.files, a.engine, a.about, a.fetched, a.backendType = a.ready.files, a.ready.engine, a.ready.about, true, a.ready.backendType
 		a.expect(steps...)
 	} else {
 		prepare, err := a.choose()
@@ -209,7 +227,9 @@ func (a *attempt) apply(ctx, process context.Context) error {
 	journal := a.startJournal()
 	defer journal.abandon()
 	err := a.step(ctx, "apply", func(ctx context.Context) (result, error) { return a.applyPlan(ctx, journal) })
+	unfollowed := a.followAfter(process, err == nil)
 	lost := a.rescue(process)
+	a.unlockState(process)
 	if a.allSaved = a.saved(); !a.allSaved {
 		a.flush(process, journal)
 	}
@@ -218,6 +238,9 @@ func (a *attempt) apply(ctx, process context.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	if unfollowed != nil {
+		return unfollowed
 	}
 	a.proxy.open(false)
 	err = a.runHooks(ctx, "apply", after)

@@ -120,7 +120,11 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 		return result{}, err
 	}
 	defer unmirror()
-	args := a.engine.Init(engine.Init{Events: a.work.events(), VariableFiles: a.files.paths(), Locked: locked})
+	arguments, err := a.backendFile(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	args := a.engine.Init(engine.Init{Events: a.work.events(), VariableFiles: a.files.paths(), Locked: locked, Backend: arguments})
 	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
 	if err != nil {
 		return result{exitCode: &code}, err
@@ -128,9 +132,9 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	return result{exitCode: &code}, a.checkBackend()
 }
 
-// checkBackend looks at the code that Terragrunt brought in, which could not be looked over before.
+// checkBackend looks at the code that Terragrunt brought in, which could not be looked over before, and at where the engine keeps the state itself.
 func (a *attempt) checkBackend() error {
-	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok {
+	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok && !a.backend().Own() {
 		return nil
 	}
 	root, err := os.OpenRoot(a.ranIn())
@@ -138,7 +142,8 @@ func (a *attempt) checkBackend() error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // only read
-	return engine.CheckBackend(root.FS())
+	a.backendType, err = engine.CheckBackend(a.backend(), root.FS())
+	return err
 }
 
 // ranIn is the folder that the engine works in: the root module's or, with Terragrunt, the one in its cache that it

@@ -11,7 +11,7 @@ import (
 // prepares where apply in another pod does not look; TF_WORKSPACE would name another state, and a Stack has one.
 var dropped = []string{"TF_DATA_DIR", "TF_WORKSPACE"}
 
-// droppedPrefixes are of more of them. TF_HTTP_ names another state; TF_CLI_ARGS adds arguments, so that not what was
+// droppedPrefixes are of more of them. TF_HTTP_ names another state, unless the engine's own backend is told so; TF_CLI_ARGS adds arguments, so that not what was
 // approved is planned or applied; TG_ and TERRAGRUNT_ may run other code, all code there is, or another engine.
 var droppedPrefixes = []string{"CAIRN_", "TF_HTTP_", "TF_CLI_ARGS", "TG_", "TERRAGRUNT_"}
 
@@ -38,7 +38,7 @@ const longestTmp = 80
 func (a *attempt) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return drop(name)
+		return drop(name) && (!a.backend().Own() || !strings.HasPrefix(name, "TF_HTTP_"))
 	})
 	own := []string{
 		"TF_IN_AUTOMATION=1",
@@ -55,7 +55,7 @@ func (a *attempt) environment() []string {
 		tmp = "/tmp"
 	}
 	own = append(own, "TMPDIR="+tmp)
-	return slices.Concat(env, own, a.gitEnv, a.proxy.environment())
+	return slices.Concat(env, own, a.gitEnv, a.proxy.environment(!a.backend().Own()))
 }
 
 // home is the container's HOME if something can be written to it, and otherwise one of our own: an image's user may have

@@ -96,10 +96,10 @@ func (a *attempt) adopt(code *os.Root) error {
 			return err
 		}
 	}
-	if err := engine.CheckCode(a.engine.Engine, module.FS()); err != nil {
+	if err := engine.CheckCode(a.engine.Engine, a.backend(), module.FS()); err != nil {
 		return err
 	}
-	return module.WriteFile(engine.OverrideFile, []byte(engine.Override), 0o600)
+	return module.WriteFile(engine.OverrideFile, []byte(a.backend().Override()), 0o600)
 }
 
 // module is the root module's folder.

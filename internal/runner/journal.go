@@ -173,7 +173,7 @@ func (a *attempt) flush(process context.Context, j *journal) {
 // gave back the lock, and nothing is left that it could not write.
 func (a *attempt) saved() bool {
 	state, err := a.stranded()
-	return err == nil && state == nil && a.proxy.finished()
+	return err == nil && state == nil && (a.proxy.finished() || a.finishedElsewhere())
 }
 
 // followed is the reading of events that an engine writes to a file, while it writes them: the file is a named pipe.

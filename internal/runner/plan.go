@@ -55,7 +55,7 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 		return result{}, err
 	}
 	a.planned = plan
-	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine, about: a.about}
+	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine, about: a.about, backendType: a.backendType}
 	message := events.Changes.String()
 	switch {
 	case !plan.Changes:

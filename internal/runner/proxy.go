@@ -93,7 +93,10 @@ func (p *proxy) close() {
 
 // environment leads the engine here. It is by the environment and not by the code, because a saved plan remembers what
 // the code says, and the next pod's proxy has another address.
-func (p *proxy) environment() []string {
+func (p *proxy) environment(state bool) []string {
+	if !state { // the engine's own backend may be of that type, and the password is for nobody else
+		return p.mirror.environment()
+	}
 	return append([]string{
 		"TF_HTTP_ADDRESS=" + p.address,
 		"TF_HTTP_LOCK_ADDRESS=" + p.address,

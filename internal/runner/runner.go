@@ -84,6 +84,8 @@ type ready struct {
 	files  variableFiles
 	engine tool
 	about  *aboutPlan
+	// backendType is the type of the engine's own backend, if it has one.
+	backendType string
 }
 
 // Run does the orders of the store until there are no more or ctx is interrupted. It fails only when the store could not

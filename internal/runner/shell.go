@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,10 @@ func (a *attempt) keepShell(ctx, process context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.expect(append(steps, "shell")...)
+	if steps = append(steps, "shell"); a.backend().Own() {
+		steps = append(steps, "state")
+	}
+	a.expect(steps...)
 	if err := a.prepare(ctx, false); err != nil {
 		return err
 	}
@@ -51,12 +55,15 @@ func (a *attempt) keepShell(ctx, process context.Context) error {
 		return err
 	}
 	defer a.closeShell(door)
+	if err := a.lockState(ctx); err != nil {
+		return err
+	}
 	a.proxy.open(true) // and stays open: what a killed engine sent may still arrive
 	err = a.step(ctx, "shell", func(ctx context.Context) (result, error) { return a.hold(ctx, door) })
-	if lost := a.rescue(process); lost != nil {
-		return lost
-	}
-	return err
+	unfollowed := a.followAfter(process, err == nil)
+	lost := a.rescue(process)
+	a.unlockState(process)
+	return cmp.Or(lost, err, unfollowed)
 }
 
 // hold waits until the shell is over. That its time is over is an end like any other.

@@ -31,6 +31,14 @@ func (p *proxy) current(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
+// saw takes in what the engine's own backend has.
+func (p *proxy) saw(state []byte) {
+	if len(state) == 0 {
+		state = nil
+	}
+	p.remember(http.MethodGet, nil, state, nil)
+}
+
 // enter lets the engine work on a copy of the state until leave, which gives what it made of it.
 func (p *proxy) enter(state []byte) {
 	p.mu.Lock()

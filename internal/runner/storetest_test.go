@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -52,6 +53,9 @@ type testStore struct {
 	// journal is what was told of applies, until one was saved; batches are what came, by attempt and number.
 	journal []store.JournalEntry
 	batches map[string][]store.JournalEntry
+	// backend is what is known of the engine's own, and move says that somebody wants the state there.
+	backend *v1alpha1.StateBackend
+	move    bool
 	// refuse may answer a request with a status of its own.
 	refuse func(r *http.Request) int
 }
@@ -250,6 +254,8 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.logs[s.attempt] = append(s.logs[s.attempt], body...)
 	case "GET state":
 		give(s.state)
+	case "PUT backend":
+		s.followBackend(w, r, body)
 	case "POST state", "LOCK state", "UNLOCK state":
 		s.writeState(w, r, body)
 	default:

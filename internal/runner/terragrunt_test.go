@@ -186,3 +186,48 @@ func TestWhatTerragruntMustNotDo(t *testing.T) {
 		})
 	}
 }
+
+// TestTerragruntWithABackendOfTheStacksOwn, which the Stack names or which the code does.
+func TestTerragruntWithABackendOfTheStacksOwn(t *testing.T) {
+	t.Parallel()
+	for name, fromCode := range map[string]bool{"of the Stack": false, "of the code": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(t)
+			server, b, inputs := aBucket(t, true)
+			dir := plain(t, server, two)
+			code, err := os.ReadFile(filepath.Join(dir, "main.tf"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := two
+			if fromCode {
+				b, inputs, text = &store.Backend{}, nil, string(code)
+			}
+			order := s.inBackend(1, two, b)
+			order.Source = s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", text))
+			order.Engine, order.Path = "Terragrunt", "live/net"
+			p := startPod(t, s, inputs, withTerragrunt(t))
+			s.orders <- order
+			first := waitDone(t, s, 1)
+			if first.Done.Failure != nil || steps(first) != "fetch= engine= init= state= plan=" {
+				t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
+			}
+			s.orders <- store.Order{Kind: store.OrderExit}
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+			p = startPod(t, s, inputs, withTerragrunt(t)) // in another folder
+			s.orders <- order
+			second := waitDone(t, s, 2)
+			s.orders <- store.Order{Kind: store.OrderExit}
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n")
+			if second.Done.Failure != nil || strings.Join(s.resources(), " ") != "a b" || there != string(s.state) || s.backend.Type != "s3" {
+				t.Errorf("%s %+v %v %+v\n%s", steps(second), second.Done.Failure, s.resources(), s.backend, p.output)
+			}
+		})
+	}
+}

@@ -28,6 +28,11 @@ func (w workspace) code() string   { return filepath.Join(w.dir, "code") }
 func (w workspace) values() string { return filepath.Join(w.dir, "values") }
 func (w workspace) source() string { return filepath.Join(w.dir, "source.tar.gz") }
 func (w workspace) plan() string   { return filepath.Join(w.dir, "plan") }
+
+// backend has the arguments of the engine's own backend, and moving the state that is put there.
+func (w workspace) backend() string { return filepath.Join(w.dir, "backend.json") }
+func (w workspace) moving() string  { return filepath.Join(w.dir, "moving.tfstate") }
+
 func (w workspace) events() string { return filepath.Join(w.dir, "events") }
 func (w workspace) git() string    { return filepath.Join(w.dir, "git") }
 func (w workspace) home() string   { return filepath.Join(w.dir, "home") }
@@ -55,7 +60,7 @@ func (w workspace) engines() string { return filepath.Join(w.dir, "engines") }
 // clear makes room for other code: nothing of the last is left.
 func (w workspace) clear() error {
 	for _, path := range []string{
-		w.code(), w.values(), w.source(), w.plan(), w.said(), w.planText(), w.planJSON(), w.events(), w.cache(), w.git(),
+		w.code(), w.values(), w.source(), w.plan(), w.said(), w.planText(), w.planJSON(), w.events(), w.cache(), w.git(), w.backend(), w.moving(),
 	} {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("clear the workspace: %w", err)

@@ -74,6 +74,7 @@ func change(w World) v1alpha1.Cause {
 		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
 		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), true},
 		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
+		{"spec.backend", !equality.Semantic.DeepEqual(now.Backend, last.Backend), true},
 		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
 		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
 		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template), true},

@@ -181,7 +181,10 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 		Env: spec.Env, EnvFrom: spec.EnvFrom, Outputs: spec.Outputs, Versions: map[string]string{},
 		ModuleCredentials: spec.ModuleCredentials,
 		Image:             spec.Runner.Image, ServiceAccountName: spec.Runner.ServiceAccountName, Resources: spec.Runner.Resources,
-		Template: spec.Runner.Template,
+		Template: spec.Runner.Template, Backend: spec.Backend,
+	}
+	if w.Problem = checkBackend(w); w.Problem != nil {
+		return nil
 	}
 	if err := run.CheckTemplate(doc); err != nil {
 		w.Problem = &Problem{Reason: "TemplateInvalid", Message: err.Error()}

@@ -66,6 +66,11 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 			configMap(e.ConfigMapRef.Name, "spec.envFrom", e.ConfigMapRef.Optional)
 		}
 	}
+	if spec.Backend != nil {
+		for i, from := range spec.Backend.ConfigFrom {
+			secret(from.Secret.Name, fmt.Sprintf("spec.backend.configFrom[%d]", i), nil)
+		}
+	}
 	for _, m := range spec.ModuleCredentials {
 		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " + m.Host, Credential: true})
 	}

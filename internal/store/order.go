@@ -70,6 +70,8 @@ type Order struct {
 	Patience time.Duration `json:"patience,omitempty"`
 	// ModuleCredentials are for the hosts that the code fetches modules from with git.
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
+	// Backend is the engine's own that keeps the state; nil when the store does.
+	Backend *Backend `json:"backend,omitempty"`
 	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
 }
@@ -83,6 +85,17 @@ type Hook struct {
 	Script string `json:"script"`
 	// Continue goes on when it fails.
 	Continue bool `json:"continue,omitempty"`
+}
+
+// Backend is where the engine keeps the state itself. The store's state follows it: PUT /v1/backend.
+type Backend struct {
+	// Type of it; empty when the code says where.
+	Type string `json:"type,omitempty"`
+	// Config are its arguments, and ConfigDirs folders below the runner's inputs folder each of whose files is one more, all secret. A later one wins.
+	Config     map[string]json.RawMessage `json:"config,omitempty"`
+	ConfigDirs []string                   `json:"configDirs,omitempty"`
+	// Create makes what the backend keeps states in when it is missing.
+	Create bool `json:"create,omitempty"`
 }
 
 // Interrupt says why an attempt is to stop.

@@ -136,3 +136,13 @@ func (s *Server) Kill() {
 	_ = command.Process.Kill() // it may be gone
 	<-ended
 }
+
+// Pid is the server's process; 0 when it does not run.
+func (s *Server) Pid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.command == nil || s.command.Process == nil {
+		return 0
+	}
+	return s.command.Process.Pid
+}

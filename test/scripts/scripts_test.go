@@ -57,7 +57,9 @@ func (c cluster) scripts(dir string) testscript.Params {
 		"kill-runner":   c.killRunner,
 		"make-stack":    c.makeStack,
 		"refuse-states": c.refuseStates,
+		"s3":            bucketServer,
 		"signal":        c.signal,
+		"vanished":      vanished,
 	})
 	return testscript.Params{Dir: dir, Setup: c.setup, Cmds: commands}
 }

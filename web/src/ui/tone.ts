@@ -54,6 +54,8 @@ export const troubles = [
   'RepositoryMissing',
   'HookInvalid',
   'PolicyInvalid',
+  'BackendInvalid',
+  'StateElsewhere',
   'InputsTooLarge',
   'EngineVersionInvalid',
   'ContentInvalid',

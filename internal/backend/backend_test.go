@@ -1,0 +1,160 @@
+package backend
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func values(t *testing.T, text string) map[string]json.RawMessage {
+	t.Helper()
+	var v map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestValidate(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind   string
+		config Config
+		want   string
+	}{
+		"all that s3 needs":             {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`)}, ""},
+		"no bucket":                     {"s3", Config{Values: values(t, `{"key":"k"}`)}, "backend s3 needs config.bucket"},
+		"a bucket of a Secret":          {"s3", Config{Values: values(t, `{"key":"k"}`), Secrets: map[string]string{"bucket": "b"}}, ""},
+		"a Secret that nobody read yet": {"s3", Config{More: true}, ""},
+		"a secret in clear":             {"s3", Config{Values: values(t, `{"bucket":"b","key":"k","secret_key":"x"}`)}, "config.secret_key is a secret"},
+		"made by Cairn":                 {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`), Create: true}, ""},
+		"nothing to make":               {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true}, "create: Cairn makes buckets for s3 only"},
+		"pg by the environment":         {"pg", Config{}, ""},
+		"pg in clear":                   {"pg", Config{Values: values(t, `{"conn_str":"postgres://u:p@h/d"}`)}, "config.conn_str is a secret"},
+		"http by the environment":       {"http", Config{Env: []string{"TF_HTTP_ADDRESS"}}, ""},
+		"http nowhere":                  {"http", Config{}, "backend http needs config.address"},
+		"one that is not in the list":   {"oss", Config{Values: values(t, `{"anything":1}`)}, ""},
+		"local":                         {"local", Config{}, "a local state is gone with its pod"},
+		"cloud":                         {"cloud", Config{}, "backend cloud runs the engine elsewhere"},
+	} {
+		got := ""
+		if err := Of(test.kind).Validate(test.config); err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestEachIsInTheListOnce(t *testing.T) {
+	var names []string
+	for _, p := range All {
+		names = append(names, p.Name())
+	}
+	if diff := cmp.Diff([]string{"s3", "gcs", "azurerm", "kubernetes", "pg", "http", "consul"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRender(t *testing.T) {
+	data, err := Render(Config{
+		Values:  values(t, `{"bucket":"b","n":12345678901234567890,"on":true,"endpoints":{"s3":"${x}"},"list":["%{y}",null]}`),
+		Secrets: map[string]string{"bucket": "secret", "password": `a"${b}`},
+	})
+	want := `{"bucket":"secret","endpoints":{"s3":"$${x}"},"list":["%%{y}",null],"n":12345678901234567890,"on":true,"password":"a\"$${b}"}`
+	if err != nil || string(data) != want {
+		t.Errorf("%s %v", data, err)
+	}
+	if _, err := Render(Config{Values: map[string]json.RawMessage{"x": json.RawMessage("{")}}); err == nil {
+		t.Error("no error for what is no JSON")
+	}
+}
+
+// TestATableIsMade checks what is asked of DynamoDB against a server that only listens: there is none to be had here.
+func TestATableIsMade(t *testing.T) {
+	var asked []string
+	made := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		switch call := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810."); {
+		case r.Method == http.MethodHead: // the bucket
+		case call == "DescribeTable" && !made:
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no table"}`)
+		case call == "DescribeTable":
+			io.WriteString(w, `{"Table":{"TableName":"locks","TableStatus":"ACTIVE"}}`)
+		default:
+			asked, made = append(asked, call+" "+string(body)), true
+			io.WriteString(w, `{"TableDescription":{"TableName":"locks","TableStatus":"CREATING"}}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	at, _ := json.Marshal(map[string]string{"s3": server.URL, "dynamodb": server.URL})
+	c := Config{
+		Values:  values(t, `{"bucket":"b","key":"k","region":"eu-west-1","use_path_style":true,"dynamodb_table":"locks","endpoints":`+string(at)+`}`),
+		Secrets: map[string]string{"access_key": "me", "secret_key": "mine"},
+	}
+	lines, err := Of("s3").Ensure(t.Context(), c, nil)
+	if diff := cmp.Diff([]string{"made table locks"}, lines); err != nil || diff != "" || len(asked) != 1 {
+		t.Fatalf("%v %v %s", err, asked, diff)
+	}
+	want := map[string]any{
+		"TableName": "locks", "BillingMode": "PAY_PER_REQUEST", "SSESpecification": map[string]any{"Enabled": true},
+		"AttributeDefinitions": []any{map[string]any{"AttributeName": "LockID", "AttributeType": "S"}},
+		"KeySchema":            []any{map[string]any{"AttributeName": "LockID", "KeyType": "HASH"}},
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(asked[0], "CreateTable ")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if lines, err := Of("s3").Ensure(t.Context(), c, nil); err != nil || len(lines) > 0 || len(asked) != 1 {
+		t.Errorf("what was there was made: %v %v", lines, err)
+	}
+}
+
+// TestABucketIsMadeSafe checks what is asked of S3 for a new bucket, and that nothing is for one that is there.
+func TestABucketIsMadeSafe(t *testing.T) {
+	var asked []string
+	status := http.StatusNotFound
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Method == http.MethodHead {
+			w.WriteHeader(status)
+			return
+		}
+		asked = append(asked, r.URL.RawQuery+" "+string(body))
+		if strings.Contains(r.URL.RawQuery, "publicAccessBlock") {
+			w.WriteHeader(http.StatusNotImplemented)
+		}
+	}))
+	t.Cleanup(server.Close)
+	at, _ := json.Marshal(map[string]string{"s3": server.URL})
+	c := Config{Values: values(t, `{"bucket":"b","key":"k","region":"eu-west-1","use_path_style":true,"endpoints":`+string(at)+`}`)}
+	environ := []string{"AWS_ACCESS_KEY_ID=me", "AWS_SECRET_ACCESS_KEY=mine"}
+	lines, err := Of("s3").Ensure(t.Context(), c, environ)
+	if diff := cmp.Diff([]string{"made bucket b", "this server cannot keep the public out of bucket b"}, lines); err != nil || diff != "" {
+		t.Fatalf("%v %s", err, diff)
+	}
+	all := strings.Join(asked, "\n")
+	for _, want := range []string{"<LocationConstraint>eu-west-1<", "<Status>Enabled<", "<SSEAlgorithm>AES256<", "publicAccessBlock"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("nothing of %s is asked:\n%s", want, all)
+		}
+	}
+	for _, there := range []int{http.StatusOK, http.StatusForbidden} {
+		asked, status = nil, there
+		lines, err := Of("s3").Ensure(t.Context(), c, environ)
+		if (err != nil) != (there == http.StatusForbidden) || len(lines)+len(asked) > 0 {
+			t.Errorf("%d: %v %v %v", there, lines, err, asked)
+		}
+	}
+}

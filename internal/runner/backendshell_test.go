@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	buckets "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// shellIn runs a script in a shell of an order's Stack, and gives what it printed and the shell's last report.
+func shellIn(t *testing.T, s *testStore, order store.Order, inputs map[string]string, script string) (string, store.Report) {
+	t.Helper()
+	order.Kind, order.Operation = store.OrderShell, "Shell"
+	p := startPod(t, s, inputs)
+	s.orders <- order
+	wait(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		all := s.reports[order.Attempt]
+		return len(all) > 0 && strings.HasPrefix(allSteps(all[len(all)-1]), "fetch= init= shell?")
+	})
+	cmd := enter(p.work, "sh", "-ec", script)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	done := waitDone(t, s, order.Attempt)
+	s.orders <- store.Order{Kind: store.OrderExit}
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), done
+}
+
+// TestAShellOfAStackWithABackendOfItsOwn works on the state where it is, and Cairn's follows; a lock that a killed engine left there is taken away in it.
+func TestAShellOfAStackWithABackendOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	server, b, inputs := aBucket(t, true)
+	order := s.inBackend(1, two, b)
+	s.applied(order, inputs)
+	order.Attempt = 3
+	said, done := shellIn(t, s, order, inputs, "tofu state list; tofu state mv terraform_data.a terraform_data.c")
+	if steps(done) != "fetch= init= shell= state=" || done.Done.Failure != nil || s.lock != nil || !strings.Contains(said, "terraform_data.b") {
+		t.Errorf("%s %+v %s\n%s", steps(done), done.Done.Failure, s.lock, said)
+	}
+	there := strings.TrimSuffix(tofu(t, plain(t, server, two), "state", "pull"), "\n")
+	if got := strings.Join(s.resources(), " "); got != "b c" || there != string(s.state) {
+		t.Errorf("%s\n%s\n%s", got, there, s.state)
+	}
+
+	const lock = `{"ID":"0c9d8a1e-0000-0000-0000-000000000000","Operation":"OperationTypeApply","Info":"","Who":"pod@gone","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"states/net.tfstate"}`
+	_, err := objects(server).PutObject(t.Context(), &buckets.PutObjectInput{Bucket: aws.String("states"), Key: aws.String("net.tfstate.tflock"), Body: strings.NewReader(lock)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order.Attempt = 4
+	if _, done = shellIn(t, s, order, inputs, "tofu force-unlock -force 0c9d8a1e-0000-0000-0000-000000000000"); done.Done.Failure != nil {
+		t.Errorf("%+v", done.Done.Failure)
+	}
+	order.Attempt = 5
+	s.applied(order, inputs)
+	if got := strings.Join(s.resources(), " "); got != "a b" {
+		t.Errorf("after the lock was taken away: %s", got)
+	}
+}

@@ -1,0 +1,44 @@
+package stack
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"cairn.dev/cairn/internal/backend"
+)
+
+// checkBackend says what is wrong with where the Stack wants its state: before a Run is made that would only find the same.
+func checkBackend(w *World) *Problem {
+	b := w.Stack.Spec.Backend
+	if b == nil {
+		return stateElsewhere(w)
+	}
+	config := map[string]json.RawMessage{}
+	for name, value := range b.Config {
+		config[name] = value.Raw
+	}
+	if b.FromCode {
+		return nil
+	}
+	spec := w.Stack.Spec
+	said := backend.Config{Values: config, More: len(b.ConfigFrom)+len(spec.EnvFrom) > 0, Create: b.Create}
+	for _, e := range spec.Env {
+		said.Env = append(said.Env, e.Name)
+	}
+	if err := backend.Of(b.Type).Validate(said); err != nil {
+		return &Problem{Reason: "BackendInvalid", Message: fmt.Sprintf("spec.backend: %v", err)}
+	}
+	return nil
+}
+
+// stateElsewhere stops a Stack whose backend was taken away while the state is there: Cairn's copy may be behind. The state's lock is the fence; this is
+// what says so.
+func stateElsewhere(w *World) *Problem {
+	if w.State == nil || w.State.Status.Backend == nil || w.State.Status.Version == 0 {
+		return nil
+	}
+	in := w.State.Status.Backend
+	return &Problem{Reason: "StateElsewhere", Message: fmt.Sprintf(
+		"the state is in backend %s (serial %d when it was last seen), and spec.backend is gone: put it back, or let Cairn keep the state with cairn state migrate %s",
+		in.Type, in.Serial, w.Stack.Name)}
+}
