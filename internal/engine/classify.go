@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Class says what to do about a failure.
 type Class string
@@ -23,6 +26,9 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 	first := FirstError(diagnostics)
 	if step == StepApply || exitCode != 1 || first == nil {
 		return Transient
+	}
+	if step == StepInit && first.Address == "" && first.Range == nil && saysOfBackend(*first) {
+		return Config
 	}
 	for _, rule := range rules {
 		if rule.fits(*first) {
@@ -70,4 +76,26 @@ type rule struct {
 
 func (r rule) fits(d Diagnostic) bool {
 	return strings.HasPrefix(d.Summary, r.summary) && strings.Contains(d.Detail, r.detail)
+}
+
+// notLetIn are words of backends' servers for what the same credentials, or the same name, would be answered again. They are anywhere in an init's error, which
+// has no more to go by.
+var notLetIn = []string{
+	// s3
+	"NoSuchBucket", "https response error StatusCode: 403", "No valid credential sources found",
+	// gcs
+	"storage: bucket doesn't exist", "could not find default credentials", "neither valid json nor a valid file path", "invalid_grant",
+	// azurerm
+	"ContainerNotFound", "AuthorizationFailure", "AuthenticationFailed",
+	// pg
+	"password authentication failed", "no pg_hba.conf entry", "pq: role \"", "pq: database \"", "pq: permission denied",
+	// kubernetes
+	"Failed to initialize kubernetes configuration", " is forbidden: User ", "failed to list secrets: Unauthorized",
+	// consul
+	"ACL not found", "Permission denied: token",
+}
+
+func saysOfBackend(d Diagnostic) bool {
+	said := d.Summary + "\n" + d.Detail
+	return slices.ContainsFunc(notLetIn, func(words string) bool { return strings.Contains(said, words) })
 }

@@ -245,6 +245,7 @@ func (a *attempt) ask(ctx context.Context, args []string) ([]byte, error) {
 	}
 	if ended.code != 0 {
 		events := engine.Events{Errors: engine.ReadErrors(ended.last)}
+		a.tellLock(events.Errors)
 		return nil, &programError{
 			class: engine.Classify(engine.StepInit, int(ended.code), events.Errors), message: explain(a.engine.Name(), ended, events), exitCode: ended.code,
 		}

@@ -170,6 +170,7 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 	if len(events.Errors) == 0 && ended.killed == 0 && !strings.Contains(ended.last, tooOld) {
 		events.Errors = engine.ReadErrors(ended.last)
 	}
+	a.tellLock(events.Errors)
 	failed := &programError{
 		class:    engine.Classify(step, int(ended.code), events.Errors),
 		message:  explain(a.engine.Name(), ended, events),

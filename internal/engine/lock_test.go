@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLockedBy(t *testing.T) {
+	const told = "Error message: %s\nLock Info:\n  ID:        f00\n  Path:      %s\n  Operation: OperationTypeApply\n  Who:       bob@laptop\n  Version:   1.12.6\n" +
+		"  Created:   2026-01-02 03:04:05 +0000 UTC\n  Info:      \n\n\nOpenTofu acquires a state lock to protect the state from being written\nby multiple users at the same time."
+	bob := HeldLock{ID: "f00", Who: "bob@laptop", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply"}
+	for name, test := range map[string]struct {
+		backend, said, path string
+		want                HeldLock
+	}{
+		"a bucket tells who":                    {"s3", "operation error S3: PutObject\nPreconditionFailed", "states/net.tfstate", bob},
+		"Kubernetes tells who, and has no path": {"kubernetes", "the state is already locked by another client", "", bob},
+		"PostgreSQL tells nobody":               {"pg", "Workspace is already locked: default", "", HeldLock{}},
+		"http tells who, with the ID twice":     {"http", "HTTP remote state already locked: ID=f00", "", bob},
+		"http tells the ID only":                {"http", "HTTP remote state already locked: ID=other (by somebody)", "", HeldLock{ID: "other"}},
+		"http tells nothing":                    {"http", "HTTP remote state already locked, failed to unmarshal body", "", HeldLock{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := fmt.Sprintf(told, test.said, test.path)
+			test.want.Said = test.said
+			if name == "a bucket tells who" {
+				test.want.Said = "operation error S3: PutObject PreconditionFailed"
+			}
+			event := Diagnostic{Severity: "error", Summary: "Error acquiring the state lock", Detail: text}
+			for _, d := range []Diagnostic{event, ReadErrors("Error: Error acquiring the state lock\n\n" + text)[0]} {
+				if got, ok := LockedBy(test.backend, d); !ok || got != test.want {
+					t.Error(cmp.Diff(test.want, got))
+				}
+			}
+		})
+	}
+	for _, d := range []Diagnostic{
+		{Summary: "Error acquiring the state lock", Detail: "Error message: Failed to lock: LOCK http://server/state giving up after 1 attempt(s)"},
+		{Summary: "Another error", Detail: fmt.Sprintf(told, "no", "")},
+	} {
+		if got, ok := LockedBy("s3", d); ok {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// The recorded words of engines are understood.
+func TestLockedByAsRecorded(t *testing.T) {
+	_, events := load(t, "lock-held")
+	want := HeldLock{
+		Said: "HTTP remote state already locked: ID=8d4f5661", ID: "8d4f5661", Who: "somebody@else", Since: "2026-01-02 03:04:05 +0000 UTC", Operation: "OperationTypeApply",
+	}
+	if got, ok := LockedBy("http", *FirstError(events.Errors)); !ok || got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+}

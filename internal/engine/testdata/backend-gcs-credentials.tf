@@ -1,0 +1,7 @@
+terraform {
+  backend "gcs" {
+    bucket      = "states"
+    credentials = "/nowhere.json"
+  }
+}
+resource "terraform_data" "x" {}

@@ -1,0 +1,6 @@
+terraform {
+  backend "kubernetes" {
+    secret_suffix = "net"
+  }
+}
+resource "terraform_data" "x" {}

@@ -1,0 +1,17 @@
+# answer: GET 403 <?xml version="1.0"?><Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided.</Message></Error>
+terraform {
+  backend "s3" {
+    bucket                      = "states"
+    key                         = "net.tfstate"
+    region                      = "us-east-1"
+    access_key                  = "me"
+    secret_key                  = "mine"
+    endpoints                   = { s3 = "SERVER" }
+    use_path_style              = true
+    max_retries                 = 1
+    skip_credentials_validation = true
+    skip_requesting_account_id  = true
+    skip_metadata_api_check     = true
+  }
+}
+resource "terraform_data" "x" {}

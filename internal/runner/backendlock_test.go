@@ -1,0 +1,73 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	buckets "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"cairn.dev/cairn/internal/engine"
+)
+
+func TestALockOfSomebodyElseIsNamed(t *testing.T) {
+	t.Parallel()
+	const lock = `{"ID":"f00","Operation":"OperationTypeApply","Info":"","Who":"bob@laptop","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"states/net.tfstate"}`
+	const named = "Error acquiring the state lock: bob@laptop has it since 2026-01-01 00:00:00 +0000 UTC (OperationTypeApply, ID f00). " +
+		"When nobody is at work there any more: cairn shell net, and there tofu force-unlock f00. "
+	for name, test := range map[string]struct {
+		move bool
+		want string
+	}{
+		"to an apply":                         {want: named},
+		"to who puts a state into the bucket": {move: true, want: "put the state into backend s3: " + named},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStore(t)
+			server, b, inputs := aBucket(t, true)
+			order := s.inBackend(1, two, b)
+			if test.move {
+				s.applied(order, inputs)
+				remove(t, server, "net.tfstate")
+				order.Attempt, s.move = 3, true
+			} else {
+				order = s.planned(order, inputs)
+			}
+			_, err := objects(server).PutObject(t.Context(), &buckets.PutObjectInput{Bucket: aws.String("states"), Key: aws.String("net.tfstate.tflock"), Body: strings.NewReader(lock)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := run(t, s, inputs, order)
+			done := s.done(order.Attempt).Done
+			if f := done.Failure; f == nil || f.Class != "Transient" || !strings.HasPrefix(f.Message, test.want) || s.lock != nil || done.Saved {
+				t.Errorf("%+v %s\n%s", f, s.lock, p.output)
+			}
+		})
+	}
+}
+
+func TestWhatIsSaidOfALock(t *testing.T) {
+	const first, unlock = "Terraform locks the whole database", "cairn shell net, and there terraform force-unlock f00. "
+	for name, test := range map[string]struct {
+		backend string
+		held    engine.HeldLock
+		has     []string
+		hasNot  string
+	}{
+		"PostgreSQL":                       {"pg", engine.HeldLock{Said: "Workspace is already locked: default"}, []string{"does not tell who", "locked: default"}, first},
+		"PostgreSQL, of a first state":     {"pg", engine.HeldLock{Said: "Already locked for workspace creation: default"}, []string{first}, "force-unlock"},
+		"a bucket":                         {"s3", engine.HeldLock{Said: "no", ID: "f00", Who: "bob@laptop", Since: "noon", Operation: "Apply"}, []string{"bob@laptop has it since noon (Apply, ID f00). ", unlock}, "pg_locks"},
+		"a server that tells the ID alone": {"http", engine.HeldLock{Said: "no", ID: "f00"}, []string{"backend http does not tell who. ", unlock}, "has it since"},
+		"a server that tells nothing":      {"http", engine.HeldLock{Said: "no"}, []string{"backend http does not tell who. The backend says: no"}, "force-unlock"},
+	} {
+		got := lockedBy(test.held, test.backend, "net", "terraform")
+		for _, part := range test.has {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		if strings.Contains(got, test.hasNot) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
