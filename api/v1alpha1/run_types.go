@@ -274,6 +274,9 @@ type Plan struct {
 	// EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6.
 	// +optional
 	EngineVersion string `json:"engineVersion,omitempty"`
+	// Script says that a script of the Stack's spec.commands applies it, in place of the engine.
+	// +optional
+	Script bool `json:"script,omitempty"`
 	// Resources are the changes, destroys and replaces first; at most 100, the counts count all.
 	// +listType=atomic
 	// +optional

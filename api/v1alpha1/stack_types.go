@@ -85,6 +85,10 @@ type StackSpec struct {
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
 
+	// Commands are scripts in place of the engine's own apply and destroy.
+	// +optional
+	Commands *Commands `json:"commands,omitempty"`
+
 	// Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
 	// Automatic: it is applied at once. Never: it is only shown. Manual covers destroys too.
 	// +kubebuilder:default=Manual

@@ -31,6 +31,17 @@ type instance struct {
 	deposed bool
 }
 
+// Managed is how many instances there are of resources that the code manages: what is only read is none.
+func (s *Instances) Managed() int {
+	n := 0
+	for _, r := range s.resources {
+		if string(r.fields["mode"]) != `"data"` {
+			n += len(r.instances)
+		}
+	}
+	return n
+}
+
 // errEncrypted says that an engine encrypted a state, so that nothing can be told of it.
 var errEncrypted = &Refused{Reason: "the engine encrypts the state"}
 

@@ -44,6 +44,11 @@ func (t Terragrunt) Show(o Show) []string { return t.run(t.Engine.Show(o)) }
 // Output gives the arguments.
 func (t Terragrunt) Output(files []string) []string { return t.run(t.Engine.Output(files)) }
 
+// Environment has a script that starts Terragrunt itself find what was prepared, and do nothing twice.
+func (t Terragrunt) Environment() []string {
+	return []string{"TG_NON_INTERACTIVE=true", "TG_NO_AUTO_RETRY=true", "TG_TF_PATH=" + t.Path, "TG_DOWNLOAD_DIR=" + t.Cache}
+}
+
 // run puts Terragrunt before the arguments of the engine below. It does what it is told and no more: no init of its
 // own, which would upgrade nothing but still choose, and above all no second try of a command that failed, since a plan
 // is applied once. What the engine prints is passed on as it is; of its own words there are only the errors.

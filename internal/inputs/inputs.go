@@ -41,6 +41,8 @@ type Document struct {
 	// Hooks and Policies with their text: they are code, and a Run takes them as they were when it was made.
 	Hooks    []Hook   `json:"hooks,omitempty"`
 	Policies []Policy `json:"policies,omitempty"`
+	// Commands are the scripts in place of the engine's apply and destroy, with their text for the same reason.
+	Commands Commands `json:"commands,omitzero"`
 	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for a
 	// Secret, whose value the operator never reads. For an output of another Stack, "Stack/name#output", the fingerprint of
 	// its value.
@@ -53,6 +55,12 @@ type Hook struct {
 	When      v1alpha1.HookTime    `json:"when"`
 	Script    string               `json:"script"`
 	OnFailure v1alpha1.HookFailure `json:"onFailure,omitempty"`
+}
+
+// Commands are the scripts in place of the engine's apply and destroy; empty for the engine's own.
+type Commands struct {
+	Apply   string `json:"apply,omitempty"`
+	Destroy string `json:"destroy,omitempty"`
 }
 
 // Policy is a ConfigMap with policies: the text of each, by key.

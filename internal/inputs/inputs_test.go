@@ -42,17 +42,19 @@ func TestDigest(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, change := range map[string]func(*Document){
-		"the code":         func(d *Document) { d.Source = "sha256:other" },
-		"the engine":       func(d *Document) { d.Engine.Version = "1.11" },
-		"a variable":       func(d *Document) { d.Variables[0].Value.Raw = []byte("2") },
-		"a variable file":  func(d *Document) { d.VariableFiles = []v1alpha1.VariableFile{{}} },
-		"the environment":  func(d *Document) { d.Env[0].Value = "c" },
-		"an environment":   func(d *Document) { d.EnvFrom = []corev1.EnvFromSource{{Prefix: "x"}} },
-		"the outputs":      func(d *Document) { d.Outputs = &v1alpha1.Outputs{} },
-		"a Secret's value": func(d *Document) { d.Versions["Secret/a"] = "9" },
-		"a hook":           func(d *Document) { d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: "true"}} },
-		"a policy":         func(d *Document) { d.Policies = []Policy{{Name: "rules", Files: map[string]string{"a.rego": ""}}} },
-		"a template":       func(d *Document) { d.Template = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"nodeName":"a"}}`)} },
+		"the code":          func(d *Document) { d.Source = "sha256:other" },
+		"the engine":        func(d *Document) { d.Engine.Version = "1.11" },
+		"a variable":        func(d *Document) { d.Variables[0].Value.Raw = []byte("2") },
+		"a variable file":   func(d *Document) { d.VariableFiles = []v1alpha1.VariableFile{{}} },
+		"the environment":   func(d *Document) { d.Env[0].Value = "c" },
+		"an environment":    func(d *Document) { d.EnvFrom = []corev1.EnvFromSource{{Prefix: "x"}} },
+		"the outputs":       func(d *Document) { d.Outputs = &v1alpha1.Outputs{} },
+		"a Secret's value":  func(d *Document) { d.Versions["Secret/a"] = "9" },
+		"a hook":            func(d *Document) { d.Hooks = []Hook{{Step: "plan", When: v1alpha1.HookBefore, Script: "true"}} },
+		"a policy":          func(d *Document) { d.Policies = []Policy{{Name: "rules", Files: map[string]string{"a.rego": ""}}} },
+		"an apply command":  func(d *Document) { d.Commands.Apply = "tofu apply" },
+		"a destroy command": func(d *Document) { d.Commands.Destroy = "tofu destroy" },
+		"a template":        func(d *Document) { d.Template = &apiextensionsv1.JSON{Raw: []byte(`{"spec":{"nodeName":"a"}}`)} },
 	} {
 		d := document()
 		change(&d)
@@ -70,9 +72,9 @@ func TestADocumentKeepsItsDigestOverUpgrades(t *testing.T) {
 		t.Errorf("the digest is %s, and was %s: %s %v", digest, was, data, err)
 	}
 	d := document()
-	d.Hooks, d.Policies = []Hook{}, []Policy{}
+	d.Hooks, d.Policies, d.Commands = []Hook{}, []Policy{}, Commands{}
 	if _, digest, _ = d.Encode(); digest != was {
-		t.Errorf("with no hooks and no policies it is %s", digest)
+		t.Errorf("with no hooks, no policies and no commands it is %s", digest)
 	}
 }
 

@@ -238,7 +238,7 @@ var knownReasons = func() map[string]bool {
 		// in trouble
 		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "DependentsExist", "PodRefused", "Overdue", "InputsMissing", "WindowInvalid",
 		"SourceMissing", "SourceInvalid", "SecretMissing", "ConfigMapMissing", "ConfigMapKeyMissing", "OutputMissing", "RepositoryMissing",
-		"HookInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "ContentInvalid", "TooLarge",
+		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "ContentInvalid", "TooLarge",
 		"PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",
 		// Repositories
 		"Fetched", "Fetching", "FetchFailed", "AuthenticationFailed", "HostKeyUnknown", "CertificateUntrusted", "Redirected", "RepositoryNotFound",

@@ -302,6 +302,14 @@ func TestSettle(t *testing.T) {
 		"what policies warn of is counted": {
 			world: world(waiting, func(w *World) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
 		},
+		"who reviews is told of a script": {
+			world: world(waiting, func(w *World) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "3 to add; a script runs in place of the engine (spec.commands.apply); approve with cairn approve net",
+		},
+		"also where all is destroyed": {
+			world: world(destroy, waiting, func(w *World) { w.Run.Status.Plan.Script = true }), phase: "AwaitingApproval", reason: "AwaitingApproval",
+			message: "; a script runs in place of the engine (spec.commands.destroy); approve with",
+		},
 		"a passing failure is tried again later": {
 			world: world(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
 		},

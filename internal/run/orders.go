@@ -175,6 +175,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 		Revision:      run.Spec.Revision,
 		Cause:         causeOf(run),
 		Hooks:         hooksOf(doc),
+		Command:       commandOf(run, doc),
 	}
 	layout(run, doc).tell(&order)
 	if plan := run.Status.Plan; plan != nil {
@@ -206,6 +207,17 @@ func causeOf(run *v1alpha1.Run) string {
 		return string(c.Type)
 	}
 	return string(c.Type) + ": " + c.Message
+}
+
+// commandOf is the script that applies the Run's plan, as it was pinned; empty where the engine does.
+func commandOf(run *v1alpha1.Run, doc inputs.Document) string {
+	switch run.Spec.Operation {
+	case v1alpha1.OperationDestroy:
+		return doc.Commands.Destroy
+	case v1alpha1.OperationShell:
+		return ""
+	}
+	return doc.Commands.Apply
 }
 
 // hooksOf are the hooks as they were pinned. Their text is shared, not copied.

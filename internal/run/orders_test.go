@@ -28,6 +28,21 @@ func TestOutputsAreWrittenWhereTheyAreReadFrom(t *testing.T) {
 	}
 }
 
+func TestACommandIsForItsOperation(t *testing.T) {
+	doc := inputs.Document{Commands: inputs.Commands{Apply: "mine", Destroy: "end"}}
+	for _, tt := range []struct {
+		world World
+		want  string
+	}{
+		{world(planned), "mine"}, {world(planned, planOnly), "mine"}, {world(planned, destroy), "end"},
+		{world(planned, func(w *World) { w.Run.Spec.Operation = v1alpha1.OperationShell }), ""},
+	} {
+		if got := orderOf(tt.world.Run, tt.world.Stack, doc).Command; got != tt.want {
+			t.Errorf("%s: %q", tt.world.Run.Spec.Operation, got)
+		}
+	}
+}
+
 func TestACauseBeginsWithItsType(t *testing.T) {
 	for want, cause := range map[string]v1alpha1.Cause{
 		"Drift":                         {Type: v1alpha1.CauseDrift},

@@ -192,7 +192,7 @@ func planOf(p *store.Plan) *v1alpha1.Plan {
 	plan := &v1alpha1.Plan{
 		Digest: p.Digest, Changes: p.Changes,
 		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
-		EngineVersion: p.EngineVersion,
+		EngineVersion: p.EngineVersion, Script: p.Script,
 	}
 	for _, c := range p.Resources {
 		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))

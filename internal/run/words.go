@@ -38,12 +38,26 @@ func Summary(p *v1alpha1.Plan) string {
 	return text
 }
 
+// ByScript says that a script applies the Run's plan; empty where the engine does.
+func ByScript(r *v1alpha1.Run) string {
+	switch {
+	case r.Status.Plan == nil || !r.Status.Plan.Script:
+		return ""
+	case r.Spec.Operation == v1alpha1.OperationDestroy:
+		return "a script runs in place of the engine (spec.commands.destroy)"
+	}
+	return "a script runs in place of the engine (spec.commands.apply)"
+}
+
 // approvalHint says what lets a plan that waits go on.
 func approvalHint(w World) string {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		return "; not applied while spec.apply of the Stack is Never"
 	}
 	hint := fmt.Sprintf("; approve with cairn approve %s", w.Stack.Name)
+	if script := ByScript(w.Run); script != "" {
+		hint = "; " + script + hint
+	}
 	if orphans := Orphans(w.Run.Status.Plan); orphans != "" {
 		hint = "; " + orphans + ", and this plan may make it once more: see to it first, or" + strings.TrimPrefix(hint, ";")
 	}

@@ -38,8 +38,9 @@ type adoption struct {
 	fresh   bool
 	// orphans could not be taken into the state.
 	orphans []store.Orphan
-	// missing is how many there are that the state does not have, and entered how many of them are in the copy.
-	missing, entered int
+	// missing is how many there are that the state does not have, and taken are those of them that are in the copy.
+	missing int
+	taken   []engine.Missing
 }
 
 // Bounds of what a plan takes in: more than an engine makes between two writes of its state. What it takes an engine to plan imports
@@ -55,7 +56,7 @@ const (
 // follows that would say so, since there is nothing to change. Where one follows, it ends the journal when it is done: until then
 // nobody has agreed that it is gone, and a plan that looked in a wrong place would find that too.
 func (d *adoption) settles(changes bool) bool {
-	if len(d.orphans) > 0 || len(d.planned) > 0 || d.entered > 0 {
+	if len(d.orphans) > 0 || len(d.planned) > 0 || len(d.taken) > 0 {
 		return false
 	}
 	return d.missing == 0 || !changes
@@ -213,7 +214,7 @@ func (a *attempt) adoptOnCopy(ctx context.Context, d *adoption, m engine.Missing
 	if there {
 		d.copy.Depose(m.Address, d.was)
 	}
-	d.entered++
+	d.taken = append(d.taken, m)
 	a.tell(m, "it is taken into the state that is planned on")
 	return nil
 }

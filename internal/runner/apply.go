@@ -39,10 +39,13 @@ func (a *attempt) applyPlan(ctx context.Context, journal *journal) (result, erro
 		return result{}, err
 	}
 	a.begun[a.order.PlanDigest] = true
+	a.proxy.open(true)
+	if a.order.Command != "" {
+		return a.runCommand(ctx, journal)
+	}
 	args := a.engine.Apply(engine.Apply{
 		Events: a.work.events(), VariableFiles: a.files.paths(), Plan: a.work.plan(), Version: a.engine.version,
 	})
-	a.proxy.open(true)
 	code, events, err := a.run(ctx, engine.StepApply, call{args: args, heard: journal.add})
 	a.exited = &code
 	changed := int32(len(events.Changed))

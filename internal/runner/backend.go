@@ -295,8 +295,10 @@ func (a *attempt) followAfter(process context.Context, well bool) error {
 		if err != nil {
 			return result{}, err
 		}
-		a.followed = followed.Wrote
-		return result{message: a.sawBackend(data)}, nil
+		if a.followed = followed.Wrote; well {
+			err = a.checkWrote()
+		}
+		return result{message: a.sawBackend(data)}, err
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/program"
@@ -397,6 +398,32 @@ func TestTheProxysPasswordIsForNobodyElse(t *testing.T) {
 }
 
 // TestTheCodesOwnBackend is taken as it is, and what runs elsewhere or keeps nothing is refused.
+// TestACommandWithABackendOfTheStacksOwn writes there; whether it did is seen there too.
+func TestACommandWithABackendOfTheStacksOwn(t *testing.T) {
+	for script, want := range map[string]string{
+		`tofu apply -no-color "$CAIRN_PLAN_FILE"`: "",
+		"tofu apply -no-color -auto-approve":      "",
+		"true":                                    "wrote no state, so that nothing of the plan is applied",
+	} {
+		t.Run(script, func(t *testing.T) {
+			s := newTestStore(t)
+			_, b, inputs := aBucket(t, true)
+			order := s.inBackend(1, two, b)
+			order.Command = script
+			apply := s.planned(order, inputs)
+			run(t, s, inputs, apply)
+			failure := s.done(2).Done.Failure
+			if want == "" {
+				if failure != nil || len(s.resources()) == 0 {
+					t.Errorf("%+v %v\n%s", failure, s.resources(), lastLog(s, 2))
+				}
+			} else if failure == nil || failure.Class != string(engine.Config) || !strings.Contains(failure.Message, want) {
+				t.Errorf("%+v", failure)
+			}
+		})
+	}
+}
+
 func TestTheCodesOwnBackend(t *testing.T) {
 	t.Parallel()
 	server, _, _ := aBucket(t, true)

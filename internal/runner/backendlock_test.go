@@ -16,16 +16,19 @@ func TestALockOfSomebodyElseIsNamed(t *testing.T) {
 	const named = "Error acquiring the state lock: bob@laptop has it since 2026-01-01 00:00:00 +0000 UTC (OperationTypeApply, ID f00). " +
 		"When nobody is at work there any more: cairn shell net, and there tofu force-unlock f00. "
 	for name, test := range map[string]struct {
-		move bool
-		want string
+		script string
+		move   bool
+		want   string
 	}{
 		"to an apply":                         {want: named},
+		"to a script that applies":            {script: `tofu apply -no-color "$CAIRN_PLAN_FILE"`, want: named},
 		"to who puts a state into the bucket": {move: true, want: "put the state into backend s3: " + named},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestStore(t)
 			server, b, inputs := aBucket(t, true)
 			order := s.inBackend(1, two, b)
+			order.Command = test.script
 			if test.move {
 				s.applied(order, inputs)
 				remove(t, server, "net.tfstate")
@@ -39,7 +42,7 @@ func TestALockOfSomebodyElseIsNamed(t *testing.T) {
 			}
 			p := run(t, s, inputs, order)
 			done := s.done(order.Attempt).Done
-			if f := done.Failure; f == nil || f.Class != "Transient" || !strings.HasPrefix(f.Message, test.want) || s.lock != nil || done.Saved {
+			if f := done.Failure; f == nil || f.Class != "Transient" || !strings.HasPrefix(strings.TrimPrefix(f.Message, "the script of spec.commands.apply: "), test.want) || s.lock != nil || done.Saved {
 				t.Errorf("%+v %s\n%s", f, s.lock, p.output)
 			}
 		})

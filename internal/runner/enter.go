@@ -135,6 +135,8 @@ type descendant struct {
 	pid int
 	// name of its program.
 	name string
+	// parent is who started it or, when that has ended, who took it over.
+	parent int
 }
 
 // evict ends what was started in a shell: it interrupts all of it, once, as the key of a terminal does; waits for engines however

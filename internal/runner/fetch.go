@@ -33,7 +33,7 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	group.Go(func() error { return a.fetchJournal(ctx) })
 	if withPlan {
 		group.Go(func() error { return a.fetchPlan(ctx) })
-		if len(a.order.Hooks) > 0 {
+		if len(a.order.Hooks) > 0 || a.order.Command != "" {
 			group.Go(func() error { return a.fetchForms(ctx) })
 		}
 	}

@@ -39,6 +39,14 @@ type hook struct {
 	name string
 }
 
+// called is what people call it: the script of a command is on no side of its step.
+func (h hook) called() string {
+	if h.When == "" {
+		return "the script of " + h.name
+	}
+	return "hook " + h.name
+}
+
 // hooks gives those of one side of a step.
 func (a *attempt) hooks(step, when string) []hook {
 	var found []hook
@@ -85,18 +93,14 @@ func (a *attempt) runHooks(ctx context.Context, step, when string) error {
 
 // runHook runs a script until it ends. It does not hold a state, so one that does not end when it is told to is killed.
 func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
-	path, err := a.writeHook(h)
+	env, err := a.hookEnvironment(h)
 	if err != nil {
 		return result{}, err
 	}
-	cmd := exec.Command(path) //nolint:noctx // it is interrupted below, not killed
-	if !strings.HasPrefix(h.Script, "#!") {
-		cmd = exec.Command(shell, path) //nolint:noctx // it is interrupted below, not killed
-	}
-	if cmd.Env, err = a.hookEnvironment(h); err != nil {
+	cmd, err := a.script(h, env)
+	if err != nil {
 		return result{}, err
 	}
-	cmd.Dir = a.hookDir()
 	ended, err := a.execute(ctx, cmd, call{name: h.name}, a.endGroup)
 	if err != nil {
 		return result{}, cannotRun(h, err)
@@ -105,9 +109,23 @@ func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 	case ended.code == 0:
 		return result{exitCode: &ended.code}, nil
 	case ended.code == tryAgain, ended.killed != 0, ended.starved != "":
-		return result{}, &programError{engine.Transient, explain("hook "+h.name, ended, engine.Events{}), ended.code}
+		return result{}, &programError{engine.Transient, explain(h.called(), ended, engine.Events{}), ended.code}
 	}
-	return result{}, &programError{engine.Config, explain("hook "+h.name, ended, engine.Events{}), ended.code}
+	return result{}, &programError{engine.Config, explain(h.called(), ended, engine.Events{}), ended.code}
+}
+
+// script makes ready to run one.
+func (a *attempt) script(h hook, env []string) (*exec.Cmd, error) {
+	path, err := a.writeHook(h)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path) //nolint:noctx // it is interrupted by who runs it, not killed
+	if !strings.HasPrefix(h.Script, "#!") {
+		cmd = exec.Command(shell, path) //nolint:noctx // it is interrupted by who runs it, not killed
+	}
+	cmd.Env, cmd.Dir = env, a.hookDir()
+	return cmd, nil
 }
 
 // writeHook writes a script to a file of its own. No other program of ours may be started meanwhile: it would have the
@@ -138,11 +156,11 @@ func cannotRun(h hook, err error) error {
 	line, _, _ := strings.Cut(h.Script, "\n")
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(line, "#!"):
-		return &engine.Refused{Reason: fmt.Sprintf("hook %s cannot run: its first line is %q, and there is no such program in this image", h.name, line)}
+		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q, and there is no such program in this image", h.called(), line)}
 	case errors.Is(err, fs.ErrNotExist):
-		return &engine.Refused{Reason: fmt.Sprintf("hook %s cannot run: there is no %s in this image; let the script begin with #! and a program that is", h.name, shell)}
+		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: there is no %s in this image; let the script begin with #! and a program that is", h.called(), shell)}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.ELOOP):
-		return &engine.Refused{Reason: fmt.Sprintf("hook %s cannot run: its first line is %q: %v", h.name, line, err)}
+		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q: %v", h.called(), line, err)}
 	}
 	return err
 }

@@ -208,7 +208,7 @@ func TestHooksThatFail(t *testing.T) {
 
 func TestAnImageWithoutAShell(t *testing.T) {
 	t.Parallel()
-	err := cannotRun(hook{store.Hook{Script: "echo"}, "before-init"}, &os.PathError{Op: "fork/exec", Path: shell, Err: syscall.ENOENT})
+	err := cannotRun(hook{store.Hook{When: before, Script: "echo"}, "before-init"}, &os.PathError{Op: "fork/exec", Path: shell, Err: syscall.ENOENT})
 	if want := "hook before-init cannot run: there is no /bin/sh in this image; let the script begin with #! and a program that is"; err.Error() != want {
 		t.Errorf("%v", err)
 	}

@@ -56,7 +56,7 @@ func (a *attempt) planEnvironment() []string {
 	if p == nil {
 		return nil
 	}
-	env := []string{"CAIRN_PLAN_DIGEST=" + p.Digest, "CAIRN_PLAN_FILE=" + a.work.plan(), "CAIRN_PLAN_CHANGES=" + strconv.FormatBool(p.Changes)}
+	env := []string{"CAIRN_PLAN_DIGEST=" + p.Digest, planFile + "=" + a.work.plan(), "CAIRN_PLAN_CHANGES=" + strconv.FormatBool(p.Changes)}
 	for _, file := range []struct{ name, path string }{{"CAIRN_PLAN_TEXT", a.work.planText()}, {"CAIRN_PLAN_JSON", a.work.planJSON()}} {
 		if _, err := os.Stat(file.path); err == nil {
 			env = append(env, file.name+"="+file.path)

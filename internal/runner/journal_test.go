@@ -677,11 +677,11 @@ func TestWhatSettlesAJournal(t *testing.T) {
 		"nothing is missing, and nothing changes":                {adoption{}, false, true},
 		"it is imported":                                         {adoption{missing: 1, planned: one}, true, false},
 		"it is imported, and nothing changes":                    {adoption{missing: 1, planned: one}, false, false},
-		"it is in the copy that is planned on":                   {adoption{missing: 1, entered: 1}, true, false},
+		"it is in the copy that is planned on":                   {adoption{missing: 1, taken: []engine.Missing{{}}}, true, false},
 		"it could not be taken in":                               {adoption{missing: 1, orphans: []store.Orphan{{}}}, false, false},
 		"it is gone, and an apply follows":                       {adoption{missing: 1, blocks: one}, true, false},
 		"it is gone, and no apply follows, as in a destroy":      {adoption{missing: 1, blocks: one}, false, true},
-		"it is in the copy, and the plan took no notice of that": {adoption{missing: 1, entered: 1}, false, false},
+		"it is in the copy, and the plan took no notice of that": {adoption{missing: 1, taken: []engine.Missing{{}}}, false, false},
 	} {
 		if got := tt.d.settles(tt.changes); got != tt.want {
 			t.Errorf("%s: %v", name, got)

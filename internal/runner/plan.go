@@ -40,7 +40,9 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	}
 	plan := a.describe(events.Changes)
 	a.check(adopted, events.Imported)
+	a.doubtScript(adopted)
 	plan.Orphaned = adopted.orphans
+	plan.Script = a.order.Command != ""
 	plan.Changes = code == engine.PlanChanges
 	a.settled = adopted.settles(plan.Changes)
 	if a.engine.version == "" {

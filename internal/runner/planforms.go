@@ -159,7 +159,7 @@ func (a *attempt) keepForm(ctx context.Context, form, path string) error {
 	return a.client.KeepPlanForm(ctx, a.about.Digest, form, file, info.Size())
 }
 
-// fetchForms gets the forms of the plan for the hooks of an apply in another pod than the plan's. One that the store does not
+// fetchForms gets the forms of the plan for the scripts of an apply in another pod than the plan's. One that the store does not
 // give is left out: what was approved is the plan.
 func (a *attempt) fetchForms(ctx context.Context) error {
 	for _, form := range []struct {

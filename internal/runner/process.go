@@ -52,6 +52,8 @@ type call struct {
 	also io.Writer
 	// listen says that its events are on standard output; the log gets them as text.
 	listen bool
+	// group is of a script that may run engines; nil for other programs.
+	group *scriptGroup
 	// heard is told of each thing that an apply has done, as soon as its events say so; nil for nobody.
 	heard func(engine.Done)
 }
@@ -87,6 +89,15 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	cmd.WaitDelay = openPipes
 	cmd.SysProcAttr = attributes()
 
+	var output *scriptOutput
+	if do.group != nil { // who may print still when the script has ended must not find its output closed
+		var err error
+		if output, err = startOutput(text); err != nil {
+			return exit{}, err
+		}
+		cmd.Stdout, cmd.Stderr = output.write, output.write
+	}
+
 	memory := a.memory()
 	kills := memory.kills()
 
@@ -94,6 +105,9 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
+		if output != nil {
+			output.end()
+		}
 		return exit{}, err
 	}
 	over, told := make(chan struct{}), make(chan struct{})
@@ -103,6 +117,10 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 		end(cmd.Process, over)
 	})
 	err := cmd.Wait()
+	if output != nil {
+		do.group.settle(cmd.Process.Pid)
+		output.end()
+	}
 	close(over)
 	if !stop() {
 		<-told

@@ -42,6 +42,11 @@ type proxy struct {
 	newest []byte
 	// failed is the last one that could not be written. nil once a later one could.
 	failed []byte
+	// locked says that an engine holds the lock, and writings is how many states were written.
+	locked   bool
+	writings int
+	// guarded says that no lock is given once a state could not be written.
+	guarded bool
 	// wrote says that a state was written after the lock was taken last, and unlocked that the lock was given back.
 	wrote, unlocked bool
 	// stage is where the engine works on a copy of the state; nil when it works on the state.
@@ -130,8 +135,8 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if p.onStage(w, r.Method, body) {
 		return
 	}
-	if !p.takes(r.Method) {
-		refuseWrite(w, r.Method)
+	if why := p.refuses(r.Method); why != "" {
+		refuseWrite(w, r.Method, why)
 		return
 	}
 	answer, err := p.client.State(ctx, r.Method, r.URL.Query().Get("ID"), body)
@@ -159,23 +164,56 @@ func (p *proxy) open(writes bool) {
 	p.writes = writes
 }
 
-// takes says whether a request is let through as things are. To give back a lock never harms.
-func (p *proxy) takes(method string) bool {
+// stopsAfterLoss gives no lock once a state could not be written. A script may go on with another apply, which would make once more
+// what that state alone knows.
+func (p *proxy) stopsAfterLoss() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.writes || method == http.MethodGet || method == "UNLOCK"
+	p.guarded = true
 }
 
-const readOnly = "hooks read the state, they do not write it"
+// written is how many states were written.
+func (p *proxy) written() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.writings
+}
 
-// refuseWrite refuses an engine in a hook. Of a lock that it does not get it shows only the ID of the one that is there.
-func refuseWrite(w http.ResponseWriter, method string) {
+// held says that an engine has taken the lock and not given it back.
+func (p *proxy) held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.locked
+}
+
+const (
+	readOnly = "hooks read the state, they do not write it"
+	lossStop = "a state could not be written before: nothing is applied without it"
+)
+
+// refuses says why a request is not let through as things are; empty when it is. To give back a lock never harms.
+func (p *proxy) refuses(method string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case method == http.MethodGet || method == "UNLOCK":
+		return ""
+	case !p.writes:
+		return readOnly
+	case p.guarded && method == "LOCK" && p.failed != nil:
+		return lossStop
+	}
+	return ""
+}
+
+// refuseWrite refuses an engine in a script. Of a lock that it does not get it shows only the ID of the one that is there.
+func refuseWrite(w http.ResponseWriter, method, why string) {
 	w.WriteHeader(http.StatusConflict)
 	if method == "LOCK" {
-		_ = json.NewEncoder(w).Encode(map[string]string{"ID": readOnly})
+		_ = json.NewEncoder(w).Encode(map[string]string{"ID": why})
 		return
 	}
-	_, _ = io.WriteString(w, readOnly)
+	_, _ = io.WriteString(w, why)
 }
 
 // remember keeps what a request tells about the state.
@@ -190,10 +228,11 @@ func (p *proxy) remember(method string, sent, got []byte, err error) {
 		p.failed, p.refusal = sent, "state not written: "+err.Error()
 	case method == http.MethodPost:
 		p.newest, p.failed, p.refusal, p.wrote = sent, nil, "", true
+		p.writings++
 	case method == "LOCK" && err == nil:
-		p.wrote, p.unlocked = false, false
+		p.wrote, p.unlocked, p.locked = false, false, true
 	case method == "UNLOCK" && err == nil:
-		p.unlocked = true
+		p.unlocked, p.locked = true, false
 	case method == "UNLOCK" && err != nil:
 		p.refusal = "lock not given back: " + err.Error()
 	case method == http.MethodGet && err == nil:

@@ -125,16 +125,24 @@ func (a *attempt) shellEnvironment() ([]string, error) {
 	env = slices.DeleteFunc(env, func(pair string) bool {
 		return strings.HasPrefix(pair, "TF_INPUT=") || strings.HasPrefix(pair, "TF_IN_AUTOMATION=")
 	})
-	var args []string
-	for _, path := range a.files.paths() {
-		args = append(args, "'-var-file="+path+"'")
-	}
-	if len(args) > 0 {
-		for _, command := range []string{"plan", "apply", "destroy", "import", "refresh", "console"} {
+	if args := a.variableArguments(); len(args) > 0 {
+		for _, command := range takeVariables {
 			env = append(env, "TF_CLI_ARGS_"+command+"="+strings.Join(args, " "))
 		}
 	}
 	return withoutNUL(env), nil
+}
+
+// takeVariables are the commands of an engine that take variable files.
+var takeVariables = []string{"plan", "apply", "destroy", "import", "refresh", "console"}
+
+// variableArguments give the variable files to such a command by its TF_CLI_ARGS.
+func (a *attempt) variableArguments() []string {
+	var args []string
+	for _, path := range a.files.paths() {
+		args = append(args, "'-var-file="+path+"'")
+	}
+	return args
 }
 
 // door tells who is in a shell.

@@ -76,6 +76,7 @@ func change(w World) v1alpha1.Cause {
 		{"spec.moduleCredentials", !equality.Semantic.DeepEqual(now.ModuleCredentials, last.ModuleCredentials), true},
 		{"spec.backend", !equality.Semantic.DeepEqual(now.Backend, last.Backend), true},
 		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
+		{"spec.commands", now.Commands != last.Commands, ownCommands(&w.Stack.Spec, now.Commands, last.Commands)},
 		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
 		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template), true},
 		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
@@ -157,6 +158,16 @@ func ownHooks(spec []v1alpha1.Hook, now, last []inputs.Hook) bool {
 		}
 	}
 	return false
+}
+
+// ownCommands says that more has changed of commands than the text in ConfigMaps.
+func ownCommands(spec *v1alpha1.StackSpec, now, last inputs.Commands) bool {
+	for _, c := range commandsOf(spec) {
+		if was := c.pin(&last); c.ConfigMap != nil && *was != "" {
+			*was = *c.pin(&now)
+		}
+	}
+	return now != last
 }
 
 func sameName(a, b inputs.Policy) bool { return a.Name == b.Name }

@@ -251,6 +251,10 @@ func TestDecide(t *testing.T) {
 		"a destroy that left something is not repeated for ever": {
 			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed", message: "2 resources", stalled: true,
 		},
+		"nor one by a script that says that all is well": {
+			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys, func(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{Script: true} })), ready: "False", reason: "NotDestroyed",
+			message: "the script of Run net-2 (spec.commands.destroy, as it was last applied) ended well, but the state holds 2 resources still: cairn retry net runs it once more", stalled: true,
+		},
 		"a state that the engine encrypts is destroyed once and goes": {
 			world: world(deleted, state(-1), had("net-2", "Succeeded", "sha256:kept", destroys)), finish: "with state",
 		},

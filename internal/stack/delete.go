@@ -67,6 +67,10 @@ func destroyLeftSomething(w World) (Decision, bool) {
 	if _, ok := asked(w); ok || !w.destroyed() {
 		return Decision{}, false
 	}
+	if last := w.last(); last.Status.Plan != nil && last.Status.Plan.Script {
+		return stalled("NotDestroyed", "the script of Run %s (spec.commands.destroy, as it was last applied) ended well, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletion to Orphan",
+			last.Name, left(w), w.Stack.Name)
+	}
 	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletion to Orphan, or cairn retry %s destroys once more",
 		w.last().Name, left(w), w.Stack.Name)
 }

@@ -219,7 +219,7 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 	data, digest, err := doc.Encode()
 	if len(data) > inputs.MaxSize {
 		w.Problem = &Problem{Reason: "InputsTooLarge", Message: fmt.Sprintf(
-			"the inputs have %d bytes with the text of spec.hooks and spec.policies, and at most %d are kept: leave out what is not needed", len(data), inputs.MaxSize)}
+			"the inputs have %d bytes with the text of spec.hooks, spec.commands and spec.policies, and at most %d are kept: leave out what is not needed", len(data), inputs.MaxSize)}
 		return nil
 	}
 	w.Inputs, w.Digest = doc, digest

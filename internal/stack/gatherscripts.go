@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +20,7 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
-// largestScript is how long the script of a hook may be, wherever it comes from.
+// largestScript is how long the script of a hook or a command may be, wherever it comes from.
 const largestScript = 64 << 10
 
 // text is what a ConfigMap says.
@@ -31,7 +32,7 @@ type text struct {
 	binary []string
 }
 
-// gatherScripts puts the text of hooks and policies into the document, or says what is wrong with it.
+// gatherScripts puts the text of hooks, commands and policies into the document, or says what is wrong with it.
 func (r *Reconciler) gatherScripts(ctx context.Context, w *World, doc *inputs.Document) (err error) {
 	for i, h := range w.Stack.Spec.Hooks {
 		script := h.Script
@@ -45,6 +46,9 @@ func (r *Reconciler) gatherScripts(ctx context.Context, w *World, doc *inputs.Do
 			hook.OnFailure = h.OnFailure
 		}
 		doc.Hooks = append(doc.Hooks, hook)
+	}
+	if err := r.gatherCommands(ctx, w, doc); err != nil || w.Problem != nil {
+		return err
 	}
 	for i, p := range w.Stack.Spec.Policies {
 		said, err := r.text(ctx, w, policyField(i), p.ConfigMap.Name)
@@ -60,6 +64,25 @@ func (r *Reconciler) gatherScripts(ctx context.Context, w *World, doc *inputs.Do
 	return nil
 }
 
+// gatherCommands puts the text of commands into the document.
+func (r *Reconciler) gatherCommands(ctx context.Context, w *World, doc *inputs.Document) (err error) {
+	for _, c := range commandsOf(&w.Stack.Spec) {
+		script := c.Script
+		if c.ConfigMap != nil {
+			if script, err = r.script(ctx, w, c.field, c.ConfigMap); err != nil || w.Problem != nil {
+				return err
+			}
+			if script == "" { // which would be the engine's own
+				w.Problem = &Problem{Reason: "CommandInvalid", Message: fmt.Sprintf(
+					"key %s of ConfigMap %s is empty (%s): write the script, or correct the Stack", c.ConfigMap.Key, c.ConfigMap.Name, c.field)}
+				return nil
+			}
+		}
+		*c.pin(&doc.Commands) = script
+	}
+	return nil
+}
+
 // script is the one that a key of a ConfigMap holds.
 func (r *Reconciler) script(ctx context.Context, w *World, why string, ref *v1alpha1.KeyRef) (string, error) {
 	said, err := r.text(ctx, w, why, ref.Name)
@@ -67,14 +90,18 @@ func (r *Reconciler) script(ctx context.Context, w *World, why string, ref *v1al
 		return "", err
 	}
 	script, ok := said.files[ref.Key]
+	invalid := "HookInvalid"
+	if strings.HasPrefix(why, commandsField) {
+		invalid = "CommandInvalid"
+	}
 	switch {
 	case slices.Contains(said.binary, ref.Key):
-		w.Problem = &Problem{Reason: "HookInvalid", Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)", ref.Key, ref.Name, why)}
+		w.Problem = &Problem{Reason: invalid, Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)", ref.Key, ref.Name, why)}
 	case !ok:
 		w.Problem = &Problem{Reason: "ConfigMapKeyMissing", Message: fmt.Sprintf(
 			"ConfigMap %s has no key %s (%s): add it, or correct the Stack", ref.Name, ref.Key, why)}
 	case len(script) > largestScript:
-		w.Problem = &Problem{Reason: "HookInvalid", Message: fmt.Sprintf(
+		w.Problem = &Problem{Reason: invalid, Message: fmt.Sprintf(
 			"key %s of ConfigMap %s has %d bytes, and a script has at most %d (%s)", ref.Key, ref.Name, len(script), largestScript, why)}
 	}
 	return script, nil

@@ -38,12 +38,16 @@ func enterScripts(t *testing.T) (*room, *counted) {
 	r.Reconciler.Live, r.Reconciler.Sources = live, NewSources(live, r.bucket)
 	r.Make(
 		configMap("scripts", "check.sh", "#!/bin/sh\necho checked\n"),
+		configMap("commands", "destroy.sh", "#!/bin/sh\ntofu destroy\n"),
 		configMap("rules", "names.yaml", "validations: [{expression: 'true', message: fine}]"),
 	)
 	r.spec(func(s *v1alpha1.StackSpec) {
 		s.Hooks = []v1alpha1.Hook{
 			{Step: "plan", When: v1alpha1.HookBefore, Script: "echo first"},
 			{Step: "plan", When: v1alpha1.HookAfter, ConfigMap: &v1alpha1.KeyRef{Name: "scripts", Key: "check.sh"}, OnFailure: v1alpha1.HookContinue},
+		}
+		s.Commands = &v1alpha1.Commands{
+			Apply: &v1alpha1.Command{Script: "tofu apply"}, Destroy: &v1alpha1.Command{ConfigMap: &v1alpha1.KeyRef{Name: "commands", Key: "destroy.sh"}},
 		}
 		s.Policies = []v1alpha1.Policy{{ConfigMap: v1alpha1.ObjectRef{Name: "rules"}}}
 	})
@@ -103,6 +107,9 @@ func TestHooksAndPoliciesArePinnedWithTheirText(t *testing.T) {
 	}, doc.Policies); diff != "" {
 		t.Error(diff)
 	}
+	if want := (inputs.Commands{Apply: "tofu apply", Destroy: "#!/bin/sh\ntofu destroy\n"}); doc.Commands != want {
+		t.Errorf("%+v", doc.Commands)
+	}
 	for name := range doc.Versions {
 		if strings.HasPrefix(name, "ConfigMap/") {
 			t.Errorf("the version of %s is among the inputs", name)
@@ -110,8 +117,8 @@ func TestHooksAndPoliciesArePinnedWithTheirText(t *testing.T) {
 	}
 	reads := live.reads
 	r.reconcile()
-	if live.reads != reads || reads != 2 {
-		t.Errorf("two ConfigMaps were read %d times, and then %d", reads, live.reads)
+	if live.reads != reads || reads != 3 {
+		t.Errorf("three ConfigMaps were read %d times, and then %d", reads, live.reads)
 	}
 
 	// What they say decides, not their version.
@@ -136,6 +143,15 @@ func TestHooksAndPoliciesArePinnedWithTheirText(t *testing.T) {
 	})
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+	r.ends("net-3", v1alpha1.PhaseSucceeded)
+	r.says("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = "tofu destroy -parallelism=1" })
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 net-3 net-4 ")
+	run := &v1alpha1.Run{}
+	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-4"}, run))
+	if got := run.Spec.Cause; got.Message != "spec.commands changed" || got.By != "" {
+		t.Errorf("the cause is %+v", got)
+	}
 }
 
 func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
@@ -167,6 +183,31 @@ func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
 				r.says("scripts", func(cm *corev1.ConfigMap) { cm.Data["check.sh"] = strings.Repeat("#", largestScript+1) })
 			},
 			"HookInvalid", []string{"65537 bytes", "at most 65536", "spec.hooks[1]"},
+		},
+		"a command's ConfigMap is missing": {
+			func(r *room) { r.gone("commands") }, "ConfigMapMissing", []string{"ConfigMap commands", "spec.commands.destroy"},
+		},
+		"a command's key is missing": {
+			func(r *room) {
+				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
+			},
+			"ConfigMapKeyMissing", []string{"ConfigMap commands has no key destroy.sh", "spec.commands.destroy"},
+		},
+		"a command is no text": {
+			func(r *room) {
+				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data, cm.BinaryData = nil, map[string][]byte{"destroy.sh": {0xff}} })
+			},
+			"CommandInvalid", []string{"key destroy.sh of ConfigMap commands is not text", "spec.commands.destroy"},
+		},
+		"a command is too long": {
+			func(r *room) {
+				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = strings.Repeat("#", largestScript+1) })
+			},
+			"CommandInvalid", []string{"65537 bytes", "at most 65536", "spec.commands.destroy"},
+		},
+		"a command is empty, which would be the engine's own": {
+			func(r *room) { r.says("commands", func(cm *corev1.ConfigMap) { cm.Data["destroy.sh"] = "" }) },
+			"CommandInvalid", []string{"key destroy.sh of ConfigMap commands is empty", "spec.commands.destroy"},
 		},
 		"there is no policy": {
 			func(r *room) { r.says("rules", func(cm *corev1.ConfigMap) { delete(cm.Data, "names.yaml") }) },
@@ -203,7 +244,7 @@ func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
 					}
 				})
 			},
-			"InputsTooLarge", []string{"spec.hooks and spec.policies", "at most 8388608"},
+			"InputsTooLarge", []string{"spec.hooks, spec.commands and spec.policies", "at most 8388608"},
 		},
 		"a policy cannot be read": {
 			func(r *room) {

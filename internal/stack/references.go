@@ -2,10 +2,12 @@ package stack
 
 import (
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
 )
 
@@ -82,6 +84,11 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 			refs = append(refs, Reference{Kind: "ConfigMap", Name: h.ConfigMap.Name, Why: hookField(i), Text: true})
 		}
 	}
+	for _, c := range commandsOf(spec) {
+		if c.ConfigMap != nil {
+			refs = append(refs, Reference{Kind: "ConfigMap", Name: c.ConfigMap.Name, Why: c.field, Text: true})
+		}
+	}
 	for i, p := range spec.Policies {
 		refs = append(refs, Reference{Kind: "ConfigMap", Name: p.ConfigMap.Name, Why: policyField(i), Text: true})
 	}
@@ -90,6 +97,27 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 
 func hookField(i int) string   { return fmt.Sprintf("spec.hooks[%d]", i) }
 func policyField(i int) string { return fmt.Sprintf("spec.policies[%d]", i) }
+
+const commandsField = "spec.commands"
+
+// command is one of spec.commands: where it is said, and where it is pinned.
+type command struct {
+	*v1alpha1.Command
+	field string
+	pin   func(*inputs.Commands) *string
+}
+
+// commandsOf are those of spec.commands that are there.
+func commandsOf(spec *v1alpha1.StackSpec) []command {
+	if spec.Commands == nil {
+		return nil
+	}
+	all := []command{
+		{spec.Commands.Apply, commandsField + ".apply", func(c *inputs.Commands) *string { return &c.Apply }},
+		{spec.Commands.Destroy, commandsField + ".destroy", func(c *inputs.Commands) *string { return &c.Destroy }},
+	}
+	return slices.DeleteFunc(all, func(c command) bool { return c.Command == nil })
+}
 
 // problem says that a reference leads nowhere.
 func (r Reference) problem() *Problem {

@@ -52,6 +52,8 @@ type Order struct {
 	Cause     string `json:"cause,omitempty"`
 	// Hooks in the order in which they run where several are at the same place.
 	Hooks []Hook `json:"hooks,omitempty"`
+	// Command is a script that runs in place of the engine's apply; empty for the engine's. A plan tells it, too.
+	Command string `json:"command,omitempty"`
 	// Policy says that there are policies to ask about a plan that has changes: POST /v1/policy.
 	Policy bool `json:"policy,omitempty"`
 	// SecretEnv names the environment variables of the runner whose values are secret.

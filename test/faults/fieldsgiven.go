@@ -48,7 +48,7 @@ spec:
 	stack.Namespace = l.space
 	repository := &v1alpha1.Repository{ObjectMeta: meta("given"), Spec: v1alpha1.RepositorySpec{URL: git + "/infra.git", Ref: "main"}}
 	for _, o := range []client.Object{
-		&corev1.ConfigMap{ObjectMeta: meta("given"), Data: map[string]string{"main.tf": codeOfFields, "all.tfvars": "w = 2", "v": "1", "script": "true"}},
+		&corev1.ConfigMap{ObjectMeta: meta("given"), Data: map[string]string{"main.tf": codeOfFields, "all.tfvars": "w = 2", "v": "1", "script": "true", "apply": `tofu apply "$CAIRN_PLAN_FILE"`}},
 		&corev1.Secret{ObjectMeta: meta("given"), StringData: map[string]string{"v": "1", "username": "u", "password": "p", "token": "given-webhook-token"}},
 		&corev1.ConfigMap{ObjectMeta: meta("tfvars"), Data: map[string]string{"a.tfvars": "w = 3"}},
 		&corev1.Secret{ObjectMeta: meta("tfvars"), StringData: map[string]string{"a.tfvars": "w = 3"}},

@@ -20,6 +20,7 @@ suspend: false
 timeout: 1h
 retry: {limit: 0, backoff: 100ms, maxBackoff: 1s}
 engine: {name: OpenTofu, version: ">= 1.6"}
+commands: {apply: {script: 'tofu apply "$CAIRN_PLAN_FILE"'}, destroy: {script: 'tofu apply "$CAIRN_PLAN_FILE"'}}
 drift: {every: 0s, onDrift: Report}
 outputs: {secret: {name: OWN-s}, configMap: {name: OWN-c}}
 runner: {image: "cairn-tools:dev", linger: 1s, serviceAccountName: given, resources: {limits: {memory: 2Gi}, requests: {memory: 1Mi}}, template: {metadata: {labels: {a: b}}}}
@@ -42,6 +43,7 @@ env: [{name: TF_VAR_x, value: "1"}]
 variables: [{name: v, valueFrom: {secret: {name: given, key: v}}}]
 variableFiles: [{secret: {name: tfvars}}]
 hooks: [{step: plan, when: After, configMap: {name: given, key: script}}]
+commands: {apply: {configMap: {name: given, key: apply}}, destroy: {configMap: {name: given, key: apply}}}
 `},
 	{"Stack", `
 source: {configMap: {name: given}}
@@ -115,6 +117,7 @@ var harmless = []reason{
 	{`Stack spec\.dependsOn\[\]\.name`, "nothing of this name", "nothing is due, so nothing waits for it; the next Run does, and says so"},
 	{`Stack spec\.env\[\]\.name`, "nothing of this name|out of the folder|spaces|an option", "Kubernetes takes any name of an environment variable"},
 	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option", "so it takes any prefix"},
+	{`Stack spec\.commands\.destroy\.script`, "nothing of this name|out of the folder|spaces|a line break|an option", "any text is a script, and this one runs when all is destroyed"},
 	{`Stack spec\.moduleCredentials\[\]\.host`, "nothing of this name", "a host that the code does not ask"},
 	{`Stack spec\.outputs\.(configMap|secret)\.name`, "nothing of this name", "it is made"},
 	{`Stack spec\.source\.git\.path`, "empty|null", "it says of which folder: the repository's root"},

@@ -109,6 +109,7 @@ func (d Description) run(p *page) {
 	}
 	if pl := r.Status.Plan; pl != nil {
 		p.row("  Plan", run.Summary(pl), after("by "+string(d.engine())+" ", pl.EngineVersion))
+		p.row("  Mind", run.ByScript(r))
 		p.row("  Digest", pl.Digest)
 		p.flush()
 		changes(p, pl, s, mostChanges, func(more int) string {

@@ -60,6 +60,12 @@ func rules(st *v1alpha1.Stack) string {
 	if n := len(st.Spec.Hooks); n > 0 {
 		parts = append(parts, count(n, "hook"))
 	}
+	if c := st.Spec.Commands; c != nil && c.Apply != nil {
+		parts = append(parts, "a script applies")
+	}
+	if c := st.Spec.Commands; c != nil && c.Destroy != nil {
+		parts = append(parts, "a script destroys")
+	}
 	for _, p := range st.Spec.Policies {
 		parts = append(parts, "policies of "+p.ConfigMap.Name)
 	}

@@ -20,6 +20,7 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if pl := r.Status.Plan; pl != nil {
 		p.row("  Plan", run.Summary(pl))
+		p.row("  Mind", run.ByScript(r))
 		p.row("  Digest", pl.Digest)
 		p.flush()
 		changes(p, pl, s, len(pl.Resources), func(more int) string { return fmt.Sprintf("and %d more", more) })
@@ -28,8 +29,13 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	return p.end()
 }
 
-// Findings shows what policies say of a plan; nothing when they say nothing.
+// Findings shows what policies say of a plan, and that a script would apply it; nothing when there is nothing to say.
 func Findings(w io.Writer, r *v1alpha1.Run, s Style) error {
+	if script := run.ByScript(r); script != "" {
+		if _, err := io.WriteString(w, "\nMind: "+script+".\n"); err != nil {
+			return err
+		}
+	}
 	if r.Status.Plan == nil || r.Status.Plan.Policy == nil || len(r.Status.Plan.Policy.Findings) == 0 {
 		return nil
 	}

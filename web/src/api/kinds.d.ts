@@ -435,6 +435,8 @@ export interface components {
                         /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
                         address: string;
                     }[];
+                    /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
+                    script?: boolean;
                 };
                 /**
                  * Format: int32
@@ -502,6 +504,36 @@ export interface components {
                     fromCode?: boolean;
                     /** @description Type of the backend, as in the code's own backend block. Example: s3. */
                     type?: string;
+                };
+                /** @description Commands are scripts in place of the engine's own apply and destroy. */
+                commands?: {
+                    /** @description Apply runs in place of the engine's apply. */
+                    apply?: {
+                        /** @description ConfigMap key that holds the script, in the Stack's namespace. */
+                        configMap?: {
+                            /** @description Key within the object's data. */
+                            key: string;
+                            /** @description Name of the object. */
+                            name: string;
+                        };
+                        /** @description Script itself. */
+                        script?: string;
+                    };
+                    /**
+                     * @description Destroy runs in place of the engine's apply of a plan that destroys all. A Stack that is deleted goes when its state is empty,
+                     *     whatever the script says.
+                     */
+                    destroy?: {
+                        /** @description ConfigMap key that holds the script, in the Stack's namespace. */
+                        configMap?: {
+                            /** @description Key within the object's data. */
+                            key: string;
+                            /** @description Name of the object. */
+                            name: string;
+                        };
+                        /** @description Script itself. */
+                        script?: string;
+                    };
                 };
                 /**
                  * @description Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were

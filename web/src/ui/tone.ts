@@ -53,6 +53,7 @@ export const troubles = [
   'OutputMissing',
   'RepositoryMissing',
   'HookInvalid',
+  'CommandInvalid',
   'PolicyInvalid',
   'BackendInvalid',
   'StateElsewhere',

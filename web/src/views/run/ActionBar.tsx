@@ -122,6 +122,9 @@ export function ActionBar({ detail, possible, shown }: Props) {
                 {(plan?.replace ?? 0) > 0 && ', or destroyed and made anew'}.
               </p>
             )}
+            {plan?.script && (
+              <p className="text-warn">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
+            )}
             {(plan?.policy?.warned ?? 0) > 0 && (
               <p className="text-warn">
                 Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.

@@ -4,13 +4,18 @@ import { safe } from '../text/escape'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 
-/** What policies say of a plan, and what could not be taken into the state. */
+/** That a script applies a plan, what policies say of it, and what could not be taken into the state. */
 export function Findings({ plan }: { plan: Plan }) {
   const policy = plan.policy
   const findings = policy?.findings ?? []
   const orphans = plan.orphaned ?? []
   return (
     <>
+      {plan.script && (
+        <div className="border-warn/50 bg-warnbg mb-3 rounded-md border p-2.5">
+          <p className="font-medium">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
+        </div>
+      )}
       {policy && (
         <div className="panel mb-3 p-2.5">
           <p>
