@@ -129,8 +129,12 @@ faults: build tools ## Have things fail around the real binaries (half an hour);
 node-tools: tools
 	@for tool in kube-scheduler kubelet kube-proxy coredns helm versitygw; do tools/build $$tool $(BIN); done
 
+.PHONY: e2e-images
+e2e-images: images
+	@test/e2e/builder $$(go env GOARCH) bin/images
+
 .PHONY: e2e
-e2e: build node-tools images ## Install Cairn on a real node by its chart and images, and live a day there
+e2e: build node-tools e2e-images ## Install Cairn on a real node by its chart and images, and live a day there
 	@go test -tags e2e $(GOTESTFLAGS) -skip Release ./test/release
 	@go test -tags e2e -p 1 -timeout 40m $(GOTESTFLAGS) ./test/node ./test/e2e
 
@@ -143,7 +147,7 @@ bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 	@go test -tags envtest -run '^$$' -bench . -benchmem $(GOTESTFLAGS) ./...
 
 .PHONY: bench-node
-bench-node: build node-tools images ## Measure on a real node, beside bare pods and the bare engine in them
+bench-node: build node-tools e2e-images ## Measure on a real node, beside bare pods and the bare engine in them
 	@go test -tags e2e -run '^$$' -bench . -benchtime 10x -timeout 40m $(GOTESTFLAGS) ./test/e2e
 
 RUNS ?= 10

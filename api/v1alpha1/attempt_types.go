@@ -7,11 +7,13 @@ import (
 
 // AttemptPhase is what an attempt is at.
 //
-// +kubebuilder:validation:Enum=Plan;Apply;Shell
+// +kubebuilder:validation:Enum=Build;Plan;Apply;Shell
 type AttemptPhase string
 
 // What an attempt is at.
 const (
+	// AttemptBuild builds the image that the others run in.
+	AttemptBuild AttemptPhase = "Build"
 	AttemptPlan  AttemptPhase = "Plan"
 	AttemptApply AttemptPhase = "Apply"
 	AttemptShell AttemptPhase = "Shell"
@@ -64,7 +66,7 @@ const (
 	StepSkipped StepState = "Skipped"
 )
 
-// Step is a thing an attempt does: fetch, engine, init, plan, policy, apply, outputs, and hooks before and after them.
+// Step is a thing an attempt does: fetch, build, engine, init, plan, policy, apply, outputs, and hooks before and after them.
 type Step struct {
 	// Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one.
 	Name string `json:"name"`

@@ -190,7 +190,7 @@ type RunPhase string
 const (
 	// PhaseQueued: no pod was made yet.
 	PhaseQueued RunPhase = "Queued"
-	// PhasePlanning: a pod makes the plan, or the next try at one is waited for.
+	// PhasePlanning: a pod makes the plan, or builds the image for it, or the next try at one is waited for.
 	PhasePlanning RunPhase = "Planning"
 	// PhaseAwaitingApproval: the plan has changes and waits: for a person to approve it, or for a window to open.
 	PhaseAwaitingApproval RunPhase = "AwaitingApproval"
@@ -224,6 +224,11 @@ type RunStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Image is the one that was built for this Run, or that an earlier Run built from the same: with spec.runner.build of the
+	// Stack, what plans and applies.
+	// +optional
+	Image *BuiltImage `json:"image,omitempty"`
 
 	// Plan is the newest plan.
 	// +optional

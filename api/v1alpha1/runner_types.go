@@ -37,6 +37,8 @@ type Retry struct {
 }
 
 // Runner shapes the pods that run the engine.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.build) || !has(self.image)",message="image and build exclude each other: the engine runs in the one that is named, or in the one that is built"
 type Runner struct {
 	// ServiceAccountName is the account the pod runs as, in the Stack's namespace; it is how a cloud knows the runner
 	// (workload identity). It needs no Kubernetes permission. Default: the namespace's default account.
@@ -49,6 +51,10 @@ type Runner struct {
 	// +kubebuilder:validation:MaxLength=500
 	// +optional
 	Image string `json:"image,omitempty"`
+
+	// Build builds the image in the cluster, from a Dockerfile of the source, in place of Image.
+	// +optional
+	Build *Build `json:"build,omitempty"`
 
 	// Linger is how long a pod waits after its plan for an approval before it exits, so that a quick one needs no new
 	// pod.

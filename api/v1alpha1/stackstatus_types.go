@@ -32,6 +32,13 @@ type StackStatus struct {
 	// +optional
 	AppliedInputs string `json:"appliedInputs,omitempty"`
 
+	// Image is the newest that was built for the Stack: a Run for which the same would be built takes it.
+	// +optional
+	Image *BuiltImage `json:"image,omitempty"`
+	// AppliedImage is the one that was last applied with: a destroy takes it.
+	// +optional
+	AppliedImage *BuiltImage `json:"appliedImage,omitempty"`
+
 	// Run is the Run under way, if any.
 	// +optional
 	Run string `json:"run,omitempty"`

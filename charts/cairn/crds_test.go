@@ -65,8 +65,22 @@ func TestStackSchema(t *testing.T) {
 		"a resource as env":           {spec: `{source: {inline: {main.tf: ""}}, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "1e1.5"}}}]}`, want: "resourceFieldRef"},
 		"a retry limit below zero":    {spec: `{source: {inline: {main.tf: ""}}, retry: {limit: -1}}`, want: "greater than or equal to 0"},
 		"outputs to nowhere":          {spec: `{source: {inline: {main.tf: ""}}, outputs: {}}`, want: "spec.outputs"},
-		"a history below zero":        {spec: `{source: {inline: {main.tf: ""}}, history: -1}`, want: "greater than or equal to 0"},
-		"zeros that mean zero":        {spec: `{source: {inline: {main.tf: ""}}, history: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
+		"the team's own scripts, in an image that is built": {spec: legacy},
+		"an image that is built":                            {spec: build(`image: registry.example.com/a, dockerfile: images/Dockerfile, context: ".", target: final, args: [{name: A, value: b}], builder: Kaniko, builderImage: mine:1, insecure: true, cache: "localhost:5000/a/cache"`)},
+		"an image and one that is built":                    {spec: `{source: {inline: {main.tf: ""}}, runner: {image: a:1, build: {image: registry.example.com/a}}}`, want: "image and build exclude each other"},
+		"an image with a tag":                               {spec: build(`image: "registry.example.com/a:1"`), want: "spec.runner.build.image"},
+		"an image with a digest":                            {spec: build(`image: "registry.example.com/a@sha256:1"`), want: "spec.runner.build.image"},
+		"an image that is an option":                        {spec: build(`image: "--a/b"`), want: "spec.runner.build.image"},
+		"an image with more in it":                          {spec: build(`image: "registry.example.com/a,push=false"`), want: "spec.runner.build.image"},
+		"a cache with more in it":                           {spec: build(`image: registry.example.com/a, cache: "registry.example.com/a,x=y"`), want: "spec.runner.build.cache"},
+		"a Dockerfile elsewhere":                            {spec: build(`image: registry.example.com/a, dockerfile: ../Dockerfile`), want: "without .. in it"},
+		"a Dockerfile from the top":                         {spec: build(`image: registry.example.com/a, dockerfile: /etc/passwd`), want: "without .. in it"},
+		"a context elsewhere":                               {spec: build(`image: registry.example.com/a, context: a/../../b`), want: "without .. in it"},
+		"a builder nobody has":                              {spec: build(`image: registry.example.com/a, builder: Docker`), want: "supported values"},
+		"a value twice":                                     {spec: build(`image: registry.example.com/a, args: [{name: A}, {name: A}]`), want: "Duplicate value"},
+		"a value with a bad name":                           {spec: build(`image: registry.example.com/a, args: [{name: "A=B"}]`), want: "spec.runner.build.args[0].name"},
+		"a history below zero":                              {spec: `{source: {inline: {main.tf: ""}}, history: -1}`, want: "greater than or equal to 0"},
+		"zeros that mean zero":                              {spec: `{source: {inline: {main.tf: ""}}, history: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := object(t, "Stack", tt.spec)
@@ -172,6 +186,31 @@ deletion: Protect
 suspend: true
 history: 3
 runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}
+`
+
+// build is a Stack in an image that is built.
+func build(fields string) string {
+	return `{source: {inline: {main.tf: ""}}, runner: {build: {` + fields + `}}}`
+}
+
+// legacy is what a team brings that has an S3 bucket, scripts of its own, and a Dockerfile.
+const legacy = `
+source: {git: {repository: {name: legacy}, path: terraform}}
+variables:
+- {name: var1, value: value1}
+backend:
+  type: s3
+  config: {bucket: s3-store, key: legacy.tfstate, region: us-east-1, dynamodb_table: db-table}
+  create: true
+commands:
+  apply: {script: "tofu apply -auto-approve"}
+  destroy: {configMap: {name: terraform-scripts, key: destroy-script.sh}}
+apply: Automatic
+runner:
+  build:
+    image: registry.example.com/acme/terraform
+    dockerfile: Dockerfile
+    pushSecret: {name: registry-push}
 `
 
 func object(t *testing.T, kind, spec string) *unstructured.Unstructured {

@@ -94,6 +94,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.IntVar(&o.MaxRunsPerNamespace, "max-runs-per-namespace", 0, "how many Runs of one namespace may plan or apply at once; 0 for no limit")
 	f.BoolVar(&o.AllowShell, "allow-shell", false, "let people who may have shells in runner pods (cairn shell): secrets are in clear there, and what they do is in no log")
 	f.BoolVar(&o.AllowUnrestrictedRunners, "allow-unrestricted-runners", false, "let spec.runner.template of Stacks make pods that do not fit Pod Security \"restricted\"")
+	addBuildFlags(f, &o.Builds)
 	f.StringSliceVar(&o.RunnerTokenAudiences, "runner-token-audience", nil, "audiences for which spec.runner.template may ask for tokens of the pod's account; never one of the Kubernetes API's")
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "the only namespaces whose Stacks are run; Roles in them are enough then. Default: all")
 	f.IntVar(&o.Shard.Total, "total-shards", 0, "how many operators divide the namespaces among them, by a hash of their names; 16 at most")

@@ -34,6 +34,8 @@ type Document struct {
 	ServiceAccountName string                `json:"serviceAccountName,omitempty"`
 	Resources          v1alpha1.Resources    `json:"resources,omitzero"`
 	Template           *apiextensionsv1.JSON `json:"template,omitempty"`
+	// Build is the image that is built to run in, in place of Image.
+	Build *Build `json:"build,omitempty"`
 	// Backend keeps the state, if Cairn does not.
 	Backend *v1alpha1.Backend `json:"backend,omitempty"`
 	// Outputs says where outputs go, so that a new place is filled by a new Run.

@@ -79,6 +79,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			Behind:  stack.NewBehind(),
 
 			AllowShell: o.AllowShell,
+			AllowBuild: o.Builds.Allowed,
 			Traces:     p.telemetry.traces,
 		}))
 	if err != nil {
@@ -126,6 +127,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 				ImagePullSecrets:  o.ImagePullSecrets,
 				AllowUnrestricted: o.AllowUnrestrictedRunners,
 				TokenAudiences:    o.RunnerTokenAudiences,
+				Builds:            o.Builds,
 			},
 		}))
 }

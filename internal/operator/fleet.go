@@ -239,7 +239,7 @@ var knownReasons = func() map[string]bool {
 		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "DependentsExist", "PodRefused", "Overdue", "InputsMissing", "WindowInvalid",
 		"SourceMissing", "SourceInvalid", "SecretMissing", "ConfigMapMissing", "ConfigMapKeyMissing", "OutputMissing", "RepositoryMissing",
 		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "ContentInvalid", "TooLarge",
-		"PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",
+		"BuildNotAllowed", "DockerfileNotFound", "PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",
 		// Repositories
 		"Fetched", "Fetching", "FetchFailed", "AuthenticationFailed", "HostKeyUnknown", "CertificateUntrusted", "Redirected", "RepositoryNotFound",
 		"Unreachable", "RefNotFound", "NotFetched", "Timeout", "ConfigurationInvalid", "CredentialsMissing", "CredentialsInvalid",

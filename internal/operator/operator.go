@@ -75,6 +75,8 @@ type Options struct {
 	AllowShell bool
 	// AllowUnrestrictedRunners lets spec.runner.template make pods that do not fit Pod Security "restricted".
 	AllowUnrestrictedRunners bool
+	// Builds says whether, and how, images are built for Stacks (spec.runner.build).
+	Builds run.BuildSettings
 	// Namespaces are the only ones whose objects are looked at; all of the cluster's when empty.
 	Namespaces []string
 	// Shard is the part of the namespaces that the operator looks after; all of them when it is zero.

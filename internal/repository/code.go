@@ -63,16 +63,21 @@ func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 		return Code{}, err
 	}
 	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(stack))
-	c.told.Add(stack.UID, found.Digest)
+	c.told.Add(stack.UID, found.Digest+imageDigest(at.tree, stack))
 	if err != nil {
 		return Code{}, err
 	}
-	at.Closure, at.Key = found, found.Digest
-	if o := at.mirror.Options(); o.LFS || (o.Submodules && found.Submodules) {
-		at.Remote = true
-		at.Key = fmt.Sprintf("%s/%s/submodules-%t-lfs-%t", found.Digest, r.UID, o.Submodules, o.LFS)
+	return at.of(r, found), nil
+}
+
+// of is the code of a closure.
+func (c Code) of(r *v1alpha1.Repository, found closure.Closure) Code {
+	c.Closure, c.Key, c.Remote = found, found.Digest, false
+	if o := c.mirror.Options(); o.LFS || (o.Submodules && found.Submodules) {
+		c.Remote = true
+		c.Key = fmt.Sprintf("%s/%s/submodules-%t-lfs-%t", found.Digest, r.UID, o.Submodules, o.LFS)
 	}
-	return at, nil
+	return c
 }
 
 // Changed says that Of would give other code now than it did the last time.
@@ -83,7 +88,7 @@ func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1al
 		return true
 	}
 	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(stack)) // an error has no digest
-	return digest != told
+	return digest+imageDigest(at.tree, stack) != told
 }
 
 // at is the commit that a Stack reads from, without what it reads there.
@@ -116,6 +121,9 @@ func Reason(err error) string {
 		if errors.Is(err, lasting) {
 			return git.Reason(err)
 		}
+	}
+	if errors.Is(err, ErrNoDockerfile) {
+		return "DockerfileNotFound"
 	}
 	return closure.Reason(err)
 }

@@ -22,7 +22,7 @@ func cancelComesEarly(w World) (Decision, bool) {
 	if a == nil || !w.Run.Spec.Cancel || w.Pod.State != PodPending || reports(w.Run, a) {
 		return Decision{}, false
 	}
-	if a.Phase == v1alpha1.AttemptPlan {
+	if changesNothing(a) {
 		return Decision{DeletePod: true, End: &v1alpha1.Failure{Class: v1alpha1.FailureCanceled, Message: canceled(w.Run)}}, true
 	}
 	// It may have started since, and hold the lock by now: only its end ends the attempt.
@@ -83,6 +83,9 @@ func canceling(w World, a *v1alpha1.Attempt) string {
 		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first", canceled(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptApply:
 		return fmt.Sprintf("%s; the engine in pod %s ends what it has in flight and saves the state", canceled(w.Run), a.Pod)
+	}
+	if a.Phase == v1alpha1.AttemptBuild {
+		return fmt.Sprintf("%s; the build in pod %s is interrupted", canceled(w.Run), a.Pod)
 	}
 	return fmt.Sprintf("%s; the plan in pod %s is interrupted", canceled(w.Run), a.Pod)
 }

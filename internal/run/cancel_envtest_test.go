@@ -92,10 +92,10 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 // Somebody canceled the Run after its pod was made and before that was written down: the pod does not stay.
 func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 	r := enter(t)
-	_, err := r.pod(t.Context(), r.run, r.stack, v1alpha1.AttemptPlan, 1)
+	_, err := r.pod(t.Context(), r.run, r.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	other := r.another("web", "")
-	foreign, err := r.pod(t.Context(), other.run, other.stack, v1alpha1.AttemptPlan, 1)
+	foreign, err := r.pod(t.Context(), other.run, other.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	r.isCanceled()
 	r.reconcile()

@@ -21,6 +21,8 @@ type Decision struct {
 	Begin v1alpha1.AttemptPhase
 	// InPod gives the attempt that is begun to the pod of the current one; otherwise a new pod is made.
 	InPod bool
+	// Image that the Run runs in from the attempt on that is begun, or that this one builds.
+	Image *v1alpha1.BuiltImage
 	// DeletePod ends the current attempt's pod.
 	DeletePod bool
 	// Phase to move to; empty stays.
@@ -34,8 +36,10 @@ type Decision struct {
 // Reasons of the condition that tell what a Run waits for.
 const (
 	ReasonAwaitingApproval = "AwaitingApproval"
-	ReasonCanceling        = "Canceling"
-	ReasonInputsMissing    = "InputsMissing"
+	// ReasonBuilding: the image is built that the Run will run in.
+	ReasonBuilding      = "Building"
+	ReasonCanceling     = "Canceling"
+	ReasonInputsMissing = "InputsMissing"
 	// ReasonNodeUnreachable: the node of the pod is silent, so that nobody knows what the pod does.
 	ReasonNodeUnreachable = "NodeUnreachable"
 	ReasonOverdue         = "Overdue"
@@ -86,6 +90,7 @@ func Decide(w World) Decision {
 		inputsAreStale,
 		attemptFailed,
 		isQueued,
+		imageIsBuilt,
 		planIsMade,
 		applyIsDone,
 	} {
@@ -193,9 +198,9 @@ func isQueued(w World) (Decision, bool) {
 		return Decision{Phase: v1alpha1.PhaseQueued, Reason: ReasonQueued, Message: "waits for Run " + w.Older + " to end"}, true
 	}
 	if isShell(w.Run) {
-		return start(w, v1alpha1.AttemptShell), true
+		return startIn(w, v1alpha1.AttemptShell), true
 	}
-	return start(w, v1alpha1.AttemptPlan), true
+	return startIn(w, v1alpha1.AttemptPlan), true
 }
 
 // start begins an attempt in a new pod, if one may be started now.
@@ -220,8 +225,16 @@ func start(w World, phase v1alpha1.AttemptPhase) Decision {
 	case v1alpha1.AttemptShell:
 		d.Phase = v1alpha1.PhaseShell
 	}
-	d.Reason = string(d.Phase)
+	d.Reason = reasonAt(d.Phase, phase)
 	return d
+}
+
+// reasonAt is the reason while an attempt is at work.
+func reasonAt(phase v1alpha1.RunPhase, attempt v1alpha1.AttemptPhase) string {
+	if attempt == v1alpha1.AttemptBuild {
+		return ReasonBuilding
+	}
+	return string(phase)
 }
 
 // planIsMade: the last attempt was a plan that went well.

@@ -60,8 +60,15 @@ func (r *Reconciler) gather(ctx context.Context, run *v1alpha1.Run) (World, erro
 			return w, err
 		}
 	}
-	if unfinished(w) != nil || w.Stack == nil {
+	if w.Stack == nil {
 		return w, nil
+	}
+	w.ImageKey, err = r.imageKey(ctx, run, w.Stack)
+	if unfinished(w) != nil { // its attempt may be found lost, and the next begun in the same pass: who makes that pod says what cannot be read
+		return w, nil
+	}
+	if err != nil {
+		return w, err
 	}
 	if w.Older, err = r.older(ctx, run); err != nil {
 		return w, err

@@ -20,7 +20,7 @@ func endsEarly(s *v1alpha1.RunStatus) bool {
 // making of the pod and the report of it, or the operator ended there. No attempt names it, so it is given no order, and
 // would wait for one as long as the Run is kept.
 func (r *Reconciler) deleteLeftover(ctx context.Context, run *v1alpha1.Run) error {
-	for _, phase := range []v1alpha1.AttemptPhase{v1alpha1.AttemptPlan, v1alpha1.AttemptApply, v1alpha1.AttemptShell} {
+	for _, phase := range []v1alpha1.AttemptPhase{v1alpha1.AttemptBuild, v1alpha1.AttemptPlan, v1alpha1.AttemptApply, v1alpha1.AttemptShell} {
 		pod := &metav1.PartialObjectMetadata{}
 		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: podName(run.Name, phase, nextNumber(&run.Status))}, pod)

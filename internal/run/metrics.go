@@ -130,7 +130,7 @@ func lastFailure(s *v1alpha1.RunStatus) string {
 // stepName is the name of a step, all hooks being one. Runners say it, so what is not known is other.
 func stepName(name string) string {
 	switch name {
-	case "fetch", "engine", "init", "plan", "policy", "apply", "outputs", "rescue", "shell", "state":
+	case "fetch", "build", "engine", "init", "plan", "policy", "apply", "outputs", "rescue", "shell", "state":
 		return name
 	}
 	if strings.HasPrefix(name, "before-") || strings.HasPrefix(name, "after-") {

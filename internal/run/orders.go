@@ -130,6 +130,9 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 		return store.Order{}, time.Time{}, err
 	}
 	order := orderOf(run, stack, doc)
+	if kind == store.OrderBuild {
+		order = buildOrder(run, stack, doc)
+	}
 	order.Kind, order.Patience, order.Recipient = kind, o.Patience, o.Recipient
 	if kind == store.OrderPlan {
 		order.Policy, err = o.Policy(ctx, run)
@@ -149,6 +152,8 @@ func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int
 		return store.OrderWait, time.Time{}
 	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptApply:
 		return store.OrderApply, time.Time{}
+	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptBuild:
+		return store.OrderBuild, time.Time{}
 	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptShell:
 		return store.OrderShell, time.Time{}
 	case a.FinishedAt == nil:

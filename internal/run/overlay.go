@@ -31,6 +31,9 @@ func (u *unfit) Error() string { return u.why }
 
 // makePod is the pod of an attempt as the API server gets it. What it refuses is *unfit.
 func makePod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set PodSettings) (*corev1.Pod, error) {
+	if phase == v1alpha1.AttemptBuild && doc.Build != nil {
+		return makeBuilderPod(run, stack, doc, number, set)
+	}
 	pod := buildPod(run, stack, doc, phase, number, set)
 	if err := lay(pod, doc.Template); err != nil {
 		return nil, err

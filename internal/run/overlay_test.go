@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/pod-security-admission/api"
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -409,7 +410,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if why := unrestricted(pod); why != "" {
+		if why := beyond(api.LevelRestricted, pod); why != "" {
 			t.Error(why)
 		}
 		if engine := pod.Spec.Containers[0]; len(pod.Spec.Containers) != 1 || engine.Name != ShellContainer || engine.Command[0] != dirBin+"/cairn-runner" {

@@ -39,6 +39,8 @@ type PodSettings struct {
 	AllowUnrestricted bool
 	// TokenAudiences are those for which templates may ask for tokens of the pod's account.
 	TokenAudiences []string
+	// Builds are for pods that build images.
+	Builds BuildSettings
 }
 
 // Labels of a runner pod.
@@ -123,6 +125,9 @@ func buildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 	var pullSecrets []corev1.LocalObjectReference
 	for _, name := range set.ImagePullSecrets {
 		pullSecrets = append(pullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	if doc.Build != nil && doc.Build.Spec.PushSecret != nil { // who may push to a registry may pull from it
+		pullSecrets = append(pullSecrets, corev1.LocalObjectReference{Name: doc.Build.Spec.PushSecret.Name})
 	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

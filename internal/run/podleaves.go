@@ -133,7 +133,7 @@ func unreachable(w World, a *v1alpha1.Attempt, since time.Time) string {
 		text = fmt.Sprintf("node %s does not say that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
 	}
 	held := "nothing else is begun"
-	if a.Phase != v1alpha1.AttemptPlan {
+	if !changesNothing(a) {
 		held += ", and the state stays locked"
 	}
 	return fmt.Sprintf("%s: pod %s may still be at work, so %s. When the machine is known to be off, delete Node %s, or taint it "+

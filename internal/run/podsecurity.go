@@ -25,7 +25,7 @@ func tooMuch(pod *corev1.Pod, audiences []string) string {
 			return fmt.Sprintf("volume %s %s", v.Name, why)
 		}
 	}
-	return unrestricted(pod)
+	return beyond(api.LevelRestricted, pod)
 }
 
 // credentialIn says what a volume would bring by which the pod could be somebody to the Kubernetes API.
@@ -46,18 +46,18 @@ func credentialIn(v corev1.Volume, audiences []string) string {
 	return ""
 }
 
-// unrestricted says why a pod does not fit Pod Security "restricted", of the newest version; empty when it does. Two things
+// beyond says why a pod does not fit a level of Pod Security, of the newest version; empty when it does. Two things
 // are not looked at: they relax what is asked for, and a cluster that does not know hostUsers would leave it out.
-func unrestricted(pod *corev1.Pod) string {
+func beyond(level api.Level, pod *corev1.Pod) string {
 	evaluator, err := security()
 	if err != nil {
 		return err.Error() // never: the checks are built in
 	}
 	spec := pod.Spec.DeepCopy()
 	spec.HostUsers, spec.OS = nil, nil
-	newest := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	newest := api.LevelVersion{Level: level, Version: api.LatestVersion()}
 	if all := policy.AggregateCheckResults(evaluator.EvaluatePod(newest, &pod.ObjectMeta, spec)); !all.Allowed {
-		return `the pod does not fit Pod Security "restricted": ` + all.ForbiddenDetail()
+		return fmt.Sprintf("the pod does not fit Pod Security %q: %s", level, all.ForbiddenDetail())
 	}
 	return ""
 }

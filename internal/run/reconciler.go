@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,10 @@ func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStat
 		status, d = waits(status, turn, w.Run.Generation, w.Now)
 		return status, d, nil
 	}
-	pod, err := r.pod(ctx, w.Run, w.Stack, d.Begin, nextNumber(&status))
+	pod, err := r.pod(ctx, w.Run, w.Stack, d, nextNumber(&status))
+	if err != nil && d.Begin == v1alpha1.AttemptBuild {
+		err = ofBuild(err)
+	}
 	var unfit *unfit
 	switch {
 	case errors.As(err, &unfit):
@@ -125,12 +129,15 @@ func (r *Reconciler) goOn(ctx context.Context, w World, status v1alpha1.RunStatu
 var errForeign = errors.New("it exists and is not of this Run: it has to go first")
 
 // pod makes the attempt's pod, or takes the one that an earlier pass made and could not report.
-func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase, number int32) (*corev1.Pod, error) {
+func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d Decision, number int32) (*corev1.Pod, error) {
 	doc, err := r.Inputs.Get(ctx, run.Spec.Inputs)
 	if err != nil {
 		return nil, err
 	}
-	pod, err := makePod(run, stack, doc, phase, number, r.Pods)
+	if doc, err = inImage(doc, d.Begin, cmp.Or(d.Image, run.Status.Image)); err != nil {
+		return nil, err
+	}
+	pod, err := makePod(run, stack, doc, d.Begin, number, r.Pods)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
 // The pod was made and the operator died before it could write that: the next one takes that pod.
 func TestReconcileAdoptsThePodOfACrash(t *testing.T) {
 	r := enter(t)
-	pod, err := r.pod(t.Context(), r.run, r.stack, v1alpha1.AttemptPlan, 1)
+	pod, err := r.pod(t.Context(), r.run, r.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	r.reconcile()
 	r.expectAttempts("Plan")
@@ -159,7 +159,7 @@ func TestTwoOperatorsMakeOneAttempt(t *testing.T) {
 	r := enter(t)
 	stale := r.run.DeepCopy()
 	r.reconcile()
-	pod, err := r.pod(t.Context(), stale, r.stack, v1alpha1.AttemptPlan, 1)
+	pod, err := r.pod(t.Context(), stale, r.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	late := Begin(stale.Status, Decision{Begin: v1alpha1.AttemptPlan, Phase: v1alpha1.PhasePlanning, Reason: "Planning"}, 1, pod.Name, pod.UID, time.Now())
 	if err := r.report(t.Context(), stale, late); err == nil {

@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -169,7 +171,7 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 		a.Changed = done.Changed
 	}
 	closeSteps(a, now)
-	if done.Outputs != nil && a.Phase != v1alpha1.AttemptShell {
+	if done.Outputs != nil && a.Phase != v1alpha1.AttemptShell && a.Phase != v1alpha1.AttemptBuild {
 		s.Outputs = make(map[string]apiextensionsv1.JSON, len(done.Outputs))
 		for name, value := range done.Outputs {
 			s.Outputs[name] = apiextensionsv1.JSON{Raw: json.RawMessage(value)}
@@ -181,11 +183,22 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 		if a.Phase == v1alpha1.AttemptPlan && isPolicy(a.Failure) && done.Plan != nil { // it can still be read
 			s.Plan = planOf(done.Plan)
 		}
+	case a.Phase == v1alpha1.AttemptBuild && (s.Image == nil || !isDigest(done.Image)):
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the runner reported neither an image nor a failure"}
+	case a.Phase == v1alpha1.AttemptBuild:
+		s.Image.Digest = done.Image
 	case a.Phase == v1alpha1.AttemptPlan && done.Plan == nil:
 		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the runner reported neither a plan nor a failure"}
 	case a.Phase == v1alpha1.AttemptPlan:
 		s.Plan = planOf(done.Plan)
 	}
+}
+
+// isDigest says that a text names an image's content.
+func isDigest(s string) bool {
+	sum, ok := strings.CutPrefix(s, "sha256:")
+	raw, err := hex.DecodeString(sum)
+	return ok && err == nil && len(raw) == 32 && strings.ToLower(s) == s
 }
 
 func planOf(p *store.Plan) *v1alpha1.Plan {

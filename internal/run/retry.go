@@ -33,7 +33,7 @@ func attemptFailed(w World) (Decision, bool) {
 			Message: fmt.Sprintf("%s: %s; retry %d of %d at %s", failedStep(a), a.Failure.Message,
 				w.Run.Status.Retries+1, limit, at.UTC().Format(time.TimeOnly+"Z07:00"))}, true
 	}
-	return start(w, v1alpha1.AttemptPlan), true
+	return startIn(w, v1alpha1.AttemptPlan), true
 }
 
 // handsIn is how long a Run goes on after an apply whose pod vanished, so that nothing is planned, by it or by the next one. When somebody deletes a pod by force its object

@@ -31,13 +31,17 @@ func shellHasNoStack(w World) (Decision, bool) {
 // shellIsOver: its one attempt has ended.
 func shellIsOver(w World) (Decision, bool) {
 	a := current(&w.Run.Status)
-	if a == nil || !isShell(w.Run) {
+	if a == nil || !isShell(w.Run) || (a.Phase == v1alpha1.AttemptBuild && a.Failure == nil && !w.Run.Spec.Cancel) {
 		return Decision{}, false
 	}
-	if a.Failure == nil {
+	if a.Failure == nil && a.Phase != v1alpha1.AttemptBuild {
 		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "ShellEnded", Message: howShellEnded(a)}, true
 	}
-	switch class := a.Failure.Class; {
+	class := v1alpha1.FailureCanceled
+	if a.Failure != nil {
+		class = a.Failure.Class
+	}
+	switch {
 	case isFinal(class):
 	case w.Run.Spec.Cancel, class == v1alpha1.FailureCanceled:
 		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonCanceled, Message: howCanceled(w)}, true

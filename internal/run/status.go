@@ -62,6 +62,9 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 		s.NextAttempt = &metav1.Time{Time: d.RetryAt}
 	}
 	if d.Begin != "" {
+		if d.Image != nil {
+			s.Image = d.Image.DeepCopy()
+		}
 		if s.NextAttempt != nil {
 			s.NextAttempt = nil
 			s.Retries++

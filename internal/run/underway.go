@@ -30,7 +30,7 @@ func podIsLost(w World) (Decision, bool) {
 	if detail := cmp.Or(w.Pod.Detail, lastWords(w.Run, a.Pod)); detail != "" {
 		lost.Message += ": " + Clip(detail, longestDetail)
 	}
-	if w.Run.Spec.Cancel && (a.Phase == v1alpha1.AttemptPlan || len(a.Steps) == 0) { // as was asked for
+	if w.Run.Spec.Cancel && (changesNothing(a) || len(a.Steps) == 0) { // as was asked for
 		lost.Class = v1alpha1.FailureCanceled
 	}
 	return Decision{End: lost}, true
@@ -61,7 +61,7 @@ func podCannotStart(w World) (Decision, bool) {
 func podIsTooLate(w World) (Decision, bool) {
 	a := unfinished(w)
 	early := w.Pod.State == PodPending || (w.Pod.State == PodRunning && IsDriftCheck(w.Run))
-	if a == nil || a.Phase != v1alpha1.AttemptPlan || !early {
+	if a == nil || !changesNothing(a) || !early {
 		return Decision{}, false
 	}
 	if why := staleness(w); why != "" {
@@ -94,7 +94,7 @@ func attemptIsUnderWay(w World) (Decision, bool) {
 	if a == nil {
 		return Decision{}, false
 	}
-	d := Decision{Reason: string(w.Run.Status.Phase), Message: "in pod " + a.Pod}
+	d := Decision{Reason: reasonAt(w.Run.Status.Phase, a.Phase), Message: "in pod " + a.Pod}
 	reason, message, again := podSays(w, a)
 	if reason != "" {
 		d.Reason, d.Message = reason, message

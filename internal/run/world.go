@@ -26,6 +26,8 @@ type World struct {
 	Pod Pod
 	// Missing names an object that the next pod needs and that is not there; empty when all are.
 	Missing string
+	// ImageKey names the image that is built for the Run to run in; empty when none is.
+	ImageKey string
 }
 
 // PodState is what is known of an attempt's pod. Unknown is unknown: never taken for gone.

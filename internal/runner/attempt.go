@@ -39,6 +39,8 @@ type attempt struct {
 	tooLarge bool
 	// fetched says that the code is this attempt's.
 	fetched bool
+	// built is the digest of the image that was built.
+	built string
 	// changed is how many resources an apply changed, once it was begun.
 	changed *int32
 	// allSaved says that the state has all that an apply did.
@@ -79,7 +81,7 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 		report: startReporter(client, r.Log),
 	}
 	failure := a.do(ctx)
-	done := store.Done{Failure: failure, Outputs: a.outputs}
+	done := store.Done{Failure: failure, Outputs: a.outputs, Image: a.built}
 	if failure == nil || failure.Class == policy { // a plan that is denied can still be read
 		done.Plan = a.planned
 	}
@@ -128,6 +130,9 @@ func (a *attempt) do(process context.Context) *store.Failure {
 
 // steps does the order's steps with the way to the state open.
 func (a *attempt) steps(ctx, process context.Context) error {
+	if a.order.Kind == store.OrderBuild {
+		return a.build(ctx)
+	}
 	proxy, err := startProxy(process, a.client, a.secrets, a.Log)
 	if err != nil {
 		return err

@@ -49,8 +49,21 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	return result{}, err
 }
 
-// fetchCode downloads the code, makes sure that it is what the order names, unpacks it and looks it over.
+// fetchCode downloads the code, unpacks it and looks it over.
 func (a *attempt) fetchCode(ctx context.Context) error {
+	root, err := os.OpenRoot(a.work.code())
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // holds no data
+	if err := a.fetchFiles(ctx, root); err != nil {
+		return err
+	}
+	return a.adopt(root)
+}
+
+// fetchFiles downloads the order's source, makes sure that it is what the order names, and unpacks it.
+func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
 	file, err := os.Create(a.work.source())
 	if err != nil {
 		return err
@@ -62,18 +75,10 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	if err := verify(file, a.order.Source); err != nil {
 		return fmt.Errorf("fetch the code: %w", err)
 	}
-	root, err := os.OpenRoot(a.work.code())
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // holds no data
 	if err := unpack(root, file); err != nil {
 		return fmt.Errorf("unpack the code: %w", err)
 	}
-	if err := os.Remove(file.Name()); err != nil {
-		return err
-	}
-	return a.adopt(root)
+	return os.Remove(file.Name())
 }
 
 // adopt looks over the root module's folder and makes it Cairn's.

@@ -1,6 +1,7 @@
 // Package runner is the pod's side of Cairn: it asks the store for an order, does it, reports, and asks for the next
 // one, until it is told to exit.
 //
+//	order Build:  fetch ─► build
 //	order Plan:   fetch ─► [engine] ─► init ─► plan ─► policy, when something is to be done
 //	                                             └───► outputs, when nothing is
 //	order Shell:  fetch ─► [engine] ─► init ─► shell ─► [rescue]
@@ -111,7 +112,7 @@ func Run(ctx context.Context, o Options) error {
 		switch order.Kind {
 		case store.OrderExit:
 			return nil
-		case store.OrderPlan, store.OrderApply, store.OrderShell:
+		case store.OrderBuild, store.OrderPlan, store.OrderApply, store.OrderShell:
 			if err := r.attempt(ctx, order); err != nil {
 				return fmt.Errorf("report attempt %d: %w", order.Attempt, err)
 			}

@@ -1,16 +1,21 @@
 package runner
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/store"
 )
 
 // largestInput is how large a file below the inputs folder may be. Kubernetes allows 1 MiB.
@@ -42,6 +47,51 @@ func (a *attempt) learn() {
 			}
 		}
 	}
+}
+
+// learnPush makes the credentials of a build secret, and gives where they are; empty when it has none.
+func (a *attempt) learnPush() (dir string, err error) {
+	b := a.order.Build
+	if b.PushDir == "" {
+		return "", nil
+	}
+	inputs, err := a.openInputs()
+	if err != nil {
+		return "", err
+	}
+	defer inputs.Close() //nolint:errcheck // only read
+	data, err := readInput(inputs, path.Join(b.PushDir, store.DockerConfig))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &engine.Refused{Reason: fmt.Sprintf("Secret %s is not there, or has no key .dockerconfigjson: it has to be of type kubernetes.io/dockerconfigjson", b.PushSecret)}
+	}
+	if err != nil {
+		return "", err
+	}
+	secrets, err := pushSecrets(data)
+	if err != nil {
+		return "", &engine.Refused{Reason: fmt.Sprintf("Secret %s: .dockerconfigjson is not what docker login writes", b.PushSecret)}
+	}
+	a.secrets.Add(secrets...)
+	return filepath.Join(a.Inputs, filepath.FromSlash(b.PushDir)), nil
+}
+
+// pushSecrets are the values of a docker config that nobody may see.
+func pushSecrets(data []byte) ([]string, error) {
+	var config struct {
+		Auths map[string]struct{ Auth, Password, IdentityToken, RegistryToken string } `json:"auths"`
+	}
+	if err := json.Unmarshal(data, &config); err != nil {
+		return nil, err
+	}
+	secrets := []string{string(data)}
+	for _, a := range config.Auths {
+		secrets = append(secrets, a.Auth, a.Password, a.IdentityToken, a.RegistryToken)
+		if plain, err := base64.StdEncoding.DecodeString(a.Auth); err == nil {
+			_, password, _ := strings.Cut(string(plain), ":")
+			secrets = append(secrets, string(plain), password)
+		}
+	}
+	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" }), nil
 }
 
 // learnFile makes the values of a variable file secret.

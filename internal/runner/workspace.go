@@ -54,6 +54,9 @@ func (w workspace) shell() string { return filepath.Join(w.dir, "shell.json") }
 // cache is where Terragrunt puts root modules together.
 func (w workspace) cache() string { return filepath.Join(w.dir, "cache") }
 
+// image is where a builder keeps what it needs.
+func (w workspace) image() string { return filepath.Join(w.dir, "image") }
+
 // engines is what came from the store. It stays for the pod's further attempts.
 func (w workspace) engines() string { return filepath.Join(w.dir, "engines") }
 

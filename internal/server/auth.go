@@ -53,8 +53,20 @@ func (c Caller) Holder() state.Holder {
 // standing is what a caller has to be for a request.
 type standing func(Caller) error
 
-// current: the attempt that the Run is at.
+// current: the attempt that the Run is at, and that works for the engine. One that builds an image runs a Dockerfile of anybody, and gets
+// nothing of the Stack's: neither its state nor its plans.
 func current(c Caller) error {
+	if err := currentOrBuild(c); err != nil {
+		return err
+	}
+	if a, _ := state.CurrentAttempt(c.Run, c.Holder()); a.Phase == v1alpha1.AttemptBuild {
+		return refusef(http.StatusForbidden, "attempt %d of Run %s builds an image, and gets nothing else", c.Attempt, c.RunName)
+	}
+	return nil
+}
+
+// currentOrBuild: the attempt that the Run is at, whatever it does.
+func currentOrBuild(c Caller) error {
 	if c.Run == nil {
 		return refusef(http.StatusForbidden, "Run %s is gone", c.RunName)
 	}

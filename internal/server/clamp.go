@@ -41,7 +41,7 @@ func Clamp(r store.Report) store.Report {
 	if d := r.Done; d != nil {
 		out.Done = &store.Done{
 			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs), Changed: clampCount(d.Changed),
-			Saved: d.Saved, Settled: line(d.Settled, maxKey),
+			Image: line(d.Image, maxKey), Saved: d.Saved, Settled: line(d.Settled, maxKey),
 		}
 	}
 	return out

@@ -44,6 +44,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	}
 	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
 	order.Providers = s.Providers != nil
+	// A build has nothing to do with the state.
 	if order.Kind == store.OrderPlan || order.Kind == store.OrderApply || order.Kind == store.OrderShell {
 		if order, err = s.readyToWork(r.Context(), c, order); err != nil {
 			return c, err

@@ -19,7 +19,7 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, c Caller) error 
 	}
 	report := Clamp(raw)
 	if report.Done == nil {
-		if err := current(c); err != nil {
+		if err := currentOrBuild(c); err != nil {
 			return err
 		}
 		s.progress.add(c, report)

@@ -29,7 +29,7 @@ func (s *Server) Handler() http.Handler {
 		from(s.tokens.pod, pattern, time, has, h)
 	}
 	mux.Handle("GET /v1/order", s.answer(maxWait+quick, s.order))
-	handle("GET /v1/sources/{digest}", long, current, s.source)
+	handle("GET /v1/sources/{digest}", long, currentOrBuild, s.source)
 	handle("GET /v1/state", long, orHolder(current), s.readState)
 	handle("POST /v1/state", long, orHolder(current), s.writeState)
 	handle("LOCK /v1/state", quick, current, s.lockState)
@@ -42,7 +42,7 @@ func (s *Server) Handler() http.Handler {
 	handle("PUT /v1/plan/{digest}/{form}", long, current, s.putPlanForm)
 	handle("GET /v1/plan/{digest}/{form}", long, current, s.getPlanForm)
 	handle("POST /v1/policy/{digest}", long, current, s.checkPolicy)
-	handle("GET /v1/interrupt", maxWait+quick, current, s.interrupt)
+	handle("GET /v1/interrupt", maxWait+quick, currentOrBuild, s.interrupt)
 	handle("PUT /v1/inputs", quick, current, s.keepInputs)
 	handle("GET /v1/inputs", quick, current, s.keptInputs)
 	handle("GET /v1/outputs/{stack}/{output}", long, current, s.stackOutput)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -46,6 +47,44 @@ func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 	for _, r := range requests {
 		first.expect(http.StatusForbidden, "Run net-1 is gone", r.method, r.path, []byte("{}"))
 	}
+}
+
+// A pod that builds an image runs what a Dockerfile says, and reads nothing of the Stack but what the image is built from.
+func TestABuildGetsNothingOfTheStack(t *testing.T) {
+	w := newWorld(t)
+	run := w.newRun(w.stack, "net-1")
+	r := w.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
+	for _, request := range []struct{ method, path string }{
+		{"GET", "/v1/state"}, {"POST", "/v1/state?ID=a"}, {"LOCK", "/v1/state"}, {"PUT", "/v1/backend"}, {"PUT", "/v1/plan"}, {"GET", "/v1/plan/" + w.source},
+		{"PUT", "/v1/plan/" + w.source + "/json"}, {"GET", "/v1/plan/" + w.source + "/json"}, {"POST", "/v1/policy/" + w.source},
+		{"PUT", "/v1/inputs"}, {"GET", "/v1/inputs"}, {"GET", "/v1/outputs/net/x"}, {"POST", "/v1/outputs"}, {"GET", "/v1/journal"},
+	} {
+		r.expect(http.StatusForbidden, "builds an image, and gets nothing else", request.method, request.path, []byte("{}"))
+	}
+	r.expect(http.StatusNoContent, "", "POST", "/v1/logs?offset=0", []byte("STEP 1"))
+	r.expect(http.StatusNoContent, "", "POST", "/v1/steps", []byte(`{"steps":[{"name":"build","state":"Running"}]}`))
+	for _, path := range []string{"/v1/rescue", "/v1/journal?batch=0"} {
+		method := "PUT"
+		if path != "/v1/rescue" {
+			method = "POST"
+		}
+		r.expect(http.StatusForbidden, "", method, path, []byte("{}"))
+	}
+}
+
+// Each attempt gets what it works on: a build its context, and what runs the engine the code.
+func TestABuildGetsItsSource(t *testing.T) {
+	w := newWorld(t)
+	context := inputs.Digest([]byte("the context"))
+	must(t, w.bucket.Put(t.Context(), "sources/"+context, []byte("the context")))
+	w.document(inputs.Document{Build: &inputs.Build{Source: context}})
+	run := w.newRun(w.stack, "net-1")
+	builds := w.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
+	builds.expect(http.StatusOK, "the context", "GET", "/v1/sources/"+context, nil)
+	builds.expect(http.StatusForbidden, "is not the source of Run net-1", "GET", "/v1/sources/"+w.source, nil)
+	plans := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
+	plans.expect(http.StatusOK, "the code", "GET", "/v1/sources/"+w.source, nil)
+	plans.expect(http.StatusForbidden, "is not the source of Run net-1", "GET", "/v1/sources/"+context, nil)
 }
 
 // What is over is handed in by who did it, and by nobody for them.

@@ -58,7 +58,7 @@ func change(w World) v1alpha1.Cause {
 	case last == nil: // what its inputs were is not known any more
 		return ofSpec(w, "the inputs changed", false)
 	}
-	commit := now.Source != last.Source && now.Path == last.Path && w.Commit.ID != ""
+	commit := (now.Source != last.Source || imageChanged(now.Build, last.Build)) && now.Path == last.Path && w.Commit.ID != ""
 	var changed []string
 	inSpec := false
 	for _, part := range []struct {
@@ -78,7 +78,8 @@ func change(w World) v1alpha1.Cause {
 		{"spec.hooks", !equality.Semantic.DeepEqual(now.Hooks, last.Hooks), ownHooks(w.Stack.Spec.Hooks, now.Hooks, last.Hooks)},
 		{"spec.commands", now.Commands != last.Commands, ownCommands(&w.Stack.Spec, now.Commands, last.Commands)},
 		{"spec.policies", !equality.Semantic.DeepEqual(now.Policies, last.Policies), !slices.EqualFunc(now.Policies, last.Policies, sameName)},
-		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template), true},
+		{"spec.runner", now.Image != last.Image || now.ServiceAccountName != last.ServiceAccountName || !equality.Semantic.DeepEqual(now.Resources, last.Resources) || !sameJSON(now.Template, last.Template) || !sameBuild(now.Build, last.Build), true},
+		{"what the image is built from", !commit && imageChanged(now.Build, last.Build), w.Stack.Spec.Source.ConfigMap == nil},
 		{"spec.outputs", !equality.Semantic.DeepEqual(now.Outputs, last.Outputs), true},
 	} {
 		if part.changed {
@@ -105,6 +106,19 @@ func change(w World) v1alpha1.Cause {
 		return c
 	}
 	return ofSpec(w, "what is declared is not applied", true)
+}
+
+// sameBuild compares what specs say of images, and not what those are built from.
+func sameBuild(a, b *inputs.Build) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
+}
+
+// imageChanged says that the same image is built from other files.
+func imageChanged(a, b *inputs.Build) bool {
+	return a != nil && b != nil && a.Source != b.Source
 }
 
 // sameJSON compares two as they are written into a document.

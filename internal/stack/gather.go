@@ -19,7 +19,7 @@ import (
 )
 
 func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, error) {
-	w := World{Now: r.now(), Stack: stack, AllowShell: r.AllowShell}
+	w := World{Now: r.now(), Stack: stack, AllowShell: r.AllowShell, AllowBuild: r.AllowBuild}
 	state := &v1alpha1.State{}
 	switch err := r.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
 	case err == nil:
@@ -192,6 +192,9 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 	}
 	if _, err := run.ParseWindows(spec.Windows); err != nil {
 		w.Problem = &Problem{Reason: run.ReasonWindowInvalid, Message: err.Error()}
+		return nil
+	}
+	if w.Problem = buildIsAllowed(w); w.Problem != nil {
 		return nil
 	}
 	if err := r.gatherCode(ctx, w, &doc); err != nil || w.Problem != nil {

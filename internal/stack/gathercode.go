@@ -34,6 +34,10 @@ func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Docum
 	}
 	doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, version)
 	w.Revision = doc.Source
+	if doc.Build = inputs.NewBuild(w.Stack.Spec.Runner.Build); doc.Build == nil || err != nil || w.Problem != nil {
+		return err
+	}
+	w.Problem, err = r.Sources.PackImage(ctx, w.Stack, version, doc.Build)
 	return err
 }
 
@@ -59,8 +63,10 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 		doc.Engine.Version = cmp.Or(says.Constraint, strings.Join(says.Required, ", "))
 	}
 	doc.Source, err = r.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), code)
-	w.Problem = codeProblem(repo, err)
-	return unless(w.Problem, err)
+	if w.Problem = codeProblem(repo, err); err != nil {
+		return unless(w.Problem, err)
+	}
+	return r.gatherImage(ctx, w, doc, repo, code)
 }
 
 // repositoryOf finds the Repository that the Stack names, if it may use it.

@@ -57,6 +57,8 @@ type Reconciler struct {
 	Behind workqueue.TypedRateLimiter[ctrl.Request]
 	// AllowShell says that the install lets people have shells.
 	AllowShell bool
+	// AllowBuild says that the install builds images.
+	AllowBuild bool
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 }

@@ -79,6 +79,9 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 	for _, r := range run.TemplateReads(spec.Runner.Template) {
 		refs = append(refs, Reference{Kind: r.Kind, Name: r.Name, Why: r.Why, Optional: r.Optional, Credential: !r.Decides})
 	}
+	if b := spec.Runner.Build; b != nil && b.PushSecret != nil {
+		refs = append(refs, Reference{Kind: "Secret", Name: b.PushSecret.Name, Why: "spec.runner.build.pushSecret", Credential: true})
+	}
 	for i, h := range spec.Hooks {
 		if h.ConfigMap != nil {
 			refs = append(refs, Reference{Kind: "ConfigMap", Name: h.ConfigMap.Name, Why: hookField(i), Text: true})

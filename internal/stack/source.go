@@ -81,7 +81,7 @@ func (s *Sources) Start(ctx context.Context) error { return s.later.start(ctx) }
 func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string) (digest string, problem *Problem, err error) {
 	source := stack.Spec.Source
 	if source.ConfigMap == nil {
-		return s.keep(ctx, fmt.Sprintf("stack/%s/%d", stack.UID, stack.Generation), bytesOf(source.Inline))
+		return s.keep(ctx, inlineVersion(stack), bytesOf(source.Inline))
 	}
 	if version == "" {
 		return "", &Problem{Reason: "SourceMissing", Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
@@ -180,16 +180,26 @@ func (s *Sources) keep(ctx context.Context, version string, files map[string][]b
 	if problem := check(files); problem != nil {
 		return "", problem, nil
 	}
+	digest, err := s.keepFiles(ctx, version, files)
+	return digest, nil, err
+}
+
+func (s *Sources) keepFiles(ctx context.Context, version string, files map[string][]byte) (string, error) {
 	archive, err := pack(files)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	digest := inputs.Digest(archive)
 	if err := s.bucket.PutOnce(ctx, "sources/"+digest, archive); err != nil {
-		return "", nil, fmt.Errorf("keep source %s: %w", digest, err)
+		return "", fmt.Errorf("keep source %s: %w", digest, err)
 	}
 	s.packed.Add(version, digest)
-	return digest, nil, nil
+	return digest, nil
+}
+
+// inlineVersion names the code in a spec.
+func inlineVersion(stack *v1alpha1.Stack) string {
+	return fmt.Sprintf("stack/%s/%d", stack.UID, stack.Generation)
 }
 
 // check refuses files that could end up outside the root module, and a source without code.

@@ -31,6 +31,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 			s.Run = last.Name
 		}
 	}
+	s.Image, s.AppliedImage = builtImage(w), appliedImage(w)
 	s.AppliedInputs, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.Run, s.LastRun = nextRun(w), nextRun(w)

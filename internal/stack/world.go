@@ -47,6 +47,8 @@ type World struct {
 	NamespaceEnds bool
 	// AllowShell says that the install lets people have shells.
 	AllowShell bool
+	// AllowBuild says that the install builds images.
+	AllowBuild bool
 	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
 	quiet bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.

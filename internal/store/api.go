@@ -53,6 +53,9 @@ const AttemptHeader = "Cairn-Attempt"
 // rescued one either, and who could not even report that. The state is in the pod's log.
 const ExitStranded = 73
 
+// DockerConfig is the name of the file that builders read their credentials from.
+const DockerConfig = "config.json"
+
 // Followed says what is still to be done after the store saw what a backend has.
 type Followed struct {
 	// Push: the store's state, GET /v1/state, is to be put into the backend, which has none or an older one.

@@ -12,6 +12,8 @@ type OrderKind string
 const (
 	// OrderWait: nothing yet; ask again.
 	OrderWait OrderKind = "Wait"
+	// OrderBuild: fetch, build the image and push it, report its digest.
+	OrderBuild OrderKind = "Build"
 	// OrderPlan: fetch, init, plan, keep the plan, report.
 	OrderPlan OrderKind = "Plan"
 	// OrderApply: apply the kept plan whose digest is PlanDigest, write the outputs, report.
@@ -74,8 +76,33 @@ type Order struct {
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 	// Backend is the engine's own that keeps the state; nil when the store does.
 	Backend *Backend `json:"backend,omitempty"`
+	// Build is the image to build; the Source is its context's then.
+	Build *Build `json:"build,omitempty"`
 	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
+}
+
+// Build says how an image is built, and where it is pushed to.
+type Build struct {
+	// Builder: Buildah, BuildKit or Kaniko.
+	Builder string `json:"builder"`
+	// Image is the repository, and Tag what keeps the image there from being deleted.
+	Image string `json:"image"`
+	Tag   string `json:"tag"`
+	// Dockerfile and Context are paths within the archive; "." is all of it.
+	Dockerfile string `json:"dockerfile"`
+	Context    string `json:"context"`
+	// Target is the stage to build; empty for the last one.
+	Target string `json:"target,omitempty"`
+	// Args are NAME=value, for ARG.
+	Args []string `json:"args,omitempty"`
+	// Cache is a repository for layers; empty for none.
+	Cache string `json:"cache,omitempty"`
+	// Insecure lets the registry have no certificate that is trusted.
+	Insecure bool `json:"insecure,omitempty"`
+	// PushDir is the folder below the runner's inputs folder with the config.json of PushSecret; empty for none.
+	PushDir    string `json:"pushDir,omitempty"`
+	PushSecret string `json:"pushSecret,omitempty"`
 }
 
 // Hook is a script around a step.

@@ -30,6 +30,8 @@ type Step struct {
 type Done struct {
 	Failure *Failure `json:"failure,omitempty"`
 	Plan    *Plan    `json:"plan,omitempty"`
+	// Image is the digest of the image that a build has pushed.
+	Image string `json:"image,omitempty"`
 	// Outputs that are not sensitive, when they were asked for.
 	Outputs map[string]json.RawMessage `json:"outputs,omitempty"`
 	// Changed is how many resources an apply that failed has changed.

@@ -228,6 +228,9 @@ func (s *Sweeper) gather(ctx context.Context) (used, error) {
 			return u, err
 		}
 		u.sources[doc.Source] = true
+		if doc.Build != nil {
+			u.sources[doc.Build.Source] = true
+		}
 	}
 	return u, nil
 }

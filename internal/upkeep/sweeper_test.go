@@ -194,6 +194,24 @@ func TestCodeThatIsSharedIsKept(t *testing.T) {
 	}
 }
 
+// An image is built once more from what it was built from, for a destroy or when its registry has lost it.
+func TestASweepKeepsWhatImagesAreBuiltFrom(t *testing.T) {
+	r := enter(t)
+	r.keeps("image", 30)
+	data, digest, err := inputs.Document{Source: "sha256:code", Build: &inputs.Build{Source: "sha256:code-image"}}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put("inputs/"+digest, data, 30)
+	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputs: digest}}}
+	if _, err := r.Sweep(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := r.Bucket.Exists(t.Context(), "sources/sha256:code-image"); err != nil || !ok {
+		t.Errorf("what an image is built from is gone: %v", err)
+	}
+}
+
 func TestInDoubtNothingIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		doubt   func(*room)

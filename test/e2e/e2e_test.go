@@ -29,7 +29,7 @@ import (
 var day = []string{
 	"install",
 	"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review", "shell",
-	"upgrade", "tenants", "image", "killed", "deleted", "drained", "memory", "pending", "gone",
+	"upgrade", "tenants", "image", "build", "killed", "deleted", "drained", "memory", "pending", "gone",
 	"split", "uninstall",
 }
 
@@ -72,9 +72,9 @@ func start(t testing.TB) cluster {
 	}
 	plain := filepath.Join(t.TempDir(), "plain.tar")
 	must(t, node.Image{Ref: "registry.local/plain:1", Files: map[string]string{"/usr/bin/tofu": filepath.Join(n.Tools, "tofu")}}.Write(plain))
-	for _, archive := range []string{filepath.Join(root, "bin", "images", "cairn.tar"), filepath.Join(root, "bin", "images", "cairn-tools.tar"), plain} {
+	for _, archive := range []string{filepath.Join(root, "bin", "images", "cairn.tar"), filepath.Join(root, "bin", "images", "cairn-tools.tar"), filepath.Join(root, "bin", "images", "cairn-builder.tar"), plain} {
 		if err := n.Load(t.Context(), archive); err != nil {
-			t.Fatalf("%v: run make images first", err)
+			t.Fatalf("%v: run make e2e-images first", err)
 		}
 	}
 	kube, err := client.NewWithWatch(n.Config, client.Options{Scheme: scheme})
@@ -95,6 +95,7 @@ func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []stri
 		"kubelet":        c.kubelet,
 		"made":           made,
 		"orphan-all":     c.orphanAll,
+		"registry":       c.registry,
 		"s3":             c.s3,
 		"until-made":     untilMade,
 	})

@@ -124,6 +124,18 @@ func Build(ctx context.Context, pkg, out string) error {
 	return nil
 }
 
+// registries has what containerd is told of each registry.
+const registries = "registries"
+
+// Plain has the node pull from a registry that has no certificate. It counts from the next pull on.
+func (n *Node) Plain(registry string) error {
+	dir := filepath.Join(n.path(registries), registry)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "hosts.toml"), fmt.Appendf(nil, "server = \"http://%s\"\n\n[host.\"http://%s\"]\ncapabilities = [\"pull\", \"resolve\"]\n", registry, registry), 0o600)
+}
+
 // Load gives the node the images of an archive, OCI's or Docker's. A pod gets one by its name and the pull policy Never or
 // IfNotPresent.
 func (n *Node) Load(ctx context.Context, archive string) error {

@@ -33,13 +33,16 @@ address = %q
 sandbox_image = %q
 restrict_oom_score_adj = true
 
+[plugins."io.containerd.grpc.v1.cri".registry]
+config_path = %q
+
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = %q
 conf_dir = %q
 
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
-`, n.path("containerd/root"), n.path("containerd/state"), n.Containerd(), pauseImage, pluginDir, n.path("cni"))
+`, n.path("containerd/root"), n.path("containerd/state"), n.Containerd(), pauseImage, n.path(registries), pluginDir, n.path("cni"))
 }
 
 // networkConfig puts all pods on a bridge. Nothing is masqueraded: this machine has a route to the pods.

@@ -106,6 +106,22 @@ spec:
         {{- if $.Values.allowUnrestrictedRunners }}
         - --allow-unrestricted-runners
         {{- end }}
+        {{- with $.Values.runner.build }}
+        {{- if .enabled }}
+        - --allow-image-builds
+        {{- range $builder, $image := .images }}
+        {{- if $image }}
+        - --builder-image={{ $builder }}={{ $image }}
+        {{- end }}
+        {{- end }}
+        {{- if .unconfined }}
+        - --unconfined-builds
+        {{- end }}
+        {{- if .userNamespace }}
+        - --builds-in-user-namespace
+        {{- end }}
+        {{- end }}
+        {{- end }}
         {{- end }}
         {{- if $server }}
         - --listen=:8443

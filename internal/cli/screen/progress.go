@@ -36,7 +36,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 
 // atWork says that nothing is in a Run's way. Its message is the pod's name then.
 func atWork(reason string) bool {
-	return reason == string(v1alpha1.PhasePlanning) || reason == string(v1alpha1.PhaseApplying) || reason == string(v1alpha1.PhaseShell)
+	return reason == string(v1alpha1.PhasePlanning) || reason == run.ReasonBuilding || reason == string(v1alpha1.PhaseApplying) || reason == string(v1alpha1.PhaseShell)
 }
 
 // doing is a phase as a verb.
@@ -45,6 +45,9 @@ func doing(r *v1alpha1.Run) string {
 	case v1alpha1.PhaseQueued:
 		return "is queued"
 	case v1alpha1.PhasePlanning:
+		if Succeeded(r).Reason == run.ReasonBuilding {
+			return "builds its image"
+		}
 		return "plans"
 	case v1alpha1.PhaseAwaitingApproval:
 		return "waits"

@@ -254,7 +254,7 @@ export interface components {
                      * @description Phase it tries.
                      * @enum {string}
                      */
-                    phase: "Plan" | "Apply" | "Shell";
+                    phase: "Build" | "Plan" | "Apply" | "Shell";
                     /** @description Pod it runs in. */
                     pod: string;
                     /** @description PodUID is the one pod whose reports and state writes are accepted for this attempt. */
@@ -333,6 +333,18 @@ export interface components {
                  * @description FinishedAt is when the phase became final.
                  */
                 finishedAt?: string;
+                /**
+                 * @description Image is the one that was built for this Run, or that an earlier Run built from the same: with spec.runner.build of the
+                 *     Stack, what plans and applies.
+                 */
+                image?: {
+                    /** @description Digest of the image, as its registry knows it; empty while it is built. */
+                    digest?: string;
+                    /** @description Key is the digest over all that the image is built from. */
+                    key: string;
+                    /** @description Run that built it. */
+                    run?: string;
+                };
                 /**
                  * Format: date-time
                  * @description NextAttempt is when the next try begins, after one that failed for a passing reason.
@@ -835,6 +847,56 @@ export interface components {
                  * @default {}
                  */
                 runner: {
+                    /** @description Build builds the image in the cluster, from a Dockerfile of the source, in place of Image. */
+                    build?: {
+                        /** @description Args are values for the Dockerfile's ARG instructions. They are in the image's history for all to see: no secrets. */
+                        args?: {
+                            /** @description Name of the ARG. */
+                            name: string;
+                            /** @description Value of it. */
+                            value?: string;
+                        }[];
+                        /**
+                         * @description Builder that does it: Buildah, BuildKit or Kaniko.
+                         * @default Buildah
+                         * @enum {string}
+                         */
+                        builder: "Buildah" | "BuildKit" | "Kaniko";
+                        /** @description BuilderImage has the builder. Default: what the install names for that builder. */
+                        builderImage?: string;
+                        /**
+                         * @description Cache is a repository for layers, so that a build begins where the last one got to. Absent: nothing is kept between builds.
+                         *     Example: registry.example.com/acme/terraform-cache.
+                         */
+                        cache?: string;
+                        /**
+                         * @description Context is the folder whose files the Dockerfile may copy, from the same root; "." is all of it. A change of any file in
+                         *     it builds anew, so it is best a small folder. Default: the Dockerfile's folder.
+                         */
+                        context?: string;
+                        /**
+                         * @description Dockerfile is its path from the root of the repository or, of code that is not from git, the name of its file.
+                         * @default Dockerfile
+                         */
+                        dockerfile: string;
+                        /**
+                         * @description Image is the repository to push to, without a tag or a digest: Runs take what was pushed by its digest.
+                         *     Example: registry.example.com/acme/terraform.
+                         */
+                        image: string;
+                        /** @description Insecure lets the registry of the image have no certificate, or one that nobody trusts. */
+                        insecure?: boolean;
+                        /**
+                         * @description PushSecret is of type kubernetes.io/dockerconfigjson, in the Stack's namespace: the builder pulls and pushes with it, and the
+                         *     kubelet pulls the image with it. The engine's pod does not have it.
+                         */
+                        pushSecret?: {
+                            /** @description Name of the object. */
+                            name: string;
+                        };
+                        /** @description Target is the stage of the Dockerfile to build. Default: the last one. */
+                        target?: string;
+                    };
                     /**
                      * @description Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
                      *     Default: the image the operator was started with.
@@ -997,6 +1059,15 @@ export interface components {
             };
             /** @description Status says what is known of it. */
             status?: {
+                /** @description AppliedImage is the one that was last applied with: a destroy takes it. */
+                appliedImage?: {
+                    /** @description Digest of the image, as its registry knows it; empty while it is built. */
+                    digest?: string;
+                    /** @description Key is the digest over all that the image is built from. */
+                    key: string;
+                    /** @description Run that built it. */
+                    run?: string;
+                };
                 /** @description AppliedInputs is the digest of the inputs that were last applied, or found to need no change. */
                 appliedInputs?: string;
                 /**
@@ -1077,6 +1148,15 @@ export interface components {
                      * @description Since is when the drift was first seen; absent when there is none.
                      */
                     since?: string;
+                };
+                /** @description Image is the newest that was built for the Stack: a Run for which the same would be built takes it. */
+                image?: {
+                    /** @description Digest of the image, as its registry knows it; empty while it is built. */
+                    digest?: string;
+                    /** @description Key is the digest over all that the image is built from. */
+                    key: string;
+                    /** @description Run that built it. */
+                    run?: string;
                 };
                 /** @description Inputs is the digest over all that decides a result, as the spec and its sources say now. */
                 inputs?: string;

@@ -61,6 +61,8 @@ export const troubles = [
   'EngineVersionInvalid',
   'ContentInvalid',
   'TooLarge',
+  'BuildNotAllowed',
+  'DockerfileNotFound',
   'PathNotFound',
   'NoCode',
   'ModuleNotFound',

@@ -1,0 +1,169 @@
+//go:build envtest
+
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// buildsAn makes the Run one that runs in an image which is built.
+func (r *room) buildsAn() {
+	r.Helper()
+	doc := inputs.Document{Source: "sha256:code", Build: inputs.NewBuild(&v1alpha1.Build{Image: "registry.example.com/a"})}
+	doc.Build.Source = "sha256:context"
+	r.reads(doc)
+	r.stack.Spec.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a"}
+	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), r.stack))
+	r.Seen(r.stack)
+	r.Pods = buildSettings()
+}
+
+// reports has the pod of the current attempt report.
+func (r *room) reports(done store.Done) {
+	r.Helper()
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live}
+	a := current(&r.run.Status)
+	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, store.Report{Done: &done}))
+	r.Seen(r.run)
+}
+
+func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	r.reconcile()
+	r.expectAttempts("Build")
+	if c := r.run.Status.Conditions[0]; c.Reason != ReasonBuilding || r.run.Status.Phase != v1alpha1.PhasePlanning {
+		t.Errorf("%s %+v", r.run.Status.Phase, c)
+	}
+	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" || pods[0].Spec.Containers[0].Image != "buildah:1" {
+		t.Fatalf("%+v", pods)
+	}
+	r.reports(store.Done{Image: imageDigest})
+	r.reconcile()
+	r.expectAttempts("Build", "Plan")
+	var image string
+	for _, pod := range r.pods() {
+		if pod.Name == "net-2-plan-2" {
+			image = pod.Spec.Containers[0].Image
+		}
+	}
+	if image != "registry.example.com/a@"+imageDigest || r.run.Status.Image.Digest != imageDigest || r.run.Status.Image.Run != "net-2" {
+		t.Errorf("it plans in %q: %+v", image, r.run.Status.Image)
+	}
+}
+
+func TestAnImageThatIsKnownIsRunIn(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	doc, err := r.Inputs.Get(r.Context(), r.run.Spec.Inputs)
+	apiserver.Must(t, err)
+	key, err := doc.Build.Key()
+	apiserver.Must(t, err)
+	r.stack.Status.Image = built(key)
+	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expectAttempts("Plan")
+	if got := r.pods()[0].Spec.Containers[0].Image; got != "registry.example.com/a@"+imageDigest {
+		t.Error(got)
+	}
+}
+
+// A namespace that enforces what a builder does not fit keeps the Run waiting, and it says what is needed.
+func TestANamespaceThatIsTooStrictForABuild(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	enforces := func(level, reason string) {
+		t.Helper()
+		namespace := &corev1.Namespace{}
+		apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
+		namespace.Labels["pod-security.kubernetes.io/enforce"] = level
+		apiserver.Must(t, r.Room.Client.Update(t.Context(), namespace))
+		probe, err := makePod(r.run, r.stack, toBuild(), v1alpha1.AttemptBuild, 99, r.Pods)
+		apiserver.Must(t, err)
+		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+			err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll) // the admission hears of it a moment later
+			return apierrors.IsForbidden(err) == (reason == ReasonPodRefused), ignoreForbidden(err)
+		}))
+		r.reconcile()
+		if c := r.run.Status.Conditions[0]; c.Reason != reason || (reason == ReasonPodRefused && !strings.Contains(c.Message, `fits Pod Security "baseline"`)) {
+			t.Fatalf("%+v", c)
+		}
+	}
+	enforces("restricted", ReasonPodRefused)
+	r.expectAttempts()
+	enforces("baseline", ReasonBuilding)
+	r.expectAttempts("Build")
+}
+
+// An install that builds no images any more ends the Run.
+func TestABuildThatIsNotAllowedAnyMore(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	r.Pods.Builds.Allowed = false
+	r.reconcile()
+	if c := r.run.Status.Conditions[0]; r.run.Status.Phase != v1alpha1.PhaseFailed || !strings.Contains(c.Message, "this install builds no images") {
+		t.Fatalf("%s %+v", r.run.Status.Phase, c)
+	}
+}
+
+// A build that is lost and tried again at once is a build again: there is no image that anything else could run in.
+func TestALostBuildIsTriedAgainWithoutAWait(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	r.stack.Spec.Retry.Backoff.Duration = 0
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expectAttempts("Build")
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
+	r.reconcile()
+	r.expectAttempts("Build Lost", "Build")
+}
+
+// unread is a bucket that cannot be read.
+type unread struct{ memory }
+
+func (unread) Get(context.Context, string, int64) ([]byte, error) {
+	return nil, errors.New("connection refused")
+}
+
+// An attempt under way is followed also while the bucket cannot be read.
+func TestABuildIsFollowedWithoutTheBucket(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	r.reconcile()
+	r.expectAttempts("Build")
+	r.Inputs = inputs.NewStore(unread{})
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
+	r.reconcile()
+	r.expectAttempts("Build Lost")
+}
+
+// What is destroyed was applied in an image that was built, and its Stack was made anew since: it knows of none, and its spec has none.
+func TestADestroyBuildsTheImageThatNobodyRemembers(t *testing.T) {
+	r := enter(t)
+	r.buildsAn()
+	r.stack.Spec.Runner.Build = nil
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	run := r.run.DeepCopy()
+	run.Spec.Operation = v1alpha1.OperationDestroy
+	if key, err := r.imageKey(t.Context(), run, r.stack); err != nil || key == "" {
+		t.Errorf("the image is %q (%v), and the pod could never be made", key, err)
+	}
+}

@@ -1,0 +1,240 @@
+package runner
+
+import (
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const pushed = "sha256:5ae2c3d1f9a1b2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f"
+
+func buildOf(builder string) store.Build {
+	return store.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123", Dockerfile: "images/Dockerfile", Context: "images"}
+}
+
+// TestTheCommandsOfBuilders: what each is started with, of an order that says the least, and of one that says all.
+func TestTheCommandsOfBuilders(t *testing.T) {
+	var got strings.Builder
+	for _, name := range []string{"Buildah", "BuildKit", "Kaniko"} {
+		most := buildOf(name)
+		most.Context, most.Target, most.Cache, most.Insecure = ".", "final", "registry.example.com/acme/cache", true
+		most.Args = []string{"VERSION=1.2 3", "EMPTY="}
+		for _, tt := range []struct {
+			build store.Build
+			push  string
+		}{{buildOf(name), ""}, {most, "/cairn/inputs/push"}} {
+			how, err := builderOf(tt.build, buildPlaces{code: "/cairn/work/code", work: "/cairn/work/image", push: tt.push})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range how.commands {
+				fmt.Fprintf(&got, "%q\n", c)
+			}
+			fmt.Fprintf(&got, "%q\n\n", how.env)
+		}
+	}
+	path := filepath.Join("testdata", "builders.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s is another one (run with -update if that is meant):\n%s", path, diff)
+	}
+	if _, err := builderOf(buildOf("Docker"), buildPlaces{}); err == nil {
+		t.Error("a builder that nobody knows is taken")
+	}
+}
+
+func TestDigestsOfBuilders(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, read := range map[string]func() (string, error){
+		"a digest":   func() (string, error) { return readDigest(write("a", pushed+"\n")) },
+		"a metadata": func() (string, error) { return readMetadata(write("b", `{"containerimage.digest":"`+pushed+`"}`)) },
+	} {
+		if got, err := read(); got != pushed || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for name, read := range map[string]func() (string, error){
+		"no file":         func() (string, error) { return readDigest(filepath.Join(dir, "none")) },
+		"a tag":           func() (string, error) { return readDigest(write("c", "latest")) },
+		"no metadata":     func() (string, error) { return readMetadata(filepath.Join(dir, "none")) },
+		"another JSON":    func() (string, error) { return readMetadata(write("d", `{"containerimage.digest":"latest"}`)) },
+		"no JSON at all":  func() (string, error) { return readMetadata(write("e", "x")) },
+		"a digest and so": func() (string, error) { return readDigest(write("f", pushed+"\nmore")) },
+	} {
+		if got, err := read(); got != "" || err == nil {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// dockerConfig is what the Secret to push with holds.
+func dockerConfig(password string) map[string]string {
+	return map[string]string{"push/config.json": fmt.Sprintf(`{"auths":{"registry.example.com":{"auth":%q}}}`, base64.StdEncoding.EncodeToString([]byte("pusher:"+password)))}
+}
+
+// building runs an order to build with a script in the place of buildah, and gives its last report and its log.
+func building(t *testing.T, script string, inputs map[string]string, change ...func(*testStore, *store.Order)) (store.Report, string) {
+	t.Helper()
+	s := newTestStore(t)
+	programs := t.TempDir()
+	executable(t, filepath.Join(programs, "buildah"), "#!/bin/sh\n"+script)
+	build := buildOf("Buildah")
+	build.PushDir, build.PushSecret = "push", "registry-push"
+	order := s.plan(1, s.put(file("images/Dockerfile", "FROM scratch\n"), file("images/greeting", "hello\n")))
+	order.Kind, order.Build = store.OrderBuild, &build
+	for _, c := range change {
+		c(s, &order)
+	}
+	p := startPod(t, s, inputs, "PATH="+programs+":/usr/bin:/bin")
+	s.orders <- order
+	s.orders <- store.Order{Kind: store.OrderExit}
+	if err := p.wait(); err != nil {
+		t.Fatalf("%v\n%s", err, p.output)
+	}
+	s.mu.Lock()
+	for _, request := range s.requests {
+		if strings.HasSuffix(request, "/v1/state") || strings.HasSuffix(request, "/v1/journal") {
+			t.Errorf("a build asks for %s", request)
+		}
+	}
+	s.mu.Unlock()
+	report := s.done(1)
+	return report, lastLog(s, 1) + p.output.String()
+}
+
+// pushes is a script that is called twice: to build, and to push.
+const pushes = `
+case " $* " in
+*" build "*) for last; do :; done; echo "STEP 1: $(cat "$last/Dockerfile")"; cat "$last/greeting" ;;
+*" push "*)
+	while [ "$1" != --digestfile ]; do shift; done
+	echo ` + pushed + ` >"$2" ;;
+esac
+`
+
+func TestAnImageIsBuilt(t *testing.T) {
+	t.Parallel()
+	report, log := building(t, pushes+`cat "$DOCKER_CONFIG/config.json"; echo; env | grep -c '^CAIRN_'; true`, dockerConfig("a-password-to-push"))
+	if allSteps(report) != "fetch= build=" || report.Done.Failure != nil || report.Done.Image != pushed {
+		t.Fatalf("%s %+v\n%s", allSteps(report), report.Done, log)
+	}
+	if got := step(t, report, "build"); got.Message != "registry.example.com/acme/terraform@"+pushed || *got.ExitCode != 0 {
+		t.Errorf("%+v", got)
+	}
+	inOrder(t, log, "── fetch ──", "── build ──", "STEP 1: FROM scratch", "hello")
+	if !strings.Contains(log, "\n0\n") {
+		t.Errorf("the builder has variables of Cairn's:\n%s", log)
+	}
+}
+
+// TestCredentialsToPushAreSecret in whichever form a builder prints them.
+func TestCredentialsToPushAreSecret(t *testing.T) {
+	t.Parallel()
+	const password = "a-password-to-push"
+	auth := base64.StdEncoding.EncodeToString([]byte("pusher:" + password))
+	report, log := building(t, `echo "with `+password+` and `+auth+`"; echo "denied for `+password+`" >&2; exit 1`, dockerConfig(password))
+	if report.Done.Failure == nil || report.Done.Image != "" {
+		t.Fatalf("%+v", report.Done)
+	}
+	for _, secret := range []string{password, auth} {
+		if strings.Contains(log, secret) || strings.Contains(report.Done.Failure.Message, secret) {
+			t.Errorf("%s is told:\n%s\n%s", secret, log, report.Done.Failure.Message)
+		}
+	}
+}
+
+func TestABuildFails(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		script  string
+		inputs  map[string]string
+		change  func(*testStore, *store.Order)
+		class   string
+		message string
+		steps   string
+	}{
+		"a step of the Dockerfile": {
+			script: `echo 'STEP 2/2: RUN no-such-program'; echo '/bin/sh: 1: no-such-program: not found' >&2; echo 'subprocess exited with status 127' >&2; echo 'subprocess exited with status 127' >&2; echo >&2
+echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 127`,
+			class: "Config", steps: "fetch= build!",
+			message: `buildah ended with exit code 127: STEP 2/2: RUN no-such-program; /bin/sh: 1: no-such-program: not found; Error: building at STEP "RUN no-such-program": exit status 127`,
+		},
+		"a registry that is away": {
+			script: `echo 'Error: pinging container registry: Get "https://registry.example.com/v2/": dial tcp 192.0.2.1:443: i/o timeout' >&2; exit 125`,
+			class:  "Transient", steps: "fetch= build!", message: "buildah ended with exit code 125: Error: pinging",
+		},
+		"killed": {
+			script: `kill -KILL $$`, class: "Transient", steps: "fetch= build!", message: "buildah was killed (SIGKILL)",
+		},
+		"nothing said": {
+			script: `exit 3`, class: "Config", steps: "fetch= build!", message: "buildah ended with exit code 3 and said nothing",
+		},
+		"no digest": {
+			script: `true`, class: "Transient", steps: "fetch= build!", message: "Buildah pushed an image and did not tell its digest",
+		},
+		"no credentials": {
+			script: `exit 0`, inputs: map[string]string{"other/x": ""}, class: "Config", steps: "fetch= build!",
+			message: "Secret registry-push is not there, or has no key .dockerconfigjson: it has to be of type kubernetes.io/dockerconfigjson",
+		},
+		"credentials that are none": {
+			script: `exit 0`, inputs: map[string]string{"push/config.json": "x"}, class: "Config", steps: "fetch= build!", message: "Secret registry-push: .dockerconfigjson is not what docker login writes",
+		},
+		"no Dockerfile": {
+			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Dockerfile = "images/Other" }, class: "Config", steps: "fetch! build-", message: "images/Other is not in the code",
+		},
+		"no such builder": {
+			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Builder = "BuildKit" }, class: "Config", steps: "fetch= build!",
+			message: "the builder's image has no buildctl-daemonless.sh: name one that has BuildKit in spec.runner.build.builderImage",
+		},
+		"canceled": {
+			script: `echo begun; sleep 60 & wait`, change: func(s *testStore, _ *store.Order) { s.cancels <- "canceled by alice" }, class: "Canceled", message: "canceled by alice",
+		},
+		"no time left": {
+			script: `sleep 60 & wait`, change: func(_ *testStore, o *store.Order) { o.Timeout = time.Second }, class: "Transient", message: "timed out after 1s",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.inputs == nil {
+				tt.inputs = dockerConfig("a-password-to-push")
+			}
+			if tt.change == nil {
+				tt.change = func(*testStore, *store.Order) {}
+			}
+			report, log := building(t, tt.script, tt.inputs, tt.change)
+			failure := report.Done.Failure
+			if failure == nil || failure.Class != tt.class || !strings.HasPrefix(failure.Message, tt.message) || report.Done.Image != "" {
+				t.Fatalf("%+v %+v\n%s", report.Done, failure, log)
+			}
+			if tt.steps != "" && allSteps(report) != tt.steps {
+				t.Errorf("%s, want %s", allSteps(report), tt.steps)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+//go:build envtest
+
+package stack
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/gitserver"
+)
+
+// TestCodeWithAnImage: what it is built from has an archive of its own, so that other code builds nothing.
+func TestCodeWithAnImage(t *testing.T) {
+	g := enterGit(t)
+	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch", "images/a": "1", "other/b": "1"}})
+	g.fetch(g.repo)
+	g.spec(func(s *v1alpha1.StackSpec) {
+		s.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
+	})
+	g.reconcile()
+	g.expect("False", "BuildNotAllowed", "")
+
+	g.AllowBuild = true
+	g.reconcile()
+	g.expect("False", "SecretMissing", "")
+
+	push := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "push"}}
+	g.Make(push)
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 ")
+	first := g.pinned("net-1")
+	if first.Build == nil || first.Build.Source == first.Source {
+		t.Fatalf("%+v", first.Build)
+	}
+	if got := g.file(first.Build.Source, "images/a"); got != "1" {
+		t.Errorf("images/a is %q", got)
+	}
+	for name := range first.Versions {
+		if strings.Contains(name, "push") {
+			t.Error("new credentials would start a Run")
+		}
+	}
+	key, _ := first.Build.Key()
+
+	g.ends("net-1", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.push(gitserver.Change{Message: "Change the code", Files: map[string]string{"net/main.tf": "# 2"}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	if same, _ := g.pinned("net-2").Build.Key(); same != key {
+		t.Error("other code builds another image")
+	}
+
+	g.ends("net-2", v1alpha1.PhaseSucceeded)
+	g.reconcile()
+	g.push(gitserver.Change{Message: "Change the image", Files: map[string]string{"images/a": "2"}})
+	g.fetch(g.repo)
+	if !g.Code.Changed(t.Context(), g.repo, g.stack) {
+		t.Error("nobody is told of the commit")
+	}
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+	third := g.pinned("net-3")
+	if other, _ := third.Build.Key(); other == key || third.Source != g.pinned("net-2").Source {
+		t.Errorf("%+v", third)
+	}
+	if c := g.run("net-3").Spec.Cause; c.Type != v1alpha1.CauseCommit || !strings.Contains(c.Message, "Change the image") {
+		t.Errorf("%+v", c)
+	}
+
+	g.ends("net-3", v1alpha1.PhaseSucceeded)
+	g.push(gitserver.Change{Message: "Remove it", Files: map[string]string{"images/Dockerfile": ""}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("False", "DockerfileNotFound", "net-1 net-2 net-3 ")
+}
+
+// TestInlineCodeWithAnImage: so it is where the code is in the Stack or in a ConfigMap.
+func TestInlineCodeWithAnImage(t *testing.T) {
+	r := enter(t)
+	r.AllowBuild = true
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Source.Inline = map[string]string{"main.tf": "", "image/Dockerfile": "FROM scratch"}
+		s.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "image/Dockerfile"}
+	})
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+	first := r.pinned("net-1").Build
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.spec(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+	if second := r.pinned("net-2").Build; second.Source != first.Source {
+		t.Error("other code builds another image")
+	}
+	r.ends("net-2", v1alpha1.PhaseSucceeded)
+	r.Make(configMap("code", "main.tf", "", "Dockerfile", "FROM scratch"))
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Source = v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}
+		s.Runner.Build.Dockerfile = "Dockerfile"
+	})
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+	if third := r.pinned("net-3").Build; third.Source == first.Source || third.Source == "" {
+		t.Errorf("%+v", third)
+	}
+	r.ends("net-3", v1alpha1.PhaseSucceeded)
+	r.spec(func(s *v1alpha1.StackSpec) { s.Runner.Build.Dockerfile = "Other" })
+	r.reconcile()
+	r.expect("False", "DockerfileNotFound", "net-1 net-2 net-3 ")
+}

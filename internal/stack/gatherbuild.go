@@ -1,0 +1,98 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
+)
+
+// buildIsAllowed says why the install builds no image for a Stack that wants one.
+func buildIsAllowed(w *World) *Problem {
+	if w.Stack.Spec.Runner.Build == nil || w.AllowBuild {
+		return nil
+	}
+	return &Problem{Reason: "BuildNotAllowed", Message: "spec.runner.build: this install builds no images; ask who runs Cairn to allow it " +
+		"(runner.build.enabled of the chart, --allow-image-builds), or name an image in spec.runner.image"}
+}
+
+// gatherImage puts what an image is built from, at the same commit as the code, into the document.
+func (r *Reconciler) gatherImage(ctx context.Context, w *World, doc *inputs.Document, repo *v1alpha1.Repository, code repository.Code) error {
+	build := inputs.NewBuild(w.Stack.Spec.Runner.Build)
+	if build == nil {
+		return nil
+	}
+	image, err := code.Image(repo, build)
+	if err == nil {
+		build.Source, err = r.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), image)
+	}
+	w.Problem = codeProblem(repo, err)
+	doc.Build = build
+	return unless(w.Problem, err)
+}
+
+// PackImage puts what an image is built from into the build, of code that is not from git. The version is that of its ConfigMap, if it is from one.
+func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version string, build *inputs.Build) (*Problem, error) {
+	if stack.Spec.Source.ConfigMap == nil {
+		version = inlineVersion(stack)
+	}
+	version += "/image/" + build.Spec.Context + "/" + build.Spec.Dockerfile
+	digest, err := s.known(ctx, version)
+	if digest == "" && err == nil {
+		var files map[string][]byte
+		if files, err = s.files(ctx, stack); err != nil {
+			return nil, err
+		}
+		if files = within(files, build.Spec.Context, build.Spec.Dockerfile); files == nil {
+			return &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf("no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}, nil
+		}
+		digest, err = s.keepFiles(ctx, version, files)
+	}
+	build.Source = digest
+	return nil, err
+}
+
+// within leaves those files that are below a folder, and the Dockerfile; nil when that is missing.
+func within(files map[string][]byte, folder, dockerfile string) map[string][]byte {
+	if _, ok := files[dockerfile]; !ok {
+		return nil
+	}
+	if folder != "." {
+		maps.DeleteFunc(files, func(name string, _ []byte) bool {
+			return name != dockerfile && !strings.HasPrefix(path.Clean(name), folder+"/")
+		})
+	}
+	return files
+}
+
+// errSourceGone: the ConfigMap was there a moment ago.
+var errSourceGone = errors.New("the ConfigMap of spec.source is gone")
+
+// files are those of code that is not from git.
+func (s *Sources) files(ctx context.Context, stack *v1alpha1.Stack) (map[string][]byte, error) {
+	source := stack.Spec.Source
+	if source.ConfigMap == nil {
+		return bytesOf(source.Inline), nil
+	}
+	var cm corev1.ConfigMap
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
+	if apierrors.IsNotFound(err) {
+		return nil, errSourceGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	files := bytesOf(cm.Data)
+	maps.Copy(files, cm.BinaryData)
+	return files, nil
+}
