@@ -40,8 +40,8 @@ func providerFolder(t *testing.T) []string {
 	return []string{"--provider-folder=" + folder, "--provider-offline"}
 }
 
-// engines makes a signed release mirror with versions of OpenTofu that the image does not have, and gives the flags that
-// have Cairn use it. The programs are the real one with another version in the place of its own. Of 1.10.1 the archive is
+// engines makes a signed release mirror with versions of engines that the image does not have, and gives the flags that
+// have Cairn use it. The programs are the real ones with another version in the place of their own. Of OpenTofu 1.10.1 the archive is
 // not what its checksum says, and 1.10.2 is signed by somebody else.
 func engines(t *testing.T) []string {
 	t.Helper()
@@ -53,7 +53,11 @@ func engines(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []releases.Release
+	terraform, err := os.ReadFile(filepath.Join(tools, "terraform"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []releases.Release{{Product: "Terraform", Version: "1.5.5", Program: bytes.ReplaceAll(terraform, []byte("1.5.7"), []byte("1.5.5"))}}
 	for _, version := range []string{"1.12.4", "1.12.5"} {
 		all = append(all, releases.Release{Product: "OpenTofu", Version: version, Program: bytes.ReplaceAll(tofu, []byte("1.12.6"), []byte(version))})
 	}
@@ -76,5 +80,9 @@ func engines(t *testing.T) []string {
 	}
 	mirror.SignWithAnotherKey()
 	mirror.Sign("OpenTofu", "1.10.2")
-	return []string{"--engine-mirror=OpenTofu=" + mirror.URL, "--engine-key=OpenTofu=" + key}
+	var flags []string
+	for _, engine := range []string{"OpenTofu", "Terraform"} {
+		flags = append(flags, "--engine-mirror="+engine+"="+mirror.URL, "--engine-key="+engine+"="+key)
+	}
+	return flags
 }

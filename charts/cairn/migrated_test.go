@@ -1,0 +1,40 @@
+//go:build envtest
+
+package cairn
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/migrate"
+)
+
+// What `cairn migrate` and `cairn import` write is taken by the API server as it stands.
+func TestWhatMigrateWritesIsTaken(t *testing.T) {
+	c := connect(t)
+	files, err := filepath.Glob("../../internal/migrate/testdata/*/*.golden.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := migrate.Read(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range objects {
+				o.SetNamespace("default")
+				if err := c.Create(t.Context(), &o, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+				}
+			}
+		})
+	}
+}

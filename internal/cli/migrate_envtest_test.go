@@ -1,0 +1,96 @@
+//go:build envtest
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// burritosKind is a kind of burrito's as a cluster has it.
+func burritosKind(plural, kind string) *apiextensionsv1.CustomResourceDefinition {
+	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: plural + ".config.terraform.padok.cloud"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "config.terraform.padok.cloud", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind, ListKind: kind + "List", Singular: strings.ToLower(kind)},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1alpha1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: anything},
+			}},
+		},
+	}
+}
+
+// Objects of the cluster are found by the kinds that it has; it takes list on those, get on what they name, and nothing on Secrets.
+func TestMigrateFromTheCluster(t *testing.T) {
+	d := newDesk(t)
+	if _, err := envtest.InstallCRDs(apiserver.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{
+		burritosKind("terraformlayers", "TerraformLayer"), burritosKind("terraformrepositories", "TerraformRepository"),
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	object := func(kind, name string, spec map[string]any) {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": kind, "spec": spec}}
+		o.SetName(name)
+		o.SetNamespace(d.Namespace)
+		apiserver.Must(t, d.Client.Create(t.Context(), o))
+	}
+	object("TerraformRepository", "code", map[string]any{"repository": map[string]any{"url": "https://git.example.com/acme/infra.git"}, "terraform": map[string]any{"enabled": true}})
+	object("TerraformLayer", "net", map[string]any{"path": "net", "branch": "main", "repository": map[string]any{"name": "code"}})
+	object("TerraformLayer", "lost", map[string]any{"path": "lost", "branch": "main", "repository": map[string]any{"name": "gone"}})
+	apiserver.Must(t, d.Client.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "s"}, StringData: map[string]string{"a": "shh"},
+	}))
+	var out, errOut string
+	var code int
+	d.until(func() bool { // the API server tells of new kinds in the background, as of new roles
+		out, errOut, code = d.cairn(t.Context(), "mover", "migrate", "--from-cluster")
+		return strings.Contains(errOut, "terraformlayers")
+	})
+	if code != 1 || out != "" || !strings.Contains(errOut, "terraformlayers") {
+		t.Errorf("without rights: %d %q %q", code, out, errOut)
+	}
+	apiserver.Must(t, d.Client.Create(t.Context(), &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "mover"},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"config.terraform.padok.cloud"}, Resources: []string{"terraformlayers"}, Verbs: []string{"list"}},
+			{APIGroups: []string{"config.terraform.padok.cloud"}, Resources: []string{"terraformrepositories"}, Verbs: []string{"get"}},
+		},
+	}))
+	apiserver.Must(t, d.Client.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "mover"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "mover"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "mover"}},
+	}))
+	d.until(func() bool {
+		out, errOut, code = d.cairn(t.Context(), "mover", "migrate", "--from-cluster")
+		return code == 0
+	})
+	for _, want := range []string{"kind: Repository\nmetadata:\n  name: code", "url: https://git.example.com/acme/infra.git", "kind: Stack\nmetadata:\n  name: lost", "  name: net", "name: Terraform"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if !strings.Contains(errOut, "TerraformRepository "+d.Namespace+"/gone is not read") || strings.Contains(out+errOut, "not known") {
+		t.Error(errOut)
+	}
+	var left unstructured.UnstructuredList
+	left.SetAPIVersion("cairn.dev/v1alpha1")
+	left.SetKind("StackList")
+	if err := d.Client.List(t.Context(), &left, client.InNamespace(d.Namespace)); err != nil || len(left.Items) > 0 {
+		t.Error("it wrote something", err, left.Items)
+	}
+}

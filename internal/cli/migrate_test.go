@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// typed runs a command with text on standard input.
+func typed(t *testing.T, stdin string, args ...string) (out, errOut string, err error) {
+	t.Helper()
+	s, o, e := quiet()
+	s.In = strings.NewReader(stdin)
+	cmd := root(s)
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(context.Background())
+	return o.String(), e.String(), err
+}
+
+const seed = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: demo}\nspec: {tfconfig: {name: code}, tfvars: {name: vars}}\n"
+
+func TestMigrateFiles(t *testing.T) {
+	out, errOut, err := typed(t, seed+"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n", "migrate", "-f", "-", "-n", "infra")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kind: Stack", "namespace: infra", "apply: Manual", "deletion: Orphan", "name: code"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	for _, want := range []string{"Stack infra/demo", "Manual for now", "Deployment web (apps/v1)", "not known"} {
+		if !strings.Contains(errOut, want) {
+			t.Errorf("no %q in:\n%s", want, errOut)
+		}
+	}
+	// What it writes is taken, as it is and with what was.
+	if again, _, err := typed(t, out, "migrate", "-f", "-"); err != nil || again != out {
+		t.Errorf("converted again, it is another: %v\n%s\n%s", err, out, again)
+	}
+	if kept, _, err := typed(t, seed, "migrate", "-f", "-", "--keep-apply"); err != nil || !strings.Contains(kept, "apply: Automatic") || !strings.Contains(kept, "deletion: Destroy") {
+		t.Errorf("%v\n%s", err, kept)
+	}
+}
+
+func TestMigrateFolders(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a/b/one.yaml": seed, "two.yml": strings.Replace(seed, "demo", "other", 1), "notes.txt": "not: [yaml"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errOut, err := typed(t, "", "migrate", "-f", dir, "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both struct {
+		Objects []struct{ Metadata struct{ Name string } }
+		Notes   []struct{ Field, Verdict, Text string }
+	}
+	if err := json.Unmarshal([]byte(out), &both); err != nil {
+		t.Fatal(err)
+	}
+	if len(both.Objects) != 2 || both.Objects[0].Metadata.Name != "demo" || len(both.Notes) == 0 || errOut != "" {
+		t.Errorf("%+v %q", both, errOut)
+	}
+}
+
+// A mistake in one input says where it is, and nothing is printed of any.
+func TestMigrateSaysWhatIsWrong(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.yaml")
+	if err := os.WriteFile(broken, []byte("a: b: c"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		stdin string
+		args  []string
+		want  string
+	}{
+		"a file that is no YAML":  {seed, []string{"-f", "-", "-f", broken}, broken + ": document 1: "},
+		"a file that is not here": {seed, []string{"-f", "-", "-f", "nowhere.yaml"}, "nowhere.yaml"},
+		"a wrong value":           {strings.Replace(seed, "name: code", "name: 3", 1), []string{"-f", "-"}, "spec.tfconfig.name: a string is wanted"},
+		"no input":                {"", nil, "at least one of the flags"},
+		"two inputs":              {"", []string{"-f", "-", "--from-cluster"}, "none of the others can be"},
+		"a format":                {seed, []string{"-f", "-", "-o", "table"}, "json, yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, err := typed(t, tt.stdin, append([]string{"migrate"}, tt.args...)...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || out != "" {
+				t.Errorf("got %v and %q, want %q", err, out, tt.want)
+			}
+		})
+	}
+}
+
+func TestImportCode(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatal(string(out))
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "envs", "prod"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "envs", "prod", "main.tf"), []byte("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := typed(t, "", "import", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
+		t.Errorf("outside of git: %v", err)
+	}
+	git("init", "-q")
+	if _, _, err := typed(t, "", "import", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
+		t.Errorf("without a remote: %v", err)
+	}
+	git("remote", "add", "origin", "https://git.example.com/acme/infra.git")
+	for _, from := range []string{dir, filepath.Join(dir, "envs")} {
+		out, errOut, err := typed(t, "", "import", from, "-n", "infra")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"url: https://git.example.com/acme/infra.git", "path: envs/prod", "name: envs-prod", "fromCode: true", "namespace: infra", "deletion: Orphan"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("of %s: no %q in:\n%s", from, want, out)
+			}
+		}
+		if !strings.Contains(errOut, "Folder envs/prod") {
+			t.Error(errOut)
+		}
+	}
+	out, _, err := typed(t, "", "import", dir, "--repository", "git@git.example.com:acme/other.git", "--ref", "main")
+	if err != nil || !strings.Contains(out, "url: git@git.example.com:acme/other.git") || !strings.Contains(out, "ref: main") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

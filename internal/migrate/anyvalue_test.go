@@ -1,0 +1,95 @@
+package migrate
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Whatever value is anywhere in an object, it is either refused or spoken of, and what is made is taken again.
+func TestAnyValueAnywhere(t *testing.T) {
+	values := []any{"x", 1.5, true, []any{"a", int64(1)}, map[string]any{"a": "b"}}
+	for _, file := range inputs(t) {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := Read(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range objects {
+				if kindOf(objects[i].GetAPIVersion(), objects[i].GetKind()) < 0 {
+					continue
+				}
+				// One object at a time, with those that it may need.
+				few := []unstructured.Unstructured{objects[i]}
+				for j := range objects {
+					if k := kindOf(objects[j].GetAPIVersion(), objects[j].GetKind()); j != i && k >= 0 && !kinds[k].stack {
+						few = append(few, objects[j])
+					}
+				}
+				each(objects[i].Object["spec"], func(put func(any)) {
+					for _, value := range values {
+						put(value)
+						try(t, few, value == "x")
+					}
+				})
+			}
+		})
+	}
+}
+
+// each calls f for each place in a value, with what puts another value there; it puts the old one back.
+func each(value any, f func(put func(any))) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(value) {
+			was := value[name]
+			f(func(v any) { value[name] = v })
+			value[name] = was
+			each(was, f)
+		}
+	case []any:
+		for i, was := range value {
+			f(func(v any) { value[i] = v })
+			value[i] = was
+			each(was, f)
+		}
+	}
+}
+
+// try converts; again also what was made, which takes ten times as long.
+func try(t *testing.T, objects []unstructured.Unstructured, again bool) {
+	t.Helper()
+	r, err := Convert(objects)
+	if err != nil {
+		return
+	}
+	for _, u := range objects {
+		if left := uncovered(u, r.Notes); len(left) > 0 {
+			t.Fatalf("%s %s: nothing is said of %v in %v", u.GetKind(), u.GetName(), left, u.Object)
+		}
+	}
+	if !again {
+		return
+	}
+	once, err := r.Manifests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Read(once)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := Convert(made)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, once)
+	}
+	if text, err := twice.Manifests(); err != nil || !bytes.Equal(once, text) {
+		t.Fatalf("converted again, it is another: %v\n%s\n%s", err, once, text)
+	}
+}

@@ -1,0 +1,326 @@
+package migrate
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// uncovered are the fields of an object of which no note speaks.
+func uncovered(u unstructured.Unstructured, notes []Note) []string {
+	told := map[string]bool{}
+	for _, n := range notes {
+		if n.Object.Name == u.GetName() && n.Object.Namespace == u.GetNamespace() && n.Object.Kind == u.GetKind() && n.Object.APIVersion == u.GetAPIVersion() {
+			told[n.Field] = true
+		}
+	}
+	if told[""] && len(told) == 1 { // what is said is about the whole of it
+		return nil
+	}
+	var left []string
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		if told[path] {
+			return
+		}
+		switch value := value.(type) {
+		case nil:
+			return
+		case map[string]any:
+			for name, in := range value {
+				walk(join(path, name), in)
+			}
+			if len(value) > 0 {
+				return
+			}
+		case []any:
+			for i, in := range value {
+				walk(fmt.Sprintf("%s[%d]", path, i), in)
+			}
+			if len(value) > 0 {
+				return
+			}
+		}
+		left = append(left, path)
+	}
+	walk("spec", u.Object["spec"])
+	return left
+}
+
+// A field that nobody knows is told, wherever it is, and so is each that is known.
+func TestNoFieldIsDroppedSilently(t *testing.T) {
+	for _, file := range inputs(t) {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := Read(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range objects {
+				if objects[i].GroupVersionKind().Group == v1alpha1.GroupVersion.Group || objects[i].Object["spec"] == nil {
+					continue
+				}
+				if spec, ok := objects[i].Object["spec"].(map[string]any); ok {
+					spec["nobodyKnows"] = map[string]any{"a.b": int64(1)}
+				}
+			}
+			r, err := Convert(objects)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range objects {
+				if left := uncovered(u, r.Notes); len(left) > 0 && kindOf(u.GetAPIVersion(), u.GetKind()) >= 0 {
+					t.Errorf("%s %s: nothing is said of %v", u.GetKind(), u.GetName(), left)
+				}
+			}
+		})
+	}
+}
+
+func TestAnUnknownFieldIsTold(t *testing.T) {
+	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, labels: {}}, spec: {tfconfig: {name: c, more: 1}, other: {"a.b": [x]}}}`))
+	var unknown []string
+	for _, n := range r.Notes {
+		if n.Verdict == Unknown {
+			unknown = append(unknown, n.Field)
+		}
+	}
+	if diff := cmp.Diff([]string{`spec.other["a.b"][0]`, "spec.tfconfig.more"}, unknown); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// No value of a Secret, and no secret argument of a backend, is in what is written or said. The inputs have them, with these words in.
+func TestNoSecretIsCopied(t *testing.T) {
+	for _, file := range inputs(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := convertText(t, text)
+		said := append(manifests(t, r), Text(r.Notes)...)
+		for _, secret := range []string{"shh-canary", "c2hoLWNhbmFyeQ=="} {
+			if i := bytes.Index(said, []byte(secret)); i >= 0 {
+				t.Errorf("%s: %s", file, said[max(i-200, 0):min(i+100, len(said))])
+			}
+		}
+	}
+}
+
+// A Secret's values are gone before anything can look at them.
+func TestOfASecretOnlyNamesAreKept(t *testing.T) {
+	objects, err := Read([]byte(`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: shh}}, data: {a: c2ho}, stringData: {b: shh}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newObject(objects[0])
+	if got := fmt.Sprint(o.root.value); strings.Contains(got, "shh") || strings.Contains(got, "c2ho") {
+		t.Error(got)
+	}
+	c := &conversion{byKey: map[key]*object{{"", "Secret", "", "s"}: o}}
+	keys, _ := c.keys("Secret", "", "s")
+	if diff := cmp.Diff([]string{"a", "b"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if objects[0].Object["stringData"].(map[string]any)["b"] != "shh" {
+		t.Error("the input was changed")
+	}
+}
+
+func TestNamesThatTwoSystemsShare(t *testing.T) {
+	const two = `
+apiVersion: tf.tf-operator.io/v1alpha1
+kind: Stack
+metadata: {name: demo, namespace: a}
+spec: {tfconfig: {name: c}}
+---
+apiVersion: tf.galleybytes.com/v1beta1
+kind: Terraform
+metadata: {name: demo, namespace: a}
+spec: {terraformVersion: 1.5.5, terraformModule: {inline: x}, backend: 'backend "http" {}'}
+---
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: demo, namespace: b}
+spec: {sourceRef: {kind: GitRepository, name: x}, interval: 1m}
+`
+	r := convertText(t, []byte(two))
+	var names []string
+	for _, s := range r.Stacks {
+		names = append(names, s.Namespace+"/"+s.Name)
+	}
+	if diff := cmp.Diff([]string{"a/demo", "a/demo-tf-operator", "b/demo"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if text := Text(r.Notes); !strings.Contains(text, "metadata.name demo-tf-operator: Terraform a/demo (terraform-operator) has the name demo") {
+		t.Error(text)
+	}
+	// What is Cairn's already keeps its name, and the others make way.
+	r = convertText(t, []byte(two+`
+---
+apiVersion: cairn.dev/v1alpha1
+kind: Stack
+metadata: {name: demo, namespace: a}
+spec: {source: {inline: {main.tf: ""}}}
+`))
+	names = nil
+	for _, s := range r.Stacks {
+		names = append(names, s.Namespace+"/"+s.Name)
+	}
+	if diff := cmp.Diff([]string{"a/demo", "a/demo-terraform-operator", "a/demo-tf-operator", "b/demo"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLongNamesAreCut(t *testing.T) {
+	name := strings.Repeat("n", 250)
+	r := convertText(t, fmt.Appendf(nil, `{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: %s}, spec: {tfconfig: {name: c}}}`, name))
+	if got := r.Stacks[0].Name; len(got) != longestName || got != shorten(name, longestName) {
+		t.Error(got)
+	}
+}
+
+func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
+	const layer = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: TerraformLayer\nmetadata: {name: a, namespace: ns}\nspec: "
+	for name, tt := range map[string]struct{ text, want string }{
+		"no kind":                {"{apiVersion: v1}", "an object without apiVersion and kind"},
+		"a namespace of no text": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: n}}", "ConfigMap a: metadata.namespace: a string is wanted, and this is true or false"},
+		"no name":                {"{apiVersion: v1, kind: ConfigMap}", "metadata.name is missing"},
+		"no object":              {"[1]", "document 1: it is not an object of Kubernetes"},
+		"no YAML":                {"a: b: c", "document 1: "},
+		"a key twice":            {"a: 1\na: 2", "document 1: "},
+		"a list of no objects":   {"{kind: List, apiVersion: v1, items: [1]}", "items[0] is not an object of Kubernetes"},
+		"a number for a path":    {layer + "{path: 3}", "TerraformLayer ns/a: spec.path: a string is wanted, and this is a number"},
+		"a path that leaves":     {layer + "{path: ../x}", "TerraformLayer ns/a: spec.path: the path ../x leaves the repository"},
+		"a text for a truth":     {layer + `{remediationStrategy: {autoApply: "yes"}}`, "true or false is wanted, and this is a string"},
+		"half a number":          {layer + `{runHistoryPolicy: {runs: 1.5}}`, "a whole number is wanted, and this is 1.5"},
+		"a map for a list":       {layer + `{overrideRunnerSpec: {env: {a: b}}}`, "a list is wanted, and this is a map"},
+		"the same, differently":  {layer + "{path: a}\n---\n" + layer + "{path: b}", "TerraformLayer ns/a is there twice, and not the same"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, err := Read([]byte(tt.text))
+			var r Result
+			if err == nil {
+				r, err = Convert(objects)
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			if len(r.Stacks)+len(r.Repositories)+len(r.Notes) > 0 {
+				t.Error("there is a result all the same")
+			}
+		})
+	}
+}
+
+func TestTheSameObjectTwiceIsOne(t *testing.T) {
+	const stack = "apiVersion: tf.tf-operator.io/v1alpha1\nkind: Stack\nmetadata: {name: a}\nspec: {tfconfig: {name: c}}\n"
+	if r := convertText(t, []byte(stack+"---\n"+stack)); len(r.Stacks) != 1 {
+		t.Error(r.Stacks)
+	}
+}
+
+func TestWhatIsBeingDeletedBecomesNothing(t *testing.T) {
+	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {tfconfig: {name: c}}}`))
+	if len(r.Stacks) != 0 || !strings.Contains(Text(r.Notes), "it is being deleted") {
+		t.Error(r.Stacks, Text(r.Notes))
+	}
+}
+
+func TestAVersionThatIsNotKnownIsNamed(t *testing.T) {
+	r := convertText(t, []byte(`{apiVersion: tf.galleybytes.com/v9, kind: Terraform, metadata: {name: a}, spec: {}}`))
+	if len(r.Stacks) != 0 || !strings.Contains(Text(r.Notes), "of this kind the versions v1beta1 are known") {
+		t.Error(r.Stacks, Text(r.Notes))
+	}
+}
+
+func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
+	for _, file := range inputs(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := convertText(t, text)
+		was := convertText(t, text)
+		r.Hold()
+		for i, s := range r.Stacks {
+			if _, made := r.made[nameOf(s)]; !made {
+				if diff := cmp.Diff(was.Stacks[i], s); diff != "" {
+					t.Errorf("%s: %s was Cairn's already, and is changed: %s", file, s.Name, diff)
+				}
+				continue
+			}
+			if s.Spec.Apply == v1alpha1.ApplyAutomatic || s.Spec.Deletion == v1alpha1.DeletionDestroy || s.Spec.Deletion == "" {
+				t.Errorf("%s: %s has apply %s and deletion %s", file, s.Name, s.Spec.Apply, s.Spec.Deletion)
+			}
+		}
+	}
+	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a}, spec: {tfconfig: {name: c}}}`))
+	r.Hold()
+	if text := Text(r.Notes); !strings.Contains(text, "Manual for now") || !strings.Contains(text, "Orphan for now") {
+		t.Error(text)
+	}
+}
+
+// Labels and annotations by which a tool finds what it manages would have it delete the Stack, or fight over it.
+func TestLabelsOfToolsStayBehind(t *testing.T) {
+	r := convertText(t, []byte(`
+apiVersion: tf.tf-operator.io/v1alpha1
+kind: Stack
+metadata:
+  name: a
+  labels: {team: net, kustomize.toolkit.fluxcd.io/name: x, app.kubernetes.io/managed-by: Helm}
+  annotations: {owner: me, argocd.argoproj.io/tracking-id: x, kubectl.kubernetes.io/last-applied-configuration: "{}"}
+  ownerReferences: [{kind: App, name: b}]
+spec: {tfconfig: {name: c}}
+`))
+	s := r.Stacks[0]
+	if diff := cmp.Diff([]map[string]string{{"team": "net"}, {"owner": "me"}}, []map[string]string{s.Labels, s.Annotations}); diff != "" || len(s.OwnerReferences) > 0 {
+		t.Error(diff, s.OwnerReferences)
+	}
+	if text := Text(r.Notes); !strings.Contains(text, "whoever made the old object has to make the Stack") {
+		t.Error(text)
+	}
+}
+
+// One Repository serves all who read the same address with the same Secret; two that would have one name are kept apart.
+func TestRepositoriesOfAddresses(t *testing.T) {
+	const one = `
+apiVersion: tf.galleybytes.com/v1beta1
+kind: Terraform
+metadata: {name: NAME, namespace: ns}
+spec: {terraformVersion: 1.5.5, terraformModule: {source: "SOURCE"}, backend: 'backend "http" {}'}
+`
+	var text string
+	for name, source := range map[string]string{
+		"a": "https://git.example.com/acme/infra.git//a?ref=main", "b": "https://git.example.com/acme/infra.git//b?ref=v1", "c": "https://other.example.com/acme/infra.git",
+	} {
+		text += "---" + strings.NewReplacer("NAME", name, "SOURCE", source).Replace(one)
+	}
+	r := convertText(t, []byte(text))
+	var got []string
+	for _, repo := range r.Repositories {
+		got = append(got, repo.Name+" "+repo.Spec.URL)
+	}
+	for _, s := range r.Stacks {
+		got = append(got, s.Name+" "+s.Spec.Source.Git.Repository.Name+" "+s.Spec.Source.Git.Path+" "+s.Spec.Source.Git.Ref)
+	}
+	other := "acme-infra-" + digest("https://other.example.com/acme/infra.git")
+	want := []string{
+		"acme-infra https://git.example.com/acme/infra.git", other + " https://other.example.com/acme/infra.git",
+		"a acme-infra a main", "b acme-infra b v1", "c " + other + "  master",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,187 @@
+package migrate
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// inputs are the golden files' inputs: testdata/<system>/<name>.yaml, beside which lie <name>.golden.yaml and <name>.notes.
+func inputs(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	return slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".golden.yaml") })
+}
+
+// convertText converts a text as the command does.
+func convertText(t testing.TB, text []byte) Result {
+	t.Helper()
+	objects, err := Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Convert(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func manifests(t testing.TB, r Result) []byte {
+	t.Helper()
+	text, err := r.Manifests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestGolden(t *testing.T) {
+	for _, file := range inputs(t) {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := strings.TrimSuffix(file, ".yaml")
+			r := convertText(t, text)
+			golden(t, base+".golden.yaml", manifests(t, r))
+			golden(t, base+".notes", []byte(Text(r.Notes)))
+		})
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (go test -run TestGolden -update writes it):\n%s", file, diff)
+	}
+}
+
+// What is converted twice is the same to the byte, and so is what comes in another order.
+func TestConvertingTwiceGivesTheSameBytes(t *testing.T) {
+	for _, file := range inputs(t) {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, hold := range []bool{false, true} {
+				first := convertText(t, text)
+				if hold {
+					first.Hold()
+				}
+				once := manifests(t, first)
+				again := convertText(t, once)
+				again.Hold() // what is Cairn's already stays as it is
+				if diff := cmp.Diff(string(once), string(manifests(t, again))); diff != "" {
+					t.Errorf("converted again, it is another:\n%s", diff)
+				}
+			}
+			objects, err := Read(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Reverse(objects)
+			backwards, err := Convert(objects)
+			if err != nil {
+				t.Fatal(err)
+			}
+			forwards := convertText(t, text)
+			if diff := cmp.Diff(string(manifests(t, forwards)), string(manifests(t, backwards))); diff != "" {
+				t.Errorf("in another order, it is another:\n%s", diff)
+			}
+			if diff := cmp.Diff(Text(forwards.Notes), Text(backwards.Notes)); diff != "" {
+				t.Errorf("in another order, the notes are others:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Each field of the known schemas (testdata/<system>/<version>.fields, one path a line, as the system's own CRD has them) is in that
+// version's full.yaml, and a converter speaks of it.
+func TestEachFieldOfTheKnownSchemasIsSpokenOf(t *testing.T) {
+	lists, err := filepath.Glob("testdata/*/*.fields")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		t.Run(list, func(t *testing.T) {
+			text, err := os.ReadFile(strings.TrimSuffix(list, ".fields") + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := Read(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := map[string]bool{}
+			for _, o := range objects {
+				paths(o.GetKind()+".spec", o.Object["spec"], there)
+			}
+			data, err := os.ReadFile(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+				if path := lines.Text(); path != "" && !strings.HasPrefix(path, "#") && !have(there, path) {
+					t.Errorf("%s is a field of the schema, and not in the input", path)
+				}
+			}
+			for _, n := range convertText(t, text).Notes {
+				if n.Verdict == Unknown {
+					t.Errorf("%s: %s: %s %s", n.Object, n.Field, n.Verdict, n.Text)
+				}
+			}
+		})
+	}
+}
+
+// have says whether there is such a path; * in it is any name.
+func have(there map[string]bool, path string) bool {
+	if before, after, any := strings.Cut(path, "*"); any {
+		for p := range there {
+			if rest, ok := strings.CutPrefix(p, before); ok && (after == "" || strings.HasSuffix(rest, after)) {
+				return true
+			}
+		}
+	}
+	return there[path]
+}
+
+// paths are those of all fields of a value; [] stands for the items of a list, and for nothing else.
+func paths(at string, value any, there map[string]bool) {
+	there[at] = true
+	switch value := value.(type) {
+	case map[string]any:
+		for name, in := range value {
+			paths(at+"."+name, in, there)
+		}
+	case []any:
+		for _, in := range value {
+			paths(at+"[]", in, there)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package migrate
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// repositoryOf is the repository that an archive has, as files.
+func repositoryOf(t *testing.T, file string) fstest.MapFS {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	for _, f := range archive.Files {
+		files[f.Name] = &fstest.MapFile{Data: f.Data}
+	}
+	return files
+}
+
+func TestImports(t *testing.T) {
+	files, err := filepath.Glob("testdata/import/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(file, func(t *testing.T) {
+			r, err := Import(Code{Files: repositoryOf(t, file), URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := strings.TrimSuffix(file, ".txtar")
+			golden(t, base+".golden.yaml", manifests(t, r))
+			golden(t, base+".notes", []byte(Text(r.Notes)))
+		})
+	}
+}
+
+// In a folder of a repository, paths are from the repository's root.
+func TestAFolderOfARepository(t *testing.T) {
+	files := fstest.MapFS{"net/main.tf": {}, "net/a.tfvars": {}}
+	r, err := Import(Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, repo := r.Stacks[0], r.Repositories[0]
+	if s.Name != "envs-prod-net" || s.Spec.Source.Git.Path != "envs/prod/net" || repo.Spec.URL != "https://git.example.com/acme/infra.git" || repo.Spec.Ref != "main" {
+		t.Errorf("%+v %+v", s, repo)
+	}
+	text := Text(r.Notes)
+	if strings.Contains(text, "secret@") || !strings.Contains(text, "the user or password in the URL is left out") || !strings.Contains(text, "{path: envs/prod/net/a.tfvars}") {
+		t.Error(text)
+	}
+}
+
+func TestARepositoryNobodyCanRead(t *testing.T) {
+	for url, want := range map[string]string{
+		"file:///srv/git":                     "file:// is not taken",
+		"https://me:shh@git.example.com/a//b": "give that of the repository",
+		"ftp://me:shh@git.example.com/a":      `"ftp://git.example.com/a": ftp:// is not taken`,
+		"":                                    "no address of git",
+	} {
+		_, err := Import(Code{Files: fstest.MapFS{}, URL: url})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "shh") {
+			t.Errorf("%s: got %v, want %q", url, err, want)
+		}
+	}
+}
+
+func TestARepositoryWithoutCode(t *testing.T) {
+	r, err := Import(Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
+	if err != nil || len(r.Stacks)+len(r.Repositories) > 0 {
+		t.Error(r, err)
+	}
+}

@@ -1,0 +1,262 @@
+package migrate
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-version"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Code is a repository of code that no Stack runs yet.
+type Code struct {
+	// Files of it, or of a folder in it.
+	Files fs.FS
+	// Folder that Files are of, from the repository's root; empty for the root.
+	Folder string
+	// URL of the repository, and the ref; no ref takes the default branch.
+	URL, Ref string
+	// Namespace for the objects; empty leaves it to whoever applies them.
+	Namespace string
+}
+
+// library are folders whose code is for others to call, or to look at.
+var library = []string{"modules", "module", "examples", "example", "test", "tests", "testdata", "fixtures"}
+
+// Import makes a Stack of each root module of a repository. A root module has a backend block, or nobody calls it; what is left out is
+// told in the notes.
+func Import(in Code) (Result, error) {
+	a, err := readAddress(in.URL)
+	if err != nil {
+		return Result{}, fmt.Errorf("the repository's URL %q: %w", withoutUser(in.URL), err)
+	}
+	if a.Path != "" {
+		return Result{}, fmt.Errorf("the repository's URL has the path %s in it: give that of the repository", a.Path)
+	}
+	folders, err := readCode(in.Files)
+	if err != nil {
+		return Result{}, err
+	}
+	i := &importing{Code: in, folders: folders, called: map[string]string{}, names: map[string]bool{}}
+	for _, from := range sortedKeys(folders) {
+		for _, to := range folders[from].calls {
+			if i.called[to] == "" && to != from {
+				i.called[to] = shown(from)
+			}
+		}
+	}
+	i.from = (&conversion{}).repository(in.Namespace, a.URL, "")
+	i.from.Name = repositoryName(a.URL)
+	for _, at := range sortedKeys(folders) {
+		i.folder(folders[at])
+	}
+	if len(i.r.Stacks) == 0 {
+		return i.r, nil
+	}
+	i.repository(a)
+	i.r.Repositories = []v1alpha1.Repository{i.from.Repository}
+	return i.r, nil
+}
+
+// withoutUser is a URL for a message, without what may be a password in it.
+func withoutUser(url string) string {
+	if scheme, behind, isURL := strings.Cut(url, "://"); isURL {
+		if _, host, has := strings.Cut(behind, "@"); has {
+			return scheme + "://" + host
+		}
+	}
+	return url
+}
+
+// importing is an Import under way.
+type importing struct {
+	Code
+	folders map[string]*folder
+	// called are folders that others call, with one that does.
+	called map[string]string
+	names  map[string]bool
+	from   *repository
+	r      Result
+}
+
+// shown is a folder for people.
+func shown(at string) string {
+	if at == "" {
+		return "."
+	}
+	return at
+}
+
+func (i *importing) note(at string, verdict Verdict, field, format string, args ...any) {
+	i.r.Notes = append(i.r.Notes, Note{
+		Object: Ref{Kind: "Folder", Name: shown(path.Join(i.Folder, at))}, Field: field, Verdict: verdict, Text: fmt.Sprintf(format, args...),
+	})
+}
+
+// folder makes a Stack of a folder, or says why not.
+func (i *importing) folder(f *folder) {
+	switch {
+	case !f.code && !f.terragrunt:
+		return
+	case f.terragrunt && !f.unit && !f.code:
+		if !f.includes {
+			i.note(f.path, NotNeeded, "", "no Stack: its terragrunt.hcl names no code, and is for others to include")
+			return
+		}
+	case f.terragrunt, f.backend != "":
+	case i.called[f.path] != "":
+		i.note(f.path, NotNeeded, "", "no Stack: a module that %s calls", i.called[f.path])
+		return
+	case inLibrary(f.path):
+		i.note(f.path, NotNeeded, "", "no Stack: it has no backend block, and by its path it is for others to call or to look at. If it is a root module after all, write a Stack for it")
+		return
+	}
+	stack := v1alpha1.Stack{}
+	stack.APIVersion, stack.Kind = v1alpha1.GroupVersion.String(), "Stack"
+	stack.Namespace, stack.Name = i.Namespace, i.name(f.path)
+	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: i.from.Name}, Path: path.Join(i.Folder, f.path)}
+	i.note(f.path, Became, "", "Stack %s", stack.Name)
+	i.engine(f, &stack.Spec)
+	i.state(f, &stack)
+	stack.Spec.Apply, stack.Spec.Deletion = v1alpha1.ApplyManual, v1alpha1.DeletionOrphan
+	for _, file := range f.tfvars {
+		i.note(f.path, Todo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, make a Stack for each", path.Join(i.Folder, file))
+	}
+	for _, problem := range f.problems {
+		i.note(f.path, Todo, "", "%s", problem)
+	}
+	i.r.Stacks = append(i.r.Stacks, stack)
+}
+
+func inLibrary(at string) bool {
+	return slices.ContainsFunc(strings.Split(at, "/"), func(part string) bool { return slices.Contains(library, part) })
+}
+
+// name is a name from a path, one that no other Stack of the repository has.
+func (i *importing) name(at string) string {
+	name := objectName(path.Join(i.Folder, at), i.from.Name, longestName)
+	if i.names[name] {
+		name = shorten(name, longestName-9) + "-" + digest(at)
+	}
+	i.names[name] = true
+	return name
+}
+
+func (i *importing) engine(f *folder, spec *v1alpha1.StackSpec) {
+	if f.terragrunt {
+		spec.Engine.Name = v1alpha1.EngineTerragrunt
+		i.note(f.path, Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is what the code says, or the install's default")
+		return
+	}
+	spec.Engine.Name = v1alpha1.EngineOpenTofu
+	required := strings.Join(f.required, ", ")
+	named, pinned := i.versionFile(f.path)
+	switch {
+	case named:
+		spec.Engine.Name = v1alpha1.EngineTerraform
+		i.note(f.path, Became, ".terraform-version", "spec.engine.name Terraform; the file says the version at each Run")
+	case pinned:
+		i.note(f.path, Became, ".opentofu-version", "the file says the version at each Run")
+	case required == "":
+		i.note(f.path, Became, "required_version", "spec.engine: the code asks for no version, so it is OpenTofu of the install's default")
+	default:
+		if !tofuMeets(required) {
+			spec.Engine.Name = v1alpha1.EngineTerraform
+		}
+		spec.Engine.Version = required
+		i.note(f.path, Became, "required_version", "spec.engine %s %q", spec.Engine.Name, required)
+	}
+}
+
+// versionFile says whether a version file of the folder, or of one above it, names Terraform, and whether there is any.
+func (i *importing) versionFile(at string) (terraform, any bool) {
+	for {
+		if f := i.folders[at]; f != nil && f.pinned {
+			return f.terraform, true
+		}
+		if at == "" {
+			return false, false
+		}
+		if at = path.Dir(at); at == "." {
+			at = ""
+		}
+	}
+}
+
+// tofuMeets says whether some version of OpenTofu, which begins with 1.6, meets a constraint.
+func tofuMeets(required string) bool {
+	constraints, err := version.NewConstraint(required)
+	if err != nil {
+		return true // the engine says better what is wrong with it
+	}
+	for minor := 6; minor < 40; minor++ {
+		for _, patch := range []int{0, 5, 10} {
+			if v, err := version.NewVersion(fmt.Sprintf("1.%d.%d", minor, patch)); err == nil && constraints.Check(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (i *importing) state(f *folder, stack *v1alpha1.Stack) {
+	spec := &stack.Spec
+	switch {
+	case f.terragrunt && i.remoteState(f):
+		spec.Backend = &v1alpha1.Backend{FromCode: true}
+		i.note(f.path, Became, "remote_state", "spec.backend.fromCode: the state stays where the code keeps it")
+	case f.backend == "cloud", f.backend == "remote":
+		spec.Suspend = true
+		i.note(f.path, Cannot, "backend", "%s runs the engine elsewhere: take the block out of the code and move the state (docs/migrate.md, Moving a state). The Stack is suspended until then", f.backend)
+	case f.backend == "" || f.backend == "local":
+		i.note(f.path, Todo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, put it in before the first plan is applied: cairn state push %s terraform.tfstate", stack.Name)
+	default:
+		spec.Backend = &v1alpha1.Backend{FromCode: true}
+		i.note(f.path, Became, "backend", "spec.backend.fromCode: the state stays in %s, where the code keeps it", f.backend)
+		if f.empty {
+			i.note(f.path, Todo, "backend", "its block has no arguments: write what init was given by -backend-config into spec.backend.config, secret ones into a Secret for spec.backend.configFrom")
+		}
+	}
+}
+
+// remoteState says whether a terragrunt.hcl, or one above it, says where states are.
+func (i *importing) remoteState(f *folder) bool {
+	for at := f.path; ; {
+		if in := i.folders[at]; in != nil && (in.remoteState || in == f && in.backend != "") {
+			return true
+		}
+		if at == "" {
+			return false
+		}
+		if at = path.Dir(at); at == "." {
+			at = ""
+		}
+	}
+}
+
+// repository says what the one Repository needs.
+func (i *importing) repository(a address) {
+	i.from.Spec.Ref = i.Ref
+	ref := Ref{Kind: "Repository", Namespace: i.Namespace, Name: i.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
+	add := func(verdict Verdict, field, format string, args ...any) {
+		i.r.Notes = append(i.r.Notes, Note{Object: ref, Field: field, Verdict: verdict, Text: fmt.Sprintf(format, args...)})
+	}
+	add(Became, "spec.url", "%s", a.URL)
+	name := i.from.Name + "-git"
+	if a.Secret {
+		add(Todo, "spec.url", "the user or password in the URL is left out")
+	}
+	if strings.HasPrefix(a.URL, "http") {
+		add(Todo, "spec.credentials", "if the repository is private, make Secret %s and name it in spec.credentials: %s", name,
+			makeSecret(i.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
+	} else {
+		i.from.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
+		add(Todo, "spec.credentials", "make Secret %s, with a key that may read: %s", name,
+			makeSecret(i.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts", knownHosts(a.Host)))
+	}
+	add(Became, "", "%d Stacks, with spec.apply Manual and spec.deletion Orphan until you trust them", len(i.r.Stacks))
+}
