@@ -146,6 +146,10 @@ test-release: $(BIN)/tofu $(BIN)/syft $(BIN)/helm ## Release for two architectur
 bench: build tools ## Measure; GOTESTFLAGS="-count 10" for benchstat
 	@go test -tags envtest -run '^$$' -bench . -benchmem $(GOTESTFLAGS) ./...
 
+.PHONY: bench-hooks
+bench-hooks: ## Call metacontroller's hooks a thousand times a second, and as often as can be, beside an empty handler
+	@go test -run '^$$' -bench Hooks -benchtime 10000x $(GOTESTFLAGS) ./internal/metacontroller
+
 .PHONY: bench-node
 bench-node: build node-tools e2e-images ## Measure on a real node, beside bare pods and the bare engine in them
 	@go test -tags e2e -run '^$$' -bench . -benchtime 10x -timeout 40m $(GOTESTFLAGS) ./test/e2e

@@ -65,6 +65,8 @@ func newSite(t *testing.T) site {
 		{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"},
 		{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
 		{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"},
+		{Group: "metacontroller.k8s.io", Version: "v1alpha1", Kind: "CompositeController"},
+		{Group: "metacontroller.k8s.io", Version: "v1alpha1", Kind: "DecoratorController"},
 	} {
 		s.knows(kind)
 	}
@@ -76,10 +78,14 @@ func (s site) knows(kind schema.GroupVersionKind) {
 	s.Helper()
 	anything := true
 	plural := strings.ToLower(kind.Kind) + "s"
+	scope := apiextensionsv1.NamespaceScoped
+	if kind.Group == "metacontroller.k8s.io" {
+		scope = apiextensionsv1.ClusterScoped
+	}
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + kind.Group, Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"}},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: kind.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Group: kind.Group, Scope: scope,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: strings.ToLower(kind.Kind), Kind: kind.Kind, ListKind: kind.Kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: kind.Version, Served: true, Storage: true,

@@ -73,6 +73,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.StringVar(&home, "state-home", string(v1alpha1.StateHomeSecret), "where states are kept: Secret or Bucket; large ones always go to the bucket")
 	f.StringVar(&o.StoreAddress, "listen", ":8443", "address that the store listens on")
 	f.StringVar(&o.WebAddress, "web-listen", ":8080", "address for webhooks of forges and for browsers, plain HTTP: put an Ingress in front; 0 for none")
+	f.StringVar(&o.MetacontrollerAddress, "metacontroller", "0", "address for the hooks of metacontroller, plain HTTP, as in :8082 (docs/metacontroller.md); 0 for none")
 	f.StringVar(&o.SignIn.URL, "web-url", "", "where browsers find the page, as in https://cairn.example.com; default: public-url")
 	f.DurationVar(&o.SignIn.Lifetime, "session-lifetime", 12*time.Hour, "how long people stay signed in with a browser; never longer than the token that they signed in with")
 	f.StringVar(&o.SignIn.Links, "signin-links", "", "folder of links that sign somebody in once, as cairn dev makes them")

@@ -47,6 +47,8 @@ type Options struct {
 	StoreAddress string
 	// WebAddress is what the server for forges and browsers listens on, plain HTTP; "0" for none.
 	WebAddress string
+	// MetacontrollerAddress is what the server for metacontroller's hooks listens on, plain HTTP; "0", as "", for none.
+	MetacontrollerAddress string
 	// SignIn says how people sign in with a browser.
 	SignIn server.SignIn
 	// StoreURL is where runners find the store.

@@ -172,8 +172,17 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err := tell(ctx, mgr, s.RunChanged); err != nil {
 		return err
 	}
-	if err := mgr.Add(s); err != nil || o.WebAddress == "0" {
+	if err := mgr.Add(s); err != nil {
 		return err
+	}
+	if o.MetacontrollerAddress != "" && o.MetacontrollerAddress != "0" {
+		hooks := server.NewMetacontroller(server.MetacontrollerOptions{Address: o.MetacontrollerAddress, Log: p.log, Metrics: p.telemetry.server})
+		if err := mgr.Add(hooks); err != nil {
+			return err
+		}
+	}
+	if o.WebAddress == "0" {
+		return nil
 	}
 	return mgr.Add(server.NewWeb(server.WebOptions{
 		Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, People: s.PeopleHandler(),

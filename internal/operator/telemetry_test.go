@@ -75,7 +75,7 @@ func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
 // A label with as many values as there are Stacks, Runs or people makes series without end.
 func TestNoLabelIsANameThatPeopleMake(t *testing.T) {
 	bounded := []string{
-		"", "cause", "class", "code", "direction", "folder", "forge", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "step", "verb", "version", "what",
+		"", "cause", "class", "code", "direction", "folder", "forge", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "step", "verb", "version", "what",
 	}
 	gauges := described(&fleet{})
 	gauges["cairn_repository_oldest_fetch_timestamp_seconds"] = "namespace"

@@ -22,6 +22,7 @@ type Metrics struct {
 	logs     prometheus.Counter
 	policies *prometheus.HistogramVec
 	webhooks *prometheus.CounterVec
+	hooks    *prometheus.CounterVec
 	signIns  *prometheus.CounterVec
 	actions  *prometheus.CounterVec
 }
@@ -58,6 +59,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "cairn_webhooks_total",
 			Help: "Webhooks of forges. result is Accepted, Ignored, Repeated, Refused, Busy or Failed; the forge is unknown unless it is signed well.",
 		}, []string{"forge", "result"}),
+		hooks: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_metacontroller_hooks_total",
+			Help: "Hooks that metacontroller called. hook is composite or decorator; result is Answered, Refused or Busy.",
+		}, []string{"hook", "result"}),
 		signIns: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_sign_ins_total",
 			Help: "People who wanted to sign in with a browser. method is Token, OIDC or Link; result is SignedIn or Refused.",
@@ -140,6 +145,12 @@ func (m *Metrics) checked(began time.Time, said store.Verdict, err error) {
 func (m *Metrics) webhook(forge, result string) {
 	if m != nil {
 		m.webhooks.WithLabelValues(cmp.Or(forge, "unknown"), result).Inc()
+	}
+}
+
+func (m *Metrics) hooked(hook, result string) {
+	if m != nil {
+		m.hooks.WithLabelValues(hook, result).Inc()
 	}
 }
 

@@ -126,6 +126,9 @@ spec:
         {{- if $server }}
         - --listen=:8443
         - --web-listen=:8080
+        {{- if $.Values.metacontroller.enabled }}
+        - --metacontroller=:8082
+        {{- end }}
         {{- with include "cairn.publicURL" $ }}
         - --public-url={{ . }}
         {{- end }}
@@ -222,6 +225,9 @@ spec:
         {{- if $server }}
         - {name: store, containerPort: 8443}
         - {name: web, containerPort: 8080}
+        {{- if $.Values.metacontroller.enabled }}
+        - {name: metacontroller, containerPort: 8082}
+        {{- end }}
         {{- end }}
         - {name: metrics, containerPort: 9090}
         - {name: health, containerPort: 8081}

@@ -1,0 +1,67 @@
+package metacontroller
+
+import (
+	"slices"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The states that alustan tells its users.
+const (
+	progressing = "Progressing"
+	completed   = "Completed"
+	failed      = "Failed"
+)
+
+// state is how a Stack is, in alustan's words.
+type state struct{ name, message string }
+
+// status is the parent's status: the two fields that all of alustan's schemas have.
+func (s state) status() Object { return Object{"state": s.name, "message": s.message} }
+
+// waits are reasons of a Stack that is not Ready while somebody decides: nothing is broken.
+var waits = []string{"AwaitingApproval", "ChangesPending", "Drifted", "Suspended"}
+
+// stateOf tells how the Stacks of a parent are; there is one, or none yet.
+func stateOf(stacks []Object) state {
+	if len(stacks) == 0 {
+		return state{progressing, "the Stack is being made"}
+	}
+	stack := stacks[0]
+	ready := condition(stack, v1alpha1.ConditionReady)
+	if ready == nil || number(ready, "observedGeneration") < number(stack, "metadata", "generation") {
+		return state{progressing, "the Stack has not been looked at yet"}
+	}
+	reason := text(ready, "reason")
+	message := reason + ": " + text(ready, "message")
+	switch text(ready, "status") {
+	case "True":
+		return state{completed, message}
+	case "False":
+		if !slices.Contains(waits, reason) {
+			return state{failed, message}
+		}
+	}
+	return state{progressing, message}
+}
+
+// ending is how Stacks are that are no longer wanted; what they said as they were complete is of the time before.
+func ending(stacks []Object) state {
+	now := stateOf(stacks)
+	if now.name == completed {
+		now.name = progressing
+	}
+	now.message = "the Stack is being deleted: " + now.message
+	return now
+}
+
+// condition is one of an object's conditions; nil when it has none of that type.
+func condition(object Object, kind string) Object {
+	conditions, _ := at(object, "status", "conditions").([]any)
+	for _, c := range conditions {
+		if fields, _ := c.(map[string]any); text(fields, "type") == kind {
+			return fields
+		}
+	}
+	return nil
+}
