@@ -173,7 +173,7 @@ type StackSpec struct {
 	// History is how many finished Runs are kept; 0 keeps only the last one, which the Stack's status speaks of.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=1000
+	// +kubebuilder:validation:Maximum=100
 	// +optional
 	History *int32 `json:"history,omitempty"`
 

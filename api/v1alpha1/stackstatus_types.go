@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // StackStatus is what is known of a Stack.
@@ -69,6 +70,43 @@ type StackStatus struct {
 	// spec.outputs gets them all.
 	// +optional
 	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
+
+	// History are the Runs that went well and that are kept, oldest first, with as much of each as later ones are decided on. A Run
+	// comes to be here in the write that tells its end. The others, and all about these, are in the Runs themselves.
+	// +listType=atomic
+	// +optional
+	History []PastRun `json:"history,omitempty"`
+}
+
+// PastRun is a Run that went well, in short.
+type PastRun struct {
+	// Name of the Run.
+	Name string `json:"name"`
+	// UID of the Run: no other one of its name is meant.
+	UID types.UID `json:"uid"`
+	// Operation is what it could do.
+	Operation Operation `json:"operation"`
+	// Cause is why it was made. Of older Runs only its type is here.
+	Cause Cause `json:"cause"`
+	// FinishedAt is when it ended.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+	// Applied says that an apply of it began: where it found no changes, none did.
+	// +optional
+	Applied bool `json:"applied,omitempty"`
+	// Inputs is the digest of the inputs that it was for; absent of older Runs.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+	// Revision names the source of these inputs; absent of older Runs.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+	// Plan is what it would do, without its resources; absent of older Runs, and where there was none.
+	// +optional
+	Plan *Plan `json:"plan,omitempty"`
+	// Steps are those that tell more than that all went well: how outputs were written. Absent of older Runs.
+	// +listType=atomic
+	// +optional
+	Steps []Step `json:"steps,omitempty"`
 }
 
 // DriftStatus is what a drift check found: what a Run would have to do to put back what was applied.

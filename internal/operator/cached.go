@@ -3,6 +3,7 @@ package operator
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,12 +27,16 @@ func cacheOptions(o Options) cache.Options {
 		},
 	}
 	if !o.Server {
-		options.ByObject[&v1alpha1.Run{}] = cache.ByObject{Transform: leanRun}
+		options.ByObject[&v1alpha1.Run{}] = cache.ByObject{Field: without("status.phase", v1alpha1.PhaseSucceeded), Transform: leanRun}
 	}
 	if !o.Shard.all() {
 		options.NewInformer = o.Shard.newInformer
 	}
 	return options
+}
+
+func without[T ~string](field string, value T) fields.Selector {
+	return fields.OneTermNotEqualSelector(field, string(value))
 }
 
 func withLabel(label string, is selection.Operator) labels.Selector {

@@ -77,6 +77,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			Runs:    run.Kept{Bucket: p.bucket},
 			Events:  stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
 			Behind:  stack.NewBehind(),
+			Told:    stack.NewTold(),
 
 			AllowShell: o.AllowShell,
 			AllowBuild: o.Builds.Allowed,
@@ -224,10 +225,11 @@ func (l lookups) runsOf(ctx context.Context, o client.Object) []reconcile.Reques
 	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.UnfinishedIndex: o.GetName()})
 }
 
-// siblings finds the Runs that may have waited for a finished one.
+// siblings finds the Runs that may have waited for a finished one. One that went well is not in the cache any more, and neither is one that is
+// gone: of both the event has what they were before.
 func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Request {
 	r := o.(*v1alpha1.Run)
-	if !r.Status.Phase.Finished() && r.DeletionTimestamp == nil {
+	if !r.Status.Phase.Finished() && r.DeletionTimestamp == nil && l.cache.Get(ctx, client.ObjectKeyFromObject(r), &v1alpha1.Run{}, client.UnsafeDisableDeepCopy) == nil {
 		return nil
 	}
 	return l.unfinished(ctx, client.InNamespace(r.Namespace), client.MatchingFields{run.UnfinishedIndex: r.Spec.Stack.Name})

@@ -107,9 +107,22 @@ func (f *fleet) stacks(ctx context.Context, g *gauges) error {
 	return nil
 }
 
+// runs counts those that went well by what their Stacks have of them: an operator alone has no others.
 func (f *fleet) runs(ctx context.Context, g *gauges) error {
+	var all v1alpha1.StackList
+	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		if n := len(all.Items[i].Status.History); n > 0 {
+			g.add(float64(n), gaugeRuns, all.Items[i].Namespace, string(v1alpha1.PhaseSucceeded))
+		}
+	}
 	return f.eachRun(ctx, func(r *v1alpha1.Run) {
 		phase := r.Status.Phase
+		if phase == v1alpha1.PhaseSucceeded {
+			return
+		}
 		if phase == "" {
 			phase = v1alpha1.PhaseQueued
 		}

@@ -107,6 +107,8 @@ func TestLookups(t *testing.T) {
 	r.Seen(guest)
 
 	done := newRun(r, "vpc-1", "vpc", v1alpha1.PhaseSucceeded, "Applied")
+	left := done.DeepCopy()
+	left.Name, left.Status.Phase = "vpc-0", v1alpha1.PhaseApplying
 	plan := newRun(r, "vpc-2", "vpc", v1alpha1.PhasePlanning, "Planning")
 	newRun(r, "vpc-3", "vpc", v1alpha1.PhaseQueued, run.ReasonInputsMissing)
 	newRun(r, "net-1", "net", v1alpha1.PhaseQueued, run.ReasonQueued)
@@ -134,6 +136,7 @@ func TestLookups(t *testing.T) {
 		"a ConfigMap of the same name is not":                         {ask.stacksOf("ConfigMap")(t.Context(), apiserver.Metadata("ConfigMap", r.Namespace, "git")), ""},
 		"a Stack is news to its Runs that are not finished":           {ask.runsOf(t.Context(), vpc), "vpc-2 vpc-3"},
 		"a finished Run is news to those that waited for it":          {ask.siblings(t.Context(), done), "vpc-2 vpc-3"},
+		"so is one that went on and that the cache has no more":       {ask.siblings(t.Context(), left), "vpc-2 vpc-3"},
 		"one that goes on is not":                                     {ask.siblings(t.Context(), plan), ""},
 		"an object is news to the Runs that wait for one":             {ask.runsWithout(t.Context(), apiserver.Metadata("Secret", r.Namespace, "any")), "vpc-3"},
 		"an object of another namespace is not":                       {ask.runsWithout(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "any")), ""},

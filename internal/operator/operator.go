@@ -174,7 +174,7 @@ func managerOptions(o Options) ctrl.Options {
 		Logger:                        o.Log,
 		Controller:                    ctrlconfig.Controller{MaxConcurrentReconciles: 4, ReconciliationTimeout: reconcileTime, SkipNameValidation: &o.again},
 		Cache:                         cachedIn(cacheOptions(o), o.Namespaces),
-		NewClient:                     newClient(o.Namespaces),
+		NewClient:                     newClient(o.Namespaces, patience),
 		LeaderElection:                o.LeaderElection && o.Operator,
 		LeaderElectionID:              o.Shard.lease(),
 		LeaderElectionNamespace:       o.Namespace,
@@ -196,15 +196,19 @@ func scheme() *runtime.Scheme {
 }
 
 // newClient makes the client of the reconcilers. A read waits until the cache has what was written before it, so that no
-// pass acts on a view from before its own last act. It is for Stacks, Runs and pods alone: a kind that is written through
-// it is watched whole. Secrets are written through a client without a cache.
-func newClient(namespaces []string) client.NewClientFunc {
+// pass acts on a view from before its own last act. It is for Stacks, Runs and pods alone: of a kind that is written through it the
+// cache has to hear what is written. Secrets are written through a client without a cache.
+func newClient(namespaces []string, patience time.Duration) client.NewClientFunc {
 	return func(config *rest.Config, o client.Options) (client.Client, error) {
 		wait := true
 		o.Cache.EnableReadYourWritesConsistency = &wait
-		c, err := client.New(config, o)
-		if err != nil || len(namespaces) == 0 {
-			return c, err
+		all, err := client.New(config, o)
+		if err != nil {
+			return nil, err
+		}
+		c := patient{all, patience}
+		if len(namespaces) == 0 {
+			return c, nil
 		}
 		return onlyIn{c, namespaces}, nil
 	}

@@ -2,7 +2,6 @@ package operator
 
 import (
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/upkeep"
 )
@@ -14,14 +13,10 @@ func addUpkeep(mgr ctrl.Manager, p *parts, o Options) error {
 	}
 	p.bucket.RenewAfter(upkeep.RenewAfter(o.BucketUnused))
 	// The bucket is that of all parts: who sweeps it has to know of everything that refers to it, and not only of its own.
-	everything := client.Reader(mgr.GetCache())
-	if !o.Shard.all() {
-		if o.Shard.Index > 0 {
-			return nil
-		}
-		everything = mgr.GetAPIReader()
+	if o.Shard.Index > 0 {
+		return nil
 	}
 	return mgr.Add(&upkeep.Sweeper{
-		Cache: everything, Bucket: p.bucket, Unused: o.BucketUnused, Log: p.log, Metrics: p.telemetry.upkeep,
+		Live: mgr.GetAPIReader(), Bucket: p.bucket, Unused: o.BucketUnused, Log: p.log, Metrics: p.telemetry.upkeep,
 	})
 }

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -21,14 +19,7 @@ func Lean(run *v1alpha1.Run) {
 		if i > 0 && a.PodUID == run.Status.Attempts[i-1].PodUID { // one text for both
 			a.Pod, a.PodUID = run.Status.Attempts[i-1].Pod, run.Status.Attempts[i-1].PodUID
 		}
-		steps := slices.DeleteFunc(a.Steps, func(s v1alpha1.Step) bool { return !outlives(s) })
-		for j := range steps {
-			steps[j].StartedAt, steps[j].FinishedAt, steps[j].ExitCode = nil, nil, nil
-		}
-		a.Steps = slices.Clip(steps)
-		if len(steps) == 0 {
-			a.Steps = nil
-		}
+		a.Steps = telling(a.Steps)
 	}
 	if plan := run.Status.Plan; plan != nil {
 		plan.Resources = nil
@@ -36,6 +27,24 @@ func Lean(run *v1alpha1.Run) {
 			plan.Policy.Findings = nil
 		}
 	}
+}
+
+// Telling are the steps of a finished Run's last attempt that something is decided on afterwards.
+func Telling(run *v1alpha1.Run) []v1alpha1.Step {
+	if a := current(&run.Status); a != nil {
+		return telling(a.Steps)
+	}
+	return nil
+}
+
+func telling(all []v1alpha1.Step) []v1alpha1.Step {
+	var steps []v1alpha1.Step
+	for _, s := range all {
+		if outlives(s) {
+			steps = append(steps, v1alpha1.Step{Name: s.Name, State: s.State, Message: s.Message})
+		}
+	}
+	return steps
 }
 
 // outlives says that a step is looked at after the Run: an apply that was skipped has changed nothing, and outputs that could not

@@ -54,7 +54,7 @@ func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 	bad := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 99, settings)
 	bad.Spec.HostNetwork = true
 	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := r.Room.Client.Create(ctx, bad.DeepCopy(), client.DryRunAll)
+		err := apiserver.Kube.Create(ctx, bad.DeepCopy(), client.DryRunAll)
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity"), ignoreForbidden(err)
 	}))
 

@@ -263,7 +263,7 @@ func (r *room) expectGuard() {
 	r.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		pod := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
-		if err := r.Room.Client.Create(r.Context(), pod, client.DryRunAll); err != nil {
+		if err := apiserver.Kube.Create(r.Context(), pod, client.DryRunAll); err != nil {
 			return
 		}
 	}

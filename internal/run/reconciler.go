@@ -180,7 +180,11 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 	}
 	before := run.DeepCopy()
 	run.Status = status
-	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	var how []client.SubResourcePatchOption
+	if status.Phase == v1alpha1.PhaseSucceeded { // a cache without such Runs may never hear of it
+		how = append(how, client.DisableReadYourWritesConsistency)
+	}
+	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), how...)
 	if err == nil {
 		r.Witness.saw(ctx, &before.Status, run)
 	}

@@ -182,14 +182,20 @@ func runIsDue(w World) (Decision, bool) {
 }
 
 // isDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned, or can
-// be tried again since the state that was lost is back.
+// be tried again since the state that was lost is back, or was applied before something of which nobody knows any more.
 func isDue(w World) bool {
 	if appliedInputs(w) == w.Digest {
 		return false
 	}
 	last := w.tried()
 	return last == nil || w.forgotten() || last.Spec.Inputs != w.Digest || last.Spec.Operation != operation(w) ||
-		last.Status.Phase == v1alpha1.PhaseSuperseded || (isStranded(last) && stateIsBack(w, last))
+		last.Status.Phase == v1alpha1.PhaseSuperseded || undone(w, last) || (isStranded(last) && stateIsBack(w, last))
+}
+
+// undone says that a Run applied what is declared, and that this is not applied any more, for no reason that is known: what came after it
+// was deleted by hand. A destroy is a reason.
+func undone(w World, r *v1alpha1.Run) bool {
+	return r.Status.Phase == v1alpha1.PhaseSucceeded && r.Spec.Operation == v1alpha1.OperationApply && w.decisive() == r && destroyedBy(w) == ""
 }
 
 // operation is what a Run may do that is made for a change.

@@ -297,6 +297,7 @@ func decide(t *testing.T, tests map[string]decision) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.world)
+			asTold(t, tt.world)
 			type outcome struct {
 				Finalizer      bool
 				Start          string

@@ -57,7 +57,11 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 	if err := r.gatherInputs(ctx, &w); err != nil {
 		return w, err
 	}
-	if last := w.decisive(); last != nil {
+	switch last := w.decisive(); {
+	case last == nil:
+	case last.Spec.Inputs == w.Digest: // so that a start reads none of ten thousand from the bucket
+		w.Last = &w.Inputs
+	default:
 		if doc, err := r.Inputs.Get(ctx, last.Spec.Inputs); err == nil { // it only words a cause
 			w.Last = &doc
 		}
@@ -115,15 +119,24 @@ func (r *Reconciler) gatherNamespace(ctx context.Context, w *World) error {
 	return err
 }
 
+// gatherRuns has the Runs that went well from the status, and the others from the cache.
 func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 	var runs v1alpha1.RunList
 	err := r.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace), client.MatchingFields{run.StackIndex: w.Stack.Name})
 	if err != nil {
 		return err
 	}
+	named := w.Stack.Status.Run
+	runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { // a cache may have more, and that may be old
+		return metav1.IsControlledBy(&r, w.Stack) && (recorded(w.Stack, r.Name) || (r.Status.Phase == v1alpha1.PhaseSucceeded && r.Name != named))
+	})
 	if err := r.addNamed(ctx, w.Stack, &runs); err != nil {
 		return err
 	}
+	if err := r.addUntold(ctx, w.Stack, &runs); err != nil {
+		return err
+	}
+	w.Runs = past(w.Stack)
 	for _, r := range runs.Items {
 		if metav1.IsControlledBy(&r, w.Stack) {
 			w.Runs = append(w.Runs, r)
@@ -135,22 +148,47 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 	return nil
 }
 
-// addNamed adds the Run that the status names, when the cache has not heard of it: it may have been made a moment ago. One of the same
-// name that the cache has may be that of an earlier Stack.
+// addNamed adds the Run that the status names, when the cache has not heard of it or has it no more: it may have been made a moment ago, or
+// gone well. One of the same name that the cache has may be that of an earlier Stack.
 func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	named := stack.Status.Run
-	if named == "" || slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == named && metav1.IsControlledBy(&r, stack) }) {
+	if named == "" || has(runs, stack, named) {
 		return nil
 	}
 	var run v1alpha1.Run
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: named}, &run)
-	if err == nil {
-		runs.Items = append(runs.Items, run)
-	}
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		return r.lookAgain(ctx, stack, runs)
+	case err != nil:
+		return err
+	case !metav1.IsControlledBy(&run, stack): // an earlier Stack's, of which there may be more
+		return r.addAll(ctx, stack, runs)
 	}
-	return err
+	runs.Items = append(runs.Items, run)
+	return nil
+}
+
+// addAll adds what the API server has of a Stack's Runs, and of those of an earlier Stack of its name.
+func (r *Reconciler) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+	var all v1alpha1.RunList
+	err := r.Live.List(ctx, &all, client.InNamespace(stack.Namespace), client.MatchingLabels{run.LabelStack: run.LabelValue(stack.Name)})
+	if err != nil {
+		return err
+	}
+	for _, one := range all.Items {
+		known := slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.UID == one.UID }) ||
+			(metav1.IsControlledBy(&one, stack) && recorded(stack, one.Name))
+		if one.Spec.Stack.Name == stack.Name && !known {
+			runs.Items = append(runs.Items, one)
+		}
+	}
+	return nil
+}
+
+// has says that a Stack's Run of a name is among some.
+func has(runs *v1alpha1.RunList, stack *v1alpha1.Stack, name string) bool {
+	return slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == name && metav1.IsControlledBy(&r, stack) })
 }
 
 // lookAgain reads those Runs anew that are not finished as far as the cache knows. A Run is named when all before it are: where one is

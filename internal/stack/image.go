@@ -15,7 +15,7 @@ func builtImage(w World) *v1alpha1.BuiltImage {
 func appliedImage(w World) *v1alpha1.BuiltImage {
 	last := w.last()
 	switch {
-	case last == nil || w.active() != nil || w.forgotten() || w.looks(last) || last.Status.Phase != v1alpha1.PhaseSucceeded,
+	case last == nil || w.active() != nil || w.forgotten() || w.told(last) || w.looks(last) || last.Status.Phase != v1alpha1.PhaseSucceeded,
 		last.Spec.Operation == v1alpha1.OperationPlan && last.Status.Plan.Changes:
 		return w.Stack.Status.AppliedImage
 	case last.Spec.Operation == v1alpha1.OperationDestroy:

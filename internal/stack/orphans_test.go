@@ -37,6 +37,7 @@ func TestOrphaned(t *testing.T) {
 		test.world.Stack.Status.Conditions = nil
 		for range 2 { // and it goes as it came
 			test.world.Stack.Status = status(test.world, Decide(test.world))
+			asTold(t, test.world)
 			got := ""
 			if c := apimeta.FindStatusCondition(test.world.Stack.Status.Conditions, v1alpha1.ConditionOrphaned); c != nil {
 				got = c.Message

@@ -55,6 +55,8 @@ type Reconciler struct {
 	Traces *tracing.Tracer
 	// Behind says when to look again at a Stack of which a newer version is on its way (NewBehind).
 	Behind workqueue.TypedRateLimiter[ctrl.Request]
+	// Told remembers of which Stacks the history is whole (NewTold).
+	Told *Told
 	// AllowShell says that the install lets people have shells.
 	AllowShell bool
 	// AllowBuild says that the install builds images.
@@ -70,6 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Behind.Forget(req)
+			r.Told.forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -95,10 +98,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	r.Told.add(stack)
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
 
 func (r *Reconciler) act(ctx context.Context, w World, d Decision) error {
+	pruned := r.prune(ctx, w) // before the status forgets them
+	w.unpruned = pruned != nil
+	return errors.Join(pruned, r.goOn(ctx, w, d))
+}
+
+// goOn does what was decided on, also where an old Run cannot be deleted.
+func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 	if d.Finish {
 		return r.finish(ctx, w, d)
 	}
@@ -118,7 +129,7 @@ func (r *Reconciler) act(ctx context.Context, w World, d Decision) error {
 	if changed {
 		r.Events.Tell(w, d)
 	}
-	return r.prune(ctx, w)
+	return nil
 }
 
 // report writes the status if it changed, and says whether the reason did.
@@ -218,7 +229,9 @@ func (r *Reconciler) prune(ctx context.Context, w World) error {
 		if err := r.Runs.Forget(ctx, &old); err != nil {
 			return err
 		}
-		if err := r.Client.Delete(ctx, &old, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+		err := r.Client.Delete(ctx, &old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID},
+			client.DisableReadYourWritesConsistency) // a cache that has no such Runs never hears that one is gone
+		if err := client.IgnoreNotFound(err); err != nil && !apierrors.IsConflict(err) { // another one's of that name stays
 			return err
 		}
 	}

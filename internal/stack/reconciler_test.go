@@ -98,7 +98,7 @@ func (r *room) begin(kept memoryBucket) {
 	r.bucket = kept
 	r.Reconciler = &Reconciler{
 		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: kept},
-		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)}, Behind: NewBehind(),
+		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)}, Behind: NewBehind(), Told: NewTold(),
 	}
 }
 

@@ -440,6 +440,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.world)
+			asTold(t, tt.world)
 			s := status(tt.world, d)
 			by := ""
 			if d.Start != nil {
@@ -515,6 +516,7 @@ func TestWhoCausedARun(t *testing.T) {
 			for _, four := range []bool{false, true} {
 				tt.world.Stack.Spec.FourEyes = four
 				d := Decide(tt.world)
+				asTold(t, tt.world)
 				if d.Start == nil {
 					t.Fatalf("nothing starts: %+v", d)
 				}
@@ -593,6 +595,7 @@ func TestFourEyesKnowWhoseChangeWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.world)
+			asTold(t, tt.world)
 			if d.Start == nil {
 				t.Fatalf("nothing starts: %+v", d)
 			}

@@ -37,6 +37,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.Run, s.LastRun = nextRun(w), nextRun(w)
 	}
 	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
+	s.History = history(w)
 	if c := driftCondition(w, s.Drift); c != nil {
 		apimeta.SetStatusCondition(&s.Conditions, *c)
 	} else {
@@ -64,11 +65,12 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	return s
 }
 
-// appliedInputs are the inputs that what is there was made from; none when an apply of others began and did not succeed.
+// appliedInputs are the inputs that what is there was made from; none when an apply of others began and did not succeed. The status has all
+// that came of Runs whose end it tells, and perhaps of newer ones that are gone.
 func appliedInputs(w World) string {
 	last := w.last()
 	switch {
-	case last == nil || w.active() != nil || w.forgotten() || w.looks(last):
+	case last == nil || w.active() != nil || w.forgotten() || w.looks(last) || w.told(last):
 		return w.Stack.Status.AppliedInputs
 	case last.Status.Phase != v1alpha1.PhaseSucceeded:
 		if begun(last) {
@@ -87,7 +89,7 @@ func appliedInputs(w World) string {
 func outputs(w World) map[string]apiextensionsv1.JSON {
 	last := w.last()
 	switch {
-	case last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Spec.Operation == v1alpha1.OperationPlan, isShell(last):
+	case last == nil || w.forgotten() || last.Status.Phase != v1alpha1.PhaseSucceeded || last.Spec.Operation == v1alpha1.OperationPlan, isShell(last), w.told(last):
 		return w.Stack.Status.Outputs
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
 		return nil

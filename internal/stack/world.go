@@ -29,7 +29,7 @@ type World struct {
 	Unsaved []string
 	// Unreadable is why nobody can tell what there is, and what to do about it; empty when somebody can.
 	Unreadable string
-	// Runs of the Stack, oldest first.
+	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
 	Runs []v1alpha1.Run
 	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	Taken int
@@ -49,6 +49,8 @@ type World struct {
 	AllowShell bool
 	// AllowBuild says that the install builds images.
 	AllowBuild bool
+	// unpruned says that Runs past spec.history could not be deleted, so that they are not to be forgotten.
+	unpruned bool
 	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
 	quiet bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.

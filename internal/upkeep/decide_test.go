@@ -50,7 +50,9 @@ func TestWhatIsNamed(t *testing.T) {
 	if !u.blind() {
 		t.Error("it sees what is not there")
 	}
-	u.name([]v1alpha1.Stack{stack, {}}, []v1alpha1.Run{run}, []v1alpha1.State{state, {}})
+	u.name(&v1alpha1.RunList{Items: []v1alpha1.Run{run}})
+	u.name(&v1alpha1.StackList{Items: []v1alpha1.Stack{stack, {}}})
+	u.name(&v1alpha1.StateList{Items: []v1alpha1.State{state, {}}})
 	u.variables("variables/ns/net/kept")
 	u.variables("variables/ns/net/deeper/other")
 	u.variables("variables/ns/net")
@@ -64,9 +66,9 @@ func TestWhatIsNamed(t *testing.T) {
 	}
 	// A State alone is enough: its Stack may be gone.
 	for name, one := range map[string]func(*used){
-		"a Stack": func(u *used) { u.name([]v1alpha1.Stack{{}}, nil, nil) },
-		"a Run":   func(u *used) { u.name(nil, []v1alpha1.Run{{}}, nil) },
-		"a State": func(u *used) { u.name(nil, nil, []v1alpha1.State{{}}) },
+		"a Stack": func(u *used) { u.name(&v1alpha1.StackList{Items: []v1alpha1.Stack{{}}}) },
+		"a Run":   func(u *used) { u.name(&v1alpha1.RunList{Items: []v1alpha1.Run{{}}}) },
+		"a State": func(u *used) { u.name(&v1alpha1.StateList{Items: []v1alpha1.State{{}}}) },
 	} {
 		u := used{inputs: map[string]bool{}}
 		if one(&u); u.blind() {

@@ -44,8 +44,8 @@ func CheckUnused(unused time.Duration) error {
 
 // Sweeper sweeps the bucket. The process that makes what is swept is the one that sweeps: the operator that is active.
 type Sweeper struct {
-	// Cache has all Stacks, Runs and States, those of other operators on the same bucket too.
-	Cache client.Reader
+	// Live reads all Stacks, Runs and States, those of other operators on the same bucket too.
+	Live client.Reader
 	// Bucket that is swept. It has RenewAfter.
 	Bucket *bucket.Bucket
 	// Unused is how long an object stays to which nothing refers.
@@ -197,18 +197,12 @@ func rest(ctx context.Context) error {
 // gather finds out what is named.
 func (s *Sweeper) gather(ctx context.Context) (used, error) {
 	u := used{inputs: map[string]bool{}, sources: map[string]bool{}}
-	var (
-		stacks v1alpha1.StackList
-		runs   v1alpha1.RunList
-		states v1alpha1.StateList
-	)
 	// Runs first: from there names move to Stacks and States, and the Run goes. What moves the other way is young.
-	for _, list := range []client.ObjectList{&runs, &stacks, &states} {
-		if err := s.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+	for _, list := range []client.ObjectList{&v1alpha1.RunList{}, &v1alpha1.StackList{}, &v1alpha1.StateList{}} {
+		if err := s.name(ctx, list, &u); err != nil {
 			return u, err
 		}
 	}
-	u.name(stacks.Items, runs.Items, states.Items)
 	err := s.Bucket.Walk(ctx, folderVariables, func(o bucket.Object) error {
 		u.variables(o.Key)
 		return nil
@@ -233,6 +227,25 @@ func (s *Sweeper) gather(ctx context.Context) (used, error) {
 		}
 	}
 	return u, nil
+}
+
+// page is how many objects are read at once: there may be a hundred thousand.
+const page = 500
+
+// name adds what all objects of a kind name.
+func (s *Sweeper) name(ctx context.Context, list client.ObjectList, u *used) error {
+	for {
+		if err := s.Live.List(ctx, list, client.Limit(page), client.Continue(list.GetContinue())); err != nil {
+			return err
+		}
+		u.name(list)
+		if list.GetContinue() == "" {
+			return nil
+		}
+		if err := rest(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // document reads one past the memory of those that are in use.

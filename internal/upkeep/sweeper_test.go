@@ -86,7 +86,7 @@ func enter(t *testing.T) *room {
 	const week = 7 * 24 * time.Hour
 	b.RenewAfter(RenewAfter(week))
 	cache := &objects{}
-	return &room{&Sweeper{Cache: cache, Bucket: b, Unused: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
+	return &room{&Sweeper{Live: cache, Bucket: b, Unused: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
 }
 
 // keeps puts code, its closure and a document of inputs with it into the bucket, of an age: the name stands for all three.
@@ -348,7 +348,7 @@ func TestASweepIsTold(t *testing.T) {
 func TestItIsSweptNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looks atomic.Int32
-		s := &Sweeper{Cache: &objects{err: errors.New("away"), listed: func() { looks.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
+		s := &Sweeper{Live: &objects{err: errors.New("away"), listed: func() { looks.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Start(ctx) }()

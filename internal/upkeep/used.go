@@ -11,6 +11,8 @@ package upkeep
 import (
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
@@ -39,16 +41,23 @@ func (u *used) add(digests ...string) {
 }
 
 // name adds what objects name. A Stack's inputs are what its next Run has, a State's those that its destroy needs.
-func (u *used) name(stacks []v1alpha1.Stack, runs []v1alpha1.Run, states []v1alpha1.State) {
-	u.objects += len(stacks) + len(runs) + len(states)
-	for i := range stacks {
-		u.add(stacks[i].Status.Inputs, stacks[i].Status.AppliedInputs)
-	}
-	for i := range runs {
-		u.add(runs[i].Spec.Inputs)
-	}
-	for i := range states {
-		u.add(states[i].Status.Inputs)
+func (u *used) name(list client.ObjectList) {
+	switch list := list.(type) {
+	case *v1alpha1.RunList:
+		u.objects += len(list.Items)
+		for i := range list.Items {
+			u.add(list.Items[i].Spec.Inputs)
+		}
+	case *v1alpha1.StackList:
+		u.objects += len(list.Items)
+		for i := range list.Items {
+			u.add(list.Items[i].Status.Inputs, list.Items[i].Status.AppliedInputs)
+		}
+	case *v1alpha1.StateList:
+		u.objects += len(list.Items)
+		for i := range list.Items {
+			u.add(list.Items[i].Status.Inputs)
+		}
 	}
 }
 

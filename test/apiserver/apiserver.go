@@ -123,7 +123,7 @@ type Index struct {
 // Enter makes a namespace and a cache that lives as long as the test.
 func Enter(t *testing.T, indexes ...Index) Room {
 	t.Helper()
-	c, err := cluster.New(Config, func(o *cluster.Options) { o.Scheme = scheme() })
+	c, err := cluster.New(Config, func(o *cluster.Options) { o.Scheme, o.NewClient = scheme(), newClient })
 	Must(t, err)
 	for _, i := range indexes {
 		Must(t, c.GetFieldIndexer().IndexField(t.Context(), i.Of, i.Field, i.Values))
@@ -137,6 +137,13 @@ func Enter(t *testing.T, indexes ...Index) Room {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
 	Must(t, c.GetClient().Create(t.Context(), namespace))
 	return Room{T: t, Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: namespace.Name}
+}
+
+// newClient makes a client as the operator has it: a read waits until the cache has what was written before it.
+func newClient(config *rest.Config, o client.Options) (client.Client, error) {
+	wait := true
+	o.Cache.EnableReadYourWritesConsistency = &wait
+	return client.New(config, o)
 }
 
 // Must ends a test that cannot go on.

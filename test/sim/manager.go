@@ -95,7 +95,7 @@ func (m *manager) lead() {
 	store := w.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Client: cached, Live: live, Sources: w.shared.sources, Inputs: w.shared.inputs, States: store,
-		Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}}, Behind: stack.NewBehind(), Clock: m.clock,
+		Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}}, Behind: stack.NewBehind(), Told: stack.NewTold(), Clock: m.clock,
 	}
 	m.run = run.Reconciler{
 		Client: cached, Live: live, Inputs: w.shared.inputs, Turns: run.NewTurns(m.turns, cached), Clock: m.clock,

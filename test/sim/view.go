@@ -51,12 +51,24 @@ func (a *api) lean(o client.Object) client.Object {
 	return n
 }
 
-// hear takes in the next event.
+// leaves says that an operator's watch gives an object for one that is gone: it has no Runs that went well.
+func (v *view) leaves(o client.Object) bool {
+	r, ok := o.(*v1alpha1.Run)
+	return ok && v.lean && r.Status.Phase == v1alpha1.PhaseSucceeded
+}
+
+// hear takes in the next event. Of an object that leaves the view it has what that was before.
 func (v *view) hear(k kind) change {
 	c := v.api.log[k][v.at[k]]
-	c.o = v.keep(c.o)
 	v.at[k]++
 	at := slices.IndexFunc(v.objects[k], func(x client.Object) bool { return x.GetName() == c.o.GetName() })
+	if v.leaves(c.o) {
+		c.gone = true
+		if at >= 0 {
+			c.o = v.objects[k][at]
+		}
+	}
+	c.o = v.keep(c.o)
 	switch {
 	case at < 0 && c.gone:
 	case at < 0:
@@ -71,9 +83,11 @@ func (v *view) hear(k kind) change {
 
 // relist begins a watch anew: what happened in between is seen only in what there is.
 func (v *view) relist(k kind) {
-	v.objects[k] = slices.Clone(v.api.objects[k])
-	for i, o := range v.objects[k] {
-		v.objects[k][i] = v.keep(o)
+	v.objects[k] = v.objects[k][:0:0]
+	for _, o := range v.api.objects[k] {
+		if !v.leaves(o) {
+			v.objects[k] = append(v.objects[k], v.keep(o))
+		}
 	}
 	v.at[k] = len(v.api.log[k])
 }

@@ -1,0 +1,84 @@
+//go:build envtest
+
+package operator
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// An operator alone hears of a Run that went well that it is gone; one with a server has it. What the first of them writes and deletes
+// is nothing that a read has to wait for.
+func TestAnOperatorAloneHasNoRunsThatWentWell(t *testing.T) {
+	r := enter(t)
+	for name, tt := range map[string]struct {
+		options Options
+		want    string
+	}{"alone": {Options{}, "failed planning"}, "with a server": {Options{Server: true}, "failed planning succeeded"}} {
+		ctx, c, stop := manage(t, tt.options)
+		has := func() string {
+			var runs v1alpha1.RunList
+			apiserver.Must(t, c.List(ctx, &runs, client.InNamespace(r.Namespace)))
+			var names []string
+			for _, run := range runs.Items {
+				names = append(names, run.Name)
+			}
+			slices.Sort(names)
+			return strings.Join(names, " ")
+		}
+		runs := []*v1alpha1.Run{
+			newRun(r, "planning", "net", v1alpha1.PhasePlanning, "Planning"), newRun(r, "failed", "net", v1alpha1.PhaseFailed, "Failed"),
+			newRun(r, "succeeded", "net", v1alpha1.PhaseApplying, "Applying"),
+		}
+		for has() != "failed planning succeeded" {
+			apiserver.Must(t, ctx.Err())
+			time.Sleep(10 * time.Millisecond)
+		}
+		runs[2].Status.Phase = v1alpha1.PhaseSucceeded
+		apiserver.Must(t, c.Status().Update(ctx, runs[2], client.DisableReadYourWritesConsistency))
+		for has() != tt.want {
+			if ctx.Err() != nil {
+				t.Fatalf("%s: it has %q", name, has())
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		apiserver.Must(t, c.Delete(ctx, runs[2], client.DisableReadYourWritesConsistency))
+		for has() != "failed planning" { // or it waits for the Run, of which the cache never hears, until ctx is done
+			apiserver.Must(t, ctx.Err())
+			time.Sleep(10 * time.Millisecond)
+		}
+		for _, run := range runs[:2] {
+			apiserver.Must(t, c.Delete(ctx, run))
+		}
+		stop()
+	}
+}
+
+// manage starts a manager with Cairn's cache, for two minutes at most.
+func manage(t *testing.T, options Options) (ctx context.Context, c client.Client, stop func()) {
+	t.Helper()
+	o := managerOptions(options)
+	mgr, err := ctrl.NewManager(apiserver.Config, ctrl.Options{
+		Scheme: o.Scheme, Cache: o.Cache, NewClient: newClient(nil, time.Hour), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+	})
+	apiserver.Must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return ctx, mgr.GetClient(), func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// deaf is a client whose cache never hears of what was written.
+type deaf struct{ client.Client }
+
+func (deaf) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, opts ...client.GetOption) error {
+	if (&client.GetOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (deaf) List(ctx context.Context, _ client.ObjectList, opts ...client.ListOption) error {
+	if (&client.ListOptions{}).ApplyOptions(opts).DisableReadYourWritesConsistency {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A read does not wait for ever for a cache that will never hear of a write; who calls may be done before that.
+func TestAReadWaitsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := patient{deaf{}, patience}
+		for name, read := range map[string]func(context.Context) error{
+			"get":  func(ctx context.Context) error { return c.Get(ctx, client.ObjectKey{}, &v1alpha1.Run{}) },
+			"list": func(ctx context.Context) error { return c.List(ctx, &v1alpha1.RunList{}) },
+		} {
+			began := time.Now()
+			if err := read(t.Context()); err != nil || time.Since(began) != patience {
+				t.Errorf("%s: %v after %s", name, err, time.Since(began))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience/2)
+			if err := read(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			cancel()
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package stack
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// The Runs that went well are ten for each Stack, and there may be ten thousand Stacks, so an operator has none of them in its
+// cache. What is decided on them is in the Stack's status: it comes there in the write that tells their end.
+//
+//	named in status.run ──► finished ──► told: in status.history, and status.run is empty ──► pruned: neither the Run nor its record
+//
+// A Run that did not go well stays in the cache, so that somebody who deletes it by hand is heard.
+
+// past are the Runs of a Stack's history, as far as they are decided on.
+func past(stack *v1alpha1.Stack) []v1alpha1.Run {
+	runs := make([]v1alpha1.Run, 0, len(stack.Status.History)+1)
+	for i := range stack.Status.History {
+		p := &stack.Status.History[i]
+		attempt := v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptPlan, Steps: p.Steps}
+		if p.Applied {
+			attempt.Phase = v1alpha1.AttemptApply
+		}
+		runs = append(runs, v1alpha1.Run{
+			ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: p.Name, UID: p.UID},
+			Spec: v1alpha1.RunSpec{
+				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause, Inputs: p.Inputs, Revision: p.Revision,
+			},
+			Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: p.Plan, Attempts: []v1alpha1.Attempt{attempt}, FinishedAt: p.FinishedAt},
+		})
+	}
+	return runs
+}
+
+// told says that the end of a Run is in the status already, and so is all that came of it.
+func (w World) told(r *v1alpha1.Run) bool { return recorded(w.Stack, r.Name) }
+
+func recorded(stack *v1alpha1.Stack, name string) bool {
+	return slices.ContainsFunc(stack.Status.History, func(p v1alpha1.PastRun) bool { return p.Name == name })
+}
+
+// history is what the status keeps of the Runs that went well: all of those that something may yet be decided on, and of the others
+// what it takes to delete them one day.
+func history(w World) []v1alpha1.PastRun {
+	gone, whole := superfluous(w), spokenOf(w)
+	var kept []v1alpha1.PastRun
+	for i := range w.Runs {
+		r := &w.Runs[i]
+		same := func(o v1alpha1.Run) bool { return o.Name == r.Name }
+		if r.Status.Phase != v1alpha1.PhaseSucceeded || (!w.unpruned && slices.ContainsFunc(gone, same)) {
+			continue
+		}
+		p := v1alpha1.PastRun{
+			Name: r.Name, UID: r.UID, Operation: r.Spec.Operation, Cause: v1alpha1.Cause{Type: r.Spec.Cause.Type},
+			FinishedAt: r.Status.FinishedAt, Applied: begun(r),
+		}
+		if slices.Contains(whole, r.Name) {
+			p.Cause, p.Inputs, p.Revision = r.Spec.Cause, r.Spec.Inputs, r.Spec.Revision
+			p.Plan, p.Steps = inShort(r.Status.Plan), run.Telling(r)
+		}
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// spokenOf names the Runs of these that rules look at for more than whether they are there: now, once somebody has deleted by hand what
+// did not go well, and once spec.apply is another, of which it depends what only looks. What is not kept here is not known again.
+func spokenOf(w World) []string {
+	names, stack := []string{w.Stack.Status.Destroyed}, *w.Stack
+	w.Stack = &stack
+	w.Runs = slices.DeleteFunc(slices.Clone(w.Runs), func(r v1alpha1.Run) bool { return r.Status.Phase != v1alpha1.PhaseSucceeded })
+	for _, stack.Spec.Apply = range []v1alpha1.ApplyPolicy{v1alpha1.ApplyNever, v1alpha1.ApplyManual} {
+		planned := w.newest(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
+		for _, r := range []*v1alpha1.Run{w.last(), w.decisive(), w.tried(), planned} {
+			if r != nil {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	return names
+}
+
+// inShort is a plan without what it would do to each resource.
+func inShort(plan *v1alpha1.Plan) *v1alpha1.Plan {
+	if plan == nil {
+		return nil
+	}
+	short := *plan
+	short.Resources, short.Policy = nil, nil
+	return &short
+}

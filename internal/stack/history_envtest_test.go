@@ -1,0 +1,287 @@
+//go:build envtest
+
+package stack
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// lean is a client whose cache is that of an operator alone: Runs that went well are not in it.
+type lean struct{ client.Client }
+
+func (c lean) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Client.List(ctx, list, opts...)
+	if runs, ok := list.(*v1alpha1.RunList); ok {
+		runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Status.Phase == v1alpha1.PhaseSucceeded })
+	}
+	return err
+}
+
+// pass is one of an operator that has another client, and its error.
+func (r *room) pass(c client.Client) error {
+	other := *r.Reconciler
+	other.Client = c
+	_, err := other.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	r.Seen(r.stack)
+	return err
+}
+
+func sized(size string) func(*v1alpha1.StackSpec) {
+	return func(s *v1alpha1.StackSpec) {
+		s.History = ptr(int32(0))
+		s.Variables = []v1alpha1.Variable{{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte(size)}}}
+	}
+}
+
+// enterWithAnOldRun has a Stack that keeps its newest Run alone, and whose second has just applied what it declares.
+func enterWithAnOldRun(t *testing.T) *room {
+	t.Helper()
+	r := enter(t)
+	r.change(sized("0"))
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.change(sized("1"))
+	r.reconcile()
+	r.ends("net-2", v1alpha1.PhaseSucceeded)
+	return r
+}
+
+func (r *room) history() string {
+	var names []string
+	for _, p := range r.stack.Status.History {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	old := *firstRun(r)
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	r.expect("True", "Applied", "net-1 ")
+	if r.history() != "net-1" || r.stack.Status.Run != "" {
+		t.Fatalf("the history is %q, and Run %q under way", r.history(), r.stack.Status.Run)
+	}
+	before := r.stack.ResourceVersion
+	for name, c := range map[string]client.Client{
+		"of an operator alone": lean{r.Room.Client}, "of one with a server": r.Room.Client, "from before it ended": withRuns{r.Room.Client, []v1alpha1.Run{old}},
+	} {
+		apiserver.Must(t, r.pass(c))
+		if r.expect("True", "Applied", "net-1 "); r.stack.ResourceVersion != before {
+			t.Error("the status was written again with the cache", name)
+		}
+	}
+
+	// A status that lost it has it again: it was written by an operator that knew of no history, or by hand.
+	r.stack.Status.History = nil
+	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	if r.history() != "net-1" {
+		t.Errorf("the history is %q", r.history())
+	}
+}
+
+// undeletableRuns is a client that can delete nothing.
+type undeletableRuns struct{ client.Client }
+
+func (undeletableRuns) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return errHeld
+}
+
+// An operator that cannot delete an old Run has not forgotten it: the next pass deletes it.
+func TestAnOldRunIsForgottenWhenItIsGone(t *testing.T) {
+	r := enter(t)
+	r.change(sized("0"))
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.change(sized("1"))
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-2 ")
+	r.ends("net-2", v1alpha1.PhaseSucceeded)
+	if err := r.pass(undeletableRuns{r.Room.Client}); !errors.Is(err, errHeld) {
+		t.Fatalf("got %v", err)
+	}
+	if r.history() != "net-1 net-2" {
+		t.Errorf("the history is %q", r.history())
+	}
+	r.reconcile()
+	r.expect("True", "Applied", "net-2 ")
+	if r.history() != "net-2" {
+		t.Errorf("the history is %q", r.history())
+	}
+}
+
+// Nor are they forgotten while a Stack that is deleted waits for its State: what the bucket has of them would stay for ever.
+func TestOldRunsOfAStackThatWaitsForItsStateAreGone(t *testing.T) {
+	r := enterWithAnOldRun(t)
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
+	r.Seen(r.stack)
+	held := *r.Reconciler
+	held.States = undeletable{&r.ended}
+	if _, err := held.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); !errors.Is(err, errHeld) {
+		t.Fatalf("got %v", err)
+	}
+	if r.expect("False", "StateStays", "net-2 "); r.history() != "net-2" {
+		t.Errorf("the history is %q", r.history())
+	}
+}
+
+// That another one has the name of an old Run by now is no reason to delete that.
+func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseFailed)
+	r.Seen(r.stack)
+	w := World{Now: r.now(), Stack: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
+	w.Stack.Spec.History = ptr(int32(0))
+	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
+	apiserver.Must(t, r.prune(t.Context(), w))
+	if r.runs() != "net-1 " {
+		t.Errorf("left is %q", r.runs())
+	}
+	w.Runs[0].UID = firstRun(r).UID
+	held := *r.Reconciler
+	held.Client = undeletableRuns{r.Room.Client}
+	if err := held.prune(t.Context(), w); !errors.Is(err, errHeld) {
+		t.Errorf("got %v", err)
+	}
+	apiserver.Must(t, r.prune(t.Context(), w))
+	if r.runs() != "" {
+		t.Errorf("left is %q", r.runs())
+	}
+}
+
+// counting is a bucket that counts what is read from it.
+type counting struct {
+	memoryBucket
+	reads *int
+}
+
+func (c counting) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
+	*c.reads++
+	return c.memoryBucket.Get(ctx, key, limit)
+}
+
+// A process that starts reads nothing from the bucket for a Stack that is as declared.
+func TestAStackThatIsAsDeclaredTakesNothingFromTheBucket(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+	r.begin(r.bucket)
+	reads := 0
+	r.Inputs = inputs.NewStore(counting{r.bucket, &reads})
+	r.reconcile()
+	r.expect("True", "Applied", "net-1 ")
+	if reads != 0 {
+		t.Errorf("it read %d documents of inputs", reads)
+	}
+}
+
+// An operator that cannot delete what is old tells and makes what is new all the same: a bucket may keep what it has for years.
+func TestWhatIsOldIsInNobodysWay(t *testing.T) {
+	r := enterWithAnOldRun(t)
+	if err := r.pass(undeletableRuns{r.Room.Client}); !errors.Is(err, errHeld) {
+		t.Fatalf("got %v", err)
+	}
+	r.expect("True", "Applied", "net-1 net-2 ")
+	r.change(sized("2"))
+	if err := r.pass(undeletableRuns{r.Room.Client}); !errors.Is(err, errHeld) {
+		t.Fatalf("got %v", err)
+	}
+	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
+	r.ends("net-3", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	if r.expect("True", "Applied", "net-3 "); r.history() != "net-3" {
+		t.Errorf("the history is %q", r.history())
+	}
+}
+
+// listing is a reader that counts lists.
+type listing struct {
+	client.Reader
+	lists *int
+}
+
+func (c listing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	*c.lists++
+	return c.Reader.List(ctx, list, opts...)
+}
+
+// A status of an older version, or of one after which an older version was at work, lacks Runs that went well also where the newest
+// one did not, or is under way. They are deleted one day as any others.
+func TestRunsThatNobodyToldOfAreKnown(t *testing.T) {
+	r := enter(t)
+	begins := func(size string) {
+		t.Helper()
+		r.change(func(s *v1alpha1.StackSpec) {
+			sized(size)(s)
+			s.History = ptr(int32(10))
+		})
+		r.reconcile()
+	}
+	runs := func(next string, phase v1alpha1.RunPhase) {
+		t.Helper()
+		begins(`"` + next + `"`)
+		r.ends(next, phase)
+		r.reconcile()
+	}
+	forgets := func(history []v1alpha1.PastRun) {
+		t.Helper()
+		r.Seen(r.stack)
+		r.stack.Status.History = history
+		apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
+		r.Seen(r.stack)
+		r.Told = NewTold() // another process
+		apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	}
+	runs("net-1", v1alpha1.PhaseSucceeded)
+	runs("net-2", v1alpha1.PhaseSucceeded)
+	kept := r.stack.Status.History[:1]
+	runs("net-3", v1alpha1.PhaseFailed)
+	forgets(nil)
+	if r.history() != "net-1 net-2" {
+		t.Errorf("the newest failed, and the history is %q", r.history())
+	}
+	forgets(kept)
+	if r.history() != "net-1 net-2" {
+		t.Errorf("an older version was at work, and the history is %q", r.history())
+	}
+	lists := 0
+	r.Reconciler.Live = listing{r.Room.Live, &lists}
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-3"}}))
+	begins("4")
+	if r.reconcile(); lists > 0 {
+		t.Errorf("it asked for all Runs %d times, since one is missing", lists)
+	}
+	if forgets(nil); lists != 1 {
+		t.Errorf("another process asked for all Runs %d times", lists)
+	}
+	if r.history() != "net-1 net-2" {
+		t.Errorf("the newest is under way, and the history is %q", r.history())
+	}
+	r.ends("net-4", v1alpha1.PhaseSucceeded)
+	r.change(sized("4"))
+	apiserver.Must(t, r.pass(lean{r.Room.Client}))
+	r.reconcile()
+	r.expect("True", "Applied", "net-4 ")
+}
