@@ -1,6 +1,9 @@
 package operator
 
 import (
+	"slices"
+	"unique"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -14,19 +17,25 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// cacheOptions keep in memory what is decided on and no more: of pods only the runners', and what becomes of them; of Secrets and
-// ConfigMaps only the metadata, and nothing of the Secrets that hold states, of which each Stack has thirty; of none the managed
-// fields. A server shows Runs to people as they are; an operator alone keeps of finished ones what later ones are decided on.
+// cacheOptions keep in memory what is decided on and no more: of pods only the runners', and what becomes of them until they have ended
+// well (one that is not there is looked for at the API server); of Secrets and ConfigMaps only the metadata, and nothing of the Secrets that
+// hold states, of which each Stack has thirty; of none the managed fields. A server shows Runs to people as they are; an operator alone has
+// none of those that went well, since what is decided on them is in the status of their Stacks, of others that are finished what later ones
+// are decided on, and of States the newest version.
 func cacheOptions(o Options) cache.Options {
 	options := cache.Options{
 		DefaultTransform: stripManagedFields,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:           {Label: withLabel(run.LabelRun, selection.Exists), Transform: leanPod},
+			&corev1.Pod{}: {
+				Label: withLabel(run.LabelRun, selection.Exists), Field: without("status.phase", corev1.PodSucceeded), Transform: leanPod,
+			},
 			metadataOf("Secret"):    {Label: withLabel(state.Label, selection.DoesNotExist), Transform: stripAnnotations},
 			metadataOf("ConfigMap"): {Transform: stripAnnotations},
 		},
 	}
 	if !o.Server {
+		options.ByObject[&v1alpha1.Stack{}] = cache.ByObject{Transform: leanStack}
+		options.ByObject[&v1alpha1.State{}] = cache.ByObject{Transform: leanState}
 		options.ByObject[&v1alpha1.Run{}] = cache.ByObject{Field: without("status.phase", v1alpha1.PhaseSucceeded), Transform: leanRun}
 	}
 	if !o.Shard.all() {
@@ -67,6 +76,27 @@ func stripAnnotations(o any) (any, error) {
 		m.SetManagedFields(nil)
 	}
 	return o, nil
+}
+
+// leanStack leaves out what kubectl apply keeps for itself: all of the spec once more. Its history has no room to grow, and one text
+// for what each record says.
+func leanStack(o any) (any, error) {
+	if s, ok := o.(*v1alpha1.Stack); ok {
+		delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
+		s.Status.History = slices.Clone(s.Status.History)
+		for i := range s.Status.History {
+			past := &s.Status.History[i]
+			past.Operation, past.Cause.Type = unique.Make(past.Operation).Value(), unique.Make(past.Cause.Type).Value()
+		}
+	}
+	return stripManagedFields(o)
+}
+
+func leanState(o any) (any, error) {
+	if s, ok := o.(*v1alpha1.State); ok {
+		state.Lean(s)
+	}
+	return stripManagedFields(o)
 }
 
 func leanRun(o any) (any, error) {

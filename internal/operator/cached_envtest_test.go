@@ -9,11 +9,14 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -62,6 +65,46 @@ func TestAnOperatorAloneHasNoRunsThatWentWell(t *testing.T) {
 		}
 		stop()
 	}
+}
+
+// A pod that ended well has left the cache, and one that did not is there.
+func TestAnOperatorHasNoPodsThatEndedWell(t *testing.T) {
+	r := enter(t)
+	ctx, c, stop := manage(t, Options{})
+	defer stop()
+	pods := map[corev1.PodPhase]*corev1.Pod{}
+	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
+		pods[phase] = &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: strings.ToLower(string(phase)), Labels: map[string]string{run.LabelRun: "net-1"}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "runner"}}},
+		}
+		apiserver.Must(t, r.Client.Create(ctx, pods[phase]))
+	}
+	wait := func(want string) {
+		t.Helper()
+		for {
+			var list corev1.PodList
+			apiserver.Must(t, c.List(ctx, &list, client.InNamespace(r.Namespace)))
+			var has []string
+			for _, pod := range list.Items {
+				has = append(has, pod.Name+" "+string(pod.Status.Phase))
+			}
+			slices.Sort(has)
+			if strings.Join(has, ", ") == want {
+				return
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("it has %q, not %q", has, want)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	wait("failed Pending, succeeded Pending")
+	for phase, pod := range pods {
+		pod.Status.Phase = phase
+		apiserver.Must(t, r.Client.Status().Update(ctx, pod))
+	}
+	wait("failed Failed")
 }
 
 // manage starts a manager with Cairn's cache, for two minutes at most.

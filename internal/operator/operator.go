@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -152,6 +153,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		if err := addServer(ctx, mgr, p, o); err != nil {
 			return err
 		}
+	}
+	if err := mgr.Add(settle{mgr.GetCache(), debug.FreeOSMemory}); err != nil {
+		return err
 	}
 	if err := addHealth(mgr, p, o); err != nil {
 		return err

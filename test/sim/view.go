@@ -8,6 +8,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/state"
 )
 
 // view is the cache of a process: what its watches have told it.
@@ -28,7 +29,7 @@ func (v *view) keep(o client.Object) client.Object {
 		if v.lean && o.Status.Phase.Finished() {
 			return v.api.lean(o)
 		}
-	case *corev1.Pod:
+	case *corev1.Pod, *v1alpha1.State:
 		if v.lean {
 			return v.api.lean(o)
 		}
@@ -46,15 +47,22 @@ func (a *api) lean(o client.Object) client.Object {
 		run.Lean(n)
 	case *corev1.Pod:
 		run.LeanPod(n)
+	case *v1alpha1.State:
+		state.Lean(n)
 	}
 	a.leaned[o] = n
 	return n
 }
 
-// leaves says that an operator's watch gives an object for one that is gone: it has no Runs that went well.
+// leaves says that an operator's watch gives an object for one that is gone: it has neither Runs nor pods that went well.
 func (v *view) leaves(o client.Object) bool {
-	r, ok := o.(*v1alpha1.Run)
-	return ok && v.lean && r.Status.Phase == v1alpha1.PhaseSucceeded
+	switch o := o.(type) {
+	case *v1alpha1.Run:
+		return v.lean && o.Status.Phase == v1alpha1.PhaseSucceeded
+	case *corev1.Pod:
+		return v.lean && o.Status.Phase == corev1.PodSucceeded
+	}
+	return false
 }
 
 // hear takes in the next event. Of an object that leaves the view it has what that was before.
