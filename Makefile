@@ -159,6 +159,10 @@ RUNS ?= 10
 scale: build tools ## Measure with N=10000 Stacks of RUNS=10 finished Runs each (docs/performance.md); half an hour
 	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 2h $(GOTESTFLAGS) ./test/scale -args $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(RUNS) -idle 60s -load 60s -hold 60s
 
+.PHONY: scale-page
+scale-page: build tools ## Measure what people see of N=10000 Stacks of RUNS=5: pages of lists, the server's memory, the browser; some minutes
+	@go test -tags envtest -v -count 1 -run 'TestScale$$' -timeout 30m $(GOTESTFLAGS) ./test/scale -args -pages $(if $(wildcard test/browser/node_modules),-paint) -n $(if $(filter file,$(origin N)),10000,$(N)) -runs $(if $(filter file,$(origin RUNS)),5,$(RUNS))
+
 SOAK ?= 1h
 .PHONY: soak
 soak: build tools ## Change Stacks for SOAK=1h, and see that goroutines and open files do not grow

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -91,54 +88,6 @@ func (i *Install) Room(name string) *corev1.Secret {
 		return i.Get(ctx, client.ObjectKey{Namespace: name, Name: "default"}, &corev1.ServiceAccount{}) == nil
 	})
 	return secret
-}
-
-// Until waits for something.
-func (i *Install) Until(what string, is func() bool) {
-	i.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			i.tell()
-			i.Fatalf("%s: not within two minutes", what)
-		}
-	}
-}
-
-// tell logs what a person would look at first: what is not at rest, and why.
-func (i *Install) tell() {
-	i.Helper()
-	for _, list := range []client.ObjectList{&v1alpha1.RepositoryList{}, &v1alpha1.StackList{}, &v1alpha1.RunList{}, &corev1.PodList{}} {
-		if err := i.List(context.Background(), list); err != nil {
-			i.Log(err)
-			continue
-		}
-		_ = meta.EachListItem(list, func(o kruntime.Object) error {
-			fields, _ := kruntime.DefaultUnstructuredConverter.ToUnstructured(o)
-			text, _ := json.Marshal(fields["status"])
-			i.Logf("%T %s: %s", o, client.ObjectKeyFromObject(o.(client.Object)), text)
-			return nil
-		})
-	}
-	for _, half := range []string{"operator", "server"} {
-		text, err := os.ReadFile(filepath.Join(i.Data, half+".log"))
-		i.Logf("%s.log: %v\n%s", half, err, text)
-	}
-}
-
-// Resize changes the variable of a Stack.
-func (i *Install) Resize(ctx context.Context, namespace, name string, size int) error {
-	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	patch := fmt.Appendf(nil, `[{"op":"replace","path":"/spec/variables/0/value","value":%d}]`, size)
-	return i.Patch(ctx, s, client.RawPatch(types.JSONPatchType, patch))
-}
-
-// Applied says that a Stack is as it was declared, with that size.
-func (i *Install) Applied(namespace, name string) bool {
-	s := &v1alpha1.Stack{}
-	if err := i.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
-		return false
-	}
-	return s.Status.ObservedGeneration == s.Generation && s.Status.AppliedInputs != "" && s.Status.AppliedInputs == s.Status.Inputs && s.Status.Run == ""
 }
 
 // A History is a Stack with its Runs, as it is in etcd.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,12 +33,12 @@ var asked = []string{
 // pageRounds is how often each of them is asked for.
 const pageRounds = 30
 
-// Pages asks the server for pages of 50 rows, as somebody who may list all, and gives how long each took.
-func (i *Install) Pages() []time.Duration {
+// Pages asks the server for pages of 50 rows, as somebody who may list all, and gives how long each took, by what was asked.
+func (i *Install) Pages() map[string][]time.Duration {
 	i.Helper()
 	ctx := context.Background()
 	viewer, _ := i.viewer(ctx)
-	var took []time.Duration
+	took := map[string][]time.Duration{}
 	for range pageRounds {
 		for _, what := range asked {
 			at, err := url.Parse(i.store + "/api/v1/" + what)
@@ -51,7 +52,7 @@ func (i *Install) Pages() []time.Duration {
 			if err := page(ctx, viewer, at.String()); err != nil {
 				i.Fatal(err)
 			}
-			took = append(took, time.Since(began))
+			took[what] = append(took[what], time.Since(began))
 		}
 	}
 	return took
@@ -74,14 +75,14 @@ func page(ctx context.Context, viewer *http.Client, at string) error {
 	return err
 }
 
-// Paint has a browser show the list of Stacks, and says when the first of it was seen, and when the rows; why not, where there is no browser or the
-// page was not built.
-func (i *Install) Paint() (paint, rows time.Duration, why error) {
+// Paint has a browser show the list of so many Stacks, and says when the first of the page was seen, and when the list's rows; why not, where there is
+// no browser or the page was not built.
+func (i *Install) Paint(stacks int) (paint, rows time.Duration, why error) {
 	i.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	_, token := i.viewer(ctx)
-	cmd := exec.CommandContext(ctx, "node", "paint.mjs", NameOf(0))
+	cmd := exec.CommandContext(ctx, "node", "paint.mjs", NameOf(0), strconv.Itoa(stacks))
 	cmd.Dir, cmd.Env = filepath.Join(i.Root, "test", "browser"), append(os.Environ(), "CAIRN_URL="+i.store, "CAIRN_TOKEN="+token)
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
