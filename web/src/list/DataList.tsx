@@ -13,7 +13,7 @@ import { Skeleton } from '../ui/Skeleton'
 import { flip } from './sort'
 
 declare module '@tanstack/react-table' {
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the library names them, and has to find them here
   interface ColumnMeta<TData, TValue> {
     /** The width of the column, as grid-template-columns has it. */
     width?: string

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import type { Run, Stack } from '../api/client'
 import { listQuery } from '../api/queries'
 import type { ListSearch, StacksSearch } from '../app/search'
+import { Named } from '../list/Named'
 import { CauseText, Counts } from '../pages/runrows'
 import { ReadyBadge } from '../ui/Badge'
 import { Section } from '../ui/Page'
@@ -107,8 +108,7 @@ function Waiting({ run }: { run: Run }) {
         params={{ namespace: run.namespace, name: run.name }}
         className="min-w-0 font-medium break-words after:absolute after:inset-0"
       >
-        <span className="text-muted font-normal">{run.namespace}/</span>
-        {run.name}
+        <Named of={run} />
       </Link>
       <span>{run.operation}</span>
       <Counts of={run.plan} />
@@ -130,13 +130,15 @@ function Standing({ stack }: { stack: Stack }) {
         params={{ namespace: stack.namespace, name: stack.name }}
         className="font-medium break-words after:absolute after:inset-0 md:shrink-0"
       >
-        <span className="text-muted font-normal">{stack.namespace}/</span>
-        {stack.name}
+        <Named of={stack} />
       </Link>
       <span className="flex shrink-0">
         <ReadyBadge of={stack} />
       </span>
-      <span className="text-muted line-clamp-2 min-w-0 text-sm md:line-clamp-1" title={stack.message}>
+      <span
+        className="text-muted line-clamp-2 min-w-0 text-sm md:line-clamp-1"
+        title={stack.message && safe(stack.message)}
+      >
         {stack.message && safe(stack.message)}
       </span>
       <span className="text-muted ml-auto text-sm">

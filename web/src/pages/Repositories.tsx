@@ -6,6 +6,7 @@ import { pagesQuery } from '../api/queries'
 import type { ListSearch } from '../app/search'
 import { DataList } from '../list/DataList'
 import { Filter } from '../list/Filter'
+import { Named, rowLink } from '../list/Named'
 import { Search, SearchBar } from '../list/Search'
 import { ReadyBadge } from '../ui/Badge'
 import { Empty } from '../ui/Empty'
@@ -71,10 +72,9 @@ function Name({ repository }: { repository: Repository }) {
     <Link
       to="/repositories/$namespace/$name"
       params={{ namespace: repository.namespace, name: repository.name }}
-      className="font-medium outline-offset-2 after:absolute after:inset-0"
+      className={rowLink}
     >
-      <span className="text-muted font-normal">{repository.namespace}/</span>
-      {repository.name}
+      <Named of={repository} />
     </Link>
   )
 }
@@ -93,7 +93,7 @@ const columns: ColumnDef<Repository>[] = [
     cell: ({ row: { original: r } }) => (
       <span className="flex min-w-0 items-center gap-2">
         <ReadyBadge of={r} />
-        <span className="text-muted truncate text-sm" title={r.message}>
+        <span className="text-muted truncate text-sm" title={r.message && safe(r.message)}>
           {r.message && safe(r.message)}
         </span>
       </span>
@@ -104,8 +104,8 @@ const columns: ColumnDef<Repository>[] = [
     header: 'Address',
     meta: { width: 'minmax(12rem,2fr)' },
     cell: ({ row }) => (
-      <span className="font-mono text-sm" title={row.original.url}>
-        {row.original.url}
+      <span className="font-mono text-sm" title={safe(row.original.url)}>
+        {safe(row.original.url)}
       </span>
     ),
   },

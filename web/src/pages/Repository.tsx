@@ -12,7 +12,7 @@ import { Problem } from '../ui/Problem'
 import { Skeletons } from '../ui/Skeleton'
 import { Ago } from '../ui/Time'
 import { Events } from '../views/Events'
-import { safe } from '../views/text/escape'
+import { safe, safeText } from '../views/text/escape'
 import { shortRevision } from './words'
 
 const route = getRouteApi('/app/repositories/$namespace/$name')
@@ -96,7 +96,7 @@ export default function Repository() {
                 <span className="text-muted ml-auto font-mono text-sm" title={r.revision}>
                   {shortRevision(r.revision)}
                 </span>
-                {r.revision && <CopyButton text={r.revision} label={`Copy the revision of ${r.name}`} />}
+                {r.revision && <CopyButton text={r.revision} label={`Copy the revision of ${safe(r.name)}`} />}
               </li>
             ))}
           </ul>
@@ -131,7 +131,7 @@ export default function Repository() {
         <Events kind="repositories" namespace={namespace} name={name} />
       </Section>
       <Section title="Spec" actions={<CopyButton text={yaml} label="Copy the YAML" />}>
-        <pre className="overflow-x-auto p-3 font-mono text-sm">{yaml}</pre>
+        <pre className="overflow-x-auto p-3 font-mono text-sm">{safeText(yaml)}</pre>
       </Section>
     </>
   )

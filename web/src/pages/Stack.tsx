@@ -22,7 +22,7 @@ import { Skeletons } from '../ui/Skeleton'
 import { Tabs } from '../ui/Tabs'
 import { Ago } from '../ui/Time'
 import { Events } from '../views/Events'
-import { safe } from '../views/text/escape'
+import { safe, safeText } from '../views/text/escape'
 import { Counts } from './runrows'
 import { shortRevision } from './words'
 
@@ -116,7 +116,7 @@ export default function Stack() {
                 <span className="absolute top-1.5 right-1.5">
                   <CopyButton text={yaml ?? ''} label="Copy the YAML" />
                 </span>
-                <pre className="overflow-x-auto p-3 font-mono text-sm">{yaml}</pre>
+                <pre className="overflow-x-auto p-3 font-mono text-sm">{yaml && safeText(yaml)}</pre>
               </div>
             ),
           },

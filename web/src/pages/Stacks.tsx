@@ -6,6 +6,7 @@ import { pagesQuery } from '../api/queries'
 import type { StacksSearch } from '../app/search'
 import { DataList } from '../list/DataList'
 import { Filter, Toggle } from '../list/Filter'
+import { Named, rowLink } from '../list/Named'
 import { Search, SearchBar } from '../list/Search'
 import { Badge, ReadyBadge } from '../ui/Badge'
 import { Button } from '../ui/Button'
@@ -106,13 +107,8 @@ function readyWord(ready: string): string {
 
 function Name({ stack }: { stack: Stack }) {
   return (
-    <Link
-      to="/stacks/$namespace/$name"
-      params={{ namespace: stack.namespace, name: stack.name }}
-      className="font-medium outline-offset-2 after:absolute after:inset-0"
-    >
-      <span className="text-muted font-normal">{stack.namespace}/</span>
-      {stack.name}
+    <Link to="/stacks/$namespace/$name" params={{ namespace: stack.namespace, name: stack.name }} className={rowLink}>
+      <Named of={stack} />
     </Link>
   )
 }
@@ -144,7 +140,7 @@ const columns: ColumnDef<Stack>[] = [
           <ReadyBadge of={s} />
           <Flags stack={s} />
         </span>
-        <span className="text-muted truncate text-sm" title={s.message}>
+        <span className="text-muted truncate text-sm" title={s.message && safe(s.message)}>
           {s.message && safe(s.message)}
         </span>
       </span>

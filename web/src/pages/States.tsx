@@ -6,6 +6,7 @@ import { pagesQuery } from '../api/queries'
 import type { ListSearch } from '../app/search'
 import { DataList } from '../list/DataList'
 import { Filter, Toggle } from '../list/Filter'
+import { Named, rowLink } from '../list/Named'
 import { Search, SearchBar } from '../list/Search'
 import { Badge } from '../ui/Badge'
 import { Empty } from '../ui/Empty'
@@ -64,13 +65,8 @@ export default function States() {
 
 function Name({ state }: { state: State }) {
   return (
-    <Link
-      to="/states/$namespace/$name"
-      params={{ namespace: state.namespace, name: state.name }}
-      className="font-medium outline-offset-2 after:absolute after:inset-0"
-    >
-      <span className="text-muted font-normal">{state.namespace}/</span>
-      {state.name}
+    <Link to="/states/$namespace/$name" params={{ namespace: state.namespace, name: state.name }} className={rowLink}>
+      <Named of={state} />
     </Link>
   )
 }

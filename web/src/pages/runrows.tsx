@@ -1,8 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import type { ColumnDef } from '@tanstack/react-table'
 import type { Run } from '../api/client'
+import { Named, rowLink } from '../list/Named'
 import { PhaseBadge } from '../ui/Badge'
 import { Ago, Took } from '../ui/Time'
+import { safe } from '../views/text/escape'
 import { shortRevision } from './words'
 
 /** What a plan would do, in short: +1 ~2 -3. */
@@ -39,26 +41,18 @@ export function Counts({ of }: { of: Run['plan'] }) {
 /** The link of a row of Runs. */
 export function RunName({ run }: { run: Run }) {
   return (
-    <Link
-      to="/runs/$namespace/$name"
-      params={{ namespace: run.namespace, name: run.name }}
-      className="font-medium outline-offset-2 after:absolute after:inset-0"
-    >
-      <span className="text-muted font-normal">{run.namespace}/</span>
-      {run.name}
+    <Link to="/runs/$namespace/$name" params={{ namespace: run.namespace, name: run.name }} className={rowLink}>
+      <Named of={run} />
     </Link>
   )
 }
 
 /** What a Run is for, in words. */
 export function CauseText({ run }: { run: Run }) {
+  const text = safe(`${run.cause.message ?? run.cause.type}${run.cause.by ? `, ${run.cause.by}` : ''}`)
   return (
-    <span
-      className="text-muted text-sm"
-      title={`${run.cause.message ?? run.cause.type}${run.cause.by ? `, ${run.cause.by}` : ''}`}
-    >
-      {run.cause.message ?? run.cause.type}
-      {run.cause.by && `, ${run.cause.by}`}
+    <span className="text-muted text-sm" title={text}>
+      {text}
     </span>
   )
 }
@@ -89,7 +83,7 @@ export const runColumns: ColumnDef<Run>[] = [
     header: 'Revision',
     meta: { width: '6.5rem' },
     cell: ({ row }) => (
-      <span className="text-muted font-mono text-sm" title={row.original.revision}>
+      <span className="text-muted font-mono text-sm" title={row.original.revision && safe(row.original.revision)}>
         {shortRevision(row.original.revision)}
       </span>
     ),

@@ -1,6 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { asProblem } from '../api/client'
+import { safeText } from '../views/text/escape'
 import { Button } from './Button'
 
 /** What went wrong, and what to do: a problem of the API, or anything that was thrown. */
@@ -15,7 +16,7 @@ export function Problem({ error, retry, children }: { error: unknown; retry?: ()
           {problem.title}
           {problem.status > 0 && <span className="text-muted font-normal"> ({problem.status})</span>}
         </p>
-        <p className="break-words">{problem.detail}</p>
+        <p className="break-words">{safeText(problem.detail)}</p>
         {children}
       </div>
       {retry && (

@@ -54,7 +54,7 @@ describe('a plan', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Unfold all' }))
     expect(screen.getByText('a.b["<script>alert(1)</script>\\u202e"]')).toBeInTheDocument()
     expect(container.querySelector('script')).toBeNull()
-    // eslint-disable-next-line no-control-regex
+    // eslint-disable-next-line no-control-regex -- escapes are what it looks for
     expect(container.textContent).not.toMatch(/[\x00-\x1f\u200b\u202a-\u202e\u2066-\u2069]/)
   })
   it('is filtered by action and address', async () => {

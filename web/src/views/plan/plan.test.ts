@@ -107,7 +107,7 @@ describe('values', () => {
     const hostile = recorded('hostile').changes?.[0]?.attributes ?? []
     for (const a of hostile) {
       const { after } = sides(a)
-      // eslint-disable-next-line no-control-regex
+      // eslint-disable-next-line no-control-regex -- escapes are what it looks for
       expect(after ?? '').not.toMatch(/[\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/)
       expect((after ?? '').length).toBeLessThan(1_000)
     }

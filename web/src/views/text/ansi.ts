@@ -44,7 +44,7 @@ export function segments(line: string): Segment[] {
   return shown
 }
 
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- escapes are what it looks for
 const codes = /\x1b\[[0-?]*[ -/]*[@-~]/g
 
 /** The text of a line as it is searched. */

@@ -1,0 +1,12 @@
+/** How the link of a row looks that is the whole row. */
+export const rowLink = 'font-medium outline-offset-2 after:absolute after:inset-0'
+
+/** The name of an object, and before it that of its namespace. */
+export function Named({ of }: { of: { namespace: string; name: string } }) {
+  return (
+    <>
+      <span className="text-muted font-normal">{of.namespace}/</span>
+      {of.name}
+    </>
+  )
+}
