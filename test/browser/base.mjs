@@ -91,6 +91,13 @@ async function viewerToken(name) {
       subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
   )
+  // The API server hears of roles in the background; until then the page would be told that nothing may be seen.
+  const may = () =>
+    cairn.kubectl('auth', 'can-i', 'list', 'stacks.cairn.dev', `--as=system:serviceaccount:${namespace}:${name}`).then(
+      () => true,
+      () => false,
+    )
+  while (!(await may()));
   return (await cairn.kubectl('create', 'token', name, '--namespace', namespace)).trim()
 }
 

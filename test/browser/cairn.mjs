@@ -41,14 +41,19 @@ export async function startCairn() {
     throw error
   }
   child.stdout.resume()
+  /** Runs kubectl, and gives what it says. */
+  const kubectl = async (...args) => (await run('kubectl', args, { env })).stdout
   return {
     link,
     origin: new URL(link).origin,
     stop,
     /** Gives the ID of the process that is operator and server. When it ends it is started again. */
     pid: async () => Number(await readFile(join(data, 'serve.pid'), 'utf8')),
-    /** Runs kubectl, and gives what it says. */
-    kubectl: async (...args) => (await run('kubectl', args, { env })).stdout,
+    kubectl,
+    /** Waits until an object is there, and as kubectl wait has it. */
+    until: async (object, condition, namespace = 'default') => {
+      for (const wanted of ['create', condition]) await kubectl('wait', object, `--for=${wanted}`, `--namespace=${namespace}`, '--timeout=180s')
+    },
     /** Applies objects. */
     apply: (...objects) => {
       const kubectl = spawn('kubectl', ['apply', '-f', '-'], { env, stdio: ['pipe', 'ignore', 'inherit'] })

@@ -51,13 +51,13 @@ const fromGit = (name, path, spec) => ({
 })
 
 /** Makes the fleet, and gives how to take down what is not in Cairn. */
-export async function makeFleet({ apply, kubectl }) {
+export async function makeFleet({ apply, kubectl, until: wait }) {
   const world = await mkdtemp(join(tmpdir(), 'cairn-world-'))
   const zone = join(world, 'zone')
   await writeFile(zone, 'shop A 203.0.113.7\n')
   const git = await serveGit({ 'envs/prod/network/main.tf': network, 'envs/prod/cluster/main.tf': cluster }, 'The network, and the cluster in it')
   const stop = () => Promise.all([git.stop(), rm(world, { recursive: true, force: true })])
-  const until = (object, condition) => kubectl('wait', object, `--for=${condition}`, `--namespace=${namespace}`, '--timeout=120s')
+  const until = (object, condition) => wait(object, condition, namespace)
   try {
     await apply(
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },

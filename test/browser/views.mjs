@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
-import axe from 'axe-core'
-import { asAdmin, fresh, noComplaints, seen, theCairn, to } from './base.mjs'
+import { useAxe, violations } from './axe.mjs'
+import { asAdmin, fresh, noComplaints, theCairn, to } from './base.mjs'
 import { makeFleet } from './fleet.mjs'
 
 const screens = process.env.SCREENS && new URL('../../docs/screens/', import.meta.url).pathname
@@ -34,13 +34,23 @@ const views = [
   { path: '/graph', shows: 'waits for network', screen: 'graph' },
 ]
 
+// What asks before it acts.
+const dialogs = [
+  { path: '/runs/prod/database-2', button: 'Approve…', screen: 'run-approve' },
+  { path: '/runs/prod/database-2', button: 'Reject' },
+  { path: '/runs/prod/database-2', button: 'Cancel' },
+  { path: '/runs/prod/alerts-1', button: 'Retry' },
+  { path: '/stacks/prod/network', button: 'Suspend' },
+  { path: '/stacks/prod/network', button: 'Destroy' },
+]
+
 describe('every view', () => {
   let fleet, person
   const options = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' }
   before(async () => {
     fleet = await makeFleet(theCairn())
     person = await asAdmin(options)
-    await person.context().addInitScript({ content: axe.source })
+    await useAxe(person)
     if (screens) await mkdir(screens, { recursive: true })
   }, { timeout: 300_000 })
   after(async () => {
@@ -52,9 +62,22 @@ describe('every view', () => {
     test(`${view.path} can be used by everybody`, () => look(person, view))
   }
 
+  for (const { path, button, screen } of dialogs) {
+    test(`what ${button} of ${path} asks can be used by everybody`, async () => {
+      await to(person, path)
+      await person.getByRole('button', { name: button, exact: true }).click()
+      const dialog = person.getByRole('dialog')
+      await dialog.waitFor()
+      const found = await violations(person, (colors) => (screens && screen && colors === 'light' ? picture(person, screen) : undefined))
+      await person.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      assert.deepEqual(found, [])
+    })
+  }
+
   test('/signin can be used by everybody', async () => {
     const stranger = await fresh({ ...options, fails: [/\/api\/v1\//] })
-    await stranger.context().addInitScript({ content: axe.source })
+    await useAxe(stranger)
     await look(stranger, { path: '/signin', shows: 'A token of Kubernetes', screen: 'signin' })
     await stranger.context().close()
   })
@@ -65,13 +88,9 @@ async function look(page, { path, shows, screen, dark, phone }) {
   const main = page.getByRole('main')
   await main.getByText(shows).filter({ visible: true }).first().waitFor()
   await page.waitForFunction(() => !document.querySelector('main .animate-pulse'))
-  const found = []
-  for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme })
-    found.push(...(await violations(page)).map((v) => `${colorScheme}: ${v}`))
-    if (screens && screen && (colorScheme === 'light' || dark)) await picture(page, colorScheme === 'light' ? screen : `${screen}-dark`)
-  }
-  await page.emulateMedia({ colorScheme: 'light' })
+  const found = await violations(page, async (colors) => {
+    if (screens && screen && (colors === 'light' || dark)) await picture(page, colors === 'light' ? screen : `${screen}-dark`)
+  })
   if (screens && phone) {
     const was = page.viewportSize()
     await page.setViewportSize({ width: 390, height: 844 })
@@ -79,14 +98,6 @@ async function look(page, { path, shows, screen, dark, phone }) {
     await page.setViewportSize(was)
   }
   assert.deepEqual(found, [])
-}
-
-/** Gives what is in somebody's way, where that is serious. */
-async function violations(page) {
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
-  return violations
-    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
-    .flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 200)}: ${n.failureSummary}`))
 }
 
 const picture = (page, name) => page.screenshot({ path: `${screens}${name}.png`, animations: 'disabled', caret: 'hide' })

@@ -1,0 +1,102 @@
+// The main ways on a phone: what needs somebody is found, read, and approved.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { useAxe, violations } from './axe.mjs'
+import { asAdmin, noComplaints, seen, theCairn, to } from './base.mjs'
+import { stack } from './cairn.mjs'
+
+const long = 'a-module-with-a-name-that-is-longer-than-a-phone-is-wide'
+const code = `
+  resource "terraform_data" "${long.replaceAll('-', '_')}" {
+    for_each = toset(["eu-central-1", "us-east-1"])
+    input    = { name = each.key, description = "${'word'.repeat(60)}" }
+  }
+  output "endpoint" { value = "https://${'long-'.repeat(40)}.example.com" }
+`
+
+describe('a phone', () => {
+  let person
+  before(async () => {
+    const cairn = theCairn()
+    person = await asAdmin({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2, reducedMotion: 'reduce' })
+    await useAxe(person)
+    await cairn.apply(stack('pocket', code, { apply: 'Manual' }))
+    await cairn.until('run/pocket-1', 'jsonpath={.status.phase}=AwaitingApproval')
+  }, { timeout: 180_000 })
+  after(noComplaints)
+
+  /** Fails when the page can be moved sideways, or when a button of it is not all there. */
+  const fits = async (what) => {
+    const found = await person.evaluate(() => {
+      const width = document.documentElement.clientWidth
+      const wide = [document.documentElement, document.body, document.querySelector('main')].filter((e) => e && e.scrollWidth > e.clientWidth)
+      // What is in a box that is scrolled by itself is reached by that.
+      const inBox = (e) => e.parentElement?.closest('[role=region], [role=tablist], .overflow-x-auto, .react-flow, .sr-only') !== null
+      const beside = [...document.querySelectorAll('main button, nav a, header button, [role=dialog] button')].filter((e) => {
+        const { left, right, width: w } = e.getBoundingClientRect()
+        return w > 0 && !inBox(e) && (left < 0 || right > width + 0.5)
+      })
+      return { width, wide: wide.map((e) => `${e.tagName}: ${e.scrollWidth}`), beside: beside.map((e) => e.outerHTML.slice(0, 200)) }
+    })
+    assert.deepEqual(found, { width: 390, wide: [], beside: [] }, what)
+  }
+  const places = () => person.getByRole('navigation', { name: 'Pages' }).filter({ visible: true })
+
+  for (const [path, shows] of [
+    ['/', 'What needs you'],
+    ['/stacks', 'pocket'],
+    ['/stacks/default/pocket', 'Read the plan of pocket-1'],
+    ['/stacks/default/pocket?tab=spec', 'apiVersion'],
+    ['/runs', 'pocket-1'],
+    ['/runs/default/pocket-1', 'eu-central-1'],
+    ['/runs/default/pocket-1?tab=text', 'will be created'],
+    ['/runs/default/pocket-1?tab=log', /Plan: 2 to add/],
+    ['/states', 'States'],
+    ['/repositories', 'Repositories'],
+    ['/graph', /drawn, \d+ listed/],
+  ]) {
+    test(`${path} is as wide as a phone`, async () => {
+      await to(person, path)
+      await seen(person.getByRole('main'), shows)
+      await person.waitForFunction(() => !document.querySelector('main .animate-pulse'))
+      await fits(path)
+    })
+  }
+
+  test('a plan that waits is found, read, approved and applied', async () => {
+    await to(person, '/stacks')
+    await places().getByRole('link', { name: 'Overview' }).tap()
+    await seen(person, 'What needs you')
+    await person.getByRole('main').getByRole('link', { name: /pocket-1/ }).first().tap()
+    const change = person.getByRole('button', { name: /eu-central-1/ })
+    await change.tap()
+    await seen(person, '"eu-central-1"')
+    await fits('an unfolded change')
+    assert.deepEqual(await violations(person), [])
+
+    // The button is in sight wherever one has scrolled to.
+    const approve = person.getByRole('button', { name: 'Approve…' })
+    for (const part of [0, 1]) {
+      await person.getByRole('main').evaluate((main, part) => main.scrollTo(0, main.scrollHeight * part), part)
+      const { y, height } = await approve.boundingBox()
+      assert.ok(y > 0 && y + height < 844, `the button is at ${y}`)
+    }
+    await approve.tap()
+    const dialog = person.getByRole('dialog')
+    await dialog.getByText('2 to add').waitFor()
+    await fits('the question')
+    const box = await dialog.boundingBox()
+    assert.ok(box.x >= 0 && box.x + box.width <= 390 && box.y >= 0 && box.y + box.height <= 844, JSON.stringify(box))
+    assert.deepEqual(await violations(person), [])
+    await dialog.getByRole('button', { name: 'Approve and apply' }).tap()
+    await seen(person, 'Succeeded', { exact: true })
+    await fits('a Run that is applied')
+
+    await to(person, '/stacks/default/pocket?tab=outputs')
+    await seen(person, /^https:\/\/long-/)
+    await fits('outputs')
+    await to(person, '/states/default/pocket')
+    await seen(person, 'current')
+    await fits('a state')
+  })
+})
