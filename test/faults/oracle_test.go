@@ -38,6 +38,7 @@ func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		runs   []*v1alpha1.Run
 		states []*v1alpha1.State
+		anew   bool
 		want   string
 	}{
 		"a Run that goes on":                     {runs: []*v1alpha1.Run{runIn(""), runIn(planning, 1), runIn(applying, 1, 2), runIn(done, 1, 2)}},
@@ -52,15 +53,19 @@ func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
 		"a serial that does not follow":          {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", "net-1"), stateAt(2, 5, "a", "net-1", "net-1")}, want: "I1"},
 		"a write without a lock":                 {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(2, 2, "a", "net-1", "")}, want: "I1"},
 		"a write by another than holds the lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-2"), stateAt(2, 2, "a", "net-1", "net-2")}, want: "I1"},
+		"a lock that was not seen":               {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "a", "net-2", "net-2")}, anew: true},
+		"a version that is gone meanwhile":       {states: []*v1alpha1.State{stateAt(2, 2, "a", "net-1", ""), stateAt(1, 3, "a", "net-1", "")}, anew: true, want: "I2"},
+		"another lineage meanwhile":              {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "b", "net-1", "")}, anew: true, want: "I2"},
+		"an older serial meanwhile":              {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", ""), stateAt(3, 5, "a", "net-1", "")}, anew: true, want: "I1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &witness{}
 			w.begin()
 			for _, r := range tt.runs {
-				w.run(r)
+				w.run(r, false)
 			}
-			for _, s := range tt.states {
-				w.state(s)
+			for i, s := range tt.states {
+				w.state(s, tt.anew && i > 0)
 			}
 			if err := w.end(); (err != nil) != (tt.want != "") || (err != nil && !strings.HasPrefix(err.Error(), tt.want)) {
 				t.Errorf("it says %v", err)

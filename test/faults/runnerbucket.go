@@ -44,7 +44,8 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 		return nil, err
 	}
 	l.ends = append(l.ends, server.Kill)
-	if err := server.MakeBucket(l.space); err != nil {
+	// S3 wants names of three letters at least, and f1 has two.
+	if err := server.MakeBucket(l.own); err != nil {
 		return nil, err
 	}
 	target, err := url.Parse(server.Endpoint)
@@ -66,7 +67,7 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 	if err := l.credentials(server); err != nil {
 		return nil, err
 	}
-	return []string{"--state-home=Bucket", "--bucket=" + s3.URL("http://"+listener.Addr().String(), l.space) + "&profile=" + l.space}, nil
+	return []string{"--state-home=Bucket", "--bucket=" + s3.URL("http://"+listener.Addr().String(), l.own) + "&profile=" + l.space}, nil
 }
 
 var credentials sync.Mutex

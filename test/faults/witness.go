@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -43,10 +44,11 @@ func (l *lane) watch(ctx context.Context) error {
 	return nil
 }
 
-// follow tells of each change until ctx is done, also over the ends of API servers.
-func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(client.Object)) {
+// follow tells of each change until ctx is done, also over the ends of API servers. A watch begins with what there is: anew says that it is told
+// for that, or has just been made.
+func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw func(o client.Object, anew bool)) {
 	for ctx.Err() == nil {
-		watch, err := l.Watch(ctx, list(), client.InNamespace(l.space))
+		changes, err := l.Watch(ctx, list(), client.InNamespace(l.space))
 		if err != nil {
 			select {
 			case <-ctx.Done():
@@ -54,12 +56,12 @@ func (l *lane) follow(ctx context.Context, list func() client.ObjectList, saw fu
 			}
 			continue
 		}
-		for e := range watch.ResultChan() {
+		for e := range changes.ResultChan() {
 			if o, ok := e.Object.(client.Object); ok {
-				saw(o)
+				saw(o, e.Type == watch.Added)
 			}
 		}
-		watch.Stop()
+		changes.Stop()
 	}
 }
 
@@ -104,7 +106,7 @@ var order = map[v1alpha1.RunPhase]int{
 }
 
 // run looks at a change of a Run: its phase goes on, or back by a new attempt, and never back from its end (I10).
-func (w *witness) run(o client.Object) {
+func (w *witness) run(o client.Object, _ bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, ok := o.(*v1alpha1.Run)
@@ -133,8 +135,9 @@ func number(s v1alpha1.RunStatus) int32 {
 	return s.Attempts[len(s.Attempts)-1].Number
 }
 
-// state looks at a change of a State: each version is the next one, of the same lineage, with a higher serial, by who had the lock (I1, I2).
-func (w *witness) state(o client.Object) {
+// state looks at a change of a State: each version is the next one, of the same lineage, with a higher serial, by who had the lock (I1, I2). When
+// a watch begins anew, what came between nobody saw: that it was one version, and who had the lock.
+func (w *witness) state(o client.Object, anew bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, ok := o.(*v1alpha1.State)
@@ -149,13 +152,13 @@ func (w *witness) state(o client.Object) {
 	}
 	now := s.Status
 	switch {
-	case now.Version != before.Version+1:
+	case now.Version != before.Version+1 && (!anew || now.Version < before.Version):
 		w.wrong("I2: State %s goes from version %d to %d", s.Name, before.Version, now.Version)
 	case before.Lineage != "" && now.Lineage != before.Lineage:
 		w.wrong("I2: State %s changes its lineage", s.Name)
 	case now.Serial <= before.Serial && before.Version > 0:
 		w.wrong("I1: State %s goes from serial %d to %d", s.Name, before.Serial, now.Serial)
-	case w.forgotten[now.SHA256]: // and is back
+	case w.forgotten[now.SHA256], anew: // and is back, or who had the lock was not seen
 	case before.Rescued == nil && (before.Lock == nil || before.Lock.Run != now.UpdatedBy):
 		w.wrong("I1: State %s was written by %s, which had no lock", s.Name, now.UpdatedBy)
 	}
