@@ -12,6 +12,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"cairn.dev/cairn/internal/store"
 )
 
 // asked is somebody who knows tokens, and counts how often that is asked.
@@ -215,3 +219,35 @@ func TestTokensOfPodsThatAreGone(t *testing.T) {
 }
 
 func second[A any](_ A, err error) error { return err }
+
+// The API server looks at the audience as well, unless what authenticates there knows none.
+func TestWhatAReviewSaysOfAToken(t *testing.T) {
+	whose := authenticationv1.UserInfo{Username: "system:serviceaccount:team:default", Extra: map[string]authenticationv1.ExtraValue{
+		"authentication.kubernetes.io/pod-name": {"net-1-plan-1"}, "authentication.kubernetes.io/pod-uid": {"u"},
+	}}
+	person := whose
+	person.Username = "alice"
+	for name, test := range map[string]struct {
+		status authenticationv1.TokenReviewStatus
+		code   int
+	}{
+		"it is for the store":        {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x", store.Audience}, User: whose}, 0},
+		"it is for something else":   {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x"}, User: whose}, http.StatusUnauthorized},
+		"nobody knows what it's for": {authenticationv1.TokenReviewStatus{Authenticated: true, User: whose}, http.StatusUnauthorized},
+		"it is nobody's":             {authenticationv1.TokenReviewStatus{Audiences: []string{store.Audience}, User: whose}, http.StatusUnauthorized},
+		"it is a person's":           {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{store.Audience}, User: person}, http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod, err := podOf(test.status)
+			if test.code == 0 {
+				if want := (Pod{Namespace: "team", Name: "net-1-plan-1", UID: "u"}); err != nil || pod != want {
+					t.Errorf("got %v, %v", pod, err)
+				}
+				return
+			}
+			if code, _ := answerTo(err); code != test.code || pod != (Pod{}) {
+				t.Errorf("got %v, %d", pod, code)
+			}
+		})
+	}
+}
