@@ -89,15 +89,22 @@ page-test: web/node_modules/.package-lock.json ## Check the page: types, linters
 	@cd web && npm run --silent schema >/dev/null && git diff --exit-code src/api # what it was made from has changed: commit it too
 	@cd web && npm run --silent check
 
+# With AGAIN=folder a test that fails is run once more by itself, and fails only if it does so again: then the folder has a file that names it.
+# For CI, where a machine that stalls must not cost a day's work (CONTRIBUTING.md).
+AGAIN ?=
+# $(call go-test,flags,packages)
+go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures 10 \
+	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- $1 $(GOTESTFLAGS),go test $1 $(GOTESTFLAGS) $2)
+
 # All of them, whatever becomes of the first: what needs no API server, then the rooms that test against a real one, then Cairn as a whole.
 .PHONY: test
-test: build tools $(BIN)/helm $(BIN)/versitygw ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
+test: build tools $(BIN)/helm $(BIN)/versitygw $(if $(AGAIN),$(BIN)/gotestsum) ## Run all tests (under 10 minutes; GOTESTFLAGS="-race -run X" to choose)
 	@failed=; \
-	go -C api test $(GOTESTFLAGS) ./... || failed=1; \
-	go test $(GOTESTFLAGS) ./internal/... ./test/sim || failed=1; \
-	rooms=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') || true; \
-	[ -z "$$rooms" ] || go test -tags envtest $(GOTESTFLAGS) $$rooms || failed=1; \
-	go test -tags envtest $(GOTESTFLAGS) $(patsubst %,./%/...,$(wildcard cmd charts web dev test)) || failed=1; \
+	(cd api && $(call go-test,,./...)) || failed=1; \
+	$(call go-test,,./internal/... ./test/sim) || failed=1; \
+	rooms=$$(grep -rlE --include='*_test.go' '^//go:build .*\benvtest\b' internal | xargs -n1 dirname | sort -u | sed 's,^,./,' | xargs) || true; \
+	[ -z "$$rooms" ] || $(call go-test,-tags envtest,$$rooms) || failed=1; \
+	$(call go-test,-tags envtest,$(patsubst %,./%/...,$(wildcard cmd charts web dev test))) || failed=1; \
 	[ -z "$$failed" ]
 
 # The rooms of which parts go on beside each other, the first ones without an API server. The detector makes tests ten times slower: RACE=all has
