@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,12 +89,7 @@ func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func (f *fleet) stacks(ctx context.Context, g *gauges) error {
-	var all v1alpha1.StackList
-	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	for i := range all.Items {
-		s := &all.Items[i]
+	return each(ctx, f.cache, &v1alpha1.Stack{}, &v1alpha1.StackList{}, func(s *v1alpha1.Stack) {
 		ready, reason, since := readyOf(s.Status.Conditions, s.CreationTimestamp)
 		g.add(1, gaugeStacks, s.Namespace, ready, reason)
 		if ready != string(metav1.ConditionTrue) {
@@ -103,22 +99,20 @@ func (f *fleet) stacks(ctx context.Context, g *gauges) error {
 			g.add(1, gaugeDrifted, s.Namespace)
 			g.oldest(d.Since.Time, gaugeDriftSince, s.Namespace)
 		}
-	}
-	return nil
+	})
 }
 
 // runs counts those that went well by what their Stacks have of them: an operator alone has no others.
 func (f *fleet) runs(ctx context.Context, g *gauges) error {
-	var all v1alpha1.StackList
-	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	err := each(ctx, f.cache, &v1alpha1.Stack{}, &v1alpha1.StackList{}, func(s *v1alpha1.Stack) {
+		if n := len(s.Status.History); n > 0 {
+			g.add(float64(n), gaugeRuns, s.Namespace, string(v1alpha1.PhaseSucceeded))
+		}
+	})
+	if err != nil {
 		return err
 	}
-	for i := range all.Items {
-		if n := len(all.Items[i].Status.History); n > 0 {
-			g.add(float64(n), gaugeRuns, all.Items[i].Namespace, string(v1alpha1.PhaseSucceeded))
-		}
-	}
-	return f.eachRun(ctx, func(r *v1alpha1.Run) {
+	return each(ctx, f.cache, &v1alpha1.Run{}, &v1alpha1.RunList{}, func(r *v1alpha1.Run) {
 		phase := r.Status.Phase
 		if phase == v1alpha1.PhaseSucceeded {
 			return
@@ -133,38 +127,8 @@ func (f *fleet) runs(ctx context.Context, g *gauges) error {
 	})
 }
 
-// eachRun looks at each Run in the cache. There are so many that a list of them all, even of no copies, would be more memory than
-// the operator needs otherwise.
-func (f *fleet) eachRun(ctx context.Context, do func(*v1alpha1.Run)) error {
-	if from, ok := f.cache.(cache.Informers); ok {
-		informer, err := from.GetInformer(ctx, &v1alpha1.Run{})
-		if err != nil {
-			return err
-		}
-		if kept, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
-			for _, o := range kept.GetStore().List() {
-				do(o.(*v1alpha1.Run))
-			}
-			return nil
-		}
-	}
-	var all v1alpha1.RunList // of single namespaces there are several caches
-	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	for i := range all.Items {
-		do(&all.Items[i])
-	}
-	return nil
-}
-
 func (f *fleet) states(ctx context.Context, g *gauges) error {
-	var all v1alpha1.StateList
-	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
-		return err
-	}
-	for i := range all.Items {
-		s := &all.Items[i]
+	return each(ctx, f.cache, &v1alpha1.State{}, &v1alpha1.StateList{}, func(s *v1alpha1.State) {
 		g.add(1, gaugeStates, s.Namespace)
 		g.add(float64(s.Status.Size), gaugeStateBytes, s.Namespace)
 		g.most(float64(s.Status.Size), gaugeStateLargest, s.Namespace)
@@ -176,23 +140,39 @@ func (f *fleet) states(ctx context.Context, g *gauges) error {
 			g.add(1, gaugeLocks, s.Namespace)
 			g.oldest(l.Since.Time, gaugeLocksSince, s.Namespace)
 		}
-	}
-	return nil
+	})
 }
 
 func (f *fleet) repositories(ctx context.Context, g *gauges) error {
-	var all v1alpha1.RepositoryList
-	if err := f.cache.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	return each(ctx, f.cache, &v1alpha1.Repository{}, &v1alpha1.RepositoryList{}, func(r *v1alpha1.Repository) {
+		if f.shard.has(r.Namespace) {
+			ready, reason, _ := readyOf(r.Status.Conditions, r.CreationTimestamp)
+			g.add(1, gaugeRepositories, r.Namespace, ready, reason)
+		}
+	})
+}
+
+// each looks at all of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and there is a scrape every half minute.
+func each[T client.Object](ctx context.Context, from client.Reader, kind T, list client.ObjectList, do func(T)) error {
+	if informers, ok := from.(cache.Informers); ok {
+		informer, err := informers.GetInformer(ctx, kind)
+		if err != nil {
+			return err
+		}
+		if kept, ok := informer.(interface{ GetStore() toolscache.Store }); ok {
+			for _, o := range kept.GetStore().List() {
+				do(o.(T))
+			}
+			return nil
+		}
+	}
+	if err := from.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil { // of single namespaces there are several caches
 		return err
 	}
-	for i := range all.Items {
-		if !f.shard.has(all.Items[i].Namespace) {
-			continue
-		}
-		ready, reason, _ := readyOf(all.Items[i].Status.Conditions, all.Items[i].CreationTimestamp)
-		g.add(1, gaugeRepositories, all.Items[i].Namespace, ready, reason)
-	}
-	return nil
+	return apimeta.EachListItem(list, func(o runtime.Object) error {
+		do(o.(T))
+		return nil
+	})
 }
 
 // gauges are values by what they are of.

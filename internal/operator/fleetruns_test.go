@@ -2,7 +2,9 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,17 +15,26 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// filled is a cache that has Runs; to list them is more than it can. Its Stacks it lists.
+// filled is a cache of a few kinds; to list them is more than it can.
 type filled struct {
 	client.Reader
 	cache.Informers
-	runs   informer
-	stacks []v1alpha1.Stack
+	kinds map[reflect.Type]informer
 }
 
-func (c filled) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	list.(*v1alpha1.StackList).Items = c.stacks
-	return nil
+func fill(objects ...client.Object) filled {
+	f := filled{kinds: map[reflect.Type]informer{}}
+	for _, kind := range []client.Object{&v1alpha1.Stack{}, &v1alpha1.Run{}, &v1alpha1.State{}, &v1alpha1.Repository{}} {
+		f.kinds[reflect.TypeOf(kind)] = informer{store: toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)}
+	}
+	for _, o := range objects {
+		_ = f.kinds[reflect.TypeOf(o)].store.Add(o) // fails only without a name
+	}
+	return f
+}
+
+func (c filled) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("a list was asked for")
 }
 
 type informer struct {
@@ -33,32 +44,70 @@ type informer struct {
 
 func (i informer) GetStore() toolscache.Store { return i.store }
 
-func (c filled) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
-	return c.runs, nil
+func (c filled) GetInformer(_ context.Context, kind client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+	return c.kinds[reflect.TypeOf(kind)], nil
 }
 
-// A hundred thousand Runs are counted without a list of them: that would be twice the memory for a moment, at each scrape. Those that went
-// well are counted in their Stacks, whether the cache has them or not.
-func TestRunsAreCountedWhereTheyAre(t *testing.T) {
-	store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
+// listed is a cache that has no stores to look into, as that of single namespaces has none.
+type listed struct {
+	client.Reader
+	from filled
+}
+
+func (c listed) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	for _, kind := range c.from.kinds {
+		for _, o := range kind.store.List() {
+			switch all := list.(type) {
+			case *v1alpha1.StackList:
+				if s, ok := o.(*v1alpha1.Stack); ok {
+					all.Items = append(all.Items, *s)
+				}
+			case *v1alpha1.RunList:
+				if r, ok := o.(*v1alpha1.Run); ok {
+					all.Items = append(all.Items, *r)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Ten thousand objects are counted without a list of them: that would be ten megabytes at each scrape. Runs that went well are counted in
+// their Stacks, whether the cache has them or not.
+func TestTheFleetIsCountedWithoutLists(t *testing.T) {
+	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "prod", Name: name} }
+	objects := []client.Object{
+		&v1alpha1.State{ObjectMeta: in("a"), Status: v1alpha1.StateStatus{Size: 5}}, &v1alpha1.State{ObjectMeta: in("b"), Status: v1alpha1.StateStatus{Size: 7}},
+		&v1alpha1.Repository{ObjectMeta: in("infra")},
+	}
+	for _, name := range []string{"a", "b"} {
+		objects = append(objects, &v1alpha1.Stack{ObjectMeta: in(name), Status: v1alpha1.StackStatus{History: make([]v1alpha1.PastRun, 20)}})
+	}
 	for n := range 10 {
 		phase := v1alpha1.PhaseSucceeded
 		if n == 0 {
 			phase = ""
 		}
-		if err := store.Add(&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: fmt.Sprint(n)}, Status: v1alpha1.RunStatus{Phase: phase}}); err != nil {
+		objects = append(objects, &v1alpha1.Run{ObjectMeta: in(fmt.Sprint(n)), Status: v1alpha1.RunStatus{Phase: phase}})
+	}
+	f, g := &fleet{cache: fill(objects...)}, &gauges{values: map[gauge]float64{}}
+	for _, look := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {
+		if err := look(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stack := v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "prod"}, Status: v1alpha1.StackStatus{History: make([]v1alpha1.PastRun, 20)}}
-	f := &fleet{cache: filled{runs: informer{store: store}, stacks: []v1alpha1.Stack{stack, stack}}}
-	g := &gauges{values: map[gauge]float64{}}
-	if err := f.runs(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
-	for phase, want := range map[v1alpha1.RunPhase]float64{v1alpha1.PhaseSucceeded: 40, v1alpha1.PhaseQueued: 1} {
-		if got := g.values[of(gaugeRuns, []string{"prod", string(phase)})]; got != want {
-			t.Errorf("%v are %s, want %v", got, phase, want)
+	new := []string{"prod", string(metav1.ConditionUnknown), "New"}
+	for of, want := range map[gauge]float64{
+		of(gaugeStacks, new): 2, of(gaugeRepositories, new): 1, of(gaugeStateBytes, []string{"prod"}): 12,
+		of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)}): 40, of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)}): 1,
+	} {
+		if got := g.values[of]; got != want {
+			t.Errorf("%v of %s are %v, want %v", of.labels, of.desc, got, want)
 		}
+	}
+
+	f, g = &fleet{cache: listed{from: fill(objects...)}}, &gauges{values: map[gauge]float64{}}
+	if err := f.runs(t.Context(), g); err != nil || g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)})] != 40 {
+		t.Errorf("%v, and of what can only be listed %v is counted", err, g.values)
 	}
 }
