@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"slices"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -62,38 +62,39 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	return m
 }
 
+// stripManagedFields also has all that is in a namespace say so with one text.
 func stripManagedFields(o any) (any, error) {
 	if m, ok := o.(metav1.Object); ok {
 		m.SetManagedFields(nil)
+		m.SetNamespace(unique.Make(m.GetNamespace()).Value())
 	}
 	return o, nil
 }
+
+// kindOf says it with one text for all of a kind.
+func kindOf(kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind} }
+
+var apiVersion = v1alpha1.GroupVersion.String()
 
 // stripAnnotations also because kubectl apply puts whole objects into one.
 func stripAnnotations(o any) (any, error) {
 	if m, ok := o.(metav1.Object); ok {
 		m.SetAnnotations(nil)
-		m.SetManagedFields(nil)
 	}
-	return o, nil
+	return stripManagedFields(o)
 }
 
-// leanStack leaves out what kubectl apply keeps for itself: all of the spec once more. Its history has no room to grow, and one text
-// for what each record says.
 func leanStack(o any) (any, error) {
 	if s, ok := o.(*v1alpha1.Stack); ok {
-		delete(s.Annotations, corev1.LastAppliedConfigAnnotation)
-		s.Status.History = slices.Clone(s.Status.History)
-		for i := range s.Status.History {
-			past := &s.Status.History[i]
-			past.Operation, past.Cause.Type = unique.Make(past.Operation).Value(), unique.Make(past.Cause.Type).Value()
-		}
+		s.TypeMeta = kindOf("Stack")
+		stack.Lean(s)
 	}
 	return stripManagedFields(o)
 }
 
 func leanState(o any) (any, error) {
 	if s, ok := o.(*v1alpha1.State); ok {
+		s.TypeMeta = kindOf("State")
 		state.Lean(s)
 	}
 	return stripManagedFields(o)

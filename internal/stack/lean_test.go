@@ -1,0 +1,75 @@
+package stack
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// own is a text that no other one shares its memory with.
+func own(text string) string { return strings.Clone(text) }
+
+func decoded() *v1alpha1.Stack {
+	stack := &v1alpha1.Stack{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net", Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "alice"}},
+		Status: v1alpha1.StackStatus{
+			Conditions: []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")), Reason: own("Applied"), Message: own("1 resource is as declared")}},
+			Inputs:     own("sha256:1"), AppliedInputs: own("sha256:1"), Revision: own("main@sha1:1"), LastRun: own("net-2"),
+		},
+	}
+	for _, name := range []string{"net-1", "net-2"} {
+		stack.Status.History = append(stack.Status.History, v1alpha1.PastRun{
+			Name: own(name), UID: types.UID(own("uid of " + name)), Operation: v1alpha1.Operation(own("Apply")), Cause: v1alpha1.Cause{Type: v1alpha1.CauseType(own("Spec"))},
+		})
+	}
+	stack.Status.History[1].Inputs, stack.Status.History[1].Revision = own("sha256:1"), own("main@sha1:1")
+	return stack
+}
+
+func at(text string) *byte { return unsafe.StringData(text) }
+
+func TestLean(t *testing.T) {
+	got := decoded()
+	got.Annotations[corev1.LastAppliedConfigAnnotation] = "long"
+	got.Status.History = append(make([]v1alpha1.PastRun, 0, 100), got.Status.History...)
+	for range 2 { // a cache may do it twice
+		Lean(got)
+		if diff := cmp.Diff(decoded(), got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	s := got.Status
+	if cap(s.History) >= 100 {
+		t.Error("its history has room to grow")
+	}
+	first, last := s.History[0], s.History[1]
+	for name, one := range map[string]bool{
+		"inputs":   at(s.Inputs) == at(s.AppliedInputs) && at(s.Inputs) == at(last.Inputs),
+		"revision": at(s.Revision) == at(last.Revision),
+		"last Run": at(s.LastRun) == at(last.Name),
+		"history":  unsafe.Add(unsafe.Pointer(at(first.Name)), len(first.Name)+len(first.UID)) == unsafe.Pointer(at(last.Name)),
+	} {
+		if !one {
+			t.Errorf("%s: it is several texts", name)
+		}
+	}
+	other := decoded()
+	if Lean(other); at(other.Status.Conditions[0].Message) != at(s.Conditions[0].Message) || at(string(other.Status.History[0].Operation)) != at(string(first.Operation)) {
+		t.Error("what two Stacks say alike is two texts")
+	}
+}
+
+// A map without entries takes as much memory as one with eight.
+func TestLeanLeavesNoEmptyMap(t *testing.T) {
+	got := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "long"}}}
+	if Lean(got); got.Annotations != nil || got.Status.History != nil {
+		t.Errorf("got %v and %v", got.Annotations, got.Status.History)
+	}
+}
