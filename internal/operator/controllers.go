@@ -88,7 +88,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 	}
 
 	err = ctrl.NewControllerManagedBy(mgr).Named("state").
-		For(&v1alpha1.State{}).
+		For(&v1alpha1.State{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool { return state.Due(o.(*v1alpha1.State)) }))).
 		Complete(p.watch.over("state", &state.Reconciler{Client: mgr.GetClient(), States: p.states}))
 	if err != nil {
 		return err

@@ -25,6 +25,10 @@ type Reconciler struct {
 	States *Store
 }
 
+// Due says that there is something to do for a State. Of ten thousand there is for none at a start, and what is queued and looked at all the same
+// takes memory that a process keeps.
+func Due(st *v1alpha1.State) bool { return unread(st.Status) || st.DeletionTimestamp != nil }
+
 // Reconcile looks whether a State lacks fingerprints, and whether it is to end.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	st := &v1alpha1.State{}

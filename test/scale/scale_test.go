@@ -38,7 +38,7 @@ type measured struct {
 	operator, server          Usage
 	operatorHeap, serverHeap  int64
 	operatorIdle, serverIdle  float64 // of one core
-	reconciles                float64
+	reconciles, states        float64 // states: of those, looks at States
 	pages                     []time.Duration
 	paint, rows               time.Duration // of the list in a browser; 0 where that was not measured
 }
@@ -74,6 +74,9 @@ func TestScale(t *testing.T) {
 			Quantile(m.pages, 0.5), Quantile(m.pages, 0.99), m.paint, m.rows)
 		if m.writes != 0 || m.idleWrites != 0 {
 			t.Errorf("%.0f writes at a restart and %d while idle", m.writes, m.idleWrites)
+		}
+		if m.states != 0 {
+			t.Errorf("%.0f looks at States at a restart, and there is nothing to do for any", m.states)
 		}
 		if m.reads > 60 {
 			t.Errorf("%.0f reads at a restart with %d Stacks", m.reads, n)
@@ -131,7 +134,7 @@ func (i *Install) rest(n int) (m measured, operator, server *Process) {
 	profiled := make(chan struct{})
 	go func() { defer close(profiled); i.profileRestart(operator, n) }()
 	quiet, v := i.Quiet(operator, n+1, 20*time.Minute)
-	m = measured{n: n, restart: quiet.Sub(operator.Began), reads: v["rest_client_requests_total/GET"], reconciles: v["controller_runtime_reconcile_total"]}
+	m = measured{n: n, restart: quiet.Sub(operator.Began), reads: v["rest_client_requests_total/GET"], reconciles: v["controller_runtime_reconcile_total"], states: v["controller_runtime_reconcile_total/state"]}
 	used := func(p *Process) Usage {
 		u, err := p.Usage()
 		if err != nil {
