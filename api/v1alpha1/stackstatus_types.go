@@ -94,6 +94,13 @@ type PastRun struct {
 	// Applied says that an apply of it began: where it found no changes, none did.
 	// +optional
 	Applied bool `json:"applied,omitempty"`
+	// Details are there while something is decided on them. Of most Runs they are absent, and take no memory.
+	// +optional
+	Details *PastDetails `json:"details,omitempty"`
+}
+
+// PastDetails of a Run are what is decided on of it.
+type PastDetails struct {
 	// Inputs is the digest of the inputs that it was for; absent of older Runs.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`

@@ -21,16 +21,20 @@ func past(stack *v1alpha1.Stack) []v1alpha1.Run {
 	runs := make([]v1alpha1.Run, 0, len(stack.Status.History)+1)
 	for i := range stack.Status.History {
 		p := &stack.Status.History[i]
-		attempt := v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptPlan, Steps: p.Steps}
+		known := v1alpha1.PastDetails{}
+		if p.Details != nil {
+			known = *p.Details
+		}
+		attempt := v1alpha1.Attempt{Number: 1, Phase: v1alpha1.AttemptPlan, Steps: known.Steps}
 		if p.Applied {
 			attempt.Phase = v1alpha1.AttemptApply
 		}
 		runs = append(runs, v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: p.Name, UID: p.UID},
 			Spec: v1alpha1.RunSpec{
-				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause, Inputs: p.Inputs, Revision: p.Revision,
+				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause, Inputs: known.Inputs, Revision: known.Revision,
 			},
-			Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: p.Plan, Attempts: []v1alpha1.Attempt{attempt}, FinishedAt: p.FinishedAt},
+			Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: known.Plan, Attempts: []v1alpha1.Attempt{attempt}, FinishedAt: p.FinishedAt},
 		})
 	}
 	return runs
@@ -59,8 +63,8 @@ func history(w World) []v1alpha1.PastRun {
 			FinishedAt: r.Status.FinishedAt, Applied: begun(r),
 		}
 		if slices.Contains(whole, r.Name) {
-			p.Cause, p.Inputs, p.Revision = r.Spec.Cause, r.Spec.Inputs, r.Spec.Revision
-			p.Plan, p.Steps = inShort(r.Status.Plan), run.Telling(r)
+			p.Cause = r.Spec.Cause
+			p.Details = &v1alpha1.PastDetails{Inputs: r.Spec.Inputs, Revision: r.Spec.Revision, Plan: inShort(r.Status.Plan), Steps: run.Telling(r)}
 		}
 		kept = append(kept, p)
 	}

@@ -1,12 +1,14 @@
 package stack
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -66,7 +68,7 @@ func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
 		{Name: "net-1", UID: "one", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec"}, FinishedAt: w.Runs[0].Status.FinishedAt},
 		{
 			Name: "net-3", UID: "three", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec", Message: "a retry"}, FinishedAt: w.Runs[2].Status.FinishedAt, Applied: true,
-			Inputs: "sha256:now", Plan: &v1alpha1.Plan{Changes: true, Add: 1}, Steps: []v1alpha1.Step{{Name: "outputs", State: "Failed", Message: "too large"}},
+			Details: &v1alpha1.PastDetails{Inputs: "sha256:now", Plan: &v1alpha1.Plan{Changes: true, Add: 1}, Steps: []v1alpha1.Step{{Name: "outputs", State: "Failed", Message: "too large"}}},
 		},
 	}
 	if diff := cmp.Diff(want, history(w)); diff != "" {
@@ -75,6 +77,24 @@ func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
 	w.Stack.Spec.History = ptr(int32(1))
 	if diff := cmp.Diff(want[1:], history(w)); diff != "" {
 		t.Error("what is deleted is forgotten:", diff)
+	}
+}
+
+// What the API server gives back is what was written, or it would be written again for ever.
+func TestTheHistoryIsReadAsItIsWritten(t *testing.T) {
+	nothing := func(r *v1alpha1.Run) { r.Spec.Inputs, r.Status.Plan, r.Status.Attempts = "", nil, nil }
+	w := world(had("net-1", "Succeeded", "sha256:old"), had("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed")), had("net-3", "Succeeded", "", nothing))
+	var read []v1alpha1.PastRun
+	written := history(w)
+	data, err := json.Marshal(written)
+	if err == nil {
+		err = json.Unmarshal(data, &read)
+	}
+	if err != nil || !equality.Semantic.DeepEqual(written, read) {
+		t.Errorf("%v: of %s there is %s", err, data, cmp.Diff(written, read))
+	}
+	if written[0].Details != nil || written[1].Details == nil {
+		t.Errorf("got %s", data)
 	}
 }
 

@@ -29,8 +29,10 @@ func Lean(stack *v1alpha1.Stack) {
 	for i := range status.History {
 		past := &status.History[i]
 		past.Operation, past.Cause.Type = common(past.Operation), common(past.Cause.Type)
-		past.Inputs, past.Revision = same(past.Inputs, status.Inputs), same(past.Revision, status.Revision)
 		status.LastRun = same(status.LastRun, past.Name)
+		if known := past.Details; known != nil {
+			known.Inputs, known.Revision = same(known.Inputs, status.Inputs), same(known.Revision, status.Revision)
+		}
 	}
 }
 

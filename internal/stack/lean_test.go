@@ -29,7 +29,7 @@ func decoded() *v1alpha1.Stack {
 			Name: own(name), UID: types.UID(own("uid of " + name)), Operation: v1alpha1.Operation(own("Apply")), Cause: v1alpha1.Cause{Type: v1alpha1.CauseType(own("Spec"))},
 		})
 	}
-	stack.Status.History[1].Inputs, stack.Status.History[1].Revision = own("sha256:1"), own("main@sha1:1")
+	stack.Status.History[1].Details = &v1alpha1.PastDetails{Inputs: own("sha256:1"), Revision: own("main@sha1:1")}
 	return stack
 }
 
@@ -51,8 +51,8 @@ func TestLean(t *testing.T) {
 	}
 	first, last := s.History[0], s.History[1]
 	for name, one := range map[string]bool{
-		"inputs":   at(s.Inputs) == at(s.AppliedInputs) && at(s.Inputs) == at(last.Inputs),
-		"revision": at(s.Revision) == at(last.Revision),
+		"inputs":   at(s.Inputs) == at(s.AppliedInputs) && at(s.Inputs) == at(last.Details.Inputs),
+		"revision": at(s.Revision) == at(last.Details.Revision),
 		"last Run": at(s.LastRun) == at(last.Name),
 		"history":  unsafe.Add(unsafe.Pointer(at(first.Name)), len(first.Name)+len(first.UID)) == unsafe.Pointer(at(last.Name)),
 	} {

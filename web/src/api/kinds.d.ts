@@ -1168,13 +1168,136 @@ export interface components {
                          */
                         type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
                     };
+                    /** @description Details are there while something is decided on them. Of most Runs they are absent, and take no memory. */
+                    details?: {
+                        /** @description Inputs is the digest of the inputs that it was for; absent of older Runs. */
+                        inputs?: string;
+                        /** @description Plan is what it would do, without its resources; absent of older Runs, and where there was none. */
+                        plan?: {
+                            /**
+                             * Format: int32
+                             * @description Add is how many resources would be created.
+                             */
+                            add: number;
+                            /**
+                             * Format: int32
+                             * @description Change is how many would be changed in place.
+                             */
+                            change: number;
+                            /** @description Changes is whether applying the plan would do anything, outputs included. */
+                            changes: boolean;
+                            /**
+                             * Format: int32
+                             * @description Destroy is how many would be destroyed.
+                             */
+                            destroy: number;
+                            /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
+                            digest: string;
+                            /** @description EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6. */
+                            engineVersion?: string;
+                            /**
+                             * Format: int32
+                             * @description Forget is how many would leave the state and live on.
+                             */
+                            forget: number;
+                            /**
+                             * Format: int32
+                             * @description Import is how many would be taken into the state.
+                             */
+                            import: number;
+                            /**
+                             * @description Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
+                             *     there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
+                             */
+                            orphaned?: {
+                                /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                                /** @description Reason why it could not be taken into the state. */
+                                reason: string;
+                            }[];
+                            /** @description Policy is what the policies say of it; absent when there were none to ask. */
+                            policy?: {
+                                /**
+                                 * Format: int32
+                                 * @description Checked is how many modules and validations looked at it.
+                                 */
+                                checked: number;
+                                /**
+                                 * Format: int32
+                                 * @description Denied is how many findings refuse it.
+                                 */
+                                denied: number;
+                                /** @description Findings, those that refuse it first; at most 50, the counts count all. */
+                                findings?: {
+                                    /**
+                                     * @description Action: Deny or Warn.
+                                     * @enum {string}
+                                     */
+                                    action: "Deny" | "Warn";
+                                    /** @description Message for a person. */
+                                    message: string;
+                                    /**
+                                     * @description Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
+                                     *     its namespace: cairn-system/rules/tags.rego.
+                                     */
+                                    policy: string;
+                                }[];
+                                /**
+                                 * Format: int32
+                                 * @description Warned is how many only warn.
+                                 */
+                                warned: number;
+                            };
+                            /**
+                             * Format: int32
+                             * @description Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
+                             */
+                            replace: number;
+                            /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */
+                            resources?: {
+                                /** @description Action: create, update, delete, replace, import, forget, move. */
+                                action: string;
+                                /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                address: string;
+                            }[];
+                            /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
+                            script?: boolean;
+                        };
+                        /** @description Revision names the source of these inputs; absent of older Runs. */
+                        revision?: string;
+                        /** @description Steps are those that tell more than that all went well: how outputs were written. Absent of older Runs. */
+                        steps?: {
+                            /**
+                             * Format: int32
+                             * @description ExitCode of the program it ran, if it ran one.
+                             */
+                            exitCode?: number;
+                            /**
+                             * Format: date-time
+                             * @description FinishedAt is when it ended.
+                             */
+                            finishedAt?: string;
+                            /** @description Message is one line on what happened. */
+                            message?: string;
+                            /** @description Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one. */
+                            name: string;
+                            /**
+                             * Format: date-time
+                             * @description StartedAt is when it began.
+                             */
+                            startedAt?: string;
+                            /**
+                             * @description State of the step.
+                             * @enum {string}
+                             */
+                            state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
+                        }[];
+                    };
                     /**
                      * Format: date-time
                      * @description FinishedAt is when it ended.
                      */
                     finishedAt?: string;
-                    /** @description Inputs is the digest of the inputs that it was for; absent of older Runs. */
-                    inputs?: string;
                     /** @description Name of the Run. */
                     name: string;
                     /**
@@ -1182,126 +1305,6 @@ export interface components {
                      * @enum {string}
                      */
                     operation: "Apply" | "Plan" | "Destroy" | "Shell";
-                    /** @description Plan is what it would do, without its resources; absent of older Runs, and where there was none. */
-                    plan?: {
-                        /**
-                         * Format: int32
-                         * @description Add is how many resources would be created.
-                         */
-                        add: number;
-                        /**
-                         * Format: int32
-                         * @description Change is how many would be changed in place.
-                         */
-                        change: number;
-                        /** @description Changes is whether applying the plan would do anything, outputs included. */
-                        changes: boolean;
-                        /**
-                         * Format: int32
-                         * @description Destroy is how many would be destroyed.
-                         */
-                        destroy: number;
-                        /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
-                        digest: string;
-                        /** @description EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6. */
-                        engineVersion?: string;
-                        /**
-                         * Format: int32
-                         * @description Forget is how many would leave the state and live on.
-                         */
-                        forget: number;
-                        /**
-                         * Format: int32
-                         * @description Import is how many would be taken into the state.
-                         */
-                        import: number;
-                        /**
-                         * @description Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
-                         *     there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
-                         */
-                        orphaned?: {
-                            /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
-                            address: string;
-                            /** @description Reason why it could not be taken into the state. */
-                            reason: string;
-                        }[];
-                        /** @description Policy is what the policies say of it; absent when there were none to ask. */
-                        policy?: {
-                            /**
-                             * Format: int32
-                             * @description Checked is how many modules and validations looked at it.
-                             */
-                            checked: number;
-                            /**
-                             * Format: int32
-                             * @description Denied is how many findings refuse it.
-                             */
-                            denied: number;
-                            /** @description Findings, those that refuse it first; at most 50, the counts count all. */
-                            findings?: {
-                                /**
-                                 * @description Action: Deny or Warn.
-                                 * @enum {string}
-                                 */
-                                action: "Deny" | "Warn";
-                                /** @description Message for a person. */
-                                message: string;
-                                /**
-                                 * @description Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
-                                 *     its namespace: cairn-system/rules/tags.rego.
-                                 */
-                                policy: string;
-                            }[];
-                            /**
-                             * Format: int32
-                             * @description Warned is how many only warn.
-                             */
-                            warned: number;
-                        };
-                        /**
-                         * Format: int32
-                         * @description Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
-                         */
-                        replace: number;
-                        /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */
-                        resources?: {
-                            /** @description Action: create, update, delete, replace, import, forget, move. */
-                            action: string;
-                            /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
-                            address: string;
-                        }[];
-                        /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
-                        script?: boolean;
-                    };
-                    /** @description Revision names the source of these inputs; absent of older Runs. */
-                    revision?: string;
-                    /** @description Steps are those that tell more than that all went well: how outputs were written. Absent of older Runs. */
-                    steps?: {
-                        /**
-                         * Format: int32
-                         * @description ExitCode of the program it ran, if it ran one.
-                         */
-                        exitCode?: number;
-                        /**
-                         * Format: date-time
-                         * @description FinishedAt is when it ended.
-                         */
-                        finishedAt?: string;
-                        /** @description Message is one line on what happened. */
-                        message?: string;
-                        /** @description Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one. */
-                        name: string;
-                        /**
-                         * Format: date-time
-                         * @description StartedAt is when it began.
-                         */
-                        startedAt?: string;
-                        /**
-                         * @description State of the step.
-                         * @enum {string}
-                         */
-                        state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
-                    }[];
                     /** @description UID of the Run: no other one of its name is meant. */
                     uid: string;
                 }[];
