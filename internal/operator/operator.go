@@ -154,7 +154,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			return err
 		}
 	}
-	if err := mgr.Add(settle{mgr.GetCache(), debug.FreeOSMemory}); err != nil {
+	asBefore := collectSooner()
+	defer asBefore()
+	if err := mgr.Add(settle{mgr.GetCache(), func() { asBefore(); debug.FreeOSMemory() }}); err != nil {
 		return err
 	}
 	if err := addHealth(mgr, p, o); err != nil {

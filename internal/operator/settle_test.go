@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,5 +35,24 @@ func TestMemoryIsGivenBackOnceAllIsRead(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestGarbageIsCollectedSoonerWhileAllIsRead(t *testing.T) {
+	percent := func() int {
+		is := debug.SetGCPercent(100)
+		debug.SetGCPercent(is)
+		return is
+	}
+	defer debug.SetGCPercent(percent())
+	for was, want := range map[int]int{100: 50, 400: 50, 20: 20, -1: -1} {
+		debug.SetGCPercent(was)
+		asBefore := collectSooner()
+		if got := percent(); got != want {
+			t.Errorf("with GOGC=%d it is %d", was, got)
+		}
+		if asBefore(); percent() != was {
+			t.Errorf("with GOGC=%d it is %d afterwards", was, percent())
+		}
 	}
 }
