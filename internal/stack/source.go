@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -197,9 +199,13 @@ func (s *Sources) keepFiles(ctx context.Context, version string, files map[strin
 	return digest, nil
 }
 
-// inlineVersion names the code in a spec.
+// inlineVersion names the code in a spec by what it says: that of many Stacks which are made alike is packed and remembered once.
 func inlineVersion(stack *v1alpha1.Stack) string {
-	return fmt.Sprintf("stack/%s/%d", stack.UID, stack.Generation)
+	sum, files := sha256.New(), stack.Spec.Source.Inline
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%d %s%d %s", len(name), name, len(files[name]), files[name])
+	}
+	return "inline/" + hex.EncodeToString(sum.Sum(nil))
 }
 
 // check refuses files that could end up outside the root module, and a source without code.

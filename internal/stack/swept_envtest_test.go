@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
@@ -47,5 +50,31 @@ func TestCodeFromGitThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
 		if twin.source() != g.source() || g.bucket["sources/"+g.source()] == nil || made.sources != before+1 {
 			t.Errorf("%s: it is %s, was %s, and %d archives were made", name, twin.source(), g.source(), made.sources-before)
 		}
+	}
+}
+
+func TestCodeOfManyStacksIsRememberedOnce(t *testing.T) {
+	sources := NewSources(nil, memoryBucket{})
+	digests := map[string]bool{}
+	pack := func(uid types.UID, files map[string]string) {
+		t.Helper()
+		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 3}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: files}}}
+		digest, problem, err := sources.Pack(t.Context(), stack, "")
+		if err != nil || problem != nil {
+			t.Fatal(problem, err)
+		}
+		digests[digest] = true
+	}
+	for _, uid := range []types.UID{"a", "b", "c"} {
+		pack(uid, map[string]string{"main.tf": "# code", "b.tf": ""})
+	}
+	if sources.packed.Len() != 1 || len(digests) != 1 {
+		t.Errorf("one code is %d archives, remembered %d times", len(digests), sources.packed.Len())
+	}
+	for _, other := range []map[string]string{{"main.tf": "# other", "b.tf": ""}, {"main.tf": "# code"}, {"main.tf": "", "b.tf": "# code"}, {"main.tf": "# code", "c.tf": ""}} {
+		pack("a", other)
+	}
+	if sources.packed.Len() != 5 || len(digests) != 5 {
+		t.Errorf("five codes are %d archives, remembered %d times", len(digests), sources.packed.Len())
 	}
 }
