@@ -24,7 +24,7 @@ func TestMemoryIsGivenBackOnceAllIsRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends time.Duration
 		want int
-	}{"once": {time.Hour, 1}, "not while it reads": {30 * time.Second, 0}, "nor while it looks": {80 * time.Second, 0}} {
+	}{"and once more": {time.Hour, 2}, "once": {2 * time.Minute, 1}, "not while it reads": {30 * time.Second, 0}, "nor while it looks": {80 * time.Second, 0}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.ends)
