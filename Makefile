@@ -94,7 +94,7 @@ page-test: web/node_modules/.package-lock.json ## Check the page: types, linters
 AGAIN ?=
 # $(call go-test,flags,packages)
 go-test = $(if $(AGAIN),$(BIN)/gotestsum --format standard-quiet --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures 10 \
-	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- $1 $(GOTESTFLAGS),go test $1 $(GOTESTFLAGS) $2)
+	--rerun-fails-report "$$(mktemp -p $(AGAIN))" --packages "$2" -- -timeout 20m $1 $(GOTESTFLAGS),go test -timeout 20m $1 $(GOTESTFLAGS) $2)
 
 # All of them, whatever becomes of the first: what needs no API server, then the rooms that test against a real one, then Cairn as a whole.
 .PHONY: test
