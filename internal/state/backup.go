@@ -96,22 +96,23 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 	return c, nil
 }
 
-// restore puts a State at where its backup is, if it is behind, and the backup at where the State is otherwise.
-func (s *Store) restore(ctx context.Context, key types.NamespacedName) error {
+// restore puts a State at where its backup is, if it is behind, and the backup at where the State is otherwise. It gives the status
+// that is there then.
+func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
 	c, err := s.compare(ctx, key)
 	if err != nil {
-		return err
+		return c.now, err
 	}
 	defer c.body.Close()
 	switch c.Standing {
 	case Forked:
-		return unknownState(key, *c.backup)
+		err = unknownState(key, *c.backup)
 	case Newer:
 		return s.putBack(ctx, key, *c.backup, c.body, c.stack)
 	case Older:
-		return s.backUpCurrent(ctx, key, c.now)
+		err = s.backUpCurrent(ctx, key, c.now)
 	}
-	return nil
+	return c.now, err
 }
 
 // inBackup makes sure that what a State has is in its backup, and says whether it is.
@@ -127,18 +128,18 @@ func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, e
 	return c.Standing != Forked, err
 }
 
-// putBack makes what the bucket has the version that counts.
-func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader, stack types.UID) error {
+// putBack makes what the bucket has the version that counts, and gives the status that is there then.
+func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader, stack types.UID) (v1alpha1.StateStatus, error) {
 	data, err := s.unpackBackup(ctx, key, b, body)
 	if err != nil {
-		return err
+		return v1alpha1.StateStatus{}, err
 	}
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return refuse(Damaged, "the backup of state %s: %v", key, err)
+		return v1alpha1.StateStatus{}, refuse(Damaged, "the backup of state %s: %v", key, err)
 	}
 	next := &candidate{summary, data, origin{run: b.Run, attempt: b.Attempt, by: b.By}}
-	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		switch behind(st.Status, b, stack) {
 		case Forked:
 			return nil, unknownState(key, b)
@@ -157,7 +158,7 @@ func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup,
 		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it", "namespace", key.Namespace, "stack", key.Name,
 			"serial", summary.Serial, "written", b.At, "run", b.Run)
 	}
-	return err
+	return now, err
 }
 
 // unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.

@@ -112,7 +112,7 @@ func sameContent(a, b []byte) (bool, error) {
 // Move takes a person's word that the state may move to where the Stack says now. It gives the type of the backend that it is to go to; empty for none,
 // when it stays with Cairn. shown is as for Push.
 func (s *Store) Move(ctx context.Context, key types.NamespacedName, by string, shown int64) (now v1alpha1.StateStatus, from, to string, err error) {
-	if err := s.restore(ctx, key); err != nil {
+	if _, err := s.restore(ctx, key); err != nil {
 		return now, "", "", err
 	}
 	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {

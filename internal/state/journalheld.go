@@ -22,8 +22,12 @@ import (
 // Of what the version does not have it is noted what it has there instead. What a person puts there later is theirs, and not what was
 // replaced, which a plan would destroy.
 
-// NoteHeld adds to the journal what the current version of a state has of it.
+// NoteHeld adds to the journal what the current version of a state has of it. Where there is no journal, as nearly always, the State is
+// not read.
 func (s *Store) NoteHeld(ctx context.Context, key types.NamespacedName) error {
+	if _, open, err := s.journalBatches(ctx, key); err == nil && len(open) == 0 {
+		return nil
+	}
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return err

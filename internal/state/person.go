@@ -27,7 +27,7 @@ type Outcome struct {
 // is the version that they were shown as the current one; 0 takes any.
 func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64) (Outcome, error) {
 	if !force { // what is pushed by force replaces the backup too
-		if err := s.restore(ctx, key); err != nil {
+		if _, err := s.restore(ctx, key); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Store) push(ctx context.Context, key types.NamespacedName, by string, d
 
 // Rollback makes a new version with the content of an older one, for a person. shown is as for Push.
 func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by string, version, shown int64) (v1alpha1.StateStatus, error) {
-	if err := s.restore(ctx, key); err != nil {
+	if _, err := s.restore(ctx, key); err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
 	data, err := s.ReadVersion(ctx, key, version)
@@ -115,7 +115,7 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by string
 	if err != nil {
 		return Outcome{}, refuse(Invalid, "what is in the log is %v", err)
 	}
-	if err := s.restore(ctx, key); err != nil {
+	if _, err := s.restore(ctx, key); err != nil {
 		return Outcome{}, err
 	}
 	next := &candidate{summary, data, origin{by: by}}

@@ -15,14 +15,11 @@ import (
 // gone back in time. It has to be called before anybody plans or applies: a plan that does not know what was made would make it again. When it
 // returns an error, nobody may.
 func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
-	if err := s.restore(ctx, key); err != nil {
+	now, err := s.restore(ctx, key)
+	if err != nil || now.Rescued == nil {
 		return err
 	}
-	st, err := s.get(ctx, key)
-	if err != nil || st.Status.Rescued == nil {
-		return err
-	}
-	r := *st.Status.Rescued
+	r := *now.Rescued
 	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
 		return refuse(Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, remove "+
