@@ -21,8 +21,8 @@ const (
 	// MaxSize of a document. A Stack has no more than an object of the API server, and the rest is the text of scripts and
 	// policies.
 	MaxSize = 8 << 20
-	// atHand is how much of documents is kept in memory.
-	atHand = 64 << 20
+	// atHand is how much of documents is kept in memory: of ten thousand Stacks the last ones, as most documents are of a kilobyte.
+	atHand = 16 << 20
 )
 
 // ErrTooLarge is a document that is larger than MaxSize.
