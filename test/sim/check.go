@@ -293,10 +293,14 @@ func (w *world) stackGoes(s *v1alpha1.Stack) {
 	}
 }
 
-// untold says that a thing was made by a runner that is left alone, and whose time to hand in what it did is over.
+// untold says that a thing was made by a runner that was left alone, and did not tell of it in the time that it had: no state has it, or
+// one that was handed in when somebody else was at work already.
 func (w *world) untold(t *thing) bool {
+	if st := w.api.state(t.stack); st != nil && w.contents[st.Status.SHA256].has(t.id) {
+		return false
+	}
 	return slices.ContainsFunc(w.machines, func(m *machine) bool {
 		r := m.runner
-		return r != nil && r.alive() && w.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e store.JournalEntry) bool { return e.ID == t.id })
+		return r != nil && w.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e store.JournalEntry) bool { return e.ID == t.id })
 	})
 }

@@ -175,7 +175,7 @@ func (m *manager) tell(k kind, c change) {
 		if owner := metav1.GetControllerOfNoCopy(r); owner != nil {
 			m.add(ofStack, owner.Name)
 		}
-		if r.Status.Phase.Finished() || r.DeletionTimestamp != nil {
+		if r.Status.Phase.Finished() || r.DeletionTimestamp != nil || c.gone {
 			m.addRuns(r.Spec.Stack.Name)
 		}
 	case states:
