@@ -126,7 +126,11 @@ func AdmitRecover(w World, found Summary) (v Verdict, renumber int64) {
 		r.Run, r.Attempt, r.At = w.Stranded.Run, w.Stranded.Attempt, metav1.NewTime(w.Stranded.At.Time)
 	}
 	now := w.Status
-	switch standing(now, r) {
+	stands := standing(now, r)
+	if stands == Forked && found.Lineage == now.Lineage && found.Serial <= now.Serial { // who wrote since left it behind
+		stands = Older
+	}
+	switch stands {
 	case Same:
 		if !isLost(w) {
 			return Verdict{}, 0

@@ -195,6 +195,7 @@ func TestAdmitRecover(t *testing.T) {
 		world  World
 		found  Summary
 		want   Reason
+		says   string
 		keeps  bool
 		serial int64
 	}{
@@ -204,7 +205,8 @@ func TestAdmitRecover(t *testing.T) {
 		"of serial 0 it is counted up":                  {world: World{Stranded: lost}, found: Summary{Lineage: "L"}, serial: 1},
 		"unless its engine encrypts it":                 {world: World{Stranded: lost}, found: Summary{Lineage: "L", Resources: Unknown}},
 		"one that is there already counts once more":    {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
-		"but only once":                                       {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
+		"but only once": {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
+		"an older one than a person wrote is refused":         {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, says: "nothing to put back"},
 		"an older one is refused":                             {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
 		"another lineage is refused":                          {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Stale},
 		"it is refused when a person wrote since":             {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"}, want: Stale},
@@ -221,6 +223,9 @@ func TestAdmitRecover(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			v, serial := AdmitRecover(test.world, test.found)
+			if test.says != "" && !strings.Contains(v.Refusal.Error(), test.says) {
+				t.Errorf("it says %q", v.Refusal.Message)
+			}
 			if reason(v.Refusal) != test.want || serial != test.serial || (v.Status == nil) != (test.want != "" || test.keeps) {
 				t.Fatalf("got %+v", v)
 			}

@@ -112,15 +112,33 @@ func TestARescuedStateThatIsNoLongerNewerIsPutAside(t *testing.T) {
 	second := w.attempt()
 	w.lock(second, "b")
 	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "old", 2)))
-	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(3, "L", "new", 1)))
+	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(3, "L", "new", 1)))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(3, "L", "new", 1))
 	if st := w.status(); st.Rescued != nil {
 		t.Fatalf("status %+v", st)
 	}
-	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) != 1 {
+	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) != 2 {
 		t.Fatalf("the bytes are gone: %v %v", keys, err)
 	}
+}
+
+// Which serial is higher says who wrote more often, and not that the one state has what the other has.
+func TestARescuedStateThatAnotherAttemptOvertookStopsThePlan(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first := w.attempt()
+	second := w.attempt()
+	w.lock(second, "b")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "first", 2)))
+	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(3, "L", "second", 1)))
+	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
+	refused(t, w.store.Promote(t.Context(), w.key), state.Stale)
+	refused(t, w.store.Rescue(t.Context(), w.key, first, stateFile(3, "L", "first", 2)), state.Stale)
+	if r := w.status().Rescued; r == nil || r.Serial != 2 {
+		t.Fatalf("rescued %+v", r)
+	}
+	w.reads(stateFile(3, "L", "second", 1))
 }
 
 func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {

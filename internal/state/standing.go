@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
@@ -21,9 +23,9 @@ const (
 
 // standing compares a rescued state with the current version.
 //
-// A higher serial is not enough when somebody else wrote in between: both then counted on from the same serial. An equal
-// one is enough when the same attempt wrote both, since what it rescues is its last word: an engine that could not
-// persist its first state does not count up before it gives it away.
+// The serial tells nothing when somebody else wrote in between: both then counted on from the same one, and who wrote more
+// often has the higher. An equal one is enough when the same attempt wrote both, since what it rescues is its last word: an
+// engine that could not persist its first state does not count up before it gives it away.
 func standing(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Standing {
 	last, ok := current(st)
 	same := ok && r.Run != "" && last.Run == r.Run && last.Attempt == r.Attempt
@@ -36,17 +38,39 @@ func standing(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Standing {
 		return Forked
 	case r.Serial == st.Serial && same:
 		return Newer
+	case arrived(st, r):
+		return Older
+	case ok && !same && isLater(last, r):
+		return Forked
 	case r.Serial <= st.Serial:
 		return Older
-	case ok && !same && last.At.After(r.At.Time):
-		return Forked
 	}
 	return Newer
 }
 
-// overtaken says that another attempt wrote after the caller's had begun, so that the two forked. Within a Run the
+// isLater says that somebody else wrote a version after an attempt handed in what it rescued; of no known attempt it cannot be
+// told. Times are kept by the second: within one the version is the later one, since what the attempt began with is older.
+func isLater(v v1alpha1.StateVersion, r v1alpha1.RescuedState) bool {
+	switch {
+	case r.Run == "":
+		return false
+	case v.Run == r.Run && v.Attempt > r.Attempt:
+		return true
+	}
+	return !v.At.Time.Before(r.At.Time)
+}
+
+// arrived says that a rescued state was a version, or a later one of the same attempt was: nothing of it is lost, whoever
+// wrote since. So it is when it is sent again because its answer was lost.
+func arrived(st v1alpha1.StateStatus, r v1alpha1.RescuedState) bool {
+	return slices.ContainsFunc(st.Versions, func(v v1alpha1.StateVersion) bool {
+		return v.SHA256 == r.SHA256 || r.Run != "" && v.Run == r.Run && v.Attempt == r.Attempt && v.Serial > r.Serial
+	})
+}
+
+// overtaken says that somebody else wrote after the caller's attempt had begun, so that the two forked. Within a Run the
 // attempts' numbers tell. Another Run can only have written after the caller's was finished, for a Stack has one Run at
-// a time; then the clock has to tell, and the caller began minutes before.
+// a time, and a person between two attempts; then the clock has to tell, and the caller began minutes before.
 func overtaken(w World, by Holder) bool {
 	last, ok := current(w.Status)
 	if !ok {
@@ -55,7 +79,7 @@ func overtaken(w World, by Holder) bool {
 	if last.Run == by.Run {
 		return last.Attempt > by.Attempt
 	}
-	if w.Run == nil || !w.Run.Status.Phase.Finished() {
+	if w.Run == nil || last.Run != "" && !w.Run.Status.Phase.Finished() {
 		return false
 	}
 	attempt, refusal := NamedAttempt(w.Run, by)
@@ -82,7 +106,9 @@ func AdmitRescue(w World, by Holder, r v1alpha1.RescuedState) (RescueOutcome, *R
 		return "", refusal
 	}
 	switch s := standing(w.Status, r); {
-	case s == Same || s == Older:
+	case s == Same || arrived(w.Status, r):
+		return RescueDone, nil
+	case s == Older && !overtaken(w, by):
 		return RescueDone, nil
 	case s == Forked || overtaken(w, by):
 		return "", refuse(Stale, "somebody else wrote the state (serial %d, lineage %s) since attempt %d of Run %s began: "+

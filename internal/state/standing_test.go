@@ -21,6 +21,14 @@ func rescuedOf(by Holder, serial int64, lineage, sum string) v1alpha1.RescuedSta
 	return v1alpha1.RescuedState{SHA256: sum, Serial: serial, Lineage: lineage, Run: by.Run, Attempt: by.Attempt, At: noon}
 }
 
+// followed is the status after a rescued state became a version, and another one wrote the next.
+func followed(r v1alpha1.RescuedState, by Holder, at metav1.Time) v1alpha1.StateStatus {
+	st := written(by, at)
+	was := v1alpha1.StateVersion{Version: 2, Serial: r.Serial, SHA256: r.SHA256, Run: r.Run, Attempt: r.Attempt, At: r.At}
+	st.Versions = append([]v1alpha1.StateVersion{was}, st.Versions...)
+	return st
+}
+
 func TestStanding(t *testing.T) {
 	before, after := metav1.NewTime(noon.Add(-time.Minute)), metav1.NewTime(noon.Add(time.Minute))
 	other := Holder{Run: "net-6", Attempt: 1}
@@ -38,6 +46,12 @@ func TestStanding(t *testing.T) {
 		"another lineage is a fork":                              {status: written(me, before), r: rescuedOf(me, 6, "M", "sha256:6"), want: Forked},
 		"a later serial is a fork if somebody wrote in between":  {status: written(other, after), r: rescuedOf(me, 6, "L", "sha256:6"), want: Forked},
 		"a later serial is newer if it was the same who wrote":   {status: written(me, after), r: rescuedOf(me, 6, "L", "sha256:6"), want: Newer},
+		"an older serial is a fork if somebody wrote since":      {status: written(other, after), r: rescuedOf(me, 4, "L", "sha256:4"), want: Forked},
+		"the same serial is a fork if somebody wrote since":      {status: written(other, after), r: rescuedOf(me, 5, "L", "sha256:x"), want: Forked},
+		"a fork may be of the same second":                       {status: written(other, noon), r: rescuedOf(me, 6, "L", "sha256:6"), want: Forked},
+		"a later attempt's is a fork, whatever the clock says":   {status: written(Holder{"net-7", 3, "pod-3"}, before), r: rescuedOf(me, 4, "L", "sha256:4"), want: Forked},
+		"one that was a version is older, whoever wrote since":   {status: followed(rescuedOf(me, 4, "L", "sha256:4"), other, after), r: rescuedOf(me, 4, "L", "sha256:4"), want: Older},
+		"and one of an attempt that wrote a later one":           {status: followed(rescuedOf(me, 4, "L", "sha256:4"), other, after), r: rescuedOf(me, 3, "L", "sha256:3"), want: Older},
 		"a state without known versions is judged by its serial": {status: v1alpha1.StateStatus{Version: 3, Serial: 5, Lineage: "L"}, r: rescuedOf(me, 6, "L", "sha256:6"), want: Newer},
 	}
 	for name, test := range tests {
@@ -68,25 +82,30 @@ func TestAdmitRescue(t *testing.T) {
 		want   RescueOutcome
 		reason Reason
 	}{
-		"with the lock it is written at once":                  {status: mine, run: applying(), r: six, want: RescueCommit},
-		"with a free lock it is written at once":               {status: written(other, before), run: applying(), r: six, want: RescueCommit},
-		"a first state is written at once":                     {run: applying(), r: six, want: RescueCommit},
-		"while another holds the lock it waits":                {status: others, run: applying(), r: six, want: RescueKeep},
-		"one that arrived already is done":                     {status: mine, run: applying(), r: rescuedOf(me, 5, "L", "sha256:5"), want: RescueDone},
-		"an older one is done":                                 {status: mine, run: applying(), r: rescuedOf(me, 4, "L", "sha256:4"), want: RescueDone},
-		"another lineage is for a person":                      {status: mine, run: applying(), r: rescuedOf(me, 6, "M", "sha256:6"), reason: Stale},
-		"a finished attempt may rescue":                        {status: written(other, before), run: done(applying()), r: six, want: RescueCommit},
-		"a replaced attempt may rescue":                        {status: written(other, before), run: replaced, r: six, want: RescueCommit},
-		"a replaced attempt may not undo its successor":        {status: written(Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: six, reason: Stale},
-		"an attempt of a failed Run may rescue":                {status: written(other, before), run: failed, r: six, want: RescueCommit},
-		"an attempt of a failed Run may not undo the next Run": {status: written(Holder{"net-8", 1, "pod-3"}, since), run: failed, r: six, reason: Stale},
-		"the holder may rescue though its Run is gone":         {status: mine, r: six, want: RescueCommit},
-		"nobody else may when the Run is gone":                 {status: others, r: six, reason: NotCurrent},
-		"another pod may not":                                  {status: others, run: applying(), by: Holder{"net-7", 2, "pod-x"}, r: six, reason: NotCurrent},
-		"a plan may not":                                       {status: written(other, before), run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), r: six, reason: NotCurrent},
-		"an attempt that never was may not":                    {status: others, run: applying(), by: Holder{"net-7", 4, "pod-2"}, r: six, reason: NotCurrent},
-		"an older one does not replace one that waits":         {status: waits, run: applying(), r: six, reason: Stale},
-		"a newer one replaces one that waits":                  {status: waits, run: applying(), r: rescuedOf(me, 9, "L", "sha256:9"), want: RescueCommit},
+		"with the lock it is written at once":                   {status: mine, run: applying(), r: six, want: RescueCommit},
+		"with a free lock it is written at once":                {status: written(other, before), run: applying(), r: six, want: RescueCommit},
+		"a first state is written at once":                      {run: applying(), r: six, want: RescueCommit},
+		"while another holds the lock it waits":                 {status: others, run: applying(), r: six, want: RescueKeep},
+		"one that arrived already is done":                      {status: mine, run: applying(), r: rescuedOf(me, 5, "L", "sha256:5"), want: RescueDone},
+		"an older one is done":                                  {status: mine, run: applying(), r: rescuedOf(me, 4, "L", "sha256:4"), want: RescueDone},
+		"another lineage is for a person":                       {status: mine, run: applying(), r: rescuedOf(me, 6, "M", "sha256:6"), reason: Stale},
+		"a finished attempt may rescue":                         {status: written(other, before), run: done(applying()), r: six, want: RescueCommit},
+		"a replaced attempt may rescue":                         {status: written(other, before), run: replaced, r: six, want: RescueCommit},
+		"a replaced attempt is told that its successor wrote":   {status: written(Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: rescuedOf(me, 5, "L", "sha256:x"), reason: Stale},
+		"one that was a version before its successor's is done": {status: followed(rescuedOf(me, 4, "L", "sha256:4"), Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: rescuedOf(me, 4, "L", "sha256:4"), want: RescueDone},
+		"nor is one of the same serial called done":             {status: written(Holder{}, since), run: done(applying()), r: rescuedOf(me, 5, "L", "sha256:x"), reason: Stale},
+		"what a person wrote since is not undone":               {status: written(Holder{}, since), run: done(applying()), r: six, reason: Stale},
+		"what a person wrote before is followed":                {status: written(Holder{}, before), run: done(applying()), r: six, want: RescueCommit},
+		"a replaced attempt may not undo its successor":         {status: written(Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: six, reason: Stale},
+		"an attempt of a failed Run may rescue":                 {status: written(other, before), run: failed, r: six, want: RescueCommit},
+		"an attempt of a failed Run may not undo the next Run":  {status: written(Holder{"net-8", 1, "pod-3"}, since), run: failed, r: six, reason: Stale},
+		"the holder may rescue though its Run is gone":          {status: mine, r: six, want: RescueCommit},
+		"nobody else may when the Run is gone":                  {status: others, r: six, reason: NotCurrent},
+		"another pod may not":                                   {status: others, run: applying(), by: Holder{"net-7", 2, "pod-x"}, r: six, reason: NotCurrent},
+		"a plan may not":                                        {status: written(other, before), run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), r: six, reason: NotCurrent},
+		"an attempt that never was may not":                     {status: others, run: applying(), by: Holder{"net-7", 4, "pod-2"}, r: six, reason: NotCurrent},
+		"an older one does not replace one that waits":          {status: waits, run: applying(), r: six, reason: Stale},
+		"a newer one replaces one that waits":                   {status: waits, run: applying(), r: rescuedOf(me, 9, "L", "sha256:9"), want: RescueCommit},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
