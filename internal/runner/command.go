@@ -166,7 +166,7 @@ func (a *attempt) followCommand(ctx context.Context, h hook, group *scriptGroup,
 }
 
 func (a *attempt) launchCommand(ctx context.Context, cmd *exec.Cmd, h hook, group *scriptGroup) (exit, error) {
-	a.proxy.stopsAfterLoss()
+	a.proxy.stopsAfterLoss(func(string) bool { return true })
 	ended, err := a.execute(ctx, cmd, call{name: h.called(), group: group}, group.end)
 	if err != nil {
 		return ended, cannotRun(h, err)

@@ -45,8 +45,10 @@ type proxy struct {
 	// locked says that an engine holds the lock, and writings is how many states were written.
 	locked   bool
 	writings int
-	// guarded says that no lock is given once a state could not be written.
-	guarded bool
+	// guarded says what gets no lock once a state could not be written. mending says that the lock was taken after that all the same,
+	// and mended that a state was written then.
+	guarded         func(operation string) bool
+	mending, mended bool
 	// wrote says that a state was written after the lock was taken last, and unlocked that the lock was given back.
 	wrote, unlocked bool
 	// stage is where the engine works on a copy of the state; nil when it works on the state.
@@ -135,7 +137,7 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	if p.onStage(w, r.Method, body) {
 		return
 	}
-	if why := p.refuses(r.Method); why != "" {
+	if why := p.refuses(r.Method, body); why != "" {
 		refuseWrite(w, r.Method, why)
 		return
 	}
@@ -164,12 +166,12 @@ func (p *proxy) open(writes bool) {
 	p.writes = writes
 }
 
-// stopsAfterLoss gives no lock once a state could not be written. A script may go on with another apply, which would make once more
-// what that state alone knows.
-func (p *proxy) stopsAfterLoss() {
+// stopsAfterLoss gives no lock once a state could not be written, to what guards says of. A script, or a person, may go on with another
+// apply, which would make once more what that state alone knows.
+func (p *proxy) stopsAfterLoss(guards func(operation string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.guarded = true
+	p.guarded = guards
 }
 
 // written is how many states were written.
@@ -192,7 +194,7 @@ const (
 )
 
 // refuses says why a request is not let through as things are; empty when it is. To give back a lock never harms.
-func (p *proxy) refuses(method string) string {
+func (p *proxy) refuses(method string, body []byte) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -200,10 +202,17 @@ func (p *proxy) refuses(method string) string {
 		return ""
 	case !p.writes:
 		return readOnly
-	case p.guarded && method == "LOCK" && p.failed != nil:
+	case method == "LOCK" && p.failed != nil && p.guarded != nil && p.guarded(operationOf(body)):
 		return lossStop
 	}
 	return ""
+}
+
+// operationOf is what an engine wants a lock for, as it says itself; empty when it does not.
+func operationOf(lock []byte) string {
+	var info lockInfo
+	_ = json.Unmarshal(lock, &info) // the store refuses what is none
+	return info.Operation
 }
 
 // refuseWrite refuses an engine in a script. Of a lock that it does not get it shows only the ID of the one that is there.
@@ -225,12 +234,14 @@ func (p *proxy) remember(method string, sent, got []byte, err error) {
 	defer p.mu.Unlock()
 	switch {
 	case method == http.MethodPost && err != nil:
-		p.failed, p.refusal = sent, "state not written: "+err.Error()
+		p.failed, p.refusal, p.mended = sent, "state not written: "+err.Error(), false
 	case method == http.MethodPost:
+		p.mended = p.mended || p.mending && p.failed != nil
 		p.newest, p.failed, p.refusal, p.wrote = sent, nil, "", true
 		p.writings++
 	case method == "LOCK" && err == nil:
 		p.wrote, p.unlocked, p.locked = false, false, true
+		p.mending = p.failed != nil
 	case method == "UNLOCK" && err == nil:
 		p.unlocked, p.locked = true, false
 	case method == "UNLOCK" && err != nil:
@@ -274,6 +285,13 @@ func (p *proxy) undelivered() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed
+}
+
+// putBack says that somebody wrote a state under a lock of their own after one that could not be written.
+func (p *proxy) putBack() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mended
 }
 
 // refused gives why the store refused what the engine sent last, or a provider that it wants, if it did.

@@ -47,9 +47,12 @@ func (a *attempt) rescue(process context.Context) error {
 	})
 }
 
-// stranded gives the state that could not be written, if there is one. The engine's own file is the newest; when the
-// engine was killed there is only what it sent last.
+// stranded gives the state that could not be written, if there is one. The engine's own file is the newest, unless what it
+// has was put back since, as by a person in a shell; when the engine was killed there is only what it sent last.
 func (a *attempt) stranded() ([]byte, error) {
+	if a.proxy.putBack() {
+		return nil, nil
+	}
 	file, err := os.Open(a.erroredState())
 	if errors.Is(err, os.ErrNotExist) {
 		return a.proxy.undelivered(), nil

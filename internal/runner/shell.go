@@ -58,12 +58,23 @@ func (a *attempt) keepShell(ctx, process context.Context) error {
 	if err := a.lockState(ctx); err != nil {
 		return err
 	}
+	a.proxy.stopsAfterLoss(a.lossInShell)
 	a.proxy.open(true) // and stays open: what a killed engine sent may still arrive
 	err = a.step(ctx, "shell", func(ctx context.Context) (result, error) { return a.hold(ctx, door) })
 	unfollowed := a.followAfter(process, err == nil)
 	lost := a.rescue(process)
 	a.unlockState(process)
 	return cmp.Or(lost, err, unfollowed)
+}
+
+// statePush is what engines want a lock for who push a state.
+const statePush = "state-push"
+
+// lossInShell says what nobody in a shell may do after an apply whose state could not be written: all but put it back. What was no
+// apply leaves no file, made nothing, and may be tried again.
+func (a *attempt) lossInShell(operation string) bool {
+	_, err := os.Stat(a.erroredState())
+	return operation != statePush && !errors.Is(err, os.ErrNotExist)
 }
 
 // hold waits until the shell is over. That its time is over is an end like any other.

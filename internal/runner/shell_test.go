@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -218,4 +219,50 @@ func TestAShellWhoseDoorIsLeftByForce(t *testing.T) {
 	cmd.Wait()
 	close(s.orders)
 	p.wait()
+}
+
+// TestAShellThatLostAState applies nothing more before that is put back: it would be made twice, and one of the two states would be
+// written over the other when the shell ends.
+func TestAShellThatLostAState(t *testing.T) {
+	t.Parallel()
+	const apply = "tofu apply -auto-approve -no-color"
+	for name, test := range map[string]struct {
+		then     string
+		rescued  bool
+		versions int
+	}{
+		"and leaves":                  {then: "true", rescued: true},
+		"applies again":               {then: apply, rescued: true},
+		"puts it back":                {then: "tofu state push errored.tfstate", versions: 1},
+		"puts it back and goes on":    {then: "tofu state push errored.tfstate && tofu state rm terraform_data.a", versions: 2},
+		"does something else instead": {then: "tofu import terraform_data.c x", rescued: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			p := shellOf(t, s, func(o *store.Order) { o.Source = s.put(file("main.tf", two+"\nresource \"terraform_data\" \"c\" {}")) })
+			versions, lost := s.versions, false
+			s.mu.Lock()
+			s.refuse = func(r *http.Request) int {
+				if r.Method == http.MethodPost && r.URL.Path == "/v1/state" && !lost {
+					lost = true
+					return http.StatusConflict
+				}
+				return 0
+			}
+			s.mu.Unlock()
+			out, _ := enter(p.work, "sh", "-c", apply+"; test -f errored.tfstate && "+test.then).CombinedOutput()
+			waitDone(t, s, 3)
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			if (s.rescued != nil) != test.rescued || s.versions != versions+test.versions || s.lock != nil {
+				t.Errorf("rescued %q, %d versions, were %d, lock %s\n%s", s.rescued, s.versions, versions, s.lock, out)
+			}
+			if refused := strings.Contains(string(out), lossStop); refused != (test.rescued && test.then != "true") {
+				t.Errorf("%s", out)
+			}
+		})
+	}
 }
