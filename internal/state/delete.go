@@ -50,14 +50,26 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 	if err != nil || !there {
 		return err
 	}
+	return s.takeAway(ctx, key)
+}
+
+// takeAway removes the bytes of a State whose end has begun, and then the State. A process that froze in here may find that another one
+// has finished, and that a new Stack of that name has a State, which is not its to take: so it looks again before each step.
+func (s *Store) takeAway(ctx context.Context, key types.NamespacedName) error {
 	names, err := s.listSecrets(ctx, key, false)
 	if err != nil {
+		return err
+	}
+	if ending, err := s.isEnding(ctx, key); err != nil || !ending {
 		return err
 	}
 	if err := s.dropSecrets(ctx, key.Namespace, names); err != nil {
 		return err
 	}
 	for _, folder := range []string{bucketFolder(key), rescueFolder(key), inputsFolder(key), journalFolder(key)} {
+		if ending, err := s.isEnding(ctx, key); err != nil || !ending {
+			return err
+		}
 		if err := s.bucket.DeletePrefix(ctx, folder); err != nil {
 			return err
 		}
@@ -65,10 +77,16 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 	return s.remove(ctx, key)
 }
 
+// isEnding says that the State of that name is one whose end has begun.
+func (s *Store) isEnding(ctx context.Context, key types.NamespacedName) (bool, error) {
+	st, err := s.get(ctx, key)
+	return err == nil && ends(st.Status), err
+}
+
 // remove takes the State itself away.
 func (s *Store) remove(ctx context.Context, key types.NamespacedName) error {
 	st, err := s.get(ctx, key)
-	if err != nil || st.ResourceVersion == "" {
+	if err != nil || !ends(st.Status) {
 		return err
 	}
 	if controllerutil.RemoveFinalizer(st, v1alpha1.Finalizer) {

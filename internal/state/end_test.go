@@ -1,0 +1,137 @@
+package state
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// oneState is an API server that has a State, or none, and maybe its Stack.
+type oneState struct {
+	state *v1alpha1.State
+	stack bool
+	// listed is called when the Secrets of the State are listed.
+	listed func()
+}
+
+func (o *oneState) client() client.Client {
+	gone := apierrors.NewNotFound(schema.GroupResource{}, "net")
+	return interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+			switch into := into.(type) {
+			case *v1alpha1.State:
+				if o.state == nil {
+					return gone
+				}
+				o.state.DeepCopyInto(into)
+			default:
+				if !o.stack {
+					return gone
+				}
+			}
+			return nil
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			if o.listed != nil {
+				o.listed()
+			}
+			return nil
+		},
+		Update: func(_ context.Context, _ client.WithWatch, from client.Object, _ ...client.UpdateOption) error {
+			o.state = from.(*v1alpha1.State).DeepCopy()
+			if o.state.DeletionTimestamp != nil && len(o.state.Finalizers) == 0 {
+				o.state = nil
+			}
+			return nil
+		},
+		Patch: func(_ context.Context, _ client.WithWatch, from client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			o.state = from.(*v1alpha1.State).DeepCopy()
+			return nil
+		},
+		Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+			o.state = nil
+			return nil
+		},
+	})
+}
+
+func (o *oneState) store(t *testing.T) (*Store, *bucket.Bucket) {
+	t.Helper()
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return New(o.client(), o.client(), b, Options{Now: func() time.Time { return noon.Time }}), b
+}
+
+var netKey = types.NamespacedName{Namespace: "web", Name: "net"}
+
+func stateWith(uid types.UID, status v1alpha1.StateStatus) *v1alpha1.State {
+	return &v1alpha1.State{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "web", Name: "net", UID: uid, ResourceVersion: "1", Finalizers: []string{v1alpha1.Finalizer},
+		},
+		Status: status,
+	}
+}
+
+// eventful is a bucket in which something happens to a folder that is to be deleted.
+type eventful struct {
+	Bucket
+	folder string
+	happen func() error
+}
+
+func (e *eventful) DeletePrefix(ctx context.Context, dir string) error {
+	if dir == e.folder {
+		if err := e.happen(); err != nil {
+			return err
+		}
+	}
+	return e.Bucket.DeletePrefix(ctx, dir)
+}
+
+// TestWhoEndsAStateLeavesTheNextOne: an operator that froze in the middle goes on when another one has finished, and the name has
+// another State.
+func TestWhoEndsAStateLeavesTheNextOne(t *testing.T) {
+	for name, frozen := range map[string]func(*oneState, *Store, func()){
+		"before it knows the Secrets": func(kube *oneState, _ *Store, next func()) { kube.listed = next },
+		"at a folder of the bucket": func(_ *oneState, s *Store, next func()) {
+			s.bucket = &eventful{s.bucket, journalFolder(netKey), func() error { next(); return nil }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube := &oneState{state: stateWith("1", v1alpha1.StateStatus{Version: 3})}
+			s, b := kube.store(t)
+			frozen(kube, s, func() {
+				kube.state = stateWith("2", v1alpha1.StateStatus{Version: 1, Resources: 2})
+				if err := b.Put(t.Context(), backupKey(netKey), nil); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := s.Delete(t.Context(), netKey); err != nil {
+				t.Error(err)
+			}
+			kept, err := b.Exists(t.Context(), backupKey(netKey))
+			if kube.state == nil || kube.state.UID != "2" || len(kube.state.Finalizers) == 0 || !kept || err != nil {
+				t.Errorf("%+v, backup %v, %v", kube.state, kept, err)
+			}
+		})
+	}
+}
