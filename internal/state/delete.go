@@ -53,6 +53,14 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 	return s.takeAway(ctx, key)
 }
 
+// goOn finishes an end that has begun, and says whether one had. Whoever wants the State by then gets neither its bytes nor its lock.
+func (s *Store) goOn(ctx context.Context, key types.NamespacedName) (begun bool, err error) {
+	if begun, err = s.isEnding(ctx, key); err != nil || !begun {
+		return begun, err
+	}
+	return true, s.takeAway(ctx, key)
+}
+
 // takeAway removes the bytes of a State whose end has begun, and then the State. A process that froze in here may find that another one
 // has finished, and that a new Stack of that name has a State, which is not its to take: so it looks again before each step.
 func (s *Store) takeAway(ctx context.Context, key types.NamespacedName) error {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -105,6 +107,44 @@ func (e *eventful) DeletePrefix(ctx context.Context, dir string) error {
 		}
 	}
 	return e.Bucket.DeletePrefix(ctx, dir)
+}
+
+// TestAnEndThatHasBegunGoesOn, whoever wants the State meanwhile: what it had goes already, and nobody gets its lock any more.
+func TestAnEndThatHasBegunGoesOn(t *testing.T) {
+	for name, goOn := range map[string]func(*Store) error{
+		"in the way of a new Stack of that name": func(s *Store) error {
+			_, err := (&Reconciler{Client: s.live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
+			return err
+		},
+		"of a Stack that is to leave it by now": func(s *Store) error { return s.Orphan(t.Context(), netKey) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3, Resources: 2})
+			st.DeletionTimestamp = &noon
+			kube := &oneState{state: st}
+			s, b := kube.store(t)
+			flaky := &eventful{b, rescueFolder(netKey), func() error { return errors.New("the bucket is away") }}
+			s.bucket = flaky
+			if err := s.Purge(t.Context(), netKey); err == nil || kube.state == nil || !ends(kube.state.Status) {
+				t.Fatalf("%v, %+v", err, kube.state)
+			}
+			kube.stack, flaky.folder = true, ""
+			if err := goOn(s); err != nil || kube.state != nil {
+				t.Errorf("%v, %+v", err, kube.state)
+			}
+		})
+	}
+}
+
+func TestAStateStaysWithItsStack(t *testing.T) {
+	st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3})
+	st.DeletionTimestamp = &noon
+	kube := &oneState{state: st, stack: true}
+	s, _ := kube.store(t)
+	result, err := (&Reconciler{Client: s.live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})
+	if err != nil || result.RequeueAfter == 0 || kube.state.Status.Lock != nil {
+		t.Errorf("%v, %v, %+v", result, err, kube.state)
+	}
 }
 
 // TestWhoEndsAStateLeavesTheNextOne: an operator that froze in the middle goes on when another one has finished, and the name has

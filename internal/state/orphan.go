@@ -15,6 +15,9 @@ func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
 	if err != nil || st.ResourceVersion == "" {
 		return err
 	}
+	if ends(st.Status) { // there is nothing to leave any more
+		return s.takeAway(ctx, key)
+	}
 	if st.DeletionTimestamp != nil {
 		return fmt.Errorf("somebody deleted State %s, so it would go with the Stack that is to leave it: set spec.deletion to Destroy, or save it and remove its finalizer", key.Name)
 	}

@@ -51,8 +51,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.end(ctx, req)
 }
 
-// end ends a State that a person deleted, unless its Stack is there.
+// end ends a State that a person deleted, unless its Stack is there. What was begun before there was one is finished.
 func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if begun, err := r.States.goOn(ctx, req.NamespacedName); begun || err != nil {
+		return ctrl.Result{}, err
+	}
 	err := r.States.live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
 	if err == nil {
 		return ctrl.Result{RequeueAfter: time.Minute}, nil // the end of the Stack ends it; this is for one that is orphaned
