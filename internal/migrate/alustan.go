@@ -146,10 +146,10 @@ func (o *object) alustanSource(c *conversion, s *v1alpha1.StackSpec) *repository
 	repo := o.at("spec", "gitRepo")
 	s.Source.Git = &v1alpha1.GitSource{}
 	if !repo.there() {
-		s.Source.Git.Repository.Name = o.stack
+		from := c.missing(key{o.kind.system, o.ref.Kind, o.ref.Namespace, o.stack})
 		o.note(Todo, "spec.gitRepo", "the code was in the image only: make a Repository %s with the address that the image is built from, and spec.source.git.path "+
-			"where the code is not at its root", o.stack)
-		return nil
+			"where the code is not at its root", from.Name)
+		return from
 	}
 	url, folder := alustanAddress(repo.at("url").text())
 	if url == "" {

@@ -138,7 +138,7 @@ func (c *conversion) burritoRepositoryOf(o *object, at field) *object {
 // named is the Repository that was made of an object.
 func (c *conversion) named(o *object) *repository {
 	for _, r := range c.repositories {
-		if r.named && r.Name == o.ref.Name && r.Namespace == o.ref.Namespace {
+		if r.of == o {
 			return r
 		}
 	}
@@ -147,12 +147,21 @@ func (c *conversion) named(o *object) *repository {
 
 // stranger stands for a Repository that is not made here: its object is not in the input.
 func (c *conversion) stranger(o *object, at field) *repository {
-	r := &repository{named: true}
-	r.Name, r.Namespace = at.at("name").text(), at.at("namespace").text()
-	if r.Namespace == "" {
-		r.Namespace = o.ref.Namespace
+	of := key{o.kind.system, at.at("kind").text(), or(at.at("namespace").text(), o.ref.Namespace), at.at("name").text()}
+	at.todo("%s %s/%s is not in the input: convert it too, for its settings are not in this Stack", "the repository's object", of.namespace, of.name)
+	return c.missing(of)
+}
+
+// missing is a Repository that a person has to make, of what of names. It has the name of none that is made here.
+func (c *conversion) missing(of key) *repository {
+	for _, r := range c.strangers {
+		if r.stands == of {
+			return r
+		}
 	}
-	at.todo("%s %s/%s is not in the input: convert it too, for its settings are not in this Stack", "the repository's object", r.Namespace, r.Name)
+	r := &repository{named: true, stands: of}
+	r.Namespace, r.Name = of.namespace, c.freeRepository(of.namespace, of.name, of.group)
+	c.strangers = append(c.strangers, r)
 	return r
 }
 

@@ -53,7 +53,9 @@ type conversion struct {
 	byKey   map[key]*object
 	// repositories that Stacks want, in the order in which they were asked for.
 	repositories []*repository
-	stacks       []*stack
+	// strangers stand for Repositories that are not made here.
+	strangers []*repository
+	stacks    []*stack
 }
 
 // key is what makes two objects of the input the same one.
@@ -64,6 +66,10 @@ type repository struct {
 	v1alpha1.Repository
 	// named says that the name is that of an object, and stays.
 	named bool
+	// of is the object that it is made of; nil for one that was Cairn's already, and for one that is made of an address.
+	of *object
+	// stands is what a stranger stands for, with its system for the group.
+	stands key
 }
 
 // stack is a Stack under way.

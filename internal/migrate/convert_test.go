@@ -293,6 +293,66 @@ spec: {tfconfig: {name: c}}
 	}
 }
 
+// Objects of two systems that have one name have each a Repository of its own, and so has one that somebody is yet to make: else a Stack would
+// run another's code.
+func TestRepositoriesThatTwoSystemsCallAlike(t *testing.T) {
+	const layer = `
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformLayer
+metadata: {name: layer, namespace: a}
+spec: {path: x, branch: main, repository: {name: infra}}
+---
+apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: tofu, namespace: a}
+spec: {path: code, interval: 1m, sourceRef: {kind: GitRepository, name: infra}}
+---
+apiVersion: alustan.io/v1alpha1
+kind: Terraform
+metadata: {name: infra, namespace: a}
+spec: {provider: aws, scripts: {deploy: deploy.sh}, containerRegistry: {imageName: i, semanticVersion: 1.0.0}}
+`
+	const sources = `
+---
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformRepository
+metadata: {name: infra, namespace: a}
+spec: {repository: {url: "https://git.example.com/acme/burrito.git"}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: infra, namespace: NAMESPACE}
+spec: {url: "https://git.example.com/acme/flux.git", interval: 1m}
+`
+	const mine = `
+---
+apiVersion: cairn.dev/v1alpha1
+kind: Repository
+metadata: {name: infra, namespace: a}
+spec: {url: "https://git.example.com/acme/mine.git"}
+`
+	for name, tt := range map[string]struct{ text, want string }{
+		"all":        {layer + strings.ReplaceAll(sources, "NAMESPACE", "a"), "burrito:infra flux:infra-flux | infra:infra-alustan layer:infra tofu:infra-flux"},
+		"Cairn's":    {layer + strings.ReplaceAll(sources, "NAMESPACE", "a") + mine, "mine:infra burrito:infra-burrito flux:infra-flux | infra:infra-alustan layer:infra-burrito tofu:infra-flux"},
+		"one absent": {layer + strings.ReplaceAll(sources, "NAMESPACE", "b"), "burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
+		"one on its way out": {layer + strings.ReplaceAll(sources, "NAMESPACE", `a, deletionTimestamp: "2026-01-01T00:00:00Z"`),
+			"burrito:infra | infra:infra-alustan layer:infra tofu:infra-tofu-controller"},
+		"all absent": {layer, " | infra:infra layer:infra-burrito tofu:infra-tofu-controller"},
+	} {
+		r := convertText(t, []byte(tt.text))
+		var repositories, stacks []string
+		for _, repo := range r.Repositories {
+			repositories = append(repositories, strings.TrimSuffix(strings.TrimPrefix(repo.Spec.URL, "https://git.example.com/acme/"), ".git")+":"+repo.Name)
+		}
+		for _, s := range r.Stacks {
+			stacks = append(stacks, s.Name+":"+s.Spec.Source.Git.Repository.Name)
+		}
+		if got := strings.Join(repositories, " ") + " | " + strings.Join(stacks, " "); got != tt.want {
+			t.Errorf("%s: got %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
 // One Repository serves all who read the same address with the same Secret; two that would have one name are kept apart.
 func TestRepositoriesOfAddresses(t *testing.T) {
 	const one = `

@@ -40,10 +40,13 @@ func (c *conversion) repository(namespace, url, secret string) *repository {
 	return made
 }
 
-// addRepository makes a Repository of an object, with its name.
+// addRepository makes a Repository of an object, with its name where that is free.
 func (c *conversion) addRepository(o *object, url string) *repository {
 	made := newRepository(o.ref.Namespace, url)
-	made.named, made.Name = true, o.ref.Name
+	made.named, made.of, made.Name = true, o, c.freeRepository(o.ref.Namespace, o.ref.Name, o.kind.system)
+	if made.Name != o.ref.Name {
+		o.note(Became, "metadata.name", "metadata.name %s: another Repository has the name %s", made.Name, o.ref.Name)
+	}
 	made.Labels = o.own("labels")
 	made.Annotations = o.own("annotations")
 	c.repositories = append(c.repositories, made)

@@ -4,11 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // longestName is how long the name of a Stack may be.
 const longestName = 200
+
+// longestRepository is how long the name of any object may be.
+const longestRepository = 253
 
 // name gives each object that becomes a Stack the Stack's name: its own where that is free, otherwise with its system's behind it.
 func (c *conversion) name() {
@@ -39,11 +43,26 @@ func (c *conversion) name() {
 	}
 }
 
+// freeRepository is a name for the Repository of an object: its own where that is free, otherwise with its system's behind it. Kinds of two
+// systems may have objects of one name, and each has a code of its own.
+func (c *conversion) freeRepository(namespace, name, system string) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(slices.Concat(c.repositories, c.strangers), func(r *repository) bool {
+			return r.named && r.Namespace == namespace && r.Name == name
+		})
+	}
+	free := name
+	for n := 0; taken(free); n++ {
+		free = shorten(name+"-"+system+strings.Repeat("-too", n), longestRepository)
+	}
+	return free
+}
+
 // nameRepositories gives names to the Repositories that have none yet: from their address, and with a digest where two would have the same.
 func (c *conversion) nameRepositories() {
 	type place struct{ namespace, name string }
 	taken := map[place]bool{}
-	for _, r := range c.repositories {
+	for _, r := range slices.Concat(c.repositories, c.strangers) {
 		if r.named {
 			taken[place{r.Namespace, r.Name}] = true
 		}

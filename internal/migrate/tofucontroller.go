@@ -79,16 +79,22 @@ func (c *conversion) tofuSource(o *object, s *v1alpha1.StackSpec) *repository {
 	if namespace == "" {
 		namespace = o.ref.Namespace
 	}
-	source := c.find(fluxSources, "GitRepository", namespace, ref.at("name").text())
+	name := ref.at("name").text()
+	source := c.find(fluxSources, "GitRepository", namespace, name)
 	if source == nil {
 		from := c.stranger(o, ref)
 		ref.todo("GitRepository %s/%s is not in the input: give it too (%s), or make Repository %s with its URL and Secret",
-			namespace, from.Name, kubectl(namespace, "get gitrepository %s -o yaml", quote(from.Name)), from.Name)
+			namespace, name, kubectl(namespace, "get gitrepository %s -o yaml", quote(name)), from.Name)
 		return from
 	}
 	from := c.named(source)
-	if from == nil { // its own mistake is told already
+	switch {
+	case from == nil && len(source.wrong) > 0: // its own mistake is told already
 		return &repository{}
+	case from == nil:
+		from = c.stranger(o, ref)
+		ref.todo("nothing is made of GitRepository %s/%s: make Repository %s with its URL and Secret", namespace, name, from.Name)
+		return from
 	}
 	if namespace != o.ref.Namespace && !slices.Contains(from.Spec.AllowedNamespaces, o.ref.Namespace) {
 		from.Spec.AllowedNamespaces = append(from.Spec.AllowedNamespaces, o.ref.Namespace)
