@@ -199,6 +199,8 @@ func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
 		"no object":              {"[1]", "document 1: it is not an object of Kubernetes"},
 		"no YAML":                {"a: b: c", "document 1: "},
 		"a key twice":            {"a: 1\na: 2", "document 1: "},
+		"two without a line":     {"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}", "document 1: something follows the end of its object"},
+		"one behind an end":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n...\napiVersion: v1", "document 1: something follows the end of its object"},
 		"a list of no objects":   {"{kind: List, apiVersion: v1, items: [1]}", "items[0] is not an object of Kubernetes"},
 		"a number for a path":    {layer + "{path: 3}", "TerraformLayer ns/a: spec.path: a string is wanted, and this is a number"},
 		"a path that leaves":     {layer + "{path: ../x}", "TerraformLayer ns/a: spec.path: the path ../x leaves the repository"},
@@ -220,6 +222,24 @@ func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
 				t.Error("there is a result all the same")
 			}
 		})
+	}
+}
+
+// What jq and commands in a loop write: one object of JSON behind the other.
+func TestObjectsOfJSONInARow(t *testing.T) {
+	objects, err := Read([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}]} {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+---
+# YAML ends with a line that may say so.
+{apiVersion: v1, kind: ConfigMap, metadata: {name: d}} # and a comment
+...
+`))
+	var names []string
+	for _, o := range objects {
+		names = append(names, o.GetName())
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "d"}, names); diff != "" || err != nil {
+		t.Error(err, diff)
 	}
 }
 

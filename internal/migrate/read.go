@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	goyaml "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -26,12 +27,41 @@ func Read(text []byte) ([]unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := readDocument(document)
+		parts, err := apart(document)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		objects = append(objects, found...)
+		for _, part := range parts {
+			found, err := readDocument(part)
+			if err != nil {
+				return nil, fmt.Errorf("document %d: %w", n, err)
+			}
+			objects = append(objects, found...)
+		}
 	}
+}
+
+// apart gives the values of a document of JSON, which may follow one another with nothing between, as jq writes them. What is YAML is one value:
+// its reader looks at no second one, so there must be none.
+func apart(document []byte) ([][]byte, error) {
+	var values [][]byte
+	for decoder := json.NewDecoder(bytes.NewReader(document)); ; {
+		var value json.RawMessage
+		err := decoder.Decode(&value)
+		if errors.Is(err, io.EOF) && len(values) > 0 {
+			return values, nil
+		}
+		if err != nil {
+			break
+		}
+		values = append(values, value)
+	}
+	var node goyaml.Node
+	decoder := goyaml.NewDecoder(bytes.NewReader(document))
+	if decoder.Decode(&node) == nil && !errors.Is(decoder.Decode(&node), io.EOF) {
+		return nil, errors.New("something follows the end of its object: a line with --- has to be between two")
+	}
+	return [][]byte{document}, nil
 }
 
 func readDocument(document []byte) ([]unstructured.Unstructured, error) {
