@@ -42,13 +42,15 @@ func tree(t *testing.T, files map[string]string) *git.Tree {
 func TestWhatAnImageIsBuiltFrom(t *testing.T) {
 	files := map[string]string{
 		"Dockerfile": "1", "main.tf": "2", "images/": "d1", "images/Dockerfile": "3", "images/extra/": "d2", "images/extra/a": "4", "images2/": "d3", "images2/b": "5",
+		"images/Own": "6", "images/Own.dockerignore": "7", "images/Own.containerignore/": "d4", "images/Own.containerignore/x": "8",
 	}
 	digests := map[string]string{}
 	for name, tt := range map[string]struct{ dockerfile, context, want string }{
-		"its folder":            {"images/Dockerfile", "", "images/Dockerfile images/extra/a"},
-		"all":                   {"Dockerfile", "", "Dockerfile images/Dockerfile images/extra/a images2/b main.tf"},
+		"its folder":            {"images/Dockerfile", "", "images/Dockerfile images/Own images/Own.containerignore/x images/Own.dockerignore images/extra/a"},
+		"all":                   {"Dockerfile", "", "Dockerfile images/Dockerfile images/Own images/Own.containerignore/x images/Own.dockerignore images/extra/a images2/b main.tf"},
 		"a Dockerfile outside":  {"Dockerfile", "images2", "Dockerfile images2/b"},
 		"a folder in its place": {"images/Dockerfile", "images/extra", "images/Dockerfile images/extra/a"},
+		"one with its own list": {"images/Own", "images2", "images/Own images/Own.dockerignore images2/b"},
 	} {
 		found, err := imageOf(tree(t, files), inputs.NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.context}))
 		var names []string
@@ -60,7 +62,7 @@ func TestWhatAnImageIsBuiltFrom(t *testing.T) {
 		}
 		digests[found.Digest] = name
 	}
-	if len(digests) != 4 {
+	if len(digests) != 5 {
 		t.Errorf("%v", digests)
 	}
 	for name, spec := range map[string]v1alpha1.Build{
@@ -97,5 +99,17 @@ func TestTheImagesDigest(t *testing.T) {
 		if digest(map[string]string{name: "9"}) == was {
 			t.Errorf("%s changed, and the image did not", name)
 		}
+	}
+	// What a Dockerfile leaves out is beside it, also where the context is not.
+	stack.Spec.Runner.Build.Context = "other"
+	other := map[string]string{"other/": "d", "other/b": "4"}
+	was = digest(other)
+	if other["images/a"] = "9"; digest(other) != was {
+		t.Error("a file outside of the context changed, and the image too")
+	}
+	other["images/Dockerfile.dockerignore"] = "5"
+	without := digest(other)
+	if other["images/Dockerfile.dockerignore"] = "6"; without == was || digest(other) == without {
+		t.Error("what is left out changed, and the image did not")
 	}
 }

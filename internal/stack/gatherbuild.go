@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +54,7 @@ func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version 
 		if files, err = s.files(ctx, stack); err != nil {
 			return nil, err
 		}
-		if files = within(files, build.Spec.Context, build.Spec.Dockerfile); files == nil {
+		if files = within(files, build); files == nil {
 			return &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf("no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}, nil
 		}
 		digest, err = s.keepFiles(ctx, version, files)
@@ -62,14 +63,15 @@ func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version 
 	return nil, err
 }
 
-// within leaves those files that are below a folder, and the Dockerfile; nil when that is missing.
-func within(files map[string][]byte, folder, dockerfile string) map[string][]byte {
-	if _, ok := files[dockerfile]; !ok {
+// within leaves those files that are below the context's folder, the Dockerfile and what is read beside it; nil when there is no Dockerfile.
+func within(files map[string][]byte, build *inputs.Build) map[string][]byte {
+	if _, ok := files[build.Spec.Dockerfile]; !ok {
 		return nil
 	}
-	if folder != "." {
+	if folder := build.Spec.Context; folder != "." {
+		kept := append(build.IgnoreFiles(), build.Spec.Dockerfile)
 		maps.DeleteFunc(files, func(name string, _ []byte) bool {
-			return name != dockerfile && !strings.HasPrefix(path.Clean(name), folder+"/")
+			return !slices.Contains(kept, name) && !strings.HasPrefix(path.Clean(name), folder+"/")
 		})
 	}
 	return files

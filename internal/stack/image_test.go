@@ -56,15 +56,15 @@ func TestWhoBuildsNoImages(t *testing.T) {
 
 func TestFilesOfAnImage(t *testing.T) {
 	for name, tt := range map[string]struct{ folder, dockerfile, want string }{
-		"all":                   {".", "Dockerfile", "Dockerfile,image/Dockerfile,image/a,image2,main.tf"},
+		"all":                   {".", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a,image2,main.tf"},
 		"a folder":              {"image", "image/Dockerfile", "image/Dockerfile,image/a"},
-		"a Dockerfile outside":  {"image", "Dockerfile", "Dockerfile,image/Dockerfile,image/a"},
+		"a Dockerfile outside":  {"image", "Dockerfile", "Dockerfile,Dockerfile.dockerignore,image/Dockerfile,image/a"},
 		"a file that is not it": {".", "Other", ""},
 	} {
-		files := bytesOf(map[string]string{"main.tf": "", "Dockerfile": "", "image/Dockerfile": "", "image/a": "", "image2": ""})
+		files := bytesOf(map[string]string{"main.tf": "", "Dockerfile": "", "Dockerfile.dockerignore": "", "image/Dockerfile": "", "image/a": "", "image2": ""})
 		var names []string
-		for _, n := range []string{"Dockerfile", "image/Dockerfile", "image/a", "image2", "main.tf"} {
-			if _, ok := within(files, tt.folder, tt.dockerfile)[n]; ok {
+		for _, n := range []string{"Dockerfile", "Dockerfile.dockerignore", "image/Dockerfile", "image/a", "image2", "main.tf"} {
+			if _, ok := within(files, inputs.NewBuild(&v1alpha1.Build{Dockerfile: tt.dockerfile, Context: tt.folder}))[n]; ok {
 				names = append(names, n)
 			}
 		}
