@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,5 +36,25 @@ func (s *session) ask(ctx context.Context, question, want string) (bool, error) 
 			return false, a.err
 		}
 		return strings.TrimSpace(a.line) == want, nil
+	}
+}
+
+// typedIn reads standard input to its end, or up to most bytes. An interrupt ends the wait: nothing else would, where a terminal or a pipe is open and
+// says nothing.
+func (s *session) typedIn(ctx context.Context, most int64) ([]byte, error) {
+	type text struct {
+		all []byte
+		err error
+	}
+	read := make(chan text, 1)
+	go func() { // it ends with the input, or with the process: such a read cannot be taken back
+		all, err := io.ReadAll(io.LimitReader(s.In, most))
+		read <- text{all, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, exitError{exitInterrupted, errors.New("interrupted: nothing was done")}
+	case t := <-read:
+		return t.all, t.err
 	}
 }

@@ -73,7 +73,7 @@ func (s *session) migrate(ctx context.Context, m migrating) error {
 	if m.fromCluster {
 		objects, err = s.othersObjects(ctx, m.everywhere)
 	} else {
-		objects, err = s.readObjects(m.files)
+		objects, err = s.readObjects(ctx, m.files)
 	}
 	if err != nil {
 		return err
@@ -113,11 +113,11 @@ func (s *session) printMigration(result migrate.Result, format string) error {
 }
 
 // readObjects reads the objects of files.
-func (s *session) readObjects(names []string) ([]unstructured.Unstructured, error) {
+func (s *session) readObjects(ctx context.Context, names []string) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	var wrong []error
 	for _, name := range names {
-		found, err := s.readNamed(name)
+		found, err := s.readNamed(ctx, name)
 		if err != nil {
 			wrong = append(wrong, err)
 		}
@@ -135,9 +135,13 @@ func (s *session) readObjects(names []string) ([]unstructured.Unstructured, erro
 // largestManifest is how many bytes of manifests are read of one file.
 const largestManifest = 64 << 20
 
-func (s *session) readNamed(name string) ([]unstructured.Unstructured, error) {
+func (s *session) readNamed(ctx context.Context, name string) ([]unstructured.Unstructured, error) {
 	if name == "-" {
-		return readFrom(s.In, "standard input")
+		text, err := s.typedIn(ctx, largestManifest+1)
+		if err != nil {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		return readText(text, "standard input")
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -171,14 +175,14 @@ func readManifest(path string) (objects []unstructured.Unstructured, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return readFrom(file, path)
+	text, err := io.ReadAll(io.LimitReader(file, largestManifest+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return readText(text, path)
 }
 
-func readFrom(r io.Reader, name string) ([]unstructured.Unstructured, error) {
-	text, err := io.ReadAll(io.LimitReader(r, largestManifest+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+func readText(text []byte, name string) ([]unstructured.Unstructured, error) {
 	if len(text) > largestManifest {
 		return nil, fmt.Errorf("%s: more than %d MiB: give it in parts", name, largestManifest>>20)
 	}

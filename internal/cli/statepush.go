@@ -54,7 +54,7 @@ func (s *session) statePush(ctx context.Context, arg, file string, force, yes bo
 	if err != nil {
 		return err
 	}
-	data, err := s.readFile(file, people.LargestState)
+	data, err := s.readFile(ctx, file, people.LargestState)
 	if err != nil {
 		return err
 	}
@@ -84,21 +84,25 @@ func (s *session) statePush(ctx context.Context, arg, file string, force, yes bo
 }
 
 // readFile reads a file, or standard input for -.
-func (s *session) readFile(name string, most int64) ([]byte, error) {
-	in := s.In
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close() //nolint:errcheck // only read
-		in = file
+func (s *session) readFile(ctx context.Context, name string, most int64) (data []byte, err error) {
+	if name == "-" {
+		data, err = s.typedIn(ctx, most+1)
+	} else {
+		data, err = readUpTo(name, most+1)
 	}
-	data, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("%s is larger than the %d MiB that a state may have", name, most>>20)
 	}
 	return data, err
+}
+
+func readUpTo(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return io.ReadAll(io.LimitReader(file, most))
 }
 
 // showReplacement shows what a new state has otherwise than the current one, as far as this person may see that. It

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -117,4 +118,34 @@ func TestAnAnswerMayTakeAsLongAsItDoes(t *testing.T) {
 			t.Errorf("got %q, %v", text, err)
 		}
 	})
+}
+
+// What waits for a terminal, or a pipe that says nothing, has nothing else that ends it.
+func TestAnInterruptEndsACommandThatReads(t *testing.T) {
+	for name, args := range map[string][]string{"migrate": {"migrate", "-f", "-"}, "state push": {"state", "push", "net", "-", "--yes"}} {
+		t.Run(name, func(t *testing.T) {
+			s, out, _ := quiet()
+			in, open := io.Pipe()
+			defer open.Close()
+			s.In = in
+			ctx, interrupt := context.WithCancel(t.Context())
+			cmd := root(s)
+			cmd.SetArgs(args)
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.ExecuteContext(ctx) }()
+			if _, err := open.Write([]byte("{")); err != nil { // it reads
+				t.Fatal(err)
+			}
+			interrupt()
+			select {
+			case err := <-ended:
+				var exit exitError
+				if !errors.As(err, &exit) || exit.code != exitInterrupted || out.Len() > 0 {
+					t.Errorf("%v, and it says %s", err, out)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it goes on reading")
+			}
+		})
+	}
 }
