@@ -94,7 +94,7 @@ func readFile(fsys fs.FS, name string, found map[string]*folder) error {
 		}
 	case base == ".terraform-version":
 		at().terraform, at().pinned = true, true
-	case base == ".opentofu-version", base == ".terragrunt-version":
+	case base == ".opentofu-version":
 		at().pinned = true
 	}
 	return nil

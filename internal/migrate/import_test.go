@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // repositoryOf is the repository that an archive has, as files.
@@ -76,5 +78,30 @@ func TestARepositoryWithoutCode(t *testing.T) {
 	r, err := Import(Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
 	if err != nil || len(r.Stacks)+len(r.Repositories) > 0 {
 		t.Error(r, err)
+	}
+}
+
+// The version of Terragrunt says nothing of the engine of code that it does not run.
+func TestAVersionOfTerragruntIsOfNoOtherEngine(t *testing.T) {
+	const code = `terraform {
+  required_version = "~> 1.5.0"
+  backend "s3" {}
+}`
+	for name, tt := range map[string]struct {
+		files fstest.MapFS
+		want  v1alpha1.Engine
+	}{
+		"what the code requires": {fstest.MapFS{}, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "~> 1.5.0"}},
+		"a version file above":   {fstest.MapFS{".terraform-version": {Data: []byte("1.5.7")}}, v1alpha1.Engine{Name: v1alpha1.EngineTerraform}},
+	} {
+		tt.files["live/.terragrunt-version"] = &fstest.MapFile{Data: []byte("0.80.0")}
+		tt.files["live/net/main.tf"] = &fstest.MapFile{Data: []byte(code)}
+		r, err := Import(Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Stacks[0].Spec.Engine; got != tt.want || strings.Contains(Text(r.Notes), ".opentofu-version") {
+			t.Errorf("%s: %+v\n%s", name, got, Text(r.Notes))
+		}
 	}
 }
