@@ -162,9 +162,8 @@ func (o *object) alustanSource(c *conversion, s *v1alpha1.StackSpec) *repository
 		key.ignored("the address is none of SSH")
 	case name != "":
 		secret = name + "-git"
-		key.at("name").todo("the Repository wants a Secret %s with identity and known_hosts: kubectl -n %s get secret %s -o jsonpath='{.data.%s}' | base64 -d | "+
-			"kubectl -n %s create secret generic %s --from-file=identity=/dev/stdin --from-file=known_hosts=known_hosts, where known_hosts is as ssh-keyscan prints it",
-			secret, o.namespace(), name, strings.ReplaceAll(key.at("key").text(), ".", `\.`), o.namespace(), secret)
+		key.at("name").todo("the Repository wants a Secret %s with identity and known_hosts: %s, where known_hosts is as ssh-keyscan prints it",
+			secret, makeSecret(o.namespace(), secret, "identity", fromKey(o.namespace(), name, key.at("key").text()), "known_hosts", "known_hosts"))
 		key.at("key").became("the key identity of Secret %s", secret)
 	default:
 		secret = o.stack + "-git"

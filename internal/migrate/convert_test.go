@@ -404,3 +404,21 @@ spec: {terraformVersion: 1.5.5, terraformModule: {source: "SOURCE"}, backend: 'b
 		t.Error(diff)
 	}
 }
+
+// What a person is told to run has no command in it that a manifest brought.
+func TestNoManifestWritesACommand(t *testing.T) {
+	r := convertText(t, []byte(`
+apiVersion: alustan.io/v1alpha1
+kind: Terraform
+metadata: {name: a, namespace: n-1}
+spec:
+  scripts: {apply: {inline: x}}
+  gitRepo: {url: "git@git.example.com:acme/infra.git", branch: main, sshKeySecret: {name: "k; touch /tmp/a", key: "x}'; touch /tmp/b; '"}}
+`))
+	text := Text(r.Notes)
+	for _, want := range []string{`get secret 'k; touch /tmp/a' -o`, `'{{index .data "x}'\''; touch /tmp/b; '\''" | base64decode}}'`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
