@@ -422,3 +422,21 @@ spec:
 		}
 	}
 }
+
+// What a manifest says neither steers a terminal nor looks like a note of its own.
+func TestNotesAreLinesOfText(t *testing.T) {
+	r := convertText(t, []byte(`
+apiVersion: "v1\e[2J"
+kind: "Thing\nStack b (v1)"
+metadata: {name: "a\e]0;x\a\u202e"}
+---
+apiVersion: tf.galleybytes.com/v1beta1
+kind: Terraform
+metadata: {name: b}
+spec: {terraformVersion: "1.5.5\n  spec.apply  became  spec.apply Never\e[1A", terraformModule: {inline: x}, backend: 'backend "http" {}'}
+`))
+	text := Text(r.Notes)
+	if strings.ContainsAny(text, "\x1b\a\u202e") || strings.Contains(text, "\nStack b") || strings.Contains(text, "\n  spec.apply  became") {
+		t.Errorf("%q", text)
+	}
+}

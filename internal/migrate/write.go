@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 )
@@ -87,7 +88,8 @@ func plainFields(o any) (map[string]any, error) {
 	return fields, nil
 }
 
-// Text is the notes for people: each object with what became of its fields below it.
+// Text is the notes for people: each object with what became of its fields below it. What manifests say in it neither steers a terminal nor looks like
+// another note.
 func Text(notes []Note) string {
 	var out strings.Builder
 	field, verdict := 0, 0
@@ -98,14 +100,27 @@ func Text(notes []Note) string {
 	var last *Ref
 	for _, n := range notes {
 		if last == nil || *last != n.Object {
-			out.WriteString(n.Object.String())
+			out.WriteString(plainLine(n.Object.String()))
 			if n.Object.APIVersion != "" {
-				fmt.Fprintf(&out, " (%s)", n.Object.APIVersion)
+				fmt.Fprintf(&out, " (%s)", plainLine(n.Object.APIVersion))
 			}
 			out.WriteString("\n")
 			last = &n.Object
 		}
-		fmt.Fprintf(&out, "  %-*s  %-*s  %s\n", field, n.Field, verdict, n.Verdict, n.Text)
+		fmt.Fprintf(&out, "  %-*s  %-*s  %s\n", field, plainLine(n.Field), verdict, n.Verdict, plainLine(n.Text))
 	}
 	return out.String()
+}
+
+// plainLine is a text on one line, without control characters and without those that turn the direction of a text around.
+func plainLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\r', r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
