@@ -39,11 +39,12 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string
 	}{
-		"what went well says nothing":             {nil, 0, ""},
-		"any error is a failure":                  {errors.New("no"), 1, "cairn: no\n"},
-		"changes that wait are no error":          {exitError{code: exitChanges}, 2, ""},
-		"an exit code may come with an error":     {exitError{exitInterrupted, errors.New("goes on")}, 130, "cairn: goes on\n"},
-		"a wrapped one keeps code and what it is": {fmt.Errorf("apply: %w", exitError{exitChanges, errors.New("waits")}), 2, "cairn: apply: waits\n"},
+		"what went well says nothing":              {nil, 0, ""},
+		"any error is a failure":                   {errors.New("no"), 1, "cairn: no\n"},
+		"changes that wait are no error":           {exitError{code: exitChanges}, 2, ""},
+		"an exit code may come with an error":      {exitError{exitInterrupted, errors.New("goes on")}, 130, "cairn: goes on\n"},
+		"what it quotes does not steer a terminal": {errors.New("Stack a\x1b[2J\u202e:\n  no"), 1, "cairn: Stack a\ufffd[2J\ufffd:\n  no\n"},
+		"a wrapped one keeps code and what it is":  {fmt.Errorf("apply: %w", exitError{exitChanges, errors.New("waits")}), 2, "cairn: apply: waits\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

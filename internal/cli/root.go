@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/screen"
 )
 
 // Main runs the command line and gives the process's exit code.
@@ -35,7 +37,7 @@ func exitCode(stderr io.Writer, program string, err error) int {
 		exit = exitError{exitFailed, err}
 	}
 	if exit.err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", program, err)
+		fmt.Fprintf(stderr, "%s: %s\n", program, screen.CleanLines(err.Error())) // which may quote strangers
 	}
 	return exit.code
 }

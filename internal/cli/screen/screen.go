@@ -74,6 +74,9 @@ func Clean(text string) string {
 	}, text)
 }
 
+// CleanLines is a text of strangers of several lines, each clean.
+func CleanLines(text string) string { return strings.Join(lines(text), "\n") }
+
 // lines are the lines of a text of strangers, each clean.
 func lines(text string) []string {
 	var clean []string
