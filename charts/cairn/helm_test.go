@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -273,6 +274,48 @@ func TestPoliciesThatDoNotFitAreLeftOut(t *testing.T) {
 	}
 	if _, err := helm(t, "", "template", "cairn", ".", "--kube-version=1.29.9"); err == nil {
 		t.Error("a cluster without ValidatingAdmissionPolicy is taken")
+	}
+}
+
+// YAML takes no for false and 123 for a number, and both are names that Kubernetes has: namespaces by country, say.
+func TestNamesAreTexts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	values := `
+tenants: [{namespace: "no", create: true, runnerServiceAccount: {name: "123"}, quota: {pods: "1"}, roleBindings: [{role: "on", subjects: [{kind: ServiceAccount, name: "1"}]}]}]
+watchNamespaces: ["no"]
+priorityClassName: "null"
+bucket: {secretName: "1", persistence: {existingClaim: "2"}}
+publicURL: https://cairn.example.com
+tls: {secretName: "3"}
+oidc: {issuerURL: "https://id.example.com", clientID: cairn, clientSecret: {name: "4", key: "5"}, caConfigMap: {name: "6", key: "7"}}
+publicService: {enabled: true, loadBalancerClass: "8"}
+ingress: {enabled: true, className: "9", host: hooks.example.com}
+metacontroller: {enabled: true, serviceAccount: {name: "10", namespace: "11"}}
+`
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"name", "namespace", "secretName", "claimName", "key", "priorityClassName", "ingressClassName", "loadBalancerClass"}
+	var walk func(of string, value any)
+	walk = func(of string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, in := range value {
+				if _, isText := in.(string); slices.Contains(names, name) && !isText && reflect.ValueOf(in).Kind() != reflect.Map {
+					t.Errorf("%s: %s is %v, which is no text", of, name, in)
+				}
+				walk(of, in)
+			}
+		case []any:
+			for _, in := range value {
+				walk(of, in)
+			}
+		}
+	}
+	for of, object := range parse(t, render(t, "-f", file, "--namespace=456")) {
+		if object.GetKind() != "CustomResourceDefinition" { // whose fields may be called so
+			walk(of, object.Object)
+		}
 	}
 }
 

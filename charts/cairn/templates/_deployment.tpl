@@ -15,7 +15,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ include "cairn.account" (list $ $half) }}
-  namespace: {{ $.Release.Namespace }}
+  namespace: {{ $.Release.Namespace | toYaml }}
   labels:
     {{- include "cairn.labels" $ | nindent 4 }}
     app.kubernetes.io/component: {{ $half }}
@@ -65,7 +65,7 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $.Values.priorityClassName }}
-      priorityClassName: {{ . }}
+      priorityClassName: {{ . | toYaml }}
       {{- end }}
       containers:
       - name: cairn
@@ -219,7 +219,7 @@ spec:
         {{- end }}
         {{- with $.Values.bucket.secretName }}
         envFrom:
-        - secretRef: {name: {{ . }}}
+        - secretRef: {name: {{ . | toYaml }}}
         {{- end }}
         ports:
         {{- if $server }}
@@ -283,7 +283,7 @@ spec:
       {{- if $folder }}
       - name: bucket
         {{- if $.Values.bucket.persistence.enabled }}
-        persistentVolumeClaim: {claimName: {{ include "cairn.claim" $ }}}
+        persistentVolumeClaim: {claimName: {{ include "cairn.claim" $ | toYaml }}}
         {{- else }}
         emptyDir: {sizeLimit: {{ $.Values.bucket.persistence.size }}}
         {{- end }}
@@ -295,7 +295,7 @@ spec:
       {{- if $certificate }}
       - name: public-tls
         # Optional: Cairn starts without it, and takes it when it is there.
-        secret: {secretName: {{ include "cairn.certificate" $ }}, optional: true}
+        secret: {secretName: {{ include "cairn.certificate" $ | toYaml }}, optional: true}
       {{- end }}
       {{- if and $server $.Values.engines.keys }}
       - name: engine-keys
@@ -304,14 +304,14 @@ spec:
       {{- with $oidcSecret }}
       - name: oidc
         secret:
-          secretName: {{ .name }}
-          items: [{key: {{ .key }}, path: client-secret}]
+          secretName: {{ .name | toYaml }}
+          items: [{key: {{ .key | toYaml }}, path: client-secret}]
       {{- end }}
       {{- with $oidcCA }}
       - name: oidc-ca
         configMap:
-          name: {{ .name }}
-          items: [{key: {{ .key }}, path: ca.crt}]
+          name: {{ .name | toYaml }}
+          items: [{key: {{ .key | toYaml }}, path: ca.crt}]
       {{- end }}
       {{- with $.Values.extraVolumes }}
       {{- toYaml . | nindent 6 }}

@@ -16,7 +16,7 @@
 
 {{- define "cairn.selector" -}}
 app.kubernetes.io/name: {{ include "cairn.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | toYaml }}
 {{- end }}
 
 {{- define "cairn.labels" -}}
