@@ -340,6 +340,7 @@ func TestWrongValues(t *testing.T) {
 		"sampling of more than all":        {`{tracing: {sampling: 2}}`, "/tracing/sampling"},
 		"an argument that is no flag":      {`{extraArgs: [serve]}`, "/extraArgs/0"},
 		"a folder that is on no volume":    {`{bucket: {url: "file:///var/lib/cairnival"}}`, "only /var/lib/cairn is on a volume"},
+		"what is unused goes too soon":     {`{bucket: {unused: 23h59m}}`, "bucket.unused is 23h59m"},
 		"two halves and one pod's bucket":  {`{mode: split}`, "mode split takes a bucket that all pods reach"},
 		"two halves and no volume at all":  {`{mode: split, bucket: {persistence: {enabled: false, accessModes: [ReadWriteMany]}}}`, "mode split takes a bucket"},
 		"a certificate for no host":        {`{certManager: {enabled: true, issuerRef: {name: a}}}`, "set that, as in https://cairn.example.com"},
