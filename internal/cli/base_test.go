@@ -58,6 +58,29 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A script that mistypes it would else take the help for a state.
+func TestACommandThatIsNoneIsRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"state pul net":          `unknown command "pul" for "cairn state": did you mean pull, push?`,
+		"state -n a everything":  `unknown command "everything" for "cairn state": see cairn state --help`,
+		"run remote --stack net": "unknown flag: --stack",
+		"run remote":             `unknown command "remote" for "cairn run": see cairn run --help`,
+		"sttae":                  `unknown command "sttae" for "cairn"`,
+		"state":                  "",
+		"run":                    "",
+	} {
+		s, out, _ := quiet()
+		cmd := root(s)
+		cmd.SetArgs(strings.Fields(line))
+		switch err := cmd.Execute(); {
+		case want == "" && (err != nil || !strings.Contains(out.String(), "Usage:")):
+			t.Errorf("%s: %v, and it says %s", line, err, out)
+		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || out.Len() > 0):
+			t.Errorf("%s: %v, and it says %s", line, err, out)
+		}
+	}
+}
+
 func TestAPluginOfKubectlIsCalledThat(t *testing.T) {
 	for argv0, want := range map[string]string{
 		"cairn": "cairn", "/usr/bin/kubectl-cairn": "kubectl cairn", "kubectl-cairn.exe": "kubectl cairn", "./kubectl-cairn-2": "cairn",

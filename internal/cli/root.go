@@ -83,7 +83,28 @@ Exit codes: 0 fine, 1 failed, 2 changes are waiting, 130 interrupted while somet
 		c.GroupID = groupRun
 		cmd.AddCommand(c)
 	}
+	for _, c := range cmd.Commands() {
+		if c.HasSubCommands() && !c.Runnable() {
+			onlySubcommands(c)
+		}
+	}
 	return cmd
+}
+
+// onlySubcommands has a command that is but a name for others refuse what is none of them. By itself the library shows its help then, on standard
+// output and with exit code 0: a script would go on, and take that for what it asked for.
+func onlySubcommands(cmd *cobra.Command) {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+		cmd.SuggestionsMinimumDistance = 2
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			return fmt.Errorf("%s: did you mean %s?", text, strings.Join(near, ", "))
+		}
+		return fmt.Errorf("%s: see %s --help", text, cmd.CommandPath())
+	}
 }
 
 // logger writes to standard error.
