@@ -49,7 +49,11 @@ func TestMigrateFiles(t *testing.T) {
 
 func TestMigrateFolders(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a/b/one.yaml": seed, "two.yml": strings.Replace(seed, "demo", "other", 1), "notes.txt": "not: [yaml"} {
+	for name, text := range map[string]string{"a/b/one.yaml": seed, "two.yml": strings.Replace(seed, "demo", "other", 1), "notes.txt": "not: [yaml",
+		// What such folders have beside objects.
+		"a/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [b/one.yaml]\n",
+		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a, two.yml]\n",
+	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

@@ -93,6 +93,10 @@ func (c *conversion) take(u unstructured.Unstructured) error {
 	if err := errors.Join(o.wrong...); err != nil {
 		return err
 	}
+	if o.ref.Name == "" && o.rank == len(kinds) { // a kustomization.yaml, say: nothing would be made of it, and no two of them are the same one
+		c.objects = append(c.objects, o)
+		return nil
+	}
 	if o.ref.Name == "" {
 		return fmt.Errorf("%s: metadata.name is missing", o.ref)
 	}

@@ -48,7 +48,10 @@ type Ref struct {
 
 // String is the object as people call it.
 func (r Ref) String() string {
-	if r.Namespace == "" {
+	switch {
+	case r.Name == "":
+		return r.Kind
+	case r.Namespace == "":
 		return r.Kind + " " + r.Name
 	}
 	return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
