@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -113,9 +114,14 @@ func withoutNames(list, other field) any {
 // arguments are more of the engine's. Some say what a Stack says elsewhere.
 func (l layered) arguments(f field, s *v1alpha1.StackSpec) {
 	for _, item := range f.items() {
-		// They are joined into one variable with spaces between, which the engine takes apart.
-		for _, argument := range strings.Fields(item.text()) {
-			name, value, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+		// They are joined into one variable with spaces between, which the engine takes apart as a shell does.
+		arguments, whole := words(item.text())
+		if !whole {
+			item.cannot("a quote in it does not end: look what the engine was given, and say it in spec.backend.config or spec.variableFiles")
+			continue
+		}
+		for _, argument := range arguments {
+			name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(argument, "-"), "-"), "=")
 			key, given, pair := strings.Cut(value, "=")
 			switch {
 			case name == "var-file" && value != "":
@@ -143,6 +149,39 @@ func (l layered) arguments(f field, s *v1alpha1.StackSpec) {
 			}
 		}
 	}
+}
+
+// words takes a text apart where a shell would, and takes its quotes off; whole is false when one does not end.
+func words(text string) (all []string, whole bool) {
+	var word strings.Builder
+	var quoted rune
+	begun, escaped := false, false
+	for _, r := range text {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quoted != '\'':
+			begun, escaped = true, true
+		case quoted != 0 && r == quoted:
+			quoted = 0
+		case quoted == 0 && (r == '"' || r == '\''):
+			begun, quoted = true, r
+		case quoted == 0 && unicode.IsSpace(r):
+			if begun {
+				all = append(all, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			begun = true
+			word.WriteRune(r)
+		}
+	}
+	if begun {
+		all = append(all, word.String())
+	}
+	return all, quoted == 0 && !escaped
 }
 
 // burritoWindows are the repository's windows, as far as they are about this layer.

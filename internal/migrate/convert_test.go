@@ -440,3 +440,36 @@ spec: {terraformVersion: "1.5.5\n  spec.apply  became  spec.apply Never\e[1A", t
 		t.Errorf("%q", text)
 	}
 }
+
+// Arguments come as people write them for a shell: with its quotes in a key, another state would be looked for.
+func TestQuotesOfArgumentsAreNotPartOfThem(t *testing.T) {
+	r := convertText(t, []byte(`
+apiVersion: config.terraform.padok.cloud/v1alpha1
+kind: TerraformLayer
+metadata: {name: l, namespace: a}
+spec:
+  path: net
+  branch: main
+  opentofu: {enabled: true}
+  repository: {name: infra}
+  overrideRunnerSpec:
+    extraInitArgs:
+    - -backend-config="bucket=my states"
+    - -backend-config=key="net.tfstate" --backend-config='region=eu-west-1'
+    - -backend-config=profile=a\ b
+    - -backend-config="open=1
+    extraPlanArgs: ['-var-file="../prod.tfvars"', "-var 'password=shh-canary'"]
+`))
+	s := r.Stacks[0].Spec
+	config := map[string]string{}
+	for name, value := range s.Backend.Config {
+		config[name] = string(value.Raw)
+	}
+	want := map[string]string{"bucket": `"my states"`, "key": `"net.tfstate"`, "region": `"eu-west-1"`, "profile": `"a b"`}
+	if diff := cmp.Diff(want, config); diff != "" {
+		t.Error(diff)
+	}
+	if text := Text(r.Notes); strings.Contains(text, "shh-canary") || !strings.Contains(text, "a quote in it does not end") {
+		t.Error(text)
+	}
+}
