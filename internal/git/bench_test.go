@@ -124,7 +124,7 @@ func BenchmarkMonorepo(b *testing.B) {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			m.listed.Purge()
+			m.o.Trees = NewTrees(0)
 			if _, err := m.Tree(b.Context(), commit.ID); err != nil {
 				b.Fatal(err)
 			}

@@ -30,8 +30,8 @@ type Options struct {
 	// MaxFiles and MaxBytes of an archive, 10,000 and 100 MiB if zero: what the runner unpacks.
 	MaxFiles int
 	MaxBytes int64
-	// Trees to keep in memory, 8 if zero.
-	Trees int
+	// Trees has those that were listed last, for all Mirrors that share it; its own if nil.
+	Trees *Trees
 	// Submodules says that archives have the files of submodules. Without it a submodule in an archive is an error.
 	Submodules bool
 	// LFS says that archives have the content of files that are in LFS. Without it they have the pointers that are in git.
@@ -65,7 +65,8 @@ type Mirror struct {
 	beside map[string]*Mirror
 
 	listing sync.Mutex // held while a tree is listed, so that callers that want the same one wait for the first
-	listed  *lru.Cache[string, *Tree]
+	number  int64      // of this Mirror among all that share its Trees
+	roots   *lru.Cache[string, string]
 }
 
 // Open opens the Mirror in a folder. When there is none, or a broken one, the Mirror is Empty until a Fetch succeeds.
@@ -77,11 +78,14 @@ func Open(ctx context.Context, dir string, o Options) (*Mirror, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
 	o.MaxFiles, o.MaxBytes = cmp.Or(o.MaxFiles, 10_000), cmp.Or(o.MaxBytes, 100<<20)
-	trees, err := lru.New[string, *Tree](2 * cmp.Or(o.Trees, 8)) // each by its own ID and by a commit's
+	if o.Trees == nil {
+		o.Trees = NewTrees(mostTrees)
+	}
+	roots, err := lru.New[string, string](mostRoots)
 	if err != nil {
 		return nil, fmt.Errorf("open mirror: %w", err)
 	}
-	m := &Mirror{dir: dir, o: o, listed: trees, beside: map[string]*Mirror{}, queue: newQueue(), apps: newApps()}
+	m := &Mirror{dir: dir, o: o, number: o.Trees.opened.Add(1), roots: roots, beside: map[string]*Mirror{}, queue: newQueue(), apps: newApps()}
 	m.readers = newReaders(m)
 	if err := m.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("open mirror: %w", err)

@@ -146,7 +146,7 @@ func (m *Mirror) besideMirror(ctx context.Context, url string) (*Mirror, error) 
 	if beside := m.beside[name]; beside != nil {
 		return beside, nil
 	}
-	beside, err := Open(ctx, filepath.Join(m.path(modules), name), Options{Timeout: m.o.Timeout, Trees: 2})
+	beside, err := Open(ctx, filepath.Join(m.path(modules), name), Options{Timeout: m.o.Timeout, Trees: m.o.Trees})
 	if err != nil {
 		return nil, err
 	}

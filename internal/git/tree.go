@@ -32,6 +32,10 @@ type Entry struct {
 // Name is the last part of the path.
 func (e Entry) Name() string { return path.Base(e.Path) }
 
+// mostEntries is how many files and directories a commit may have. A few objects in git can name many more: a directory that has
+// another one ten times, which has a third one ten times.
+const mostEntries = 1_000_000
+
 // Tree is the whole content of a repository at one commit: names and IDs, no bytes. It never changes.
 type Tree struct {
 	// ID of the root.
@@ -39,10 +43,19 @@ type Tree struct {
 	entries map[string]Entry
 	// dirs has the entries of each directory, by name.
 	dirs map[string][]Entry
+	// weight is how much memory it takes, about.
+	weight int
 }
 
-// ParseTree reads what `git ls-tree -r -t -z --full-tree` prints of the tree id.
+// entryWeight is what an entry of a Tree takes beside the line that git listed.
+const entryWeight = 160
+
+// ParseTree reads what `git ls-tree -r -t -z --full-tree` prints of the tree id. ErrTooLarge when it has more than a million entries.
 func ParseTree(id string, listing []byte) (*Tree, error) {
+	return parseTree(id, listing, mostEntries)
+}
+
+func parseTree(id string, listing []byte, most int) (*Tree, error) {
 	t := &Tree{ID: id, entries: map[string]Entry{}, dirs: map[string][]Entry{"": nil}}
 	t.entries[""] = Entry{Kind: KindDir, ID: id}
 	for line := range bytes.SplitSeq(listing, []byte{0}) {
@@ -53,7 +66,10 @@ func ParseTree(id string, listing []byte) (*Tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.entries[e.Path] = e
+		if t.entries[e.Path] = e; t.Len() > most {
+			return nil, fail(ErrTooLarge, "a commit with more than %d files and directories: take a smaller repository", most)
+		}
+		t.weight += entryWeight + len(line)
 		parent := parentOf(e.Path)
 		t.dirs[parent] = append(t.dirs[parent], e)
 		if e.Kind == KindDir && t.dirs[e.Path] == nil {

@@ -30,6 +30,8 @@ type Mirrors struct {
 	// opening and slots bound how many are opened and fetched at the same time. They are two, since remotes that do not
 	// answer must not keep others from what is on the disk.
 	opening, slots *semaphore.Weighted
+	// trees that were listed last.
+	trees *git.Trees
 	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, or is there now.
 	ended, moved chan Event
 
@@ -77,7 +79,7 @@ type resolved struct {
 func NewMirrors(dir string) *Mirrors {
 	running, stop := context.WithCancel(context.Background())
 	return &Mirrors{
-		running: running, stop: stop,
+		running: running, stop: stop, trees: git.NewTrees(0),
 		dir: dir, opening: semaphore.NewWeighted(atOnce), slots: semaphore.NewWeighted(atOnce), all: map[types.UID]*mirror{}, each: map[string]*semaphore.Weighted{},
 		ended: make(chan Event, 1000), moved: make(chan Event, 1000),
 	}
@@ -185,7 +187,7 @@ func (m *Mirrors) fetch(ctx context.Context, uid types.UID, one *mirror, spec v1
 
 // update opens the mirror, if that was not done yet, and fetches.
 func (m *Mirrors) update(ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, commits []string) (moved bool, err error) {
-	repo, err := m.open(ctx, uid, one, opened{git.Options{Timeout: spec.Timeout.Duration, Submodules: spec.Submodules, LFS: spec.LFS}, spec.URL})
+	repo, err := m.open(ctx, uid, one, opened{git.Options{Timeout: spec.Timeout.Duration, Trees: m.trees, Submodules: spec.Submodules, LFS: spec.LFS}, spec.URL})
 	if err != nil {
 		return false, err
 	}
