@@ -36,7 +36,7 @@ func (s *Server) followBackend(w http.ResponseWriter, r *http.Request, c Caller)
 	if !backendType.MatchString(kind) || !in.FromCode && kind != in.Type {
 		return refusef(http.StatusBadRequest, "?type=%.80q is not the type of the Stack's backend", kind)
 	}
-	data, free, err := s.body(w, r, state.MaxSize)
+	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
 	if err != nil {
 		return err
 	}

@@ -7,54 +7,76 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-
-	"golang.org/x/sync/semaphore"
 )
 
-const (
-	// bodyMemory is how much of large bodies is in memory at a time; further ones wait.
-	bodyMemory = 1 << 30
-	// largeBody is the size from which a body counts against that.
-	largeBody = 8 << 20
-)
-
-// body reads a request's body of at most limit bytes into memory. The returned function gives the memory back.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, func(), error) {
-	return readBody(w, r, limit, s.memory)
+// body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function gives the
+// memory back.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
+	return readBody(w, r, s.memory, namespace, limit, 1)
 }
 
-// readBody is body for one that counts against some memory.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, memory *semaphore.Weighted) ([]byte, func(), error) {
-	size := r.ContentLength
-	if size > limit {
-		return nil, nil, refusef(http.StatusRequestEntityTooLarge, "%d bytes, at most %d are taken", size, limit)
+// readBody is body for one that counts against some memory, so many times over.
+func readBody(w http.ResponseWriter, r *http.Request, memory *room, namespace string, limit, weight int64) ([]byte, func(), error) {
+	if err := fits(r, limit); err != nil {
+		return nil, nil, err
 	}
-	free := func() {}
-	if size < 0 {
+	size := r.ContentLength
+	if size < 0 { // it does not say
 		size = limit
 	}
-	if size > largeBody {
-		if err := memory.Acquire(r.Context(), size); err != nil {
-			return nil, nil, err
-		}
-		free = func() { memory.Release(size) }
+	free, err := memory.hold(r.Context(), namespace, weight*size)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := readAll(w, r, limit)
+	if err != nil {
+		free()
+		return nil, nil, err
+	}
+	return data, free, nil
+}
+
+// fits refuses a body that says itself that it has more than limit bytes.
+func fits(r *http.Request, limit int64) error {
+	if r.ContentLength > limit {
+		return refusef(http.StatusRequestEntityTooLarge, "%d bytes, at most %d are taken", r.ContentLength, limit)
+	}
+	return nil
+}
+
+// readAll reads a request's body of at most limit bytes.
+func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if err := fits(r, limit); err != nil {
+		return nil, err
 	}
 	var data bytes.Buffer
 	data.Grow(int(min(max(r.ContentLength, 0), largeBody)) + bytes.MinRead)
 	if _, err := data.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		free()
-		return nil, nil, fmt.Errorf("read the body: %w", err)
+		return nil, fmt.Errorf("read the body: %w", err)
 	}
-	return data.Bytes(), free, nil
+	return data.Bytes(), nil
 }
 
-// jsonBody reads a request's body as JSON.
-func (s *Server) jsonBody(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
-	data, free, err := s.body(w, r, limit)
+// jsonBody reads the body of a runner's request as JSON.
+func (s *Server) jsonBody(w http.ResponseWriter, r *http.Request, namespace string, limit int64, v any) error {
+	data, free, err := readBody(w, r, s.memory, namespace, limit, jsonWeight)
 	if err != nil {
 		return err
 	}
 	defer free()
+	return fromJSON(data, v)
+}
+
+// smallJSON reads the body of a person's request as JSON. It is too small to count.
+func smallJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	data, err := readAll(w, r, mostSent)
+	if err != nil {
+		return err
+	}
+	return fromJSON(data, v)
+}
+
+func fromJSON(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return refusef(http.StatusBadRequest, "the body is not what was expected: %v", err)
 	}

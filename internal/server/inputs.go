@@ -22,7 +22,7 @@ func (s *Server) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) er
 	if c.Run.Spec.Operation != v1alpha1.OperationApply {
 		return refusef(http.StatusConflict, "Run %s applies nothing: what it reads is not what was applied", c.RunName)
 	}
-	data, free, err := s.body(w, r, largestInputs)
+	data, free, err := s.body(w, r, c.Pod.Namespace, largestInputs)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,11 @@ func (s *Server) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) er
 	if c.Run.Spec.Operation != v1alpha1.OperationDestroy {
 		return refusef(http.StatusForbidden, "Run %s is no destroy", c.RunName)
 	}
+	free, err := s.memory.hold(r.Context(), c.Pod.Namespace, largestInputs)
+	if err != nil {
+		return err
+	}
+	defer free()
 	data, err := s.State.KeptInputs(r.Context(), c.Key(), c.Run.Spec.Inputs)
 	if err != nil {
 		return err

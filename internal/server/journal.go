@@ -16,7 +16,7 @@ func (s *Server) appendJournal(w http.ResponseWriter, r *http.Request, c Caller)
 	if err != nil {
 		return refusef(http.StatusBadRequest, "?batch= has to be the number of the batch")
 	}
-	data, free, err := s.body(w, r, store.LargestBatch)
+	data, free, err := s.body(w, r, c.Pod.Namespace, store.LargestBatch)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *Server) appendLog(w http.ResponseWriter, r *http.Request, c Caller) err
 	if err != nil || offset < 0 {
 		return refusef(http.StatusBadRequest, "?offset= has to say where the bytes go")
 	}
-	data, free, err := s.body(w, r, largestChunk)
+	data, free, err := s.body(w, r, c.Pod.Namespace, largestChunk)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (s *Server) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) 
 		return refusef(http.StatusForbidden, "Run %s does not apply: it has no outputs", c.RunName)
 	}
 	var outputs store.Outputs
-	if err := s.jsonBody(w, r, largestOutputs, &outputs); err != nil {
+	if err := s.jsonBody(w, r, c.Pod.Namespace, largestOutputs, &outputs); err != nil {
 		return err
 	}
 	to, stack, err := s.Outputs(r.Context(), c.Run)

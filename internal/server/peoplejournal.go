@@ -20,7 +20,7 @@ func (s *Server) showJournal(w http.ResponseWriter, r *http.Request, a ask) erro
 		return noVersion(a, 0)
 	}
 	a.noted("journal", true)
-	free, err := s.hold(r.Context(), 2*st.Status.Size)
+	free, err := s.persons.memory.hold(r.Context(), a.Namespace, 2*st.Status.Size)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (s *Server) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.
 }
 
 func (s *Server) planView(r *http.Request, run *v1alpha1.Run, key string) (plan.View, error) {
-	free, err := s.hold(r.Context(), viewMemory)
+	free, err := s.persons.memory.hold(r.Context(), run.Namespace, viewMemory)
 	if err != nil {
 		return plan.View{}, err
 	}

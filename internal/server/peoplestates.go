@@ -20,9 +20,6 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// largestAsk is more than any body that is no state and no log.
-const largestAsk = 64 << 10
-
 // pullState gives a version of a state.
 func (s *Server) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
 	number := int64(0) // the current one
@@ -67,7 +64,7 @@ func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error 
 		return err
 	}
 	a.noted("force", force)
-	data, free, err := readBody(w, r, state.MaxSize, s.persons.memory)
+	data, free, err := readBody(w, r, s.persons.memory, a.Namespace, state.MaxSize, 1)
 	if err != nil {
 		return err
 	}
@@ -94,7 +91,7 @@ func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error 
 // rollbackState goes back to the content of an older version.
 func (s *Server) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error {
 	var want people.Rollback
-	if err := s.jsonBody(w, r, largestAsk, &want); err != nil {
+	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
 	if want.Version < 1 {
@@ -123,7 +120,7 @@ func (s *Server) rollbackState(w http.ResponseWriter, r *http.Request, a ask) er
 // releaseState ends a lock whose holder is over.
 func (s *Server) releaseState(w http.ResponseWriter, r *http.Request, a ask) error {
 	var want people.Unlock
-	if err := s.jsonBody(w, r, largestAsk, &want); err != nil {
+	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
 	if want.ID == "" || len(want.ID) > maxKey {
@@ -140,8 +137,8 @@ func (s *Server) releaseState(w http.ResponseWriter, r *http.Request, a ask) err
 
 // recoverState finds a state in the log of a pod that could send it nowhere, and puts it back.
 func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) error {
-	// All of it: how large a state is when it is unpacked nothing says before.
-	free, err := s.hold(r.Context(), peopleMemory)
+	// All that the namespace has: how large a state is when it is unpacked nothing says before.
+	free, err := s.persons.memory.hold(r.Context(), a.Namespace, peoplePart)
 	if err != nil {
 		return err
 	}
@@ -173,11 +170,11 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 // restoreState takes the backup of a state, or forgets it.
 func (s *Server) restoreState(w http.ResponseWriter, r *http.Request, a ask) error {
 	var want people.Restore
-	if err := s.jsonBody(w, r, largestAsk, &want); err != nil {
+	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
 	a.noted("forget", want.Forget)
-	free, err := s.hold(r.Context(), peopleMemory) // how large a state is when it is unpacked nothing says before
+	free, err := s.persons.memory.hold(r.Context(), a.Namespace, peoplePart) // how large a state is when it is unpacked nothing says before
 	if err != nil {
 		return err
 	}
@@ -202,26 +199,14 @@ func (s *Server) roomFor(ctx context.Context, a ask, number, copies int64) (func
 		return nil, fmt.Errorf("read State %s: %w", a.NamespacedName, err)
 	}
 	if number == 0 && st.Status.Version > 0 {
-		return s.hold(ctx, copies*st.Status.Size)
+		return s.persons.memory.hold(ctx, a.Namespace, copies*st.Status.Size)
 	}
 	for _, v := range st.Status.Versions {
 		if v.Version == number {
-			return s.hold(ctx, copies*v.Size)
+			return s.persons.memory.hold(ctx, a.Namespace, copies*v.Size)
 		}
 	}
 	return nil, noVersion(a, number)
-}
-
-// hold waits until there is memory for what is large. The returned function gives it back.
-func (s *Server) hold(ctx context.Context, size int64) (func(), error) {
-	if size <= largeBody {
-		return func() {}, nil
-	}
-	size = min(size, peopleMemory)
-	if err := s.persons.memory.Acquire(ctx, size); err != nil {
-		return nil, err
-	}
-	return func() { s.persons.memory.Release(size) }, nil
 }
 
 func noVersion(a ask, number int64) error {

@@ -9,21 +9,19 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // TestPeopleTakeNoMemoryOfRunners: what people send, however slowly, does not keep a runner from saving its state.
 func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
-	s := &Server{memory: semaphore.NewWeighted(bodyMemory), persons: newPersons(nil, nil)}
-	free, err := s.hold(t.Context(), peopleMemory)
+	s := &Server{memory: newRoom(bodyMemory, bodyPart), persons: newPersons(nil, nil)}
+	free, err := s.persons.memory.hold(t.Context(), "shop", peoplePart)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	save := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/state", bytes.NewReader(make([]byte, largeBody+1)))
-	_, saved, err := s.body(httptest.NewRecorder(), save, 2*largeBody)
+	_, saved, err := s.body(httptest.NewRecorder(), save, "shop", 2*largeBody)
 	if err != nil {
 		t.Fatalf("a runner waits for people: %v", err)
 	}
@@ -34,17 +32,17 @@ func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
 // TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A rescue does so however small it is when it comes: it
 // may be large when it is unpacked.
 func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
-	s := &Server{memory: semaphore.NewWeighted(bodyMemory), persons: newPersons(nil, nil)}
+	s := &Server{memory: newRoom(bodyMemory, bodyPart), persons: newPersons(nil, nil)}
 	for name, test := range map[string]struct {
 		held int64
 		body string
 		ask  func(http.ResponseWriter, *http.Request, ask) error
 	}{
-		"a push":   {peopleMemory, strings.Repeat(" ", largeBody+1), s.pushState},
+		"a push":   {peoplePart, strings.Repeat(" ", largeBody+1), s.pushState},
 		"a rescue": {largeBody + 1, "small", s.recoverState},
 	} {
 		t.Run(name, func(t *testing.T) {
-			free, err := s.hold(t.Context(), test.held)
+			free, err := s.persons.memory.hold(t.Context(), "", test.held)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,23 +11,16 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
-	"golang.org/x/sync/semaphore"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"cairn.dev/cairn/internal/state"
 )
 
 // knowFor is how long a person's token is believed without asking again, as other servers beside the API server do.
 const knowFor = 10 * time.Second
-
-// peopleMemory is how much of people's large states is in memory at a time. It is apart from bodyMemory: whoever pulls or
-// pushes slowly must not keep a runner from saving its state.
-const peopleMemory = 4 * state.MaxSize
 
 // person is who a request is from, as Kubernetes knows them. What they may do is asked for each request.
 type person struct {
@@ -64,7 +57,7 @@ type persons struct {
 	// review of a token.
 	review *tokenReview
 	// memory that they may take, and the logs that they follow.
-	memory    *semaphore.Weighted
+	memory    *room
 	following following
 }
 
@@ -74,7 +67,7 @@ func newPersons(c client.Client, authority ClientCA) *persons {
 		known:   expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
 		refused: expirable.NewLRU[mark, struct{}](refusedTokens, nil, knowFor),
 	}
-	return &persons{authority: authority, token: bearertoken.New(review), review: review, memory: semaphore.NewWeighted(peopleMemory)}
+	return &persons{authority: authority, token: bearertoken.New(review), review: review, memory: newRoom(peopleMemory, peoplePart)}
 }
 
 // of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the

@@ -68,7 +68,7 @@ func (s *Server) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) e
 	if err != nil {
 		return err
 	}
-	data, free, err := s.body(w, r, limit)
+	data, free, err := s.body(w, r, c.Pod.Namespace, limit)
 	if err != nil {
 		return err
 	}

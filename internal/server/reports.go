@@ -14,7 +14,7 @@ const largestReport = 4 << 20
 // report takes what an attempt has done so far. One on the way is answered at once; the last one when it is durable.
 func (s *Server) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 	var raw store.Report
-	if err := s.jsonBody(w, r, largestReport, &raw); err != nil {
+	if err := s.jsonBody(w, r, c.Pod.Namespace, largestReport, &raw); err != nil {
 		return err
 	}
 	report := Clamp(raw)

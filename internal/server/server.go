@@ -115,7 +115,7 @@ type Server struct {
 	polls    polls
 	progress *progress
 	logs     *Logs
-	memory   *semaphore.Weighted
+	memory   *room
 	// followers of logs.
 	followers *semaphore.Weighted
 	// stopping is done once the server stops. Runners that wait for an order are then told to ask again, of another
@@ -154,7 +154,7 @@ func New(o Options) (*Server, error) {
 		rights:    newRights(),
 		progress:  newProgress(o.Reports, o.Log),
 		logs:      NewLogs(o.Bucket),
-		memory:    semaphore.NewWeighted(bodyMemory),
+		memory:    newRoom(bodyMemory, bodyPart),
 		followers: semaphore.NewWeighted(mostFollowers),
 		stopping:  stopping,
 		stop:      stop,

@@ -220,7 +220,7 @@ func (s *Server) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
 		return refusef(http.StatusUnsupportedMediaType, "the body has to be JSON: set Content-Type to application/json")
 	}
-	return s.jsonBody(w, r, mostSent, v)
+	return smallJSON(w, r, v)
 }
 
 // mostSent is how much a person may send that is no state.

@@ -22,7 +22,13 @@ func (s *Server) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) e
 	if !uses(doc, stack, output) {
 		return refusef(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of Stack %.80q", c.RunName, output, stack)
 	}
-	found, is, err := s.State.Output(r.Context(), types.NamespacedName{Namespace: c.Pod.Namespace, Name: stack}, output)
+	of := types.NamespacedName{Namespace: c.Pod.Namespace, Name: stack}
+	free, err := s.holdState(r.Context(), of)
+	if err != nil {
+		return err
+	}
+	defer free()
+	found, is, err := s.State.Output(r.Context(), of, output)
 	if errors.Is(err, state.ErrNone) {
 		return refusef(http.StatusConflict, "output %s of Stack %s is gone since Run %s was made", output, stack, c.RunName)
 	}

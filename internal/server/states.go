@@ -1,10 +1,13 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/internal/state"
 )
@@ -25,6 +28,11 @@ type lockInfo struct {
 
 // readState gives the current version, in the engines' http protocol: 404 before the first.
 func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	free, err := s.holdState(r.Context(), c.Key())
+	if err != nil {
+		return err
+	}
+	defer free()
 	data, err := s.State.Read(r.Context(), c.Key())
 	if errors.Is(err, state.ErrNone) {
 		w.WriteHeader(http.StatusNotFound)
@@ -39,9 +47,21 @@ func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) err
 	return err
 }
 
+// holdState waits until there is memory for the current version of a state, of which a runner may read as many copies as it likes. How
+// large it is is taken from the catalog, which need not be up to date.
+func (s *Server) holdState(ctx context.Context, key types.NamespacedName) (func(), error) {
+	var size int64
+	if s.Catalog != nil {
+		if st := s.Catalog.States.Get(key.Namespace, key.Name); st != nil {
+			size = st.Status.Size
+		}
+	}
+	return s.memory.hold(ctx, key.Namespace, size)
+}
+
 // writeState takes the next version from the holder of the lock.
 func (s *Server) writeState(w http.ResponseWriter, r *http.Request, c Caller) error {
-	data, free, err := s.body(w, r, state.MaxSize)
+	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
 	if err != nil {
 		return err
 	}
@@ -58,7 +78,7 @@ func (s *Server) writeState(w http.ResponseWriter, r *http.Request, c Caller) er
 
 // lockState takes the lock, or tells who holds it, in the form that an engine shows to people.
 func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) error {
-	info, err := s.lockInfo(w, r)
+	info, err := s.lockInfo(w, r, c)
 	if err != nil {
 		return err
 	}
@@ -83,7 +103,7 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 
 // unlockState gives the lock back.
 func (s *Server) unlockState(w http.ResponseWriter, r *http.Request, c Caller) error {
-	info, err := s.lockInfo(w, r)
+	info, err := s.lockInfo(w, r, c)
 	if err != nil {
 		return err
 	}
@@ -94,8 +114,8 @@ func (s *Server) unlockState(w http.ResponseWriter, r *http.Request, c Caller) e
 	return nil
 }
 
-func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request) (lockInfo, error) {
-	data, free, err := s.body(w, r, largestLockInfo)
+func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (lockInfo, error) {
+	data, free, err := s.body(w, r, c.Pod.Namespace, largestLockInfo)
 	if err != nil {
 		return lockInfo{}, err
 	}
@@ -115,7 +135,7 @@ func (s *Server) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) e
 
 // rescueState takes a state that could not be written when it was made.
 func (s *Server) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
-	data, free, err := s.body(w, r, state.MaxSize)
+	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"cairn.dev/cairn/internal/state"
+)
+
+const (
+	// bodyMemory is how much of what runners send and read is in memory at a time; further ones wait. What is small does not count, but
+	// for its namespace.
+	bodyMemory = 1 << 30
+	// largeBody is the size from which it counts.
+	largeBody = 8 << 20
+	// bodyPart is how much of it one namespace has: the largest state, and what is small beside that. A pod runs code of anybody, which
+	// may send many bodies at once and none of them to its end.
+	bodyPart = state.MaxSize + 64<<20
+	// jsonWeight is how much larger than its text JSON may be once it is read: a list of empty objects. Of what a runner sends, as
+	// far as it is an honest one, that makes some megabytes.
+	jsonWeight = 64
+)
+
+const (
+	// peopleMemory is how much of people's large states is in memory at a time. It is apart from bodyMemory: whoever pulls or
+	// pushes slowly must not keep a runner from saving its state.
+	peopleMemory = 4 * state.MaxSize
+	// peoplePart is how much of it they have for one namespace.
+	peoplePart = 3 * state.MaxSize
+)
+
+// room is memory that is shared, of which a namespace has a part at most: who is slow, or many, in one of them keeps those of the
+// others from nothing.
+type room struct {
+	all  *semaphore.Weighted
+	most int64
+
+	mu    sync.Mutex
+	parts map[string]*part
+}
+
+// part is what a namespace has. There is one while somebody uses it.
+type part struct {
+	left  *semaphore.Weighted
+	users int
+}
+
+func newRoom(all, most int64) *room {
+	return &room{all: semaphore.NewWeighted(all), most: most, parts: map[string]*part{}}
+}
+
+// hold waits until there is memory for something of a namespace. The returned function gives it back. What is larger than the part
+// takes all of that.
+func (r *room) hold(ctx context.Context, namespace string, size int64) (func(), error) {
+	size = min(size, r.most)
+	own := r.enter(namespace)
+	if err := own.left.Acquire(ctx, size); err != nil {
+		r.leave(namespace, own)
+		return nil, err
+	}
+	free := func() {
+		own.left.Release(size)
+		r.leave(namespace, own)
+	}
+	if size <= largeBody {
+		return free, nil
+	}
+	if err := r.all.Acquire(ctx, size); err != nil {
+		free()
+		return nil, err
+	}
+	return func() {
+		r.all.Release(size)
+		free()
+	}, nil
+}
+
+func (r *room) enter(namespace string) *part {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.parts[namespace]
+	if own == nil {
+		own = &part{left: semaphore.NewWeighted(r.most)}
+		r.parts[namespace] = own
+	}
+	own.users++
+	return own
+}
+
+func (r *room) leave(namespace string, own *part) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own.users--; own.users == 0 {
+		delete(r.parts, namespace)
+	}
+}
