@@ -13,7 +13,7 @@ import (
 
 // TestPeopleTakeNoMemoryOfRunners: what people send, however slowly, does not keep a runner from saving its state.
 func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
-	s := &Server{memory: newRoom(bodyMemory, bodyPart), persons: newPersons(nil, nil)}
+	s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: newPersons(nil, nil)}
 	free, err := s.persons.memory.hold(t.Context(), "shop", peoplePart)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
 // TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A rescue does so however small it is when it comes: it
 // may be large when it is unpacked.
 func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
-	s := &Server{memory: newRoom(bodyMemory, bodyPart), persons: newPersons(nil, nil)}
+	s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: newPersons(nil, nil)}
 	for name, test := range map[string]struct {
 		held int64
 		body string

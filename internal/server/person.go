@@ -67,7 +67,7 @@ func newPersons(c client.Client, authority ClientCA) *persons {
 		known:   expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
 		refused: expirable.NewLRU[mark, struct{}](refusedTokens, nil, knowFor),
 	}
-	return &persons{authority: authority, token: bearertoken.New(review), review: review, memory: newRoom(peopleMemory, peoplePart)}
+	return &persons{authority: authority, token: bearertoken.New(review), review: review, memory: newRoom(peopleMemory, peoplePart, largeBody)}
 }
 
 // of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the

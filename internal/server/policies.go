@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -30,6 +29,8 @@ const (
 	// checksAtOnce is how many plans are read and checked at a time in a process. It is the bound on memory too: a plan is
 	// there as JSON and, while it is asked about, several times larger as what the policies look at.
 	checksAtOnce = 2
+	// checksEach is how many of these are of one namespace: its policies may take all the time that there is.
+	checksEach = 1
 	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the runner is told to ask
 	// again. It is shorter than a runner waits for an answer.
 	waitForCheck = time.Minute
@@ -69,7 +70,7 @@ type PoliciesOptions struct {
 type Policies struct {
 	PoliciesOptions
 	required *required
-	turns    *semaphore.Weighted
+	turns    *room
 
 	// tries are how often policies were cut off, by Run. They are forgotten with the process: then it is asked more often.
 	counting sync.Mutex
@@ -92,7 +93,7 @@ func NewPolicies(o PoliciesOptions) *Policies {
 	}
 	return &Policies{
 		PoliciesOptions: o, required: newRequired(o.Live, o.Namespace, o.Now),
-		turns: semaphore.NewWeighted(checksAtOnce), tries: memory.New[string, int](knownTries, memory.Entry),
+		turns: newRoom(checksAtOnce, checksEach, 0), tries: memory.New[string, int](knownTries, memory.Entry),
 	}
 }
 
@@ -139,10 +140,11 @@ func (p *Policies) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) 
 	}
 	waiting, cancel := context.WithTimeout(ctx, waitForCheck)
 	defer cancel()
-	if err := p.turns.Acquire(waiting, 1); err != nil {
+	done, err := p.turns.hold(waiting, r.Namespace, 1)
+	if err != nil {
 		return nil, true, fmt.Errorf("wait for other plans to be checked: %w", err)
 	}
-	defer p.turns.Release(1)
+	defer done()
 	plan, err := p.Bucket.Get(waiting, formKey(key, store.PlanJSON), store.LargestPlanJSON)
 	if errors.Is(err, bucket.ErrNotFound) {
 		return nil, true, nil

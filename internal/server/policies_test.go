@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"filippo.io/age"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -237,7 +240,7 @@ func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
 	if _, err := c.ask(cut, "uid-1", []rules{{name: "rules", files: map[string]string{"a.yaml": strings.TrimPrefix(fine, "a.yaml=")}}}, []byte(aPlan)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if err := c.turns.Acquire(t.Context(), checksAtOnce); err != nil { // as many as may be are being checked
+	if err := c.turns.all.Acquire(t.Context(), checksAtOnce); err != nil { // as many as may be are being checked
 		t.Fatal(err)
 	}
 	hasty, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -245,8 +248,58 @@ func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
 	if v, _, err := c.Verdict(hasty, c.run, c.digest); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, %v", v, err)
 	}
-	c.turns.Release(checksAtOnce)
+	c.turns.all.Release(checksAtOnce)
 	c.expect(true, 1)
+}
+
+// A Stack's policies may take half a minute for each plan, and its namespace may have as many plans as it likes.
+func TestPoliciesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
+	c := newCourt(t)
+	slow, over := context.WithCancel(t.Context())
+	c.Evaluate = func(ctx context.Context, modules []policy.Module, plan []byte) (store.Verdict, error) {
+		if strings.HasPrefix(modules[0].Name, "slow") {
+			<-slow.Done()
+		}
+		return policy.Evaluate(ctx, modules, plan)
+	}
+	c.own("slow", fine)
+	doc := c.doc
+	c.Inputs = func(_ context.Context, digest string) (inputs.Document, error) {
+		if digest == "slow" {
+			return doc, nil
+		}
+		return c.doc, nil
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer over()
+	for i := range 10 {
+		run := c.run.DeepCopy()
+		run.Namespace, run.UID, run.Spec.Inputs = "hostile", types.UID(fmt.Sprint(i)), "slow"
+		if err := c.Bucket.Put(t.Context(), plansOf(run)+"/"+c.digest+".json", []byte(aPlan)); err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() { _, _, _ = c.Verdict(slow, run, c.digest) })
+	}
+	waiting := func() int {
+		c.turns.mu.Lock()
+		defer c.turns.mu.Unlock()
+		if p := c.turns.parts["hostile"]; p != nil {
+			return p.users
+		}
+		return 0
+	}
+	for waiting() < 10 {
+		runtime.Gosched()
+	}
+	c.doc = inputs.Document{}
+	c.own("rules", fine)
+	c.planIs(aPlan)
+	soon, late := context.WithTimeout(t.Context(), 10*time.Second)
+	defer late()
+	if v, _, err := c.Verdict(soon, c.run, c.digest); err != nil || v == nil || v.Checked != 1 {
+		t.Errorf("got %v, %v", v, err)
+	}
 }
 
 // It may be others that keep the machine busy, and then a good plan must not be denied for good.

@@ -31,11 +31,12 @@ const (
 	peoplePart = 3 * state.MaxSize
 )
 
-// room is memory that is shared, of which a namespace has a part at most: who is slow, or many, in one of them keeps those of the
-// others from nothing.
+// room is memory, or what else is shared, of which a namespace has a part at most: who is slow, or many, in one of them keeps those of
+// the others from nothing.
 type room struct {
-	all  *semaphore.Weighted
-	most int64
+	all *semaphore.Weighted
+	// most is the part of a namespace. What is no larger than small counts for that alone.
+	most, small int64
 
 	mu    sync.Mutex
 	parts map[string]*part
@@ -47,8 +48,8 @@ type part struct {
 	users int
 }
 
-func newRoom(all, most int64) *room {
-	return &room{all: semaphore.NewWeighted(all), most: most, parts: map[string]*part{}}
+func newRoom(all, most, small int64) *room {
+	return &room{all: semaphore.NewWeighted(all), most: most, small: small, parts: map[string]*part{}}
 }
 
 // hold waits until there is memory for something of a namespace. The returned function gives it back. What is larger than the part
@@ -64,7 +65,7 @@ func (r *room) hold(ctx context.Context, namespace string, size int64) (func(), 
 		own.left.Release(size)
 		r.leave(namespace, own)
 	}
-	if size <= largeBody {
+	if size <= r.small {
 		return free, nil
 	}
 	if err := r.all.Acquire(ctx, size); err != nil {

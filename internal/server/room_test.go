@@ -66,7 +66,7 @@ func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Server{memory: newRoom(bodyMemory, bodyPart), persons: &persons{memory: newRoom(peopleMemory, peoplePart)}}
+				s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: &persons{memory: newRoom(peopleMemory, peoplePart, largeBody)}}
 				s.Catalog = listing.NewCatalog()
 				s.Catalog.States.Put("hostile", "net", &v1alpha1.State{Status: v1alpha1.StateStatus{Size: state.MaxSize}})
 				ctx, cancel := context.WithCancel(t.Context())

@@ -154,7 +154,7 @@ func New(o Options) (*Server, error) {
 		rights:    newRights(),
 		progress:  newProgress(o.Reports, o.Log),
 		logs:      NewLogs(o.Bucket),
-		memory:    newRoom(bodyMemory, bodyPart),
+		memory:    newRoom(bodyMemory, bodyPart, largeBody),
 		followers: semaphore.NewWeighted(mostFollowers),
 		stopping:  stopping,
 		stop:      stop,
