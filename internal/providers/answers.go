@@ -21,6 +21,19 @@ type offer struct {
 	Platforms []string `json:"platforms,omitempty"`
 }
 
+// weight is how much memory it takes, about.
+func (l listing) weight() int {
+	const version, platform = 100, 40 // beside the text
+	n := 0
+	for name, of := range l.Versions {
+		n += version + len(name)
+		for _, p := range of.Platforms {
+			n += platform + len(p)
+		}
+	}
+	return n
+}
+
 // parseVersions reads a registry's list. What has no proper name in it is left out.
 func parseVersions(data []byte) (listing, error) {
 	var answer struct {
@@ -106,8 +119,14 @@ func parseDiscovery(data []byte, base *url.URL) (*url.URL, error) {
 	return resolve(base, where)
 }
 
+// longestURL is how long a URL may be that a registry points to: one that is signed has some hundred characters.
+const longestURL = 8 << 10
+
 // resolve makes a reference absolute. Only https is followed.
 func resolve(base *url.URL, reference string) (*url.URL, error) {
+	if len(reference) > longestURL {
+		return nil, fmt.Errorf("the registry %s points to a URL of %d characters, %d are the most", base.Host, len(reference), longestURL)
+	}
 	u, err := base.Parse(reference)
 	if err != nil {
 		return nil, fmt.Errorf("the registry %s points to what is no URL", base.Host)

@@ -23,6 +23,8 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/semaphore"
+
+	"cairn.dev/cairn/internal/memory"
 )
 
 var (
@@ -68,7 +70,7 @@ type Mirror struct {
 	registry registry
 	dir      *os.Root
 	folder   *os.Root // nil when there is none
-	lists    *lru.Cache[Provider, known]
+	lists    *memory.Memory[Provider, known]
 	hashed   *lru.Cache[string, sums]
 	pulls    *semaphore.Weighted
 	// trims is held while archives are deleted.
@@ -79,8 +81,10 @@ type Mirror struct {
 }
 
 const (
-	// mostKnown is how many providers' lists, and how many files' checksums, are in memory.
+	// mostKnown is how many files' checksums, and how many hosts' registries, are in memory.
 	mostKnown = 1000
+	// mostLists is how much memory the lists of versions take. A registry is whatever code names, and says how long they are.
+	mostLists = 32 << 20
 	// mostPulls is how many archives are pulled at a time; further ones wait.
 	mostPulls = 4
 )
@@ -100,10 +104,6 @@ func New(o Options) (*Mirror, error) {
 		o.Told = func(bool, error) {}
 	}
 	o.Fresh = cmp.Or(o.Fresh, 5*time.Minute)
-	lists, err := lru.New[Provider, known](mostKnown)
-	if err != nil {
-		return nil, err
-	}
 	hashed, err := lru.New[string, sums](mostKnown)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func New(o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{Options: o, registry: registry, lists: lists, hashed: hashed, pulls: semaphore.NewWeighted(mostPulls)}
+	m := &Mirror{Options: o, registry: registry, lists: memory.New[Provider, known](mostLists, memory.Entry), hashed: hashed, pulls: semaphore.NewWeighted(mostPulls)}
 	if err := m.open(); err != nil {
 		m.closeFolders()
 		return nil, fmt.Errorf("mirror of providers: %w", err)

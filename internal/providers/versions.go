@@ -57,7 +57,7 @@ func (m *Mirror) list(ctx context.Context, p Provider) (listing, error) {
 			}
 		}
 		// Also when the registry is away: not everybody has to wait to be told so.
-		m.lists.Add(p, known{list, m.Now()})
+		m.lists.Add(p, known{list, m.Now()}, list.weight())
 		return list, nil
 	})
 }
