@@ -45,11 +45,39 @@ func (s *Instances) Managed() int {
 // errEncrypted says that an engine encrypted a state, so that nothing can be told of it.
 var errEncrypted = &Refused{Reason: "the engine encrypts the state"}
 
-// ReadInstances reads a state; an empty one when there are no bytes. Of one that the engine encrypted the error is a *Refused.
+// mostValues is how many values a state may have for it to be looked into: each takes memory, however short it is.
+const mostValues = 8_000_000
+
+var errMany = &Refused{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
+
+// HasTooMany says that a state has more values than there is memory for, so that nobody can look into it.
+func HasTooMany(state []byte) bool { return hasMore(state, mostValues) }
+
+// hasMore says whether there are more values in JSON: each but the first in an object or a list follows a comma.
+func hasMore(text []byte, most int) bool {
+	n, quoted := 0, false
+	for i := 0; i < len(text) && n <= most; i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n > most
+}
+
+// ReadInstances reads a state; an empty one when there are no bytes. Of one that the engine encrypted, or that has too many values, the
+// error is a *Refused.
 func ReadInstances(state []byte) (*Instances, error) {
 	s := &Instances{}
 	if len(state) == 0 {
 		return s, nil
+	}
+	if HasTooMany(state) {
+		return nil, errMany
 	}
 	if err := json.Unmarshal(state, &s.top); err != nil {
 		return nil, fmt.Errorf("read the state: %w", err)

@@ -22,7 +22,7 @@ func (s *Server) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) er
 	if c.Run.Spec.Operation != v1alpha1.OperationApply {
 		return refusef(http.StatusConflict, "Run %s applies nothing: what it reads is not what was applied", c.RunName)
 	}
-	data, free, err := s.body(w, r, c.Pod.Namespace, largestInputs)
+	data, free, err := readBody(w, r, s.memory, c.Pod.Namespace, largestInputs, jsonWeight)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,15 +35,78 @@ var ErrNotState = errors.New("not a state file")
 // stateFile is the part of the engine's format, version 4, that matters here. An encrypted state has lineage and
 // serial in clear and encryption_version in place of the rest.
 type stateFile struct {
-	Version    int               `json:"version"`
-	Encryption string            `json:"encryption_version"`
-	Serial     *uint64           `json:"serial"`
-	Lineage    string            `json:"lineage"`
-	Outputs    map[string]Output `json:"outputs"`
-	Resources  []struct {
-		Mode      string     `json:"mode"`
-		Instances []struct{} `json:"instances"`
-	} `json:"resources"`
+	Version    int     `json:"version"`
+	Encryption string  `json:"encryption_version"`
+	Serial     *uint64 `json:"serial"`
+	Lineage    string  `json:"lineage"`
+	Outputs    outputs `json:"outputs"`
+	Resources  managed `json:"resources"`
+}
+
+// managed counts the instances of managed resources. One resource is read at a time: of a list of empty ones the list would take
+// many times as much memory as its text.
+type managed int
+
+// UnmarshalJSON counts those in a list.
+func (m *managed) UnmarshalJSON(list []byte) error {
+	*m = 0
+	return pieces(list, '[', func(_ string, decoder *json.Decoder) error {
+		var r struct {
+			Mode      string     `json:"mode"`
+			Instances []struct{} `json:"instances"` // which take nothing
+		}
+		err := decoder.Decode(&r)
+		if r.Mode == "managed" {
+			*m += managed(len(r.Instances))
+		}
+		return err
+	})
+}
+
+// mostOutputs is how many outputs are read. Others can use fewer, the first by name.
+const mostOutputs = 100_000
+
+// outputs are those of the root module.
+type outputs map[string]Output
+
+// UnmarshalJSON reads them from an object.
+func (o *outputs) UnmarshalJSON(object []byte) error {
+	*o = outputs{}
+	return pieces(object, '{', func(name string, decoder *json.Decoder) error {
+		var output Output
+		err := decoder.Decode(&output)
+		if len(*o) < mostOutputs {
+			(*o)[name] = output
+		}
+		return err
+	})
+}
+
+// pieces reads what is in a list or an object one by one. Null has nothing in it.
+func pieces(data []byte, start json.Delim, read func(name string, decoder *json.Decoder) error) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	switch token, err := decoder.Token(); {
+	case err != nil:
+		return err
+	case token == nil:
+		return nil
+	case token != start:
+		return fmt.Errorf("%c was expected", rune(start))
+	}
+	for decoder.More() {
+		name := ""
+		if start == '{' {
+			token, err := decoder.Token()
+			if err != nil {
+				return err
+			}
+			name, _ = token.(string)
+		}
+		if err := read(name, decoder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Parse reads a state file. It takes any that says which lineage and serial it has: a state of a format that is not
@@ -67,12 +131,6 @@ func Parse(data []byte) (Document, error) {
 		return d, nil
 	}
 	d.Outputs = f.Outputs
-	count := 0
-	for _, r := range f.Resources {
-		if r.Mode == "managed" {
-			count += len(r.Instances)
-		}
-	}
-	d.Resources = int32(min(count, math.MaxInt32))
+	d.Resources = int32(min(int(f.Resources), math.MaxInt32))
 	return d, nil
 }

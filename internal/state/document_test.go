@@ -2,6 +2,10 @@ package state
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,4 +84,39 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("summary %+v, %v", s, err)
 		}
 	})
+}
+
+// A state is whatever its runner sends: of a list of empty resources, or of empty outputs, the text is the least.
+func TestParseTakesNoMoreMemoryThanTheState(t *testing.T) {
+	const size = 16 << 20
+	list := func(one string) string { return strings.TrimSuffix(strings.Repeat(one+",", size/(len(one)+1)), ",") }
+	var names strings.Builder
+	for i := 0; names.Len() < size; i++ {
+		fmt.Fprintf(&names, `"%x":{},`, i)
+	}
+	for name, text := range map[string]string{
+		"resources":            `{"version":4,"serial":1,"lineage":"x","resources":[` + list("{}") + `]}`,
+		"of nothing":           `{"version":4,"serial":1,"lineage":"x","resources":[` + list("null") + `]}`,
+		"instances":            `{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[` + list("{}") + `]}]}`,
+		"instances of nothing": `{"version":4,"serial":1,"lineage":"x","resources":[{"mode":"managed","instances":[` + list("1") + `]}]}`,
+		"outputs":              `{"version":4,"serial":1,"lineage":"x","outputs":{` + names.String() + `"z":{}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := peak(func() { _, _ = Parse([]byte(text)) }) - size // which is the text itself, as bytes
+			if took > 6*size {                                         // the longest resource is read as a whole
+				t.Errorf("%d MiB take %d MiB", size>>20, took>>20)
+			}
+		})
+	}
+}
+
+// peak is how much more memory there is from the machine while something is done.
+func peak(do func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	var before, after runtime.MemStats
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return int64(after.HeapSys-after.HeapReleased) - int64(before.HeapSys-before.HeapReleased)
 }
