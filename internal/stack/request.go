@@ -39,8 +39,8 @@ func isHalfTaken(w World) bool {
 		return readySays(w, "Destroying")
 	case q.Operation == v1alpha1.OperationApply:
 		return readySays(w, "Running") && (!isDue(w) || destroyedBy(w) != "") // then nothing starts that was not asked for
-	case q.Operation == v1alpha1.OperationShell: // it may be a drift check that was named; one who waits for a shell asks again
-		return false
+	case q.Operation == v1alpha1.OperationShell: // else it may be a drift check that was named; one who waits for a shell asks again
+		return w.onlyNamed()
 	}
 	return !isDue(w)
 }

@@ -131,6 +131,15 @@ func TestRequests(t *testing.T) {
 		"nor is a Run for a change": {
 			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan"), taken, named("net-2"), saidReason("Running")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
 		},
+		"a look that was named but not made is not an apply of what failed": {
+			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, named("net-2"), saidReason("RunFailed")), start: "Plan net-2", ready: "False", reason: "RunFailed", stalled: true,
+		},
+		"nor of what somebody canceled": {
+			world: world(had("net-1", "Canceled", "sha256:now", says("Canceled")), asks("Plan"), taken, named("net-2"), saidReason("RunCanceled")), start: "Plan net-2", ready: "False", reason: "RunCanceled", stalled: true,
+		},
+		"nor is a shell one of what somebody rejected": {
+			world: world(allowed, had("net-1", "Canceled", "sha256:now", rejected), asks("Shell"), taken, named("net-2"), saidReason("RunRejected")), start: "Shell net-2", ready: "False", reason: "RunRejected", stalled: true,
+		},
 		"one that was made and has ended is not made again": {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), asks("Plan"), taken, named("net-2")), ready: "True", reason: "Applied",
 		},

@@ -109,6 +109,19 @@ func (w World) forgotten() bool {
 	return max(run.Number(w.last().Name), w.looking) < run.Number(w.Stack.Status.LastRun)
 }
 
+// onlyNamed says that the status names a Run which was to look, and that it is not there: the operator ended before it made it, or could not.
+// Nothing came of that one. In the write that names a Run for a change Ready says that it is under way, and not how an earlier one ended.
+func (w World) onlyNamed() bool {
+	if w.active() != nil || w.Stack.Status.Run == "" || w.Stack.Status.Run != w.Stack.Status.LastRun {
+		return false
+	}
+	switch readyReason(w.Stack.Status) {
+	case "RunFailed", "RunCanceled", "RunRejected", "ChangesPending", "Destroyed":
+		return true
+	}
+	return false
+}
+
 // active is the newest Run that is not finished.
 func (w World) active() *v1alpha1.Run {
 	if r := w.last(); r != nil && !r.Status.Phase.Finished() {
