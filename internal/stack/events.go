@@ -1,6 +1,9 @@
 package stack
 
 import (
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,14 +31,31 @@ func (r Recorder) Tell(w World, d Decision) {
 	r.Eventf(w.Stack, nil, kind, d.Reason, "Reconcile", "%s", d.Message)
 }
 
+// Stay tells that Runs past spec.history are not deleted, and of how many that were the bucket still has something.
+func (r Recorder) Stay(w World, left int, why error) {
+	var text []string
+	if n := len(w.unpruned); n == 1 {
+		text = append(text, fmt.Sprintf("Run %s, past spec.history, cannot be deleted", w.unpruned[0]))
+	} else if n > 1 {
+		text = append(text, fmt.Sprintf("Run %s, and %d more past spec.history, cannot be deleted", w.unpruned[0], n-1))
+	}
+	if left > 0 {
+		text = append(text, fmt.Sprintf("what the bucket has of %d old Runs that were deleted stays there", left))
+	}
+	r.Eventf(w.Stack, nil, corev1.EventTypeWarning, "OldRunsStay", "Prune", "%s: %v", strings.Join(text, "; "), why)
+}
+
 // Refuse tells that nothing comes of what somebody asked for.
 func (r Recorder) Refuse(w World, q run.Request, why string) {
 	r.Eventf(w.Stack, nil, corev1.EventTypeWarning, "RequestRefused", "Reconcile", "the %s that was %s: %s", q.Operation, q.Who(), why)
 }
 
-func readyReason(s v1alpha1.StackStatus) string {
+func readyReason(s v1alpha1.StackStatus) string { return readyOf(s).Reason }
+
+// readyOf is the Ready condition; an empty one when there is none.
+func readyOf(s v1alpha1.StackStatus) metav1.Condition {
 	if c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil {
-		return c.Reason
+		return *c
 	}
-	return ""
+	return metav1.Condition{}
 }

@@ -55,7 +55,7 @@ func history(w World) []v1alpha1.PastRun {
 	for i := range w.Runs {
 		r := &w.Runs[i]
 		same := func(o v1alpha1.Run) bool { return o.Name == r.Name }
-		if r.Status.Phase != v1alpha1.PhaseSucceeded || (!w.unpruned && slices.ContainsFunc(gone, same)) {
+		if r.Status.Phase != v1alpha1.PhaseSucceeded || (slices.ContainsFunc(gone, same) && !slices.Contains(w.unpruned, r.Name)) {
 			continue
 		}
 		p := v1alpha1.PastRun{

@@ -153,17 +153,17 @@ func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
 	w := World{Now: r.now(), Stack: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
 	w.Stack.Spec.History = ptr(int32(0))
 	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
-	apiserver.Must(t, r.prune(t.Context(), w))
+	apiserver.Must(t, r.prune(t.Context(), &w))
 	if r.runs() != "net-1 " {
 		t.Errorf("left is %q", r.runs())
 	}
 	w.Runs[0].UID = firstRun(r).UID
 	held := *r.Reconciler
 	held.Client = undeletableRuns{r.Room.Client}
-	if err := held.prune(t.Context(), w); !errors.Is(err, errHeld) {
+	if err := held.prune(t.Context(), &w); !errors.Is(err, errHeld) {
 		t.Errorf("got %v", err)
 	}
-	apiserver.Must(t, r.prune(t.Context(), w))
+	apiserver.Must(t, r.prune(t.Context(), &w))
 	if r.runs() != "" {
 		t.Errorf("left is %q", r.runs())
 	}

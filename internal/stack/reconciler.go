@@ -103,8 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) act(ctx context.Context, w World, d Decision) error {
-	pruned := r.prune(ctx, w) // before the status forgets them
-	w.unpruned = pruned != nil
+	pruned := r.prune(ctx, &w) // before the status forgets them
 	return errors.Join(pruned, r.goOn(ctx, w, d))
 }
 
@@ -221,47 +220,4 @@ func (r *Reconciler) patch(ctx context.Context, stack *v1alpha1.Stack, change fu
 	before := stack.DeepCopy()
 	change()
 	return r.Client.Patch(ctx, stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-// prune deletes the oldest finished Runs past spec.history; the newest Run stays, since the status speaks of it.
-func (r *Reconciler) prune(ctx context.Context, w World) error {
-	for _, old := range superfluous(w) {
-		if err := r.Runs.Forget(ctx, &old); err != nil {
-			return err
-		}
-		err := r.Client.Delete(ctx, &old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID},
-			client.DisableReadYourWritesConsistency) // a cache that has no such Runs never hears that one is gone
-		if err := client.IgnoreNotFound(err); err != nil && !apierrors.IsConflict(err) { // another one's of that name stays
-			return err
-		}
-	}
-	return nil
-}
-
-// superfluous are the finished Runs past spec.history, without the newest Run. Drift checks are not counted: of them the
-// newest is kept. The one stays that found the drift which is known.
-func superfluous(w World) []v1alpha1.Run {
-	if len(w.Runs) == 0 || w.Stack.Spec.History == nil {
-		return nil
-	}
-	newest, decisive, found := w.last().Name, w.decisive(), ""
-	if drift := w.Stack.Status.Drift; drift != nil {
-		found = drift.Run
-	}
-	var finished, checks []v1alpha1.Run
-	for _, r := range w.Runs {
-		switch {
-		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name,
-			r.Name == found:
-		case run.IsDriftCheck(&r):
-			checks = append(checks, r)
-		default:
-			finished = append(finished, r)
-		}
-	}
-	keep := int(*w.Stack.Spec.History)
-	if decisive != nil && decisive.Status.Phase.Finished() {
-		keep-- // the newest is one of those that are kept
-	}
-	return append(finished[:max(0, len(finished)-max(0, keep))], checks...)
 }

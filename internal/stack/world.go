@@ -49,8 +49,8 @@ type World struct {
 	AllowShell bool
 	// AllowBuild says that the install builds images.
 	AllowBuild bool
-	// unpruned says that Runs past spec.history could not be deleted, so that they are not to be forgotten.
-	unpruned bool
+	// unpruned names the Runs past spec.history that could not be deleted, so that they are not to be forgotten.
+	unpruned []string
 	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
 	quiet bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.

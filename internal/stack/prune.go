@@ -1,0 +1,92 @@
+package stack
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+const (
+	// mostOld is how many Runs past spec.history wait for a bucket to let go of what it has of them. Older ones go without that: in the API
+	// server, and in the status of their Stack, there is no room for those of years.
+	mostOld = 100
+	// mostRefused is how many cannot be deleted in one pass before no more are tried: one need not hold up the others, but who refuses that
+	// many refuses all.
+	mostRefused = 3
+)
+
+// prune deletes the oldest finished Runs past spec.history; the newest Run stays, since the status speaks of it. Those that cannot be
+// deleted are told, and are in unpruned afterwards.
+func (r *Reconciler) prune(ctx context.Context, w *World) error {
+	old := superfluous(*w)
+	var refused, held []error // by the bucket, by the API server
+	left := 0
+	for i := range old {
+		one, over := &old[i], i < len(old)-mostOld
+		kept := len(refused) >= mostRefused
+		if !kept {
+			if err := r.Runs.Forget(ctx, one); err != nil {
+				refused, kept = append(refused, err), true
+			}
+		}
+		if (kept && !over) || len(held) >= mostRefused {
+			w.unpruned = append(w.unpruned, one.Name)
+			continue
+		}
+		if err := r.deleteRun(ctx, one); err != nil {
+			held = append(held, err)
+			w.unpruned = append(w.unpruned, one.Name)
+		} else if kept {
+			left++
+		}
+	}
+	err := errors.Join(append(refused, held...)...)
+	if err != nil {
+		r.Events.Stay(*w, left, err)
+	}
+	return err
+}
+
+// deleteRun deletes an old Run. Another one's of its name stays.
+func (r *Reconciler) deleteRun(ctx context.Context, old *v1alpha1.Run) error {
+	err := r.Client.Delete(ctx, old, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &old.UID},
+		client.DisableReadYourWritesConsistency) // a cache that has no such Runs never hears that one is gone
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// superfluous are the finished Runs past spec.history, without the newest Run. Drift checks are not counted: of them the
+// newest is kept. The one stays that found the drift which is known.
+func superfluous(w World) []v1alpha1.Run {
+	if len(w.Runs) == 0 || w.Stack.Spec.History == nil {
+		return nil
+	}
+	newest, decisive, found := w.last().Name, w.decisive(), ""
+	if drift := w.Stack.Status.Drift; drift != nil {
+		found = drift.Run
+	}
+	var finished, checks []v1alpha1.Run
+	for _, r := range w.Runs {
+		switch {
+		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name,
+			r.Name == found:
+		case run.IsDriftCheck(&r):
+			checks = append(checks, r)
+		default:
+			finished = append(finished, r)
+		}
+	}
+	keep := int(*w.Stack.Spec.History)
+	if decisive != nil && decisive.Status.Phase.Finished() {
+		keep-- // the newest is one of those that are kept
+	}
+	return append(finished[:max(0, len(finished)-max(0, keep))], checks...)
+}

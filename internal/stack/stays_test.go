@@ -1,0 +1,116 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// desk takes note of what is deleted, and of how often a status is written.
+type desk struct {
+	client.Client
+	deleted []string
+	written int
+}
+
+func (d *desk) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
+	d.deleted = append(d.deleted, o.GetName())
+	return nil
+}
+
+func (d *desk) Status() client.SubResourceWriter { return statusDesk{desk: d} }
+
+type statusDesk struct {
+	client.SubResourceWriter
+	desk *desk
+}
+
+func (s statusDesk) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	s.desk.written++
+	return nil
+}
+
+// stuck is a bucket that lets go of nothing that it is not told to. Its answers have the ID of the request in them, as those of S3 have.
+type stuck struct {
+	lets  []string
+	asked int
+}
+
+func (s *stuck) Forget(_ context.Context, r *v1alpha1.Run) error {
+	if slices.Contains(s.lets, r.Name) {
+		return nil
+	}
+	s.asked++
+	return fmt.Errorf("delete plans of %s: StatusCode: 403, RequestID: TX%07dA, HostID: k%d/+=, AccessDenied: Access Denied", r.Name, s.asked, s.asked)
+}
+
+// atTheDesk is a reconciler that deletes and writes at a desk, and the events that it tells.
+func atTheDesk(runs Runs) (*Reconciler, *desk, *events.FakeRecorder) {
+	d, told := &desk{}, events.NewFakeRecorder(100)
+	return &Reconciler{Client: d, Runs: runs, Events: Recorder{told}}, d, told
+}
+
+// went are n Runs that went well.
+func went(n int) func(*World) {
+	return func(w *World) {
+		for i := range n {
+			had(run.Name("net", i+1), v1alpha1.PhaseSucceeded, "sha256:now")(w)
+		}
+		applied("sha256:now")(w)
+		saidReason("Applied")(w)
+		w.Stack.Status.LastRun = w.last().Name
+		w.Stack.Spec.History = ptr(int32(1))
+	}
+}
+
+func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
+	w := world(went(5))
+	r, d, told := atTheDesk(&stuck{lets: []string{"net-2", "net-3", "net-4"}})
+	err := r.act(t.Context(), w, Decide(w))
+	if err == nil || !strings.Contains(err.Error(), "net-1") {
+		t.Errorf("the error is %v", err)
+	}
+	if got := strings.Join(d.deleted, " "); got != "net-2 net-3 net-4" {
+		t.Errorf("deleted are %q", got)
+	}
+	if h := w.Stack.Status.History; len(h) != 2 || h[0].Name != "net-1" {
+		t.Errorf("the history is %v", h)
+	}
+	if len(told.Events) == 0 {
+		t.Fatal("nobody is told")
+	}
+	if e := <-told.Events; !strings.Contains(e, "Warning OldRunsStay Run net-1, past spec.history, cannot be deleted: delete plans of net-1: StatusCode: 403") {
+		t.Errorf("what is told is %q", e)
+	}
+}
+
+// A bucket may keep all it has for years. Runs are in the API server, where there is no room for them, and their records in the status,
+// which can no longer be written one day.
+func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
+	w := world(went(151))
+	bucket := &stuck{}
+	r, d, told := atTheDesk(bucket)
+	if err := r.act(t.Context(), w, Decide(w)); err == nil {
+		t.Error("there is no error")
+	}
+	if len(d.deleted) != 50 || d.deleted[0] != "net-1" || d.deleted[49] != "net-50" {
+		t.Errorf("deleted are %v", d.deleted)
+	}
+	if h := w.Stack.Status.History; len(h) != 101 || h[0].Name != "net-51" {
+		t.Errorf("the history has %d Runs", len(h))
+	}
+	if e := <-told.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.history, cannot be deleted; ") || !strings.Contains(e, "what the bucket has of 50 old Runs that were deleted stays there: delete plans of net-1") {
+		t.Errorf("what is told is %q", e)
+	}
+	if bucket.asked > 60 {
+		t.Errorf("the bucket was asked %d times", bucket.asked)
+	}
+}
