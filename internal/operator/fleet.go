@@ -229,7 +229,7 @@ var knownReasons = func() map[string]bool {
 		// under way
 		"Running", "Destroying", "Deleting", "DestroyIsNext", "Canceling", "Retrying", "Queued", "PodPending", "DependencyNotReady", "SourceNotReady", "RepositoryNotReady",
 		// in trouble
-		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "DependentsExist", "PodRefused", "Overdue", "InputsMissing", "WindowInvalid",
+		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "RunsStay", "DependentsExist", "PodRefused", "Overdue", "InputsMissing", "WindowInvalid",
 		"SourceMissing", "SourceInvalid", "SecretMissing", "ConfigMapMissing", "ConfigMapKeyMissing", "OutputMissing", "RepositoryMissing",
 		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "ContentInvalid", "TooLarge",
 		"BuildNotAllowed", "DockerfileNotFound", "PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",

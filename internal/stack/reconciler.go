@@ -204,16 +204,24 @@ func (r *Reconciler) finish(ctx context.Context, w World, d Decision) error {
 		end = r.States.Purge
 	}
 	if err := end(ctx, key); err != nil {
-		stays, _ := unready("StateStays", "nothing is left to destroy, but the State cannot be seen to yet: %v", err)
-		_, reported := r.report(ctx, w, stays)
-		return errors.Join(err, reported)
+		return r.stay(ctx, w, "StateStays", "nothing is left to destroy, but the State cannot be seen to yet", err)
 	}
 	for i := range w.Runs {
 		if err := r.Runs.Forget(ctx, &w.Runs[i]); err != nil {
-			return err
+			return r.stay(ctx, w, "RunsStay", fmt.Sprintf("the State is seen to, but what the bucket has of Run %s cannot be deleted yet", w.Runs[i].Name), err)
 		}
 	}
 	return r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })
+}
+
+// stay says why a Stack that may go does not, once while the reason is the same: a write is an event, by which it would be tried at once again.
+func (r *Reconciler) stay(ctx context.Context, w World, reason, message string, why error) error {
+	d, _ := unready(reason, "%s: %v", message, why)
+	if said := readyOf(w.Stack.Status); said.Reason == reason {
+		d.Message = run.Steady(said.Message, d.Message)
+	}
+	_, err := r.report(ctx, w, d)
+	return errors.Join(why, err)
 }
 
 func (r *Reconciler) patch(ctx context.Context, stack *v1alpha1.Stack, change func()) error {

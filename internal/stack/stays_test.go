@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,8 +56,13 @@ func (s *stuck) Forget(_ context.Context, r *v1alpha1.Run) error {
 // atTheDesk is a reconciler that deletes and writes at a desk, and the events that it tells.
 func atTheDesk(runs Runs) (*Reconciler, *desk, *events.FakeRecorder) {
 	d, told := &desk{}, events.NewFakeRecorder(100)
-	return &Reconciler{Client: d, Runs: runs, Events: Recorder{told}}, d, told
+	return &Reconciler{Client: d, Runs: runs, Events: Recorder{told}, States: letGo{}}, d, told
 }
+
+type letGo struct{ States }
+
+func (letGo) Delete(context.Context, client.ObjectKey) error { return nil }
+func (letGo) Orphan(context.Context, client.ObjectKey) error { return nil }
 
 // went are n Runs that went well.
 func went(n int) func(*World) {
@@ -112,5 +118,46 @@ func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
 	}
 	if bucket.asked > 60 {
 		t.Errorf("the bucket was asked %d times", bucket.asked)
+	}
+}
+
+// A Stack that may go and does not says why: nothing else would.
+func TestAStackThatCannotGoSaysWhy(t *testing.T) {
+	for name, change := range map[string]func(*World){"that is destroyed": func(*World) {}, "that leaves what there is": orphan} {
+		w := world(deleted, went(1), change)
+		r, d, _ := atTheDesk(&stuck{})
+		for range 3 { // and says it once: a write is an event, by which it is tried again
+			if err := r.act(t.Context(), w, Decide(w)); err == nil {
+				t.Errorf("%s: there is no error", name)
+			}
+		}
+		if why := readyReason(w.Stack.Status); why != "RunsStay" || d.written != 1 {
+			t.Errorf("%s: the reason is %q, and it was written %d times", name, why, d.written)
+		}
+	}
+}
+
+// heldStates do not go either.
+type heldStates struct {
+	States
+	asked *int
+}
+
+func (s heldStates) Delete(context.Context, client.ObjectKey) error {
+	*s.asked++
+	return errors.New("delete journals/ns/net/1: RequestID: TX" + strings.Repeat("9", *s.asked%3+1))
+}
+
+func TestAStateThatStaysIsToldOnce(t *testing.T) {
+	w := world(deleted, went(1))
+	r, d, _ := atTheDesk(&stuck{})
+	r.States = heldStates{asked: new(int)}
+	for range 3 {
+		if err := r.act(t.Context(), w, Decide(w)); err == nil {
+			t.Error("there is no error")
+		}
+	}
+	if why := readyReason(w.Stack.Status); why != "StateStays" || d.written != 1 {
+		t.Errorf("the reason is %q, and it was written %d times", why, d.written)
 	}
 }

@@ -40,6 +40,7 @@ export const troubles = [
   'OutputsFailed',
   'StateStranded',
   'StateStays',
+  'RunsStay',
   'DependentsExist',
   'PodRefused',
   'Overdue',
