@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -15,9 +16,12 @@ import (
 // words: they are all that Kubernetes gives.
 type podRefusal struct{ says, advice string }
 
+// exceeded is what a ResourceQuota says of which others of the namespace have all.
+const exceeded = "exceeded quota"
+
 // podRefusals: the first that fits.
 var podRefusals = []podRefusal{
-	{"exceeded quota", "it waits until others of the namespace have ended, or the ResourceQuota allows more"},
+	{exceeded, "it waits until others of the namespace have ended, or the ResourceQuota allows more"},
 	{"failed quota", "the ResourceQuota asks for it: set spec.runner.resources"},
 	{"usage per ", "the LimitRange asks for it: set spec.runner.resources"},
 	{"must be less than or equal to", "a limit, which a LimitRange may have set, is below what is asked for: set spec.runner.resources"},
@@ -57,6 +61,10 @@ func refused(w World, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, Deci
 	}
 	if apierrors.HasStatusCause(why, corev1.NamespaceTerminatingCause) {
 		d.Message = "the pod cannot be made: namespace " + w.Run.Namespace + " is being deleted"
+	}
+	said := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded)
+	if said != nil && said.Reason == d.Reason && !strings.Contains(d.Message, exceeded) { // the numbers of a quota are what is to be told
+		d.Message = Steady(said.Message, Clip(d.Message, longestMessage))
 	}
 	if d.Phase == "" {
 		d.Phase = v1alpha1.PhaseQueued

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -90,5 +91,27 @@ func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
 		if got := askAgain(w); got != want {
 			t.Errorf("%s after its plan it is tried again in %s", waited, got)
 		}
+	}
+}
+
+// What a webhook answers may be another text each time. Told each time it would be a write, by which the pod would be tried again at once.
+func TestWhatAWebhookSaysAnewIsToldOnce(t *testing.T) {
+	says := func(s v1alpha1.RunStatus, format string, args ...any) v1alpha1.RunStatus {
+		s, _ = refused(world(), *s.DeepCopy(), apierrors.NewInternalError(fmt.Errorf(format, args...)))
+		return s
+	}
+	reset := `failed calling webhook "a.b": Post "https://a.b.svc:443/": read tcp 10.0.0.7:%d->10.0.0.8:443: read: connection reset by peer`
+	first := says(v1alpha1.RunStatus{}, reset, 41234)
+	if again := says(first, reset, 50001); !equality.Semantic.DeepEqual(first, again) {
+		t.Errorf("it said %q, and says %q", first.Conditions[0].Message, again.Conditions[0].Message)
+	}
+	if other := says(first, `admission webhook "a.b" denied the request: no`); !strings.Contains(other.Conditions[0].Message, "request: no") {
+		t.Errorf("of another reason it says %q", other.Conditions[0].Message)
+	}
+	few := forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5")
+	s, _ := refused(world(), v1alpha1.RunStatus{}, few)
+	s, _ = refused(world(), s, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
+	if !strings.Contains(s.Conditions[0].Message, "limited: pods=9") {
+		t.Errorf("of a quota it says %q", s.Conditions[0].Message)
 	}
 }

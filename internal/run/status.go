@@ -11,6 +11,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
+// longestMessage is how long the message of a condition may be.
+const longestMessage = 4096
+
 // kept is how many attempts a Run's status keeps.
 const kept = 20
 
@@ -83,7 +86,7 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 	}
 	if d.Reason != "" {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionSucceeded, Status: succeeded(s.Phase), Reason: d.Reason, Message: Clip(d.Message, 4096),
+			Type: v1alpha1.ConditionSucceeded, Status: succeeded(s.Phase), Reason: d.Reason, Message: Clip(d.Message, longestMessage),
 			ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
 		})
 	}
