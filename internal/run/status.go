@@ -150,3 +150,15 @@ func Clip(s string, limit int) string {
 	}
 	return s[:limit]
 }
+
+// longestNote is how much an event may say: the API server does not take one that says more.
+const longestNote = 1024
+
+// Note shortens a text to what an event may say.
+func Note(s string) string {
+	const more = "…"
+	if len(s) <= longestNote {
+		return s
+	}
+	return Clip(s, longestNote-len(more)) + more
+}

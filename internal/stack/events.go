@@ -28,7 +28,7 @@ func (r Recorder) Tell(w World, d Decision) {
 		run.ReasonCanceling, run.ReasonWindowClosed:
 		kind = corev1.EventTypeNormal
 	}
-	r.Eventf(w.Stack, nil, kind, d.Reason, "Reconcile", "%s", d.Message)
+	r.say(w, kind, d.Reason, "Reconcile", d.Message)
 }
 
 // Stay tells that Runs past spec.history are not deleted, and of how many that were the bucket still has something.
@@ -42,12 +42,16 @@ func (r Recorder) Stay(w World, left int, why error) {
 	if left > 0 {
 		text = append(text, fmt.Sprintf("what the bucket has of %d old Runs that were deleted stays there", left))
 	}
-	r.Eventf(w.Stack, nil, corev1.EventTypeWarning, "OldRunsStay", "Prune", "%s: %v", strings.Join(text, "; "), why)
+	r.say(w, corev1.EventTypeWarning, "OldRunsStay", "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
 }
 
 // Refuse tells that nothing comes of what somebody asked for.
 func (r Recorder) Refuse(w World, q run.Request, why string) {
-	r.Eventf(w.Stack, nil, corev1.EventTypeWarning, "RequestRefused", "Reconcile", "the %s that was %s: %s", q.Operation, q.Who(), why)
+	r.say(w, corev1.EventTypeWarning, "RequestRefused", "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
+}
+
+func (r Recorder) say(w World, kind, reason, action, text string) {
+	r.Eventf(w.Stack, nil, kind, reason, action, "%s", run.Note(text))
 }
 
 func readyReason(s v1alpha1.StackStatus) string { return readyOf(s).Reason }

@@ -1,0 +1,26 @@
+package stack
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/events"
+
+	"cairn.dev/cairn/internal/run"
+)
+
+// The API server takes no event that says more than 1024 bytes, and nobody would hear of what failed with many words.
+func TestALongMessageIsToldInAnEvent(t *testing.T) {
+	long := strings.Repeat("é", 4000)
+	for name, tell := range map[string]func(Recorder){
+		"a decision": func(r Recorder) { r.Tell(world(), Decision{Ready: "False", Reason: "RunFailed", Message: long}) },
+		"a refusal":  func(r Recorder) { r.Refuse(world(), run.Request{Operation: "Apply"}, long) },
+	} {
+		told := events.NewFakeRecorder(1)
+		tell(Recorder{told})
+		e := strings.SplitN(<-told.Events, " ", 3)
+		if n := len(e[2]); n > 1024 || n < 1020 || !strings.HasSuffix(e[2], "é…") {
+			t.Errorf("%s: %d bytes are told, and the end is %q", name, n, e[2][len(e[2])-10:])
+		}
+	}
+}
