@@ -93,7 +93,7 @@ func change(w World) v1alpha1.Cause {
 		if inSpec {
 			c.By = changedBy(w)
 		}
-		c.Message = run.Clip(strings.Join(append([]string{c.Message}, changed...), "; "), 1000)
+		c.Message = strings.Join(append([]string{c.Message}, changed...), "; ")
 		return c
 	case len(changed) > 0:
 		return ofSpec(w, changed[0], inSpec)

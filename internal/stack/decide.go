@@ -210,8 +210,16 @@ func starting(w World, operation v1alpha1.Operation, c v1alpha1.Cause) (Decision
 	return startRun(w, v1alpha1.RunSpec{Operation: operation, Cause: c, Inputs: w.Digest, Revision: w.Revision})
 }
 
+// How long texts in a Run may be. What they name is others' to call as they like, and a Run that the API server refuses would be made again
+// and again, and nothing said of it.
+const (
+	longestCause    = 1000
+	longestRevision = 300
+)
+
 func startRun(w World, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Stack.Name, spec.FourEyes = w.Stack.Name, w.Stack.Spec.FourEyes
+	spec.Cause.Message, spec.Revision = run.Clip(spec.Cause.Message, longestCause), run.Clip(spec.Revision, longestRevision)
 	d, ok := underWay(nextRun(w), spec)
 	d.Start = &spec
 	return d, ok

@@ -10,6 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -387,5 +388,36 @@ func TestCause(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// What names can be as long as names, the API server takes a Run all the same: one that it refuses would be made again for ever.
+func TestACauseIsAsLongAsARunMayHaveIt(t *testing.T) {
+	w := world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"))
+	w.Last, w.Inputs.Versions = &inputs.Document{Source: "sha256:code"}, map[string]string{}
+	for _, c := range "abcde" {
+		w.Inputs.Versions["Secret/"+strings.Repeat(string(c), 253)] = "2"
+	}
+	w.Revision = strings.Repeat("r", 255) + "@sha1:" + strings.Repeat("0", 40)
+	d := Decide(w)
+	if d.Start == nil || len(d.Start.Cause.Message) > 1000 || len(d.Start.Revision) > 300 || !strings.HasPrefix(d.Start.Cause.Message, "Secret aaa") {
+		t.Errorf("%+v", d.Start)
+	}
+}
+
+// Nor is a status refused, so that a Stack would say nothing at all.
+func TestAMessageIsAsLongAsAConditionMayHaveIt(t *testing.T) {
+	w := world()
+	for i := range 1000 {
+		w.Cycle = append(w.Cycle, run.Name(strings.Repeat("s", 60), i))
+	}
+	s := status(w, Decide(w))
+	for _, c := range s.Conditions {
+		if len(c.Message) > 32768 {
+			t.Errorf("the message of %s has %d bytes", c.Type, len(c.Message))
+		}
+	}
+	if len(s.Conditions) != 2 {
+		t.Errorf("got %d conditions", len(s.Conditions))
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
+// longestMessage is how long the message of a condition may be.
+const longestMessage = 32 << 10
+
 // status is the Stack's status after a decision.
 func status(w World, d Decision) v1alpha1.StackStatus {
 	s := *w.Stack.Status.DeepCopy()
@@ -50,7 +53,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: d.Reason, Message: d.Message,
+			Type: kind, Status: value, Reason: d.Reason, Message: run.Clip(d.Message, longestMessage),
 			ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 		})
 	}
