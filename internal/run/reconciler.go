@@ -99,7 +99,7 @@ func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStat
 	case err != nil && inputsGone(err):
 		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = withoutInputs(w, status, err)
-	case err != nil && isRefusal(err):
+	case err != nil && IsRefusal(err):
 		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = refused(w, status, err)
 	case err != nil:

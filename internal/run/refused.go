@@ -36,9 +36,9 @@ var podRefusals = []podRefusal{
 	{"failed calling webhook", "that webhook has to answer again"},
 }
 
-// isRefusal says that an error is the API server's answer to this pod, and not a mishap on the way: it will be the same until
-// somebody changes something, so the Run tells it.
-func isRefusal(err error) bool {
+// IsRefusal says that an error is the API server's answer to this pod, or Run, and not a mishap on the way: it will be the same until
+// somebody changes something, so the Run, or the Stack, tells it.
+func IsRefusal(err error) bool {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), errors.Is(err, errForeign):

@@ -59,7 +59,7 @@ func TestRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !isRefusal(tt.err) {
+			if !IsRefusal(tt.err) {
 				t.Fatal("it is taken for a mishap")
 			}
 			s, d := refused(world(), v1alpha1.RunStatus{}, tt.err)
@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 		"an error that is none of its": errors.New("connection refused"),
 		"a server that fails":          apierrors.NewInternalError(errors.New("etcd")),
 	} {
-		if isRefusal(err) {
+		if IsRefusal(err) {
 			t.Errorf("%s is taken for a refusal", name)
 		}
 	}

@@ -112,6 +112,7 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 	if d.Finish {
 		return r.finish(ctx, w, d)
 	}
+	d = asRefused(w, d)
 	request, why := refusedRequest(w)
 	changed, err := r.report(ctx, w, d)
 	if err != nil {
@@ -122,7 +123,7 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 	}
 	if d.Start != nil {
 		if err := r.start(ctx, w, d.Start); err != nil {
-			return err
+			return r.tellRefused(ctx, w, d, err)
 		}
 	}
 	if changed {

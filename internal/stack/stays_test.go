@@ -8,18 +8,37 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
 )
 
-// desk takes note of what is deleted, and of how often a status is written.
+// desk takes note of what is deleted and made, and of how often a status is written.
 type desk struct {
 	client.Client
 	deleted []string
 	written int
+	made    string
+	// refuses is what it says to who makes something; nil for nothing. stack is what it has.
+	refuses error
+	stack   *v1alpha1.Stack
+}
+
+func (d *desk) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	if d.refuses == nil {
+		d.made = o.GetName()
+	}
+	return d.refuses
+}
+
+func (d *desk) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	d.stack.DeepCopyInto(o.(*v1alpha1.Stack))
+	return nil
 }
 
 func (d *desk) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
@@ -161,3 +180,38 @@ func TestAStateThatStaysIsToldOnce(t *testing.T) {
 		t.Errorf("the reason is %q, and it was written %d times", why, d.written)
 	}
 }
+
+// A quota of Runs, or a webhook, may keep a Run from being made. Nothing but the Stack can say so.
+func TestARunThatIsRefusedIsTold(t *testing.T) {
+	r, d, told := atTheDesk(nil)
+	r.Inputs, r.Live = inputs.NewStore(nowhere{}), d
+	w := world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), lastRun("net-1"))
+	d.stack = w.Stack
+	for i := range 3 {
+		d.refuses = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2", fmt.Errorf("webhook a.b denied the request: no (%d)", i))
+		if err := r.act(t.Context(), w, Decide(w)); !apierrors.IsForbidden(err) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if ready := readyOf(w.Stack.Status); ready.Reason != "Running" || !strings.HasPrefix(ready.Message, "Run net-2 cannot be made: ") || !strings.Contains(ready.Message, "denied the request: no") {
+		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
+	}
+	if d.written != 2 || len(told.Events) != 1 { // that it is named, and that it is refused
+		t.Errorf("it was written %d times, and %d events tell it", d.written, len(told.Events))
+	}
+
+	d.refuses = nil
+	if err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-2" {
+		t.Errorf("made is %q: %v", d.made, err)
+	}
+	had("net-2", "Planning", "sha256:now")(&w)
+	if err := r.act(t.Context(), w, Decide(w)); err != nil || !strings.Contains(readyOf(w.Stack.Status).Message, "Run net-2 is under way") {
+		t.Errorf("it says %q: %v", readyOf(w.Stack.Status).Message, err)
+	}
+}
+
+// nowhere is a bucket that takes everything.
+type nowhere struct{ inputs.Bucket }
+
+func (nowhere) PutOnce(context.Context, string, []byte) error { return nil }
+func (nowhere) Renew(context.Context, string) error           { return nil }
