@@ -164,9 +164,14 @@ func stoppedByHand(w World, r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseCanceled && isOfDeletion(w, r)
 }
 
-// isOfDeletion says that a Run ended since the Stack was deleted. What happened before says nothing about that.
+// isOfDeletion says that a destroy was made, or ended, since the Stack was deleted. What happened before says nothing about that. When it ended is
+// by Cairn's clock, which may be behind that of the API server: what that one says, and why there is the Run, goes first.
 func isOfDeletion(w World, r *v1alpha1.Run) bool {
-	return r.Spec.Operation == v1alpha1.OperationDestroy && r.Status.FinishedAt != nil && !r.Status.FinishedAt.Before(w.Stack.DeletionTimestamp)
+	if r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.FinishedAt == nil {
+		return false
+	}
+	deleted := w.Stack.DeletionTimestamp
+	return r.Spec.Cause.Type == v1alpha1.CauseDeletion || deleted.Before(&r.CreationTimestamp) || !r.Status.FinishedAt.Before(deleted)
 }
 
 // run finds a Run by name; nil when it is not there.

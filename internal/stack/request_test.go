@@ -48,6 +48,12 @@ func notBegun(r *v1alpha1.Run) {
 		Steps: []v1alpha1.Step{{Name: "before-apply", State: v1alpha1.StepFailed}, {Name: "apply", State: v1alpha1.StepSkipped}},
 	}}
 }
+func ofDeletion(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseDeletion }
+
+// madeAt is when a Run was made, by the API server's clock, which says now when the Stack is deleted.
+func madeAt(after time.Duration) func(*v1alpha1.Run) {
+	return func(r *v1alpha1.Run) { r.CreationTimestamp = metav1.NewTime(now.Add(after)) }
+}
 func noPlan(r *v1alpha1.Run) { r.Status.Plan = nil }
 func builtOn(d Dependent) func(*World) {
 	return func(w *World) { w.Dependents = append(w.Dependents, d) }
@@ -361,6 +367,18 @@ func TestRequests(t *testing.T) {
 		},
 		"and one whose destroy was rejected": {
 			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, rejected)), ready: "False", reason: "RunRejected", stalled: true,
+		},
+		"whatever the clock says of those who write when it ended": {
+			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, rejected, ofDeletion, ago(5*time.Second))), ready: "False", reason: "RunRejected", stalled: true,
+		},
+		"and of a destroy that somebody asked for since": {
+			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, rejected, byHand, madeAt(time.Second), ago(5*time.Second))), ready: "False", reason: "RunRejected", stalled: true,
+		},
+		"one that was rejected before the deletion is no reason": {
+			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, rejected, byHand, madeAt(-time.Minute), ago(5*time.Second))), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		},
+		"one that failed is tried again later, by whatever clock": {
+			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys, ofDeletion, ago(5*time.Second))), ready: "False", reason: "DestroyFailed", requeue: 10*time.Minute - 5*time.Second,
 		},
 		"who goes on with it": {
 			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying", message: "asked for by alice",
