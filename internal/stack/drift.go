@@ -136,18 +136,22 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// lookedAt is when a Run last looked at what there is, or tried to.
+// lookedAt is when a Run last looked at what there is, or tried to; zero when nobody can tell.
 func lookedAt(w World) time.Time {
 	var at time.Time
-	if drift := w.Stack.Status.Drift; drift != nil {
+	if drift := w.Stack.Status.Drift; drift != nil && !w.isAhead(drift.CheckedAt) {
 		at = drift.CheckedAt.Time
 	}
 	last := w.newest(func(r *v1alpha1.Run) bool { return !isShell(r) })
-	if last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) {
+	if last != nil && last.Status.FinishedAt != nil && last.Status.FinishedAt.After(at) && !w.isAhead(*last.Status.FinishedAt) {
 		at = last.Status.FinishedAt.Time
 	}
 	return at
 }
+
+// isAhead says that a time is later than any that is: the clock of who wrote it was ahead. Nothing waits until it is past. By as much as an hour, or
+// an interval, two clocks may differ for long, and a check that seems to be ahead for good would be made over and over.
+func (w World) isAhead(at metav1.Time) bool { return at.After(w.Now.Add(max(every(w), time.Hour))) }
 
 // driftStatus is what is known of drift: what the newest Run that looked found, or else what was known before it. An apply
 // that went well put everything right. Where nothing looks by itself, only what somebody found is told.
@@ -163,7 +167,7 @@ func driftStatus(w World) *v1alpha1.DriftStatus {
 		last.Status.FinishedAt == nil || last.Spec.Operation == v1alpha1.OperationDestroy {
 		return known
 	}
-	if known != nil && last.Status.FinishedAt.Time.Before(known.CheckedAt.Time) {
+	if known != nil && last.Status.FinishedAt.Time.Before(known.CheckedAt.Time) && !w.isAhead(known.CheckedAt) {
 		return known
 	}
 	now := &v1alpha1.DriftStatus{CheckedAt: *last.Status.FinishedAt}

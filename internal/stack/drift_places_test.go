@@ -99,3 +99,35 @@ func TestAfterAnOutageChecksAreSpread(t *testing.T) {
 		})
 	}
 }
+
+// A clock that was ahead for a while, as after a machine was asleep, says that a Run has looked in a year. Checks go on all the same, and what they
+// find counts.
+func TestAClockThatWasAheadStopsNoChecks(t *testing.T) {
+	inAYear := ago(-365 * 24 * time.Hour)
+	for name, ahead := range map[string]func(*World){
+		"of the last apply": had("net-2", "Succeeded", "sha256:now", inAYear),
+		"of the last check": lookedAgo(-365 * 24 * time.Hour),
+	} {
+		w := world(checks("Report"), isApplied, ahead)
+		w.Stack.Status.LastRun = w.last().Name
+		due := 0
+		for end := w.Now.Add(3 * time.Hour); w.Now.Before(end); w.Now = w.Now.Add(10 * time.Second) {
+			d := Decide(w)
+			w.Stack.Status = status(w, d)
+			if d.Start == nil {
+				continue
+			}
+			due++
+			had(w.Stack.Status.LastRun, "Succeeded", "sha256:now", looks, func(r *v1alpha1.Run) {
+				at := metav1.NewTime(w.Now)
+				r.Status.FinishedAt = &at
+			})(&w)
+		}
+		if due < 3 || due > 6 { // overdue at first, and then one in each hour
+			t.Errorf("%s: %d checks in 3 hours", name, due)
+		}
+		if drift := w.Stack.Status.Drift; drift == nil || drift.Since == nil || drift.CheckedAt.After(w.Now) {
+			t.Errorf("%s: of drift it says %+v", name, drift)
+		}
+	}
+}
