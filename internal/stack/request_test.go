@@ -679,3 +679,28 @@ func TestRunsThatTheStatusNamesAreKept(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// An operator that starts has no mirror yet, and decides nothing before it has: what was named and not made stays named.
+func TestWhatIsNamedStaysSoUntilTheInputsAreThere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		world World
+		start string
+	}{
+		"an apply":                 {world(isApplied, asks("Apply"), taken, named("net-2"), saidReason("Running")), "Apply net-2"},
+		"a look at what failed":    {world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, named("net-2"), saidReason("RunFailed")), "Plan net-2"},
+		"one that was made by now": {world(had("net-1", "Failed", "sha256:now"), had("net-2", "Failed", "sha256:now", lookedByHand), asks("Plan"), taken, named("net-2"), saidReason("RunFailed")), ""},
+	} {
+		w, digest := tt.world, tt.world.Digest
+		awaited(&w)
+		w.Stack.Status.Inputs = "sha256:now"
+		w.Stack.Status = status(w, Decide(w))
+		w.Problem, w.Digest = nil, digest
+		got := ""
+		if d := Decide(w); d.Start != nil {
+			got = string(d.Start.Operation) + " " + nextRun(w)
+		}
+		if got != tt.start {
+			t.Errorf("%s: %q is started, and %q should be", name, got, tt.start)
+		}
+	}
+}

@@ -25,7 +25,9 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		}
 		s.Inputs = w.Digest
 	}
-	s.Run = ""
+	if last := w.last(); d.Reason != "" || (last != nil && run.Number(last.Name) >= run.Number(s.Run)) {
+		s.Run = "" // where nothing is decided yet, a Run that was named and not made is not given up
+	}
 	if last := w.last(); last != nil {
 		if run.Number(last.Name) > run.Number(s.LastRun) {
 			s.LastRun = last.Name
