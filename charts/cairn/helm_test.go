@@ -319,6 +319,20 @@ metacontroller: {enabled: true, serviceAccount: {name: "10", namespace: "11"}}
 	}
 }
 
+// Cairn takes an address with a scheme only; tracing.insecure says which one it is where none is named.
+func TestTheCollectorHasAScheme(t *testing.T) {
+	for values, want := range map[string]string{
+		"tracing.endpoint=http://collector:4318":                        "http://collector:4318",
+		"tracing.endpoint=https://collector:4318,tracing.insecure=true": "https://collector:4318",
+		"tracing.endpoint=collector:4318":                               "https://collector:4318",
+		"tracing.endpoint=collector:4318,tracing.insecure=true":         "http://collector:4318",
+	} {
+		if text := render(t, "--set="+values); !strings.Contains(text, "{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \""+want+"\"}") || strings.Contains(text, "OTLP_INSECURE") {
+			t.Errorf("%s: no %s", values, want)
+		}
+	}
+}
+
 // An unknown value, or one that cannot be, is refused with words that say which.
 func TestWrongValues(t *testing.T) {
 	for name, tt := range map[string]struct {

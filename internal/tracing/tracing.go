@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"time"
@@ -56,15 +57,16 @@ type Tracer struct {
 // FromEnvironment makes a Tracer by OpenTelemetry's standard variables, whose names begin with OTEL_. It is nil unless one of
 // OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set. The name is the service's, unless they name it.
 func FromEnvironment(ctx context.Context, service, version string) (*Tracer, error) {
-	endpoint := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
-	if endpoint == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
-		return nil, nil
+	endpoint, err := collector()
+	if err != nil || endpoint == "" {
+		return nil, err
 	}
 	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 	if protocol != "http/protobuf" {
 		return nil, fmt.Errorf("traces: the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL is not spoken: http/protobuf is, at port 4318 of most collectors", protocol)
 	}
-	exporter, err := otlptracehttp.New(ctx)
+	// The address is given, since OTEL_EXPORTER_OTLP_INSECURE would win over its scheme: with false, an http:// would be spoken TLS to.
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
@@ -77,6 +79,26 @@ func FromEnvironment(ctx context.Context, service, version string) (*Tracer, err
 		return nil, errors.Join(fmt.Errorf("traces: %w", err), exporter.Shutdown(ctx))
 	}
 	return New(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about)), nil
+}
+
+// collector is where traces are sent; empty for nowhere. What names no host would be tried for ever, with a line in the log each time.
+func collector() (string, error) {
+	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	if os.Getenv(name) == "" {
+		name = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	}
+	address := os.Getenv(name)
+	if address == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return "", nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return "", fmt.Errorf("traces: %s: an address with http:// or https:// is needed, as in http://collector:4318", name) // it may have a password
+	}
+	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // that of all there is to tell; the other one is taken as it stands
+		u = u.JoinPath("v1", "traces")
+	}
+	return u.String(), nil
 }
 
 // New makes a Tracer. Which traces are sent is said by OTEL_TRACES_SAMPLER, unless an option does; default: all of them.

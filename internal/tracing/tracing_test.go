@@ -2,6 +2,9 @@ package tracing
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +99,43 @@ func TestWithoutACollectorNothingIsSent(t *testing.T) {
 			}
 			tracer.Tell(Span{ID: Root("x"), Name: "x"}) // of nil
 		})
+	}
+}
+
+// Of an address with a scheme OTEL_EXPORTER_OTLP_INSECURE says nothing.
+func TestACollectorIsSpokenToAsItsAddressSays(t *testing.T) {
+	for name, insecure := range map[string]string{"nothing else is said": "", "nothing without TLS": "false"} {
+		t.Run(name, func(t *testing.T) {
+			got := make(chan string, 1)
+			collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.URL.Path }))
+			defer collector.Close()
+			clearEnvironment(t)
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+			t.Setenv("OTEL_EXPORTER_OTLP_INSECURE", insecure)
+			tracer, err := FromEnvironment(t.Context(), "cairn", "v1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tracer.Tell(Span{ID: Root("x"), Name: "x"})
+			if err := tracer.provider.ForceFlush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if path := <-got; path != "/v1/traces" {
+				t.Errorf("got %s", path)
+			}
+		})
+	}
+}
+
+func TestAnAddressThatNamesNoHostIsRefused(t *testing.T) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		for _, address := range []string{"collector:4318", "collector.observability", "10.0.0.1:4318", "grpc://collector:4317", "http://"} {
+			clearEnvironment(t)
+			t.Setenv(name, address)
+			if _, err := FromEnvironment(t.Context(), "cairn", "v1"); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s=%s: got %v", name, address, err)
+			}
+		}
 	}
 }
 

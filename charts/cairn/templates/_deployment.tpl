@@ -208,8 +208,7 @@ spec:
         env:
         - {name: HOME, value: /tmp}
         {{- with $.Values.tracing.endpoint }}
-        - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }}}
-        - {name: OTEL_EXPORTER_OTLP_INSECURE, value: {{ $.Values.tracing.insecure | quote }}}
+        - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ contains "://" . | ternary . (printf "%s://%s" (ternary "http" "https" $.Values.tracing.insecure) .) | quote }}}
         - {name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio}
         - {name: OTEL_TRACES_SAMPLER_ARG, value: {{ $.Values.tracing.sampling | quote }}}
         - {name: OTEL_RESOURCE_ATTRIBUTES, value: "k8s.namespace.name={{ $.Release.Namespace }},k8s.deployment.name={{ include "cairn.account" (list $ $half) }}"}
