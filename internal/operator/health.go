@@ -139,17 +139,27 @@ func (l *lookout) Start(ctx context.Context) error {
 	}
 }
 
+// errHangs is what is found when a look does not come to an end.
+var errHangs = errors.New("it does not answer")
+
 func (l *lookout) once(ctx context.Context) {
 	looking, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
+	// A file system that hangs heeds no ctx, and this waits for it.
+	hangs := time.AfterFunc(lookEvery, func() { l.found(ctx, errHangs) })
 	err := l.look(looking)
+	hangs.Stop()
+	l.found(ctx, err)
+}
+
+func (l *lookout) found(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock() // also while it is told: one after the other
 	changed := (err == nil) != (l.err == nil)
 	l.looked, l.err = true, err
-	l.mu.Unlock()
 	if changed {
 		l.tell(err)
 	}

@@ -96,6 +96,47 @@ func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 	})
 }
 
+// A folder of a file system that hangs, as NFS does without its server, does not heed that a look may take no longer.
+func TestABucketThatHangsIsNotWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hangs atomic.Bool
+		there := make(chan struct{})
+		var told []string
+		l := &lookout{look: func(context.Context) error {
+			if hangs.Load() {
+				<-there
+			}
+			return nil
+		}, tell: func(err error) {
+			if err == nil {
+				told = append(told, "well")
+			} else {
+				told = append(told, err.Error())
+			}
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- l.Start(ctx) }()
+		synctest.Wait()
+		hangs.Store(true)
+		time.Sleep(3 * lookEvery)
+		if l.last() == nil {
+			t.Error("well while nobody can look")
+		}
+		hangs.Store(false)
+		close(there)
+		synctest.Wait()
+		if err := l.last(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(3 * lookEvery)
+		cancel()
+		if err := <-ended; err != nil || strings.Join(told, ", ") != errHangs.Error()+", well" {
+			t.Errorf("%v, told %q", err, told)
+		}
+	})
+}
+
 // A port that is open is not a store that answers: it has to show a certificate of the install, and to answer.
 func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
 	answer := http.StatusNoContent
