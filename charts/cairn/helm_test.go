@@ -351,6 +351,7 @@ func TestWrongValues(t *testing.T) {
 		"a key that is none":               {`{engines: {keys: {Terraform: a}}}`, "/engines/keys/Terraform"},
 		"a role without anybody":           {`{tenants: [{namespace: a, roleBindings: [{role: cairn-view, subjects: []}]}]}`, "/tenants/0/roleBindings/0/subjects"},
 		"a digest that is none":            {`{image: {digest: abc}}`, "/image/digest"},
+		"sessions that end at once":        {`{sessionLifetime: 0h0m}`, "/sessionLifetime"},
 		"sampling of more than all":        {`{tracing: {sampling: 2}}`, "/tracing/sampling"},
 		"an argument that is no flag":      {`{extraArgs: [serve]}`, "/extraArgs/0"},
 		"a folder that is on no volume":    {`{bucket: {url: "file:///var/lib/cairnival"}}`, "only /var/lib/cairn is on a volume"},

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -37,13 +39,16 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	)
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o.StateHome = v1alpha1.StateHome(home)
+		if err := check(o); err != nil {
+			return err
+		}
 		loading := clientcmd.NewDefaultClientConfigLoadingRules()
 		loading.ExplicitPath = kubeconfig
 		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).ClientConfig()
 		if err != nil {
 			return err
 		}
-		o.StateHome = v1alpha1.StateHome(home)
 		if o.ProviderMost = providerMost.Value(); o.ProviderMost < 0 {
 			return fmt.Errorf("--provider-cache-size is %s: 0 is for no limit", providerMost.String())
 		}
@@ -112,4 +117,29 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.BoolVar(&json, "log-json", false, "log as JSON")
 	hideOthers(f, o)
 	return cmd
+}
+
+// check refuses what cannot be meant, and for which something else would be done without a word: a home of states that is not known is the
+// bucket, a limit below 0 is none, a patience of 0 gives a state up that the store does not take at once.
+func check(o operator.Options) error {
+	if o.StateHome != v1alpha1.StateHomeSecret && o.StateHome != v1alpha1.StateHomeBucket {
+		return fmt.Errorf("--state-home is %q: it is %s or %s", o.StateHome, v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket)
+	}
+	if errs := validation.IsDNS1123Label(o.Namespace); len(errs) > 0 {
+		return fmt.Errorf("--namespace is %q: %s", o.Namespace, errs[0])
+	}
+	for flag, limit := range map[string]int{"max-runs": o.MaxRuns, "max-runs-per-namespace": o.MaxRunsPerNamespace} {
+		if limit < 0 {
+			return fmt.Errorf("--%s is %d: 0 is for no limit", flag, limit)
+		}
+	}
+	for flag, d := range map[string]time.Duration{"runner-patience": o.RunnerPatience, "session-lifetime": o.SignIn.Lifetime} {
+		if d <= 0 {
+			return fmt.Errorf("--%s is %s: it has to be more than 0", flag, d)
+		}
+	}
+	if u, err := url.Parse(o.StoreURL); err != nil || u.Scheme != "https" || u.Hostname() == "" {
+		return fmt.Errorf("--store-url is %q: an address with https is needed, as in https://cairn.cairn-system.svc:8443", o.StoreURL)
+	}
+	return nil
 }
