@@ -183,6 +183,29 @@ func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// exprOf is the expression of an alert.
+func exprOf(t *testing.T, alert string) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)- alert: ` + alert + `\n +expr: (.*)$`).FindStringSubmatch(read(t, "charts/cairn/files/alerts.yaml"))
+	if m == nil {
+		t.Fatalf("no alert %s", alert)
+	}
+	return m[1]
+}
+
+// Operators that go on tell a cairn_build_info too, and runners have nobody to hand their states to.
+func TestServersThatAreAwayAreAnAlertWhileOperatorsAreThere(t *testing.T) {
+	m := regexp.MustCompile(`^absent\(cairn_build_info\{process=~"([a-z|]+)"\}\)$`).FindStringSubmatch(exprOf(t, "CairnDown"))
+	if m == nil {
+		t.Fatal("an operator alone is enough for it to say nothing")
+	}
+	for _, o := range []Options{{Operator: true, Server: true}, {Operator: true}, {Server: true}} {
+		if matches := regexp.MustCompile("^(" + m[1] + ")$").MatchString(half(o)); matches != o.Server {
+			t.Errorf("a process %s is looked for: %v", half(o), matches)
+		}
+	}
+}
+
 // reasonsIn are the reasons that an expression names.
 func reasonsIn(expr string) []string {
 	m := regexp.MustCompile(`reason[!=~]+"([A-Za-z|]+)"`).FindStringSubmatch(expr)
