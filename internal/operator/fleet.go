@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,7 +36,7 @@ func fleetDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	gaugeActive = fleetDesc("operator_active", "1 in the process that reconciles, 0 in one that stands by.")
+	gaugeActive = fleetDesc("operator_active", "1 in the process that reconciles, 0 in one that stands by. shard is the part of the namespaces that it is for, 0 where there is one.", "shard")
 
 	gaugeStacks       = fleetDesc("stacks", "Stacks by their Ready condition.", "namespace", "ready", "reason")
 	gaugeUnreadySince = fleetDesc("stacks_oldest_unready_timestamp_seconds",
@@ -68,13 +69,14 @@ func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect looks at the cache.
 func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
+	shard := strconv.Itoa(f.shard.Index)
 	select {
 	case <-f.active:
 	default:
-		metrics <- prometheus.MustNewConstMetric(gaugeActive, prometheus.GaugeValue, 0)
+		metrics <- prometheus.MustNewConstMetric(gaugeActive, prometheus.GaugeValue, 0, shard)
 		return
 	}
-	metrics <- prometheus.MustNewConstMetric(gaugeActive, prometheus.GaugeValue, 1)
+	metrics <- prometheus.MustNewConstMetric(gaugeActive, prometheus.GaugeValue, 1, shard)
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	for _, look := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {

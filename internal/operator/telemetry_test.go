@@ -75,7 +75,7 @@ func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
 // A label with as many values as there are Stacks, Runs or people makes series without end.
 func TestNoLabelIsANameThatPeopleMake(t *testing.T) {
 	bounded := []string{
-		"", "cause", "class", "code", "direction", "folder", "forge", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "step", "verb", "version", "what",
+		"", "cause", "class", "code", "direction", "folder", "forge", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "shard", "step", "verb", "version", "what",
 	}
 	gauges := described(&fleet{})
 	gauges["cairn_repository_oldest_fetch_timestamp_seconds"] = "namespace"
@@ -203,6 +203,28 @@ func TestServersThatAreAwayAreAnAlertWhileOperatorsAreThere(t *testing.T) {
 		if matches := regexp.MustCompile("^(" + m[1] + ")$").MatchString(half(o)); matches != o.Server {
 			t.Errorf("a process %s is looked for: %v", half(o), matches)
 		}
+	}
+}
+
+// Each part of the namespaces has an active operator of its own, and so has each install: one of them says nothing of another.
+func TestAPartWithoutAnActiveOperatorIsAnAlertWhileOthersHaveOne(t *testing.T) {
+	told := map[string]bool{}
+	for _, f := range []*fleet{{active: make(chan struct{})}, {active: make(chan struct{}), shard: Shard{Index: 1, Total: 2}}} {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(f)
+		families, err := registry.Gather()
+		if err != nil || len(families) != 1 || families[0].GetName() != "cairn_operator_active" {
+			t.Fatal(err, families)
+		}
+		for _, label := range families[0].GetMetric()[0].GetLabel() {
+			told[label.GetName()+"="+label.GetValue()] = true
+		}
+	}
+	if !told["shard=0"] || !told["shard=1"] {
+		t.Errorf("the parts tell %v", told)
+	}
+	if want, got := "sum by (namespace, shard) (cairn_operator_active) == 0", exprOf(t, "CairnNoLeader"); !strings.HasSuffix(got, want) {
+		t.Errorf("one that is active is enough for all: %s", got)
 	}
 }
 
