@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
 )
 
 // fleet tells how all Stacks, Runs, States and Repositories are, when Prometheus asks: by namespace, and never by name. It
@@ -45,7 +46,7 @@ var (
 	gaugeDriftSince = fleetDesc("stacks_oldest_drift_timestamp_seconds", "When the drift of a namespace was found that is known for the longest time.", "namespace")
 
 	gaugeRuns      = fleetDesc("runs", "Runs that are kept, by phase. Those of the last four phases are finished.", "namespace", "phase")
-	gaugeRunsSince = fleetDesc("runs_oldest_timestamp_seconds", "When the oldest Run of a phase that is not final was made.", "namespace", "phase")
+	gaugeRunsSince = fleetDesc("runs_oldest_timestamp_seconds", "When the oldest Run of a phase that is not final was made, those left out that wait for a window.", "namespace", "phase")
 
 	gaugeStates       = fleetDesc("states", "States.", "namespace")
 	gaugeStateBytes   = fleetDesc("state_bytes", "Size of the current versions of all states, uncompressed.", "namespace")
@@ -123,10 +124,16 @@ func (f *fleet) runs(ctx context.Context, g *gauges) error {
 			phase = v1alpha1.PhaseQueued
 		}
 		g.add(1, gaugeRuns, r.Namespace, string(phase))
-		if !phase.Finished() {
+		if !phase.Finished() && !waitsForWindow(r) {
 			g.oldest(r.CreationTimestamp.Time, gaugeRunsSince, r.Namespace, string(phase))
 		}
 	})
+}
+
+// waitsForWindow says that a Run waits because people want it to, which takes as long as it takes.
+func waitsForWindow(r *v1alpha1.Run) bool {
+	c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded)
+	return c != nil && c.Reason == run.ReasonWindowClosed
 }
 
 func (f *fleet) states(ctx context.Context, g *gauges) error {

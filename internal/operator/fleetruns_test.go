@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
 )
 
 // filled is a cache of a few kinds; to list them is more than it can.
@@ -109,5 +110,35 @@ func TestTheFleetIsCountedWithoutLists(t *testing.T) {
 	f, g = &fleet{cache: listed{from: fill(objects...)}}, &gauges{values: map[gauge]float64{}}
 	if err := f.runs(t.Context(), g); err != nil || g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseSucceeded)})] != 40 {
 		t.Errorf("%v, and of what can only be listed %v is counted", err, g.values)
+	}
+}
+
+// Who has windows wants Runs to wait for them, for a weekend maybe: no alert is to say each night that a Run does not start, or that a plan
+// which was approved waits for an approval.
+func TestARunThatWaitsForItsWindowIsNotTheOldest(t *testing.T) {
+	waits := func(name string, phase v1alpha1.RunPhase, reason string, made int64) client.Object {
+		return &v1alpha1.Run{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, CreationTimestamp: metav1.Unix(made, 0)},
+			Status: v1alpha1.RunStatus{Phase: phase, Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason},
+			}},
+		}
+	}
+	f, g := &fleet{cache: fill(
+		waits("a", v1alpha1.PhaseQueued, run.ReasonWindowClosed, 100), waits("b", v1alpha1.PhaseQueued, run.ReasonQueued, 500),
+		waits("c", v1alpha1.PhaseAwaitingApproval, run.ReasonWindowClosed, 100), waits("d", v1alpha1.PhaseQueued, run.ReasonWindowInvalid, 400),
+	)}, &gauges{values: map[gauge]float64{}}
+	if err := f.runs(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	since := func(phase v1alpha1.RunPhase) gauge { return of(gaugeRunsSince, []string{"prod", string(phase)}) }
+	if got := g.values[since(v1alpha1.PhaseQueued)]; got != 400 {
+		t.Errorf("of those that are queued the oldest is from %v", got)
+	}
+	if got, told := g.values[since(v1alpha1.PhaseAwaitingApproval)]; told {
+		t.Errorf("one that waits for its window is told, from %v", got)
+	}
+	if got := g.values[of(gaugeRuns, []string{"prod", string(v1alpha1.PhaseQueued)})]; got != 3 {
+		t.Errorf("%v are queued", got)
 	}
 }
