@@ -236,11 +236,11 @@ var knownReasons = func() map[string]bool {
 		// Stacks that are, or wait for somebody
 		"Applied", "AwaitingApproval", "ChangesPending", "Destroyed", "Drifted", "Suspended", "Protected", "ApplyNever", "RunCanceled", "RunRejected", "WindowClosed",
 		// under way
-		"Running", "Destroying", "Deleting", "DestroyIsNext", "Canceling", "Retrying", "Queued", "PodPending", "DependencyNotReady", "SourceNotReady", "RepositoryNotReady",
+		"Running", "Destroying", "Deleting", "DestroyIsNext", "Canceling", "Retrying", "Queued", "PodPending", "PodLeaving", "DependencyNotReady", "SourceNotReady", "RepositoryNotReady",
 		// in trouble
-		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "RunsStay", "DependentsExist", "PodRefused", "Overdue", "InputsMissing", "WindowInvalid",
+		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "RunsStay", "DependentsExist", "PodRefused", "NodeUnreachable", "Overdue", "InputsMissing", "WindowInvalid",
 		"SourceMissing", "SourceInvalid", "SecretMissing", "ConfigMapMissing", "ConfigMapKeyMissing", "OutputMissing", "RepositoryMissing",
-		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "ContentInvalid", "TooLarge",
+		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "TemplateInvalid", "ContentInvalid", "TooLarge",
 		"BuildNotAllowed", "DockerfileNotFound", "PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",
 		// Repositories
 		"Fetched", "Fetching", "FetchFailed", "AuthenticationFailed", "HostKeyUnknown", "CertificateUntrusted", "Redirected", "RepositoryNotFound",

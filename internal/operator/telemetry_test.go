@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -180,6 +181,39 @@ func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
 	}
 	if len(file.Groups[0].Rules) < 10 {
 		t.Errorf("%d alerts", len(file.Groups[0].Rules))
+	}
+}
+
+// A reason that is told as Other says nothing to who is paged.
+func TestTheReasonsOfStacksAreKnown(t *testing.T) {
+	constants := map[string]string{}
+	for _, c := range regexp.MustCompile(`(?m)^\t(Reason\w+) += "(\w+)"$`).FindAllStringSubmatch(read(t, "internal/run/decide.go"), -1) {
+		constants[c[1]] = c[2]
+	}
+	under := regexp.MustCompile(`(?s)\nfunc under\(.*?\n}\n`).FindString(read(t, "internal/stack/decide.go")) // what a Stack says of its Run
+	reasons := map[string]bool{}
+	for _, name := range regexp.MustCompile(`run\.(Reason\w+)`).FindAllStringSubmatch(under, -1) {
+		reasons[constants[name[1]]] = true
+	}
+	files, err := filepath.Glob("../stack/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	literal := regexp.MustCompile(`(?:\b(?:unready|stalled|progressing)\(|Problem\{(?:Passing: true, )?Reason: )"(\w+)"(?:,|})`)
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			for _, m := range literal.FindAllStringSubmatch(read(t, "internal/stack/"+filepath.Base(file)), -1) {
+				reasons[m[1]] = true
+			}
+		}
+	}
+	if len(reasons) < 30 {
+		t.Errorf("only %d are found: %v", len(reasons), reasons)
+	}
+	for reason := range reasons {
+		if !knownReasons[reason] {
+			t.Errorf("%q is told as Other", reason)
+		}
 	}
 }
 
