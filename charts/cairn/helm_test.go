@@ -333,6 +333,25 @@ func TestTheCollectorHasAScheme(t *testing.T) {
 	}
 }
 
+// The runner in an image is this release's only while nothing says that the image is of another one. A digest counts in place of the tag, so
+// an image that is pinned by it stays what it was when the chart is upgraded.
+func TestTheRunnerOfAnotherReleaseIsNotUsed(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	for values, want := range map[string]bool{
+		"runner.image.tag=":                                         true,
+		"runner.image.tag=v0":                                       false,
+		"runner.image.tag=v0,image.tag=v0":                          true,
+		"runner.image.digest=" + digest:                             false,
+		"image.digest=" + digest:                                    false,
+		"runner.image.hasRunner=false":                              false,
+		"image.digest=" + digest + ",runner.image.digest=" + digest: true, // from images.txt of one release
+	} {
+		if got := strings.Contains(render(t, "--set="+values), "--engine-image-has-runner"); got != want {
+			t.Errorf("%s: it is used: %v", values, got)
+		}
+	}
+}
+
 // An unknown value, or one that cannot be, is refused with words that say which.
 func TestWrongValues(t *testing.T) {
 	for name, tt := range map[string]struct {

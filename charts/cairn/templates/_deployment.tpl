@@ -87,7 +87,7 @@ spec:
         - --bucket-unused={{ $.Values.bucket.unused }}
         - --runner-image={{ include "cairn.image" (list $ $.Values.image) }}
         - --engine-image={{ include "cairn.image" (list $ $.Values.runner.image) }}
-        {{- if and $.Values.runner.image.hasRunner (eq $.Values.runner.image.tag $.Values.image.tag) }}
+        {{- if and $.Values.runner.image.hasRunner (eq $.Values.runner.image.tag $.Values.image.tag) (eq (empty $.Values.runner.image.digest) (empty $.Values.image.digest)) }}
         - --engine-image-has-runner
         {{- end }}
         - --runner-image-pull-policy={{ $.Values.image.pullPolicy }}
