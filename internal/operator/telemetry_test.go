@@ -114,7 +114,7 @@ func TestTheDashboardUsesMetricsThatThereAre(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &board); err != nil {
 		t.Fatal(err)
 	}
-	known, shown, ids := knownMetrics(t), map[string]bool{}, map[int]bool{}
+	known, shown, ids, panels := knownMetrics(t), map[string]bool{}, map[int]bool{}, map[string]string{}
 	for _, p := range board.Panels {
 		if ids[p.ID] {
 			t.Errorf("two panels have the ID %d", p.ID)
@@ -124,6 +124,10 @@ func TestTheDashboardUsesMetricsThatThereAre(t *testing.T) {
 			t.Errorf("%s shows nothing", p.Title)
 		}
 		for _, target := range p.Targets {
+			if other := panels[target.Expr]; other != "" {
+				t.Errorf("%s shows what %s does: %s", p.Title, other, target.Expr)
+			}
+			panels[target.Expr] = p.Title
 			for _, name := range used(target.Expr) {
 				shown[name] = true
 				if !known[name] {
