@@ -128,6 +128,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 		return err
 	}
 	countWrites(config, t.registry)
+	if err := awaitAPI(ctx, config, apiPatience, o.Log); err != nil {
+		return err
+	}
 	mgr, err := ctrl.NewManager(config, managerOptions(o))
 	if err != nil {
 		return err

@@ -1,0 +1,52 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+)
+
+// A Deployment starts a process that ended again later and later, and runners have ten minutes.
+func TestAProcessThatStartsWaitsForTheAPIServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int32
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 6 {
+			cancel() // that is often enough
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer api.Close()
+	err := Run(ctx, &rest.Config{Host: api.URL}, Options{
+		Namespace: "cairn-system", BucketURL: "mem://", CacheDir: t.TempDir(), StoreURL: "https://cairn", Operator: true,
+		MetricsAddress: "0", HealthAddress: "0", again: true, Log: logr.Discard(),
+	})
+	if ctx.Err() == nil {
+		t.Errorf("it gave up when it had asked %d times: %v", asked.Load(), err)
+	}
+}
+
+func TestAnAPIServerThatRefusesIsThere(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer api.Close()
+	began := time.Now()
+	if err := awaitAPI(t.Context(), &rest.Config{Host: api.URL}, time.Hour, logr.Discard()); err != nil || time.Since(began) > time.Minute {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
+// What comes next says what is wrong, in words of its own.
+func TestAnAPIServerIsNotWaitedForForEver(t *testing.T) {
+	api := httptest.NewServer(http.NotFoundHandler())
+	api.Close()
+	if err := awaitAPI(t.Context(), &rest.Config{Host: api.URL}, time.Millisecond, logr.Discard()); err != nil {
+		t.Error(err)
+	}
+}
