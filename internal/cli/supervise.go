@@ -43,9 +43,11 @@ func (c *devCluster) addProcesses(ctx context.Context, o devOptions, data string
 	if err != nil {
 		return err
 	}
-	for _, arg := range o.serveArgs {
+	for i, arg := range o.serveArgs { // the last one counts, as for the process
 		if address, ok := strings.CutPrefix(arg, "--web-listen="); ok {
 			web = address
+		} else if arg == "--web-listen" && i+1 < len(o.serveArgs) {
+			web = o.serveArgs[i+1]
 		}
 	}
 	bucket := url.URL{Scheme: "file", Path: filepath.Join(data, "bucket")}
@@ -62,8 +64,8 @@ func (c *devCluster) addProcesses(ctx context.Context, o devOptions, data string
 	}
 	if len(o.namespaces) > 0 {
 		args = append(args, "--namespaces="+strings.Join(o.namespaces, ","), "--runner-tokens=jwks")
-	} else if web != "0" { // or there is nobody who could say whose a token is
-		c.page, c.links = "http://"+web, filepath.Join(data, "links")
+	} else if here := onThisMachine(web); here != "" { // or there is nobody who could say whose a token is
+		c.page, c.links = "http://"+here, filepath.Join(data, "links")
 		args = append(args, "--web-url="+c.page, "--signin-links="+c.links)
 		if err := os.RemoveAll(c.links); err != nil { // those of the time before
 			return err
@@ -85,6 +87,21 @@ func (c *devCluster) addProcesses(ctx context.Context, o devOptions, data string
 		})
 	}
 	return nil
+}
+
+// onThisMachine is where a browser of this machine finds what listens on an address; empty where it does not. Without TLS a page is for this
+// machine only.
+func onThisMachine(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	} else if host != "localhost" && host != "127.0.0.1" && host != "::1" {
+		return ""
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // freeAddress is one on this machine that nothing listens on now.
