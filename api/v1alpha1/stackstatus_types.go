@@ -48,6 +48,11 @@ type StackStatus struct {
 	// +optional
 	LastRun string `json:"lastRun,omitempty"`
 
+	// Named is what the Run is for that was named last. Its name is here before it is made, and whatever becomes of it: where it is not there, this
+	// tells whether it still is to be made, and what its absence means.
+	// +optional
+	Named *NamedRun `json:"named,omitempty"`
+
 	// Resources is how many resources the state holds.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
@@ -76,6 +81,16 @@ type StackStatus struct {
 	// +listType=atomic
 	// +optional
 	History []PastRun `json:"history,omitempty"`
+}
+
+// NamedRun is what a Run is for.
+type NamedRun struct {
+	// Name of the Run.
+	Name string `json:"name"`
+	// Operation is what it may do.
+	Operation Operation `json:"operation"`
+	// Cause is what kind of thing it is made for: Manual for one that somebody asked for.
+	Cause CauseType `json:"cause"`
 }
 
 // PastRun is a Run that went well, in short.

@@ -188,7 +188,7 @@ func isDue(w World) bool {
 		return false
 	}
 	last := w.tried()
-	return last == nil || (w.forgotten() && !w.onlyNamed()) || last.Spec.Inputs != w.Digest || last.Spec.Operation != operation(w) ||
+	return last == nil || w.forgottenTry() || last.Spec.Inputs != w.Digest || last.Spec.Operation != operation(w) ||
 		last.Status.Phase == v1alpha1.PhaseSuperseded || undone(w, last) || (isStranded(last) && stateIsBack(w, last))
 }
 

@@ -26,6 +26,9 @@ func Lean(stack *v1alpha1.Stack) {
 	}
 	status.History = together(status.History)
 	status.AppliedInputs = same(status.AppliedInputs, status.Inputs)
+	if named := status.Named; named != nil {
+		named.Name, named.Operation, named.Cause = same(named.Name, status.LastRun), common(named.Operation), common(named.Cause)
+	}
 	for i := range status.History {
 		past := &status.History[i]
 		past.Operation, past.Cause.Type = common(past.Operation), common(past.Cause.Type)

@@ -13,6 +13,8 @@ import (
 //
 //	annotation ──► pending ──► taken up: the status that names the Run says so, in one write ──► the Run is made
 //	                  │
+//	                  │                                                         │
+//	                  │                                                         └──► something is in the way: the name stays, and it waits
 //	                  └──► refused: the status says that too, and an event why
 
 // asked is the request that a Run is to be made for: one that waits to be taken up, or one that was and whose Run was named
@@ -26,23 +28,22 @@ func asked(w World) (run.Request, bool) {
 }
 
 // isHalfTaken says that the status names a Run which was asked for, and that it was not made: the operator ended in
-// between. A Run for a change is named in the same way, so that only what the Ready condition was set to, in the same write,
-// tells them apart; where it cannot, the Run for the change does what was asked for too.
+// between, or the API server or the bucket refused. Until it is made, it waits like a request that was not taken up yet.
 func isHalfTaken(w World) bool {
-	s := w.Stack.Status
-	if w.active() != nil || s.LastRequest == "" || s.LastRequest != w.Stack.Annotations[v1alpha1.RequestedAtAnnotation] ||
-		s.Run == "" || s.Run != nextRun(w) {
+	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
+	n := s.Named
+	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.Run || n.Name != nextRun(w) ||
+		n.Cause != v1alpha1.CauseManual {
 		return false
 	}
-	switch q := run.LastRequested(w.Stack); {
-	case w.Stack.DeletionTimestamp != nil, q.Operation == v1alpha1.OperationDestroy:
-		return readySays(w, "Destroying")
-	case q.Operation == v1alpha1.OperationApply:
-		return readySays(w, "Running") && (!isDue(w) || destroyedBy(w) != "") // then nothing starts that was not asked for
-	case q.Operation == v1alpha1.OperationShell: // else it may be a drift check that was named; one who waits for a shell asks again
-		return w.onlyNamed()
+	switch q := run.LastRequested(w.Stack).Operation; {
+	case w.Stack.DeletionTimestamp != nil:
+		return n.Operation == v1alpha1.OperationDestroy
+	case q == v1alpha1.OperationApply: // it may only have been planned, by spec.apply
+		return n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationPlan
+	default:
+		return n.Operation == q
 	}
-	return !isDue(w)
 }
 
 // refused says why nothing comes of a request; empty when something does.

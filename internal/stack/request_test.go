@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +63,15 @@ func dependencyWaits(w *World) {
 	w.Dependencies = append(w.Dependencies, Dependency{Name: "vpc", Waits: "it is not Ready (Running)"})
 }
 
-// saidReason is what the Ready condition said when the status named a Run.
+// namedFor names a Run that is not there.
+func namedFor(name string, operation v1alpha1.Operation, cause v1alpha1.CauseType) func(*World) {
+	return func(w *World) {
+		named(name)(w)
+		w.Stack.Status.Named = &v1alpha1.NamedRun{Name: name, Operation: operation, Cause: cause}
+	}
+}
+
+// saidReason is what the Ready condition says.
 func saidReason(reason string) func(*World) {
 	return func(w *World) {
 		apimeta.SetStatusCondition(&w.Stack.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: "Unknown", Reason: reason})
@@ -129,25 +138,25 @@ func TestRequests(t *testing.T) {
 			world: world(had("net-1", "Failed", "sha256:now", says("Stranded")), asks("Apply")), ready: "False", reason: "StateStranded", message: "cairn state rescue net", stalled: true,
 		},
 		"a Run that was asked for and named but not made is made": {
-			world: world(isApplied, asks("Apply"), taken, named("net-2"), saidReason("Running")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			world: world(isApplied, asks("Apply"), taken, namedFor("net-2", "Apply", "Manual")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
 		},
 		"a drift check that was named but not made is not taken for one that was asked for long ago": {
-			world: world(checks("Report"), isApplied, asks("Apply"), taken, named("net-2"), saidReason("Applied")), start: "Plan net-2", ready: "True", reason: "Applied",
+			world: world(checks("Report"), isApplied, asks("Apply"), taken, namedFor("net-2", "Plan", "Drift")), start: "Plan net-2", ready: "True", reason: "Applied",
 		},
 		"nor is a Run for a change": {
-			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan"), taken, named("net-2"), saidReason("Running")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
+			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
 		},
 		"a look that was named but not made is not an apply of what failed": {
-			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, named("net-2"), saidReason("RunFailed")), start: "Plan net-2", ready: "False", reason: "RunFailed", stalled: true,
+			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-2", ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"nor of what somebody canceled": {
-			world: world(had("net-1", "Canceled", "sha256:now", says("Canceled")), asks("Plan"), taken, named("net-2"), saidReason("RunCanceled")), start: "Plan net-2", ready: "False", reason: "RunCanceled", stalled: true,
+			world: world(had("net-1", "Canceled", "sha256:now", says("Canceled")), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-2", ready: "False", reason: "RunCanceled", stalled: true,
 		},
 		"nor is a shell one of what somebody rejected": {
-			world: world(allowed, had("net-1", "Canceled", "sha256:now", rejected), asks("Shell"), taken, named("net-2"), saidReason("RunRejected")), start: "Shell net-2", ready: "False", reason: "RunRejected", stalled: true,
+			world: world(allowed, had("net-1", "Canceled", "sha256:now", rejected), asks("Shell"), taken, namedFor("net-2", "Shell", "Manual")), start: "Shell net-2", ready: "False", reason: "RunRejected", stalled: true,
 		},
 		"one that was made and has ended is not made again": {
-			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), asks("Plan"), taken, named("net-2")), ready: "True", reason: "Applied",
+			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), ready: "True", reason: "Applied",
 		},
 		"what nobody knows is let be": {
 			world: world(isApplied, asks("Explode")), ready: "True", reason: "Applied",
@@ -236,10 +245,10 @@ func TestRequests(t *testing.T) {
 			world: world(had("net-1", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "False", reason: "AwaitingApproval",
 		},
 		"a destroy that was asked for and named but not made is made": {
-			world: world(isApplied, asks("Destroy"), taken, named("net-2"), saidReason("Destroying")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+			world: world(isApplied, asks("Destroy"), taken, namedFor("net-2", "Destroy", "Manual")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
 		"a Run that was named but not made is no destroy that was asked for long ago": {
-			world: world(applied("sha256:old"), state(3), had("net-1", "Succeeded", "sha256:old"), asks("Destroy"), taken, named("net-2"), saidReason("Running")), start: "Apply net-2", ready: "Unknown", reason: "Running",
+			world: world(applied("sha256:old"), state(3), had("net-1", "Succeeded", "sha256:old"), asks("Destroy"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-2", ready: "Unknown", reason: "Running",
 		},
 
 		"what was destroyed stays so": {
@@ -285,7 +294,7 @@ func TestRequests(t *testing.T) {
 			world: world(state(2), destroyedBefore, had("net-3", "Succeeded", "sha256:now", byHand, began)), ready: "True", reason: "Applied",
 		},
 		"an apply that was asked for and named but not made is made, whatever changed": {
-			world: world(state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore, asks("Apply"), taken, named("net-3"), saidReason("Running")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			world: world(state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore, asks("Apply"), taken, namedFor("net-3", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
 		},
 		"which waits for its inputs": {
 			world: world(state(0), destroyedBefore, asks("Apply"), missing), ready: "False", reason: "SecretMissing", stalled: true,
@@ -402,7 +411,7 @@ func TestRequests(t *testing.T) {
 			world: world(deleted, protect, state(2), asks("Destroy")), ready: "False", reason: "Protected", stalled: true,
 		},
 		"the next destroy that was named but not made is made": {
-			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy"), taken, named("net-3"), saidReason("Destroying")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy"), taken, namedFor("net-3", "Destroy", "Manual")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 	})
 }
@@ -680,27 +689,61 @@ func TestRunsThatTheStatusNamesAreKept(t *testing.T) {
 	}
 }
 
-// An operator that starts has no mirror yet, and decides nothing before it has: what was named and not made stays named.
-func TestWhatIsNamedStaysSoUntilTheInputsAreThere(t *testing.T) {
+// What was asked for is named, and before it is made something comes in the way: it waits as it would have before it was named. What nothing comes
+// of any more is no Run that somebody deleted, after which what failed is tried again.
+func TestWhatIsNamedStaysSoWhileSomethingIsInTheWay(t *testing.T) {
+	failed, noShells := had("net-1", "Failed", "sha256:now"), func(w *World) { w.AllowShell = false }
+	withdrawn := annotate(v1alpha1.RequestedAtAnnotation, "")
+	vanished := func(w *World) { missing(w); w.Digest = "" }
 	for name, tt := range map[string]struct {
 		world World
+		then  func(*World)
 		start string
 	}{
-		"an apply":                 {world(isApplied, asks("Apply"), taken, named("net-2"), saidReason("Running")), "Apply net-2"},
-		"a look at what failed":    {world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, named("net-2"), saidReason("RunFailed")), "Plan net-2"},
-		"one that was made by now": {world(had("net-1", "Failed", "sha256:now"), had("net-2", "Failed", "sha256:now", lookedByHand), asks("Plan"), taken, named("net-2"), saidReason("RunFailed")), ""},
+		"a look, and the Stack is suspended":         {world(failed, asks("Plan")), suspended, "Plan net-2"},
+		"a dependency begins to wait":                {world(failed, asks("Plan")), dependencyWaits, "Plan net-2"},
+		"an input vanishes":                          {world(failed, asks("Plan")), vanished, "Plan net-2"},
+		"an operator that starts has no mirror yet":  {world(failed, asks("Plan")), func(w *World) { awaited(w); w.Digest = "" }, "Plan net-2"},
+		"a look at what was rejected":                {world(had("net-1", "Canceled", "sha256:now", rejected), asks("Plan")), suspended, "Plan net-2"},
+		"a look before a change":                     {world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan")), suspended, "Plan net-2"},
+		"a shell":                                    {world(allowed, failed, asks("Shell")), suspended, "Shell net-2"},
+		"an apply":                                   {world(isApplied, asks("Apply")), suspended, "Apply net-2"},
+		"a plan where nothing is applied":            {world(never, isApplied, asks("Apply")), suspended, "Plan net-2"},
+		"a destroy":                                  {world(isApplied, asks("Destroy")), builtOn(Dependent{Name: "web"}), "Destroy net-2"},
+		"a shell that is not allowed any more":       {world(allowed, failed, asks("Shell")), noShells, ""},
+		"a look that nobody wants any more":          {world(failed, asks("Plan")), withdrawn, ""},
+		"a destroy that a suspended Stack refuses":   {world(state(3), failed, asks("Destroy")), suspended, ""},
+		"a look that was made meanwhile, and failed": {world(failed, asks("Plan")), func(w *World) { awaited(w); had("net-2", "Failed", "sha256:now", lookedByHand)(w) }, ""},
+		"a drift check":                              {world(checks("Report"), isApplied, asks("Apply"), taken), suspended, "Plan net-3"},
 	} {
-		w, digest := tt.world, tt.world.Digest
-		awaited(&w)
-		w.Stack.Status.Inputs = "sha256:now"
+		w := tt.world
 		w.Stack.Status = status(w, Decide(w))
-		w.Problem, w.Digest = nil, digest
+		then := w
+		then.Stack = w.Stack.DeepCopy()
+		tt.then(&then)
+		w.Stack.Status = status(then, Decide(then))
+		w.Stack.Annotations, w.AllowShell, w.Runs = then.Stack.Annotations, then.AllowShell, then.Runs
 		got := ""
 		if d := Decide(w); d.Start != nil {
 			got = string(d.Start.Operation) + " " + nextRun(w)
 		}
 		if got != tt.start {
 			t.Errorf("%s: %q is started, and %q should be", name, got, tt.start)
+		}
+	}
+}
+
+// Who deletes by hand a Run that only looked wants nothing applied by that.
+func TestALookThatIsDeletedTriesNothingAgain(t *testing.T) {
+	for _, what := range []v1alpha1.Operation{v1alpha1.OperationPlan, v1alpha1.OperationShell} {
+		w := world(allowed, had("net-1", "Canceled", "sha256:now", rejected), asks(what))
+		w.Stack.Status = status(w, Decide(w))
+		looked := w
+		looked.Runs = slices.Clone(w.Runs)
+		had("net-2", "Canceled", "sha256:now", byHand, func(r *v1alpha1.Run) { r.Spec.Operation = what })(&looked)
+		w.Stack.Status = status(looked, Decide(looked))
+		if d := Decide(w); d.Start != nil {
+			t.Errorf("%s: %+v is started", what, d.Start)
 		}
 	}
 }

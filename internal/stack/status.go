@@ -25,8 +25,8 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		}
 		s.Inputs = w.Digest
 	}
-	if last := w.last(); d.Reason != "" || (last != nil && run.Number(last.Name) >= run.Number(s.Run)) {
-		s.Run = "" // where nothing is decided yet, a Run that was named and not made is not given up
+	if _, waits := asked(w); !waits || !isHalfTaken(w) { // a Run that was named and not made is not given up while who asked for it waits
+		s.Run = ""
 	}
 	if last := w.last(); last != nil {
 		if run.Number(last.Name) > run.Number(s.LastRun) {
@@ -40,6 +40,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	s.AppliedInputs, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.Run, s.LastRun = nextRun(w), nextRun(w)
+		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type}
 	}
 	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
 	s.History = history(w)

@@ -92,7 +92,11 @@ func (w World) decisive() *v1alpha1.Run {
 
 // tried is the newest Run of what was declared; nil when there is none.
 func (w World) tried() *v1alpha1.Run {
-	return w.newest(func(r *v1alpha1.Run) bool { return !w.looks(r) && r.Spec.Operation != v1alpha1.OperationDestroy })
+	return w.newest(w.tries)
+}
+
+func (w World) tries(r *v1alpha1.Run) bool {
+	return !w.looks(r) && r.Spec.Operation != v1alpha1.OperationDestroy
 }
 
 func (w World) newest(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
@@ -109,17 +113,13 @@ func (w World) forgotten() bool {
 	return max(run.Number(w.last().Name), w.looking) < run.Number(w.Stack.Status.LastRun)
 }
 
-// onlyNamed says that the status names a Run which was to look, and that it is not there: the operator ended before it made it, or could not.
-// Nothing came of that one. In the write that names a Run for a change Ready says that it is under way, and not how an earlier one ended.
-func (w World) onlyNamed() bool {
-	if w.active() != nil || w.Stack.Status.Run == "" || w.Stack.Status.Run != w.Stack.Status.LastRun {
-		return false
-	}
-	switch readyReason(w.Stack.Status) {
-	case "RunFailed", "RunCanceled", "RunRejected", "ChangesPending", "Destroyed":
-		return true
-	}
-	return false
+// forgottenTry says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it
+// was deleted by hand or never made.
+func (w World) forgottenTry() bool {
+	n := w.Stack.Status.Named
+	return w.forgotten() && (n == nil || n.Name != w.Stack.Status.LastRun || w.tries(&v1alpha1.Run{
+		Spec: v1alpha1.RunSpec{Operation: n.Operation, Cause: v1alpha1.Cause{Type: n.Cause}},
+	}))
 }
 
 // active is the newest Run that is not finished.

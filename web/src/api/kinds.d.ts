@@ -1327,6 +1327,24 @@ export interface components {
                 /** @description LastRun is the newest Run, under way or finished. */
                 lastRun?: string;
                 /**
+                 * @description Named is what the Run is for that was named last. Its name is here before it is made, and whatever becomes of it: where it is not there, this
+                 *     tells whether it still is to be made, and what its absence means.
+                 */
+                named?: {
+                    /**
+                     * @description Cause is what kind of thing it is made for: Manual for one that somebody asked for.
+                     * @enum {string}
+                     */
+                    cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
+                    /** @description Name of the Run. */
+                    name: string;
+                    /**
+                     * @description Operation is what it may do.
+                     * @enum {string}
+                     */
+                    operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                };
+                /**
                  * Format: int64
                  * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
                  */
