@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"os"
 	"sync/atomic"
 
 	"filippo.io/age"
@@ -56,6 +57,8 @@ type Bucket struct {
 	// listed is when a list last showed that the bucket is there, in nanoseconds.
 	listed atomic.Int64
 	young  *young
+	// sync waits until the disk has a file, or the names in a folder.
+	sync func(*os.File) error
 }
 
 // Open opens the bucket at a URL: file:///var/lib/cairn, mem://, or any other whose driver the program imports.
@@ -71,7 +74,7 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 	if err != nil {
 		return nil, errors.Join(err, blobs.Close())
 	}
-	return &Bucket{blobs: blobs, keys: keys, young: young}, nil
+	return &Bucket{blobs: blobs, keys: keys, young: young, sync: (*os.File).Sync}, nil
 }
 
 // First is a key of the bucket at a URL, empty when the bucket is. It reads nothing, so it needs no keys of the install and

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -143,6 +144,34 @@ func TestAnInterruptedWriteLeavesNothing(t *testing.T) {
 	}
 	if left := files(t, dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// What a power cut leaves of a name is what was synced of its file, and the name itself if its folder was.
+func TestWhatIsKeptInAFolderIsOnTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, "file://"+dir, newKeys(t))
+	var synced []os.FileInfo
+	b.sync = func(f *os.File) error {
+		info, err := f.Stat()
+		synced = append(synced, info)
+		return errors.Join(err, f.Sync())
+	}
+	for what, size := range map[string]int{"small": 100, "large": inMemory + 1} {
+		synced = nil
+		digest, err := b.PutHashed(t.Context(), "plans/"+what, bytes.NewReader(make([]byte, size)), inMemory+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{filepath.Join(dir, "plans", what), filepath.Join(dir, "plans", what, digest)} {
+			kept, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(synced, func(s os.FileInfo) bool { return os.SameFile(s, kept) && s.Size() == kept.Size() }) {
+				t.Errorf("%s: %s is not on the disk", what, path)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+
+	"gocloud.dev/blob"
 )
 
 // inMemory is the size up to which PutHashed holds the bytes in memory, which saves two of three requests.
@@ -35,13 +39,32 @@ func (b *Bucket) PutHashed(ctx context.Context, dir string, r io.Reader, limit i
 	if err := b.PutFrom(ctx, passing, io.MultiReader(bytes.NewReader(head), bounded)); err != nil {
 		return "", err
 	}
-	if err := b.blobs.Copy(ctx, prefix+digest(), passing, nil); err != nil {
+	if err := b.copy(ctx, prefix+digest(), passing); err != nil {
 		err = explain(opWrite, prefix+digest(), err)
 		return "", errors.Join(err, b.Delete(context.WithoutCancel(ctx), passing))
 	}
 	// The bytes are kept; a name that stays behind is garbage, and goes with its folder.
 	_ = b.Delete(ctx, passing)
 	return digest(), nil
+}
+
+// copy keeps under one key what is kept under another. When it returns the bytes are durable: in a folder they are copied, and not yet on the disk.
+func (b *Bucket) copy(ctx context.Context, to, from string) (err error) {
+	var file *os.File // the temporary file once more, when the bucket is a folder: the driver closes its own
+	err = b.blobs.Copy(ctx, to, from, &blob.CopyOptions{BeforeCopy: func(as func(any) bool) (err error) {
+		var its *os.File
+		if as(&its) {
+			file, err = os.Open(its.Name())
+		}
+		return err
+	}})
+	if file == nil {
+		return err
+	}
+	if err == nil {
+		err = errors.Join(b.sync(file), b.syncFolder(filepath.Dir(file.Name())))
+	}
+	return errors.Join(err, file.Close())
 }
 
 // capped fails once more than left bytes were read, where io.LimitedReader would call that the end.

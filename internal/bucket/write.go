@@ -76,7 +76,7 @@ func (b *Bucket) write(ctx context.Context, key string, source *failing, durable
 	}
 	err = fill(w)
 	if err == nil && durable && file != nil {
-		err = file.Sync()
+		err = b.sync(file)
 	}
 	if err != nil {
 		cancel()
@@ -86,7 +86,7 @@ func (b *Bucket) write(ctx context.Context, key string, source *failing, durable
 		return explain(opWrite, key, err)
 	}
 	if durable && file != nil {
-		return syncFolder(filepath.Dir(file.Name()))
+		return b.syncFolder(filepath.Dir(file.Name()))
 	}
 	return nil
 }
@@ -128,10 +128,10 @@ func discard(w *blob.Writer) error {
 }
 
 // syncFolder makes a rename survive a power cut.
-func syncFolder(dir string) error {
+func (b *Bucket) syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(b.sync(d), d.Close())
 }
