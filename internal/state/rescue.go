@@ -81,6 +81,9 @@ func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by Ho
 		if err != nil || outcome == RescueDone || waiting != nil && waiting.SHA256 == r.SHA256 {
 			return nil, err
 		}
+		if waiting != nil && (waiting.Run != r.Run || waiting.Attempt != r.Attempt) { // neither has what the other made
+			return nil, leftAlready(*waiting, r)
+		}
 		next := st.Status.DeepCopy()
 		next.Rescued = &r
 		return next, nil

@@ -141,6 +141,20 @@ func TestARescuedStateThatAnotherAttemptOvertookStopsThePlan(t *testing.T) {
 	w.reads(stateFile(3, "L", "second", 1))
 }
 
+// Two attempts that each lost what they had made know nothing of one another, whatever their serials are.
+func TestARescuedStateThatWaitsIsNotReplacedByAnotherAttempts(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	first, second := w.attempt(), w.attempt()
+	third := w.attempt()
+	w.lock(third, "c")
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "first", 2)))
+	refused(t, w.store.Rescue(t.Context(), w.key, second, stateFile(3, "L", "second", 1)), state.Stale)
+	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(4, "L", "first", 3)))
+	if r := w.status().Rescued; r == nil || r.Attempt != first.Attempt || r.Serial != 4 {
+		t.Fatalf("rescued %+v", r)
+	}
+}
+
 func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	first := w.attempt()

@@ -117,13 +117,17 @@ func AdmitRescue(w World, by Holder, r v1alpha1.RescuedState) (RescueOutcome, *R
 	}
 	if waiting := w.Status.Rescued; waiting != nil && waiting.SHA256 != r.SHA256 &&
 		(waiting.Lineage != r.Lineage || waiting.Serial > r.Serial) {
-		return "", refuse(Stale, "attempt %d of Run %s left a rescued state already (serial %d); this one (serial %d) is kept "+
-			"in the bucket, for a person to merge", waiting.Attempt, waiting.Run, waiting.Serial, r.Serial)
+		return "", leftAlready(*waiting, r)
 	}
 	if w.Status.Lock == nil || holds(w.Status.Lock, by) {
 		return RescueCommit, nil
 	}
 	return RescueKeep, nil
+}
+
+func leftAlready(waiting, r v1alpha1.RescuedState) *Refusal {
+	return refuse(Stale, "attempt %d of Run %s left a rescued state already (serial %d); this one (serial %d) is kept "+
+		"in the bucket, for a person to merge", waiting.Attempt, waiting.Run, waiting.Serial, r.Serial)
 }
 
 // mayRescue says whether the caller is an apply that was begun. It need not be the current one any more.
