@@ -73,10 +73,13 @@ func (j *journal) poke() {
 func (j *journal) run(ctx context.Context) {
 	defer close(j.stopped)
 	var refused refusals
+	var batch []store.JournalEntry // one that is tried again is the same: the first try may land last
 	for number, fails := 0, 0; ; {
-		batch, over := j.take()
-		if over {
-			return
+		if len(batch) == 0 {
+			var over bool
+			if batch, over = j.take(); over {
+				return
+			}
 		}
 		if len(batch) == 0 {
 			select {
@@ -95,6 +98,7 @@ func (j *journal) run(ctx context.Context) {
 		case err == nil:
 			number, fails = number+1, 0
 			j.sent(len(batch))
+			batch = nil
 		case isRefusal(code):
 			if fails == 0 {
 				j.log.Warn("journal not taken for now", "error", err)
@@ -112,6 +116,7 @@ func (j *journal) run(ctx context.Context) {
 		case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge:
 			j.log.Warn("a batch of the journal is left out, since the store does not take it", "entries", len(batch), "error", err)
 			j.sent(len(batch))
+			batch = nil
 		default:
 			j.log.Warn("journal not delivered", "error", err)
 			if 400 <= code && code < 500 && code != http.StatusTooManyRequests {

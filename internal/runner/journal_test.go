@@ -471,6 +471,30 @@ func answered(t *testing.T, code int) (arrived []string) {
 	return arrived
 }
 
+// TestABatchThatIsTriedAgain is the one that it was: the first try may land after the second, whatever its sender was told.
+func TestABatchThatIsTriedAgain(t *testing.T) {
+	var tries []string
+	j := &journal{log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
+	j.send = func(_ context.Context, batch int, done store.JournalEntries) error {
+		try := fmt.Sprint(batch)
+		for _, e := range done.Entries {
+			try += " " + e.Address
+		}
+		tries = append(tries, try)
+		if len(tries) == 1 {
+			j.add(engine.Done{Address: "b"})
+			return errors.New("no answer")
+		}
+		return nil
+	}
+	j.add(engine.Done{Address: "a"})
+	go j.run(t.Context())
+	j.end(t.Context())
+	if diff := cmp.Diff([]string{"0 a", "0 a", "1 b"}, tries); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestWhatTheStoreDoesNotTake of a journal: a batch that is wrong is left out, and the rest goes on; who is not known for a moment
 // asks again.
 func TestWhatTheStoreDoesNotTake(t *testing.T) {
