@@ -317,6 +317,16 @@ func TestSettle(t *testing.T) {
 			world: world(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *World) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
 			phase: "Planning", begin: "Plan 3", reason: "Planning",
 		},
+		"not a year later, after a clock that was a year ahead": {
+			world: world(planning, failed(v1alpha1.FailureTransient), func(w *World) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(365 * 24 * time.Hour)} }),
+			phase: "Planning", begin: "Plan 2", reason: "Planning",
+		},
+		"nor is a lost runner waited for so long": {
+			world: world(applying, failed(v1alpha1.FailureLost), later(-365*24*time.Hour), func(w *World) {
+				current(&w.Run.Status).Failure.Message = lostWith(current(&w.Run.Status), isGone)
+			}),
+			phase: "Planning", begin: "Plan 3", reason: "Planning",
+		},
 		"the wait doubles": {
 			world: world(planning, failed(v1alpha1.FailureTransient), retried(1)), phase: "Planning", reason: "Retrying", requeue: 30 * time.Second,
 		},

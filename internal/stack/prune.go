@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"errors"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,8 @@ const (
 	// mostRefused is how many cannot be deleted in one pass before no more are tried: one need not hold up the others, but who refuses that
 	// many refuses all.
 	mostRefused = 3
+	// pruneAgain is when those that could not be deleted are tried again, where nothing else happens before.
+	pruneAgain = 15 * time.Minute
 )
 
 // prune deletes the oldest finished Runs past spec.history; the newest Run stays, since the status speaks of it. Those that cannot be

@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		d = Decide(w)
 	}
-	err = r.act(ctx, w, d)
+	again, err := r.act(ctx, w, d)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: r.Behind.When(req)}, nil
 	}
@@ -99,12 +99,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	r.Told.add(stack)
-	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-func (r *Reconciler) act(ctx context.Context, w World, d Decision) error {
+// act says when to look again. That an old Run cannot be deleted is no error of all: the time that something is due at would be lost to the waits after
+// errors, which get longer and longer.
+func (r *Reconciler) act(ctx context.Context, w World, d Decision) (again time.Duration, err error) {
 	pruned := r.prune(ctx, &w) // before the status forgets them
-	return errors.Join(pruned, r.goOn(ctx, w, d))
+	if err := r.goOn(ctx, w, d); err != nil {
+		return 0, errors.Join(pruned, err)
+	}
+	again = d.RequeueAfter
+	if pruned != nil {
+		ctrl.LoggerFrom(ctx).Error(pruned, "Old Runs stay")
+		if again == 0 || again > pruneAgain {
+			again = pruneAgain
+		}
+	}
+	return again, nil
 }
 
 // goOn does what was decided on, also where an old Run cannot be deleted.

@@ -57,7 +57,7 @@ func TestARequestMakesOneRun(t *testing.T) {
 	old := World{Now: r.now(), Stack: stale, Digest: r.stack.Status.Inputs, Runs: []v1alpha1.Run{*firstRun(r)}}
 	if d := Decide(old); d.Start == nil {
 		t.Fatal("the old view asks for no Run")
-	} else if err := r.act(t.Context(), old, d); err == nil {
+	} else if _, err := r.act(t.Context(), old, d); err == nil {
 		t.Error("the write of an operator that came late was accepted")
 	}
 	r.reconcile()

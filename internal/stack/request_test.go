@@ -389,6 +389,9 @@ func TestRequests(t *testing.T) {
 		"one that failed is tried again later, by whatever clock": {
 			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys, ofDeletion, ago(5*time.Second))), ready: "False", reason: "DestroyFailed", requeue: 10*time.Minute - 5*time.Second,
 		},
+		"and not a year later, after a clock that was a year ahead": {
+			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys, ofDeletion, ago(-365*24*time.Hour))), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		},
 		"who goes on with it": {
 			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying", message: "asked for by alice",
 		},

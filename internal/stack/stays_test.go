@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -99,9 +100,8 @@ func went(n int) func(*World) {
 func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
 	w := world(went(5))
 	r, d, told := atTheDesk(&stuck{lets: []string{"net-2", "net-3", "net-4"}})
-	err := r.act(t.Context(), w, Decide(w))
-	if err == nil || !strings.Contains(err.Error(), "net-1") {
-		t.Errorf("the error is %v", err)
+	if again, err := r.act(t.Context(), w, Decide(w)); err != nil || again != pruneAgain {
+		t.Errorf("it is tried again in %s: %v", again, err)
 	}
 	if got := strings.Join(d.deleted, " "); got != "net-2 net-3 net-4" {
 		t.Errorf("deleted are %q", got)
@@ -117,14 +117,25 @@ func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// A bucket that lets nothing be deleted is no reason to miss a drift check, or anything else that is due at a time.
+func TestWhatIsDueIsNotMissedForAnOldRunThatStays(t *testing.T) {
+	w := world(checks("Report"), state(1), went(5), lookedAgo(time.Minute))
+	r, _, _ := atTheDesk(&stuck{})
+	d := Decide(w)
+	d.RequeueAfter = 3 * time.Minute
+	if again, err := r.act(t.Context(), w, d); err != nil || again != 3*time.Minute {
+		t.Errorf("it is looked at again in %s: %v", again, err)
+	}
+}
+
 // A bucket may keep all it has for years. Runs are in the API server, where there is no room for them, and their records in the status,
 // which can no longer be written one day.
 func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
 	w := world(went(151))
 	bucket := &stuck{}
 	r, d, told := atTheDesk(bucket)
-	if err := r.act(t.Context(), w, Decide(w)); err == nil {
-		t.Error("there is no error")
+	if again, err := r.act(t.Context(), w, Decide(w)); err != nil || again != pruneAgain {
+		t.Errorf("it is tried again in %s: %v", again, err)
 	}
 	if len(d.deleted) != 50 || d.deleted[0] != "net-1" || d.deleted[49] != "net-50" {
 		t.Errorf("deleted are %v", d.deleted)
@@ -146,7 +157,7 @@ func TestAStackThatCannotGoSaysWhy(t *testing.T) {
 		w := world(deleted, went(1), change)
 		r, d, _ := atTheDesk(&stuck{})
 		for range 3 { // and says it once: a write is an event, by which it is tried again
-			if err := r.act(t.Context(), w, Decide(w)); err == nil {
+			if _, err := r.act(t.Context(), w, Decide(w)); err == nil {
 				t.Errorf("%s: there is no error", name)
 			}
 		}
@@ -172,7 +183,7 @@ func TestAStateThatStaysIsToldOnce(t *testing.T) {
 	r, d, _ := atTheDesk(&stuck{})
 	r.States = heldStates{asked: new(int)}
 	for range 3 {
-		if err := r.act(t.Context(), w, Decide(w)); err == nil {
+		if _, err := r.act(t.Context(), w, Decide(w)); err == nil {
 			t.Error("there is no error")
 		}
 	}
@@ -189,7 +200,7 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 	d.stack = w.Stack
 	for i := range 3 {
 		d.refuses = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2", fmt.Errorf("webhook a.b denied the request: no (%d)", i))
-		if err := r.act(t.Context(), w, Decide(w)); !apierrors.IsForbidden(err) {
+		if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -201,11 +212,11 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 	}
 
 	d.refuses = nil
-	if err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-2" {
+	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-2" {
 		t.Errorf("made is %q: %v", d.made, err)
 	}
 	had("net-2", "Planning", "sha256:now")(&w)
-	if err := r.act(t.Context(), w, Decide(w)); err != nil || !strings.Contains(readyOf(w.Stack.Status).Message, "Run net-2 is under way") {
+	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || !strings.Contains(readyOf(w.Stack.Status).Message, "Run net-2 is under way") {
 		t.Errorf("it says %q: %v", readyOf(w.Stack.Status).Message, err)
 	}
 }
