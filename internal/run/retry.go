@@ -28,7 +28,7 @@ func attemptFailed(w World) (Decision, bool) {
 		return d, true
 	case at == nil:
 		return Decision{RetryAt: a.FinishedAt.Add(backoff(retry, w.Run.Status.Retries))}, true
-	case w.Now.Before(at.Time):
+	case isLeft(at.Sub(w.Now), backoff(retry, w.Run.Status.Retries)):
 		return Decision{Reason: ReasonRetrying, RequeueAfter: at.Sub(w.Now),
 			Message: fmt.Sprintf("%s: %s; retry %d of %d at %s", failedStep(a), a.Failure.Message,
 				w.Run.Status.Retries+1, limit, at.UTC().Format(time.TimeOnly+"Z07:00"))}, true
@@ -49,7 +49,7 @@ func runnerMayBeLeft(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	until := a.FinishedAt.Add(handsIn)
-	if !w.Now.Before(until) {
+	if !isLeft(until.Sub(w.Now), handsIn) {
 		return Decision{}, false
 	}
 	d := Decision{Reason: ReasonPodLeaving, RequeueAfter: until.Sub(w.Now), Message: fmt.Sprintf(
@@ -72,6 +72,10 @@ func vanished(a *v1alpha1.Attempt) bool {
 func isFinal(class v1alpha1.FailureClass) bool {
 	return class == v1alpha1.FailureConfig || class == v1alpha1.FailurePolicy || class == v1alpha1.FailureStranded
 }
+
+// isLeft says that some of a wait is left. Where there seems to be more than all of it, and than clocks may differ, the clock of who wrote when it
+// began was ahead, by a year perhaps, and nothing waits for that.
+func isLeft(left, whole time.Duration) bool { return left > 0 && left <= whole+mostAhead }
 
 // backoff before retry number n+1.
 func backoff(r v1alpha1.Retry, n int32) time.Duration {

@@ -101,7 +101,7 @@ func destroyIsDue(w World) (Decision, bool) {
 	last := w.last()
 	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
 		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
-		if w.Now.Before(again) {
+		if w.Now.Before(again) && !w.isAhead(*last.Status.FinishedAt) {
 			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletion to Orphan",
 				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339), w.Stack.Name)
 			d.RequeueAfter = again.Sub(w.Now)
