@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -77,15 +78,15 @@ func (p *packs) start(ctx context.Context) error {
 func (p *packs) pack(stack types.NamespacedName, key string, do func(context.Context) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := time.Now()
+	// What failed is tried again after a while, or nobody asks for it again: of a branch that moves on no commit is wanted twice.
+	maps.DeleteFunc(p.all, func(_ string, one *packing) bool { return one.err != nil && now.Sub(one.at) >= packAgain })
 	one := p.all[key]
 	if one != nil && one.err != nil {
-		if wait := packAgain - time.Since(one.at); wait > 0 {
-			if repository.Reason(one.err) != "" {
-				return one.err
-			}
-			return &notPacked{one.err, wait}
+		if repository.Reason(one.err) != "" {
+			return one.err
 		}
-		one = nil
+		return &notPacked{one.err, packAgain - now.Sub(one.at)}
 	}
 	if one == nil {
 		if p.running.Err() != nil {

@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,25 @@ func TestPacksAreMadeBesideReconciles(t *testing.T) {
 		}
 		if told["a"] != 1 || told["b"] != 1 || told["c"] != 3 {
 			t.Errorf("%v", told)
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+// A commit whose archive cannot be made is asked for no more once there is another one.
+func TestFailuresOfPacksAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		p := newPacks()
+		go p.start(ctx)
+		for i := range 5 {
+			p.pack(stackKey("one", "a"), fmt.Sprint("commit ", i), func(context.Context) error { return errors.New("no such submodule") })
+			<-p.ended
+			time.Sleep(packAgain)
+		}
+		if len(p.all) > 1 {
+			t.Errorf("%d are remembered", len(p.all))
 		}
 		stop()
 		synctest.Wait()
