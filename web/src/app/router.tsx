@@ -88,6 +88,8 @@ export function newRouter(context: AppContext, history?: RouterHistory) {
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
+    // The page of another object is another page: it keeps neither rows of the one before nor a question that was asked about it.
+    defaultRemountDeps: ({ params }) => params,
   })
 }
 

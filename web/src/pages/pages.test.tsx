@@ -151,6 +151,42 @@ describe('a Stack', () => {
     )
   })
 
+  test('shows nothing of the one that was looked at before it, however slow the answer is', async () => {
+    const { router } = showApp('/stacks/shop/web', {
+      [at]: stack(),
+      '/api/v1/runs?namespace=shop&stack=web&limit=50': runs(aRun({ name: 'web-2', phase: 'AwaitingApproval' })),
+      [at.replace('web', 'net')]: stack({ name: 'net' }),
+      '/api/v1/runs?namespace=shop&stack=net&limit=50': () => new Promise<never>(() => undefined),
+    })
+    await screen.findByRole('link', { name: 'Read the plan of web-2' })
+    const frame = screen.getByRole('main')
+    await router.navigate({ to: '/stacks/$namespace/$name', params: { namespace: 'shop', name: 'net' } })
+    await screen.findByRole('heading', { name: 'net' })
+    await screen.findByText('Applies')
+    expect(screen.queryByText(/web-2/)).toBeNull()
+    expect(screen.getByRole('main')).toBe(frame) // which is not drawn anew
+  })
+
+  test('is what a question was asked about: none stays open over another one', async () => {
+    const net = at.replace('web', 'net')
+    const { router, asked } = showApp('/stacks/shop/web', {
+      [at]: stack(),
+      [`${at}/access`]: may('apply'),
+      [net]: stack({ name: 'net' }),
+      [`${net}/access`]: may('apply'),
+    })
+    await screen.findByRole('button', { name: 'Apply' })
+    await router.navigate({ to: '/stacks/$namespace/$name', params: { namespace: 'shop', name: 'net' } })
+    await screen.findByRole('heading', { name: 'net' })
+    await userEvent.setup().click(await screen.findByRole('button', { name: 'Apply' }))
+    await screen.findByRole('dialog', { name: 'Apply shop/net?' })
+    router.history.back()
+    await waitFor(() => expect(router.state.location.pathname).toBe('/stacks/shop/web'))
+    await waitFor(() => expect(screen.queryByText('Apply shop/net?')).toBeNull())
+    expect(screen.queryByRole('dialog')).toBeNull()
+    expect(asked.filter((a) => a.method === 'POST')).toEqual([])
+  })
+
   test('shows outputs as text, and of sensitive ones the name', async () => {
     showApp('/stacks/shop/web?tab=outputs', {
       [at]: stack({}, { status: { outputs: { url: '<b>x</b>', ports: [80, 443] } } }),
