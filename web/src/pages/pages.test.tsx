@@ -212,6 +212,68 @@ describe('a Stack', () => {
   })
 })
 
+describe('a Run', () => {
+  const of = '/api/v1/namespaces/shop/runs/web-7'
+  const digest = 'sha256:' + 'a'.repeat(64)
+  const run = (phase: string, reason = phase) => ({
+    body: {
+      row: aRun({ name: 'web-7', phase }),
+      object: {
+        metadata: { ...metadata, name: 'web-7' },
+        spec: { stack: { name: 'web' }, operation: 'Apply', cause: { type: 'Spec' }, inputs: digest },
+        status: {
+          phase,
+          conditions: [{ type: 'Succeeded', status: 'Unknown', reason, message: `It is ${phase}.` }],
+          plan: { digest, changes: true, add: 3, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 },
+        },
+      },
+    },
+  })
+  const waits = run('AwaitingApproval')
+
+  test('that waits no more says so to who approves it', async () => {
+    let now = waits
+    const { asked } = showApp('/runs/shop/web-7', { [of]: () => now, [`${of}/access`]: may('approve') })
+    const user = userEvent.setup()
+    await user.click(await screen.findByRole('button', { name: 'Approve…' }))
+    const sure = within(await screen.findByRole('dialog')).getByRole('button', { name: 'Approve and apply' })
+    now = run('Superseded')
+    await user.click(sure)
+    expect(await screen.findByText('The Run is Superseded now and waits for no approval.')).toBeInTheDocument()
+    expect(asked.filter((a) => a.method === 'POST')).toEqual([])
+    await user.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Back' }))
+    await waitFor(() => expect(screen.queryByRole('group', { name: 'What can be done' })).toBeNull())
+  })
+
+  test('that waits no more takes nothing away that is being typed', async () => {
+    let now = waits
+    const { context } = showApp('/runs/shop/web-7', { [of]: () => now, [`${of}/access`]: may('approve', 'reject') })
+    const user = userEvent.setup()
+    await user.click(await screen.findByRole('button', { name: 'Reject' }))
+    await user.type(within(await screen.findByRole('dialog')).getByRole('textbox'), 'not on a Friday')
+    now = run('Superseded')
+    await context.client.invalidateQueries({ queryKey: ['runs', 'shop', 'web-7'] })
+    await screen.findByText('It is Superseded.')
+    expect(within(screen.getByRole('dialog')).getByRole('textbox')).toHaveValue('not on a Friday')
+  })
+
+  test('says why something was refused also to who has closed the question meanwhile', async () => {
+    let refuse = () => undefined as void
+    showApp('/runs/shop/web-7', {
+      [of]: waits,
+      [`${of}/access`]: may('approve'),
+      [`POST ${of}/approve`]: () => new Promise((done) => (refuse = () => done(problem(503, 'ask again')))),
+    })
+    const user = userEvent.setup()
+    await user.click(await screen.findByRole('button', { name: 'Approve…' }))
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Approve and apply' }))
+    await user.keyboard('{Escape}')
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    refuse()
+    expect(await within(await screen.findByRole('dialog')).findByText('ask again')).toBeInTheDocument()
+  })
+})
+
 describe('the overview', () => {
   test('says what waits for somebody', async () => {
     showApp('/', {

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Run, Stack } from '../api/client'
 import type { Access } from '../api/queries'
 import { useAction } from '../api/queries'
-import { ConfirmButton } from '../ui/Dialog'
+import { ConfirmButton, useAsking } from '../ui/Dialog'
 import type { Deletion, StackAction } from './actions'
 import { stackActions } from './actions'
 
@@ -71,12 +71,17 @@ export function StackActions({
   access: Access
 }) {
   const act = useAction('stacks', stack.namespace, stack.name)
-  return stackActions(stack, deletion, runs, access).map((action) => {
+  // A question stays until it is answered, whatever the Stack becomes meanwhile.
+  const [asking, onAsking] = useAsking<StackAction>()
+  const all = stackActions(stack, deletion, runs, access)
+  const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)
+  return shown.map((action) => {
     const { label, icon, confirm, says } = asked[action]
     return (
       <ConfirmButton
         key={action}
         label={label}
+        onAsking={onAsking(action)}
         icon={icon}
         kind={action === 'destroy' ? 'danger' : 'plain'}
         title={`${label} ${stack.namespace}/${stack.name}?`}

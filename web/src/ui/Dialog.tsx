@@ -1,10 +1,16 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { ButtonProps } from './Button'
 import { Button } from './Button'
 import { Problem } from './Problem'
+
+/** Which of several questions is being asked, and what to tell its button as onAsking. */
+export function useAsking<A extends string>(): [A | undefined, (action: A) => (asking: boolean) => void] {
+  const [asked, setAsked] = useState<A>()
+  return [asked, (action) => (asking) => setAsked((was) => (asking ? action : was === action ? undefined : was))]
+}
 
 /** A dialog. Escape and a click beside it close it. */
 export function Dialog({
@@ -36,7 +42,11 @@ export function Dialog({
   )
 }
 
-/** A button that asks before it acts. With `type`, that word has to be typed first. `run` closes the dialog when it succeeds. */
+/**
+ * A button that asks before it acts. With `type`, that word has to be typed first. `run` closes the dialog when it succeeds; when it
+ * fails the dialog says why, also to who has closed it meanwhile. `onAsking` tells that the question is open, or that what was
+ * asked for is under way: as long as that is so the button has to stay, or nobody would hear of the answer.
+ */
 export function ConfirmButton({
   label,
   title,
@@ -49,6 +59,7 @@ export function ConfirmButton({
   small,
   disabled,
   run,
+  onAsking,
 }: {
   label: ReactNode
   title: ReactNode
@@ -61,11 +72,14 @@ export function ConfirmButton({
   small?: boolean
   disabled?: boolean
   run: () => Promise<unknown>
+  onAsking?: (asking: boolean) => void
 }) {
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
+  const asking = open || busy
+  useEffect(() => onAsking?.(asking), [onAsking, asking])
   const ready = type === undefined || typed === type
   const change = (to: boolean) => {
     setOpen(to)
@@ -80,6 +94,7 @@ export function ConfirmButton({
       change(false)
     } catch (problem) {
       setError(problem)
+      setOpen(true)
     } finally {
       setBusy(false)
     }

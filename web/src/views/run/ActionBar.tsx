@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Detail } from '../../api/kinds'
 import { objectQuery, useAction } from '../../api/queries'
-import { ConfirmButton } from '../../ui/Dialog'
+import { ConfirmButton, useAsking } from '../../ui/Dialog'
 import { ProblemError } from '../../api/client'
 import { safe } from '../text/escape'
 import type { Possible } from './actions'
@@ -23,8 +23,11 @@ export function ActionBar({ detail, possible, shown }: Props) {
   const run = useAction('runs', metadata.namespace, metadata.name)
   const stack = useAction('stacks', metadata.namespace, spec.stack.name)
   const [reason, setReason] = useState('')
-  if (possible.length === 0) return null
-  const can = (action: Possible['action']) => possible.find((p) => p.action === action)
+  // A question stays until it is answered, whatever the Run becomes meanwhile.
+  const [asked, onAsking] = useAsking<Possible['action']>()
+  if (possible.length === 0 && !asked) return null
+  const can = (action: Possible['action']): Possible | undefined =>
+    possible.find((p) => p.action === action) ?? (asked === action ? { action } : undefined)
   const approve = can('approve')
   const plan = status?.plan
   const old = shown !== undefined && plan !== undefined && plan.digest !== shown
@@ -58,6 +61,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
         {can('cancel') && (
           <ConfirmButton
             label="Cancel"
+            onAsking={onAsking('cancel')}
             title={`Cancel Run ${metadata.name}?`}
             confirm="Cancel the Run"
             kind="bare"
@@ -74,6 +78,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
         {can('retry') && (
           <ConfirmButton
             label="Retry"
+            onAsking={onAsking('retry')}
             title={`Try again what Run ${metadata.name} did not get done?`}
             confirm="Retry"
             run={() => stack.mutateAsync({ action: 'retry' })}
@@ -87,6 +92,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
         {can('reject') && (
           <ConfirmButton
             label="Reject"
+            onAsking={onAsking('reject')}
             title={`Reject the plan of Run ${metadata.name}?`}
             confirm="Reject"
             kind="danger"
@@ -107,6 +113,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
         {approve && (
           <ConfirmButton
             label="Approve…"
+            onAsking={onAsking('approve')}
             title={`Approve the plan of Run ${metadata.name}?`}
             confirm="Approve and apply"
             kind="main"
