@@ -156,9 +156,20 @@ describe('what can be done with a Run', () => {
     await userEvent.click(within(dialog).getByRole('button', { name: 'Reject' }))
     await waitFor(() =>
       expect(told).toEqual([
-        { path: '/api/v1/namespaces/shop/runs/net-7/reject', body: { message: 'not on a Friday' } },
+        {
+          path: '/api/v1/namespaces/shop/runs/net-7/reject',
+          body: { message: 'not on a Friday', planDigest: digest },
+        },
       ]),
     )
+  })
+  it('is to reject the plan that was shown, and no other one', async () => {
+    const told = serve(detail(other))
+    const { container } = bar(detail(other), digest, [{ action: 'reject' }])
+    expect(container).not.toHaveTextContent('3 to add')
+    await userEvent.click(screen.getByRole('button', { name: 'Reject' }))
+    await userEvent.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Reject' }))
+    await waitFor(() => expect(told.map((t) => t.body)).toEqual([{ planDigest: digest }]))
   })
   it('is nothing where nothing makes sense', () => {
     const { container } = bar(detail(digest), digest, [])

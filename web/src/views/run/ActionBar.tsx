@@ -50,7 +50,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
     >
       {(approve ?? can('reject')) && (
         <div className="min-w-0 grow basis-56">
-          <p className="font-medium">{total}</p>
+          <p className="font-medium">{old ? 'The Run has another plan now' : total}</p>
           <p className="text-muted text-sm">
             Plan <span className="font-mono">{short(shown)}</span>
             {approve?.why && <span className="text-warn"> {approve.why}</span>}
@@ -96,7 +96,9 @@ export function ActionBar({ detail, possible, shown }: Props) {
             title={`Reject the plan of Run ${metadata.name}?`}
             confirm="Reject"
             kind="danger"
-            run={() => run.mutateAsync({ action: 'reject', body: reason ? { message: reason } : {} })}
+            run={() =>
+              run.mutateAsync({ action: 'reject', body: { planDigest: shown, ...(reason && { message: reason }) } })
+            }
           >
             <p>Nothing is applied. A new change of the Stack, or somebody who asks, makes another Run.</p>
             <label className="flex flex-col gap-1">
@@ -120,27 +122,34 @@ export function ActionBar({ detail, possible, shown }: Props) {
             disabled={approve.why !== undefined || shown === undefined || old}
             run={approved}
           >
-            <p>
-              Exactly this plan is applied to Stack <strong>{safe(spec.stack.name)}</strong>: <strong>{total}</strong>.
-            </p>
-            {destroys > 0 && (
-              <p className="bg-badbg text-bad rounded p-2 font-medium">
-                {destroys.toLocaleString('en')} {destroys === 1 ? 'resource is' : 'resources are'} destroyed
-                {(plan?.replace ?? 0) > 0 && ', or destroyed and made anew'}.
-              </p>
-            )}
-            {plan?.script && (
-              <p className="text-warn">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
-            )}
-            {(plan?.policy?.warned ?? 0) > 0 && (
-              <p className="text-warn">
-                Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.
-              </p>
-            )}
-            {(plan?.orphaned?.length ?? 0) > 0 && (
-              <p className="text-warn">
-                {plan?.orphaned?.length} resources exist that no state knows: the apply may make them a second time.
-              </p>
+            {old ? (
+              <p className="text-warn">The Run has another plan now. Read it before you approve it.</p>
+            ) : (
+              <>
+                <p>
+                  Exactly this plan is applied to Stack <strong>{safe(spec.stack.name)}</strong>:{' '}
+                  <strong>{total}</strong>.
+                </p>
+                {destroys > 0 && (
+                  <p className="bg-badbg text-bad rounded p-2 font-medium">
+                    {destroys.toLocaleString('en')} {destroys === 1 ? 'resource is' : 'resources are'} destroyed
+                    {(plan?.replace ?? 0) > 0 && ', or destroyed and made anew'}.
+                  </p>
+                )}
+                {plan?.script && (
+                  <p className="text-warn">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
+                )}
+                {(plan?.policy?.warned ?? 0) > 0 && (
+                  <p className="text-warn">
+                    Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.
+                  </p>
+                )}
+                {(plan?.orphaned?.length ?? 0) > 0 && (
+                  <p className="text-warn">
+                    {plan?.orphaned?.length} resources exist that no state knows: the apply may make them a second time.
+                  </p>
+                )}
+              </>
             )}
             <p className="text-muted text-sm">
               Plan <span className="font-mono break-all">{shown}</span>

@@ -41,7 +41,7 @@ export function PlanTab({ detail, shown, search, set }: Props) {
     })
   return (
     <>
-      <Findings plan={plan} />
+      {shown === plan.digest && <Findings plan={plan} />}
       {view.data && <PlanView view={view.data} filter={filter} onFilter={onFilter} />}
       {view.isPending && <Skeletons lines={5} label="Loading the plan" />}
       {view.error && (
