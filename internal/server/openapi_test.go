@@ -71,7 +71,8 @@ func endpoints() map[string]endpoint {
 			},
 		},
 		"GET /api/v1/changes": {
-			summary: "Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), and reset when it cannot be " +
+			summary: "Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds, that the " +
+				"connection lives), and reset when it cannot be " +
 				"known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew.",
 			query: map[string]string{"after": "The place to go on from, where no header can be set."}, mime: "text/event-stream", answer: people.Change{},
 		},

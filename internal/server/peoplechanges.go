@@ -21,7 +21,8 @@ const (
 var resources = map[string]string{"Stack": "stacks", "Run": "runs", "Repository": "repositories", "State": "states"}
 
 // showChanges tells of what becomes of objects that the person may list, as server-sent events: "change", a people.Change; and
-// "reset" when it cannot be known what has changed since the place that the browser comes back with, so that all is to be read anew.
+// "reset" when it cannot be known what has changed since the place that the browser comes back with, so that all is to be read anew;
+// and "beat" where there is nothing else to tell.
 func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) error {
 	ctx, end, err := s.follow(r.Context(), p)
 	if err != nil {
@@ -44,9 +45,16 @@ func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) e
 			return err
 		}
 	}
+	return s.goOnTelling(ctx, events, p, place, news)
+}
+
+// goOnTelling tells what changes from a place on, and that the connection lives: by an event, since a browser keeps comments from the
+// page, which could not tell then that nothing changes from a connection that is dead.
+func (s *Server) goOnTelling(ctx context.Context, events *eventStream, p person, place string, news <-chan struct{}) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
+		var err error
 		if place, err = s.tellChanges(ctx, events, p, place); err != nil {
 			return err
 		}
@@ -54,7 +62,7 @@ func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) e
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-beat.C:
-			err = events.beat()
+			err = events.send("", "beat", struct{}{})
 		case <-news:
 			select {
 			case <-time.After(gatherChanges):

@@ -189,6 +189,8 @@ func (s *stream) next() (event, data string) {
 			event = value
 		case field == "data":
 			data = value
+		case s.lines.Text() == "" && event == "beat": // on a slow machine
+			event = ""
 		case s.lines.Text() == "" && event != "":
 			return event, data
 		}

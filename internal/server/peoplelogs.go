@@ -154,8 +154,8 @@ type follower struct {
 	pieces *logPieces
 	// news that the log grew, or that the Run changed.
 	news <-chan struct{}
-	// listed is when the log was listed last.
-	listed time.Time
+	// listed is when the log was listed last, and sent when something was sent.
+	listed, sent time.Time
 }
 
 // all sends the log of each attempt, and of those to come until the Run is finished.
@@ -235,6 +235,7 @@ func (f *follower) copy(ctx context.Context, folder string, at int64, last bool)
 
 // send gives bytes to the reader, who has to take them in time.
 func (f *follower) send(data []byte) error {
+	f.sent = time.Now()
 	if f.pieces != nil {
 		return f.pieces.send(data)
 	}
@@ -248,8 +249,14 @@ func (f *follower) send(data []byte) error {
 	return f.to.SetWriteDeadline(time.Time{}) // nothing is late while there is nothing to send
 }
 
-// wait for news, or for the time to look whether there is some.
+// wait for news, or for the time to look whether there is some. A Run may be silent for hours, as one whose plan waits: who reads
+// events is told meanwhile that the connection lives.
 func (f *follower) wait(ctx context.Context) error {
+	if f.pieces != nil && time.Since(f.sent) >= heartbeat {
+		if err := f.send(nil); err != nil {
+			return err
+		}
+	}
 	again := time.NewTimer(lookAgain)
 	defer again.Stop()
 	select {

@@ -2,9 +2,12 @@ package server
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -102,6 +105,25 @@ func TestBellsMayBeRungWhileOthersComeAndGo(t *testing.T) {
 	if len(b.ears) > 0 {
 		t.Errorf("left behind: %v", b.ears)
 	}
+}
+
+// A proxy cuts what is silent for a minute, and a reader cannot tell a log that is silent from a connection that is dead.
+func TestASilentLogSaysThatItLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		f := &follower{pieces: &logPieces{events: newEventStream(w)}}
+		if err := f.send([]byte("plan\n")); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); time.Since(began) < time.Minute; {
+			if err := f.wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if beats := strings.Count(w.Body.String(), ":\n\n"); beats != 2 {
+			t.Errorf("%d beats in %q", beats, w.Body.String())
+		}
+	})
 }
 
 func TestAnAttemptIsOver(t *testing.T) {

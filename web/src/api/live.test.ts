@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { again, gather, keysOf, Live, readChange } from './live'
+import { again, gather, keysOf, Live, readChange, silence } from './live'
 
 class Source extends EventTarget {
   readyState = 0
@@ -152,6 +152,28 @@ describe('live', () => {
     last().fail(true)
     await vi.advanceTimersByTimeAsync(again[0]!)
     expect(sources).toHaveLength(again.length + 2) // soon again, as it had worked
+  })
+
+  test('takes a stream for dead that says nothing any more, connects again and reads all that was missed', async () => {
+    const list = watched(['runs', 'list', {}])
+    for (let i = 0; i < 10; i++) {
+      await vi.advanceTimersByTimeAsync(20_000)
+      last().tell('beat', {})
+    }
+    expect(sources).toHaveLength(1)
+    const first = last()
+    await vi.advanceTimersByTimeAsync(silence)
+    expect(live.state).toBe('away')
+    expect(first.readyState).toBe(2)
+    expect(sources).toHaveLength(2)
+    expect(list).toHaveBeenCalledTimes(1)
+    last().connected()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(live.state).toBe('live')
+    expect(list).toHaveBeenCalledTimes(2)
+    live.stop()
+    await vi.advanceTimersByTimeAsync(10 * silence)
+    expect(sources).toHaveLength(2)
   })
 
   test('reads all anew when it goes on after a stop', async () => {

@@ -33,6 +33,11 @@ export type Liveness = 'live' | 'connecting' | 'away'
 
 /** How long is waited before connecting again, in milliseconds. */
 export const again = [1_000, 2_000, 5_000, 10_000, 30_000]
+/**
+ * How long a stream may say nothing before it is taken for dead, in milliseconds. The server says every 20 seconds that it lives; of a
+ * connection that was lost on the way, as by a laptop that slept, no browser tells.
+ */
+export const silence = 65_000
 /** How long changes that come together are gathered; the server has gathered them before. */
 export const gather = 30
 
@@ -43,6 +48,7 @@ export class Live {
   state: Liveness = 'connecting'
   private source: Source | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
+  private watch: ReturnType<typeof setTimeout> | undefined
   private tries = 0
   private missed = false
   private listeners = new Set<() => void>()
@@ -61,6 +67,12 @@ export class Live {
     if (this.source) return
     const source = this.open()
     this.source = source
+    const heard = () => {
+      clearTimeout(this.watch)
+      if (this.source === source) this.watch = setTimeout(() => this.anew(source), silence)
+    }
+    heard()
+    for (const event of ['open', 'hello', 'beat', 'change', 'reset', 'error']) source.addEventListener(event, heard)
     source.addEventListener('open', () => {
       this.tries = 0
       this.become('live')
@@ -80,6 +92,7 @@ export class Live {
       this.missed = true
       source.close()
       this.source = undefined
+      clearTimeout(this.watch)
       // It may be that nobody is signed in any more: then this sends to the sign-in.
       void this.client.invalidateQueries({ queryKey: ['me'] })
       clearTimeout(this.timer)
@@ -90,11 +103,21 @@ export class Live {
   /** Disconnects. What changes until the next start is not heard of, so all is read anew then. */
   stop(): void {
     clearTimeout(this.timer)
+    clearTimeout(this.watch)
     this.source?.close()
     this.source = undefined
     this.tries = 0
     this.missed = true
     this.become('connecting')
+  }
+
+  /** Gives a stream up that is dead, and connects again. */
+  private anew(source: Source): void {
+    source.close()
+    this.source = undefined
+    this.missed = true
+    this.become('away')
+    this.start()
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {

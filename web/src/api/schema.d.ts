@@ -63,7 +63,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), and reset when it cannot be known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew. */
+        /** Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds, that the connection lives), and reset when it cannot be known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew. */
         get: {
             parameters: {
                 query?: {

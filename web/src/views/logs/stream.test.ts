@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { StreamState } from './stream'
 import { followLog } from './stream'
 
@@ -78,6 +78,37 @@ describe('the stream of a log', () => {
   it('leaves out half of an event that was cut off', async () => {
     const got = await follow([answer([log(3, 'one') + log(6, 'two').slice(0, -5)]), answer([log(6, 'two'), end])])
     expect(got.text).toBe('onetwo')
+  })
+  it('is asked for again when nothing is heard of it any more', async () => {
+    vi.useFakeTimers()
+    const lives = ':\n\n'
+    let tell: (text: string) => void = () => undefined
+    const body = new ReadableStream<Uint8Array>({
+      start: (c) => (tell = (text) => c.enqueue(new TextEncoder().encode(text))),
+    })
+    const asked: string[] = []
+    const states: string[] = []
+    const leave = followLog('/log', {
+      onText: () => undefined,
+      onState: (s) => states.push(s.kind),
+      fetch: (path) => {
+        asked.push(path as string)
+        return Promise.resolve(asked.length === 1 ? new Response(body) : answer([end]))
+      },
+      wait: () => Promise.resolve(),
+    })
+    await vi.advanceTimersByTimeAsync(0)
+    tell(log(3, 'one'))
+    for (let i = 0; i < 10; i++) {
+      await vi.advanceTimersByTimeAsync(20_000)
+      tell(lives)
+    }
+    expect(asked).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(65_000)
+    expect(asked.map((a) => a.split('offset=')[1])).toEqual(['0', '3'])
+    expect(states).toEqual(['connecting', 'live', 'waiting', 'live', 'ended'])
+    leave()
+    vi.useRealTimers()
   })
   it('says what a person has to do where asking again does not help', async () => {
     const got = await follow([problem(403, 'a role has to allow verb "get" on runs/logs')])

@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import type { Problem } from '../../api/client'
 import { problemOf } from '../../api/client'
+import { silence } from '../../api/live'
 
 /** How the stream of a log stands. */
 export type StreamState =
@@ -91,7 +92,7 @@ async function read(body: ReadableStream<Uint8Array>, take: (text: string, id: s
   const decoder = new TextDecoder()
   try {
     while (!end) {
-      const { done, value } = await reader.read()
+      const { done, value } = await heard(reader.read())
       if (done) break
       parser.feed(decoder.decode(value, { stream: true }))
     }
@@ -99,6 +100,14 @@ async function read(body: ReadableStream<Uint8Array>, take: (text: string, id: s
     await reader.cancel().catch(() => undefined)
   }
   return end
+}
+
+/** Waits for what is to come, as long as a stream that lives is silent at most. */
+function heard<T>(next: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('nothing is heard of it')), silence)
+    next.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
