@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { Activity, Boxes, Database, GitBranch, Home, Network } from 'lucide-react'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { listQuery, meQuery } from '../api/queries'
 import { Problem } from '../ui/Problem'
 import { useKeys } from '../ui/keyboard'
@@ -25,6 +25,7 @@ export function Layout() {
   const { live } = useApp()
   const navigate = useNavigate()
   const help = useHelp()
+  const [problem, setProblem] = useState<unknown>()
   const me = useQuery({ ...meQuery, refetchInterval: (q) => (q.state.status === 'error' ? 5_000 : false) })
   useEffect(() => {
     live.start()
@@ -49,7 +50,7 @@ export function Layout() {
         <Places className="hidden flex-col gap-0.5 md:flex" />
         <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
           <Liveness />
-          <Person me={me.data} onHelp={() => help.setOpen(true)} />
+          <Person me={me.data} onHelp={() => help.setOpen(true)} onProblem={setProblem} />
         </div>
       </header>
       <main
@@ -60,6 +61,11 @@ export function Layout() {
         {me.error && (
           <div className="mb-3">
             <Problem error={me.error} retry={() => void me.refetch()} />
+          </div>
+        )}
+        {problem !== undefined && (
+          <div className="mb-3">
+            <Problem error={problem} />
           </div>
         )}
         <Outlet />

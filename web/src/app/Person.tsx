@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { CircleUser } from 'lucide-react'
 import { useState } from 'react'
 import type { Me } from '../api/client'
-import { send } from '../api/client'
+import { asProblem, ProblemError, send } from '../api/client'
 import { buttonClass } from '../ui/Button'
 import { useApp } from './context'
 import type { Theme } from './theme'
@@ -17,18 +17,29 @@ export function shortName(name: string): string {
 }
 
 /** Who is signed in, and what is theirs to choose. */
-export function Person({ me, onHelp }: { me?: Me; onHelp: () => void }) {
+export function Person({
+  me,
+  onHelp,
+  onProblem,
+}: {
+  me?: Me
+  onHelp: () => void
+  onProblem: (error: unknown) => void
+}) {
   const { client, live } = useApp()
   const navigate = useNavigate()
   const [theme, setTheme] = useState<Theme>(chosenTheme)
   const signOut = async () => {
     try {
       await send('DELETE', '/api/v1/session')
-    } finally {
-      live.stop()
-      await navigate({ to: '/signin' })
-      client.clear()
+    } catch (error) {
+      // The cookie is there still: who comes next to this browser must not find it where the page said that nobody is signed in.
+      onProblem(new ProblemError({ ...asProblem(error), title: 'You are still signed in' }))
+      return
     }
+    live.stop()
+    await navigate({ to: '/signin' })
+    client.clear()
   }
   return (
     <Menu.Root>

@@ -94,6 +94,29 @@ describe('who is not signed in', () => {
   })
 })
 
+describe('who signs out', () => {
+  const signOut = async () => {
+    const user = userEvent.setup()
+    await user.click(await screen.findByRole('button', { name: 'You are jane' }))
+    await user.click(await screen.findByRole('menuitem', { name: 'Sign out' }))
+  }
+
+  test('leaves nothing behind', async () => {
+    const { router, context } = showApp('/stacks', { 'DELETE /api/v1/session': { status: 204 } })
+    await signOut()
+    await waitFor(() => expect(router.state.location.pathname).toBe('/signin'))
+    await waitFor(() => expect(context.client.getQueryData(['me'])).toBeUndefined())
+  })
+
+  test('is told when they are signed in still', async () => {
+    const { router } = showApp('/stacks', { 'DELETE /api/v1/session': problem(503, 'ask again') })
+    await signOut()
+    expect(await screen.findByText('You are still signed in')).toBeInTheDocument()
+    expect(screen.getByText('ask again')).toBeInTheDocument()
+    expect(router.state.location.pathname).toBe('/stacks')
+  })
+})
+
 describe('a Stack', () => {
   test('has the buttons that one may use and that make sense', async () => {
     showApp('/stacks/shop/web', {
