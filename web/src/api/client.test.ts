@@ -44,6 +44,24 @@ describe('what is sent', () => {
     fetched.mockRejectedValue(new TypeError('failed to fetch'))
     await expect(send('GET', '/x')).rejects.toBeInstanceOf(ProblemError)
   })
+  test('to act, and was lost on its way, is not said to be sent again', async () => {
+    fetched.mockRejectedValue(new TypeError('failed to fetch'))
+    await expect(send('GET', '/x')).rejects.toThrow('asks again by itself')
+    for (const method of ['POST', 'DELETE'] as const)
+      await expect(send(method, '/x')).rejects.toThrow(
+        'It is not known whether this was done, and it is not sent again',
+      )
+  })
+  test('is not done when something else than Cairn said yes', async () => {
+    const page = () => Promise.resolve(answer(200, '<html>Sign in to the company</html>', 'text/html; charset=utf-8'))
+    fetched.mockImplementation(page)
+    for (const method of ['POST', 'GET'] as const) {
+      const error: unknown = await send(method, '/x').catch((e: unknown) => e)
+      expect(error).toBeInstanceOf(ProblemError)
+      expect((error as ProblemError).problem.title).toBe('It was not Cairn that answered')
+      expect((error as ProblemError).message).toContain('Reload')
+    }
+  })
   test('and called off is no problem', async () => {
     fetched.mockRejectedValue(new DOMException('', 'AbortError'))
     await expect(send('GET', '/x')).rejects.not.toBeInstanceOf(ProblemError)

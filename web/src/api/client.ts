@@ -39,20 +39,41 @@ const unreachable: Problem = {
     'The page asks again by itself. If it goes on: look whether the server runs, and whether you are still in its network.',
 }
 
+/** Of what was to be done nobody knows then whether it was: the server may have got it, and not its answer have come back. */
+const lost: Problem = {
+  ...unreachable,
+  detail:
+    'It is not known whether this was done, and it is not sent again by itself: look how it stands, and try again where it was not.',
+}
+
 async function ask(path: string, init: RequestInit): Promise<Response> {
   let answer: Response
   try {
     answer = await fetch(path, init)
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ProblemError(unreachable)
+    throw new ProblemError((init.method ?? 'GET') === 'GET' ? unreachable : lost)
   }
-  if (answer.ok) return answer
+  if (answer.ok && !isForeign(answer)) return answer
   throw new ProblemError(await problemOf(answer))
+}
+
+/** Tells an answer that is none of the API, however well it went: that of a proxy which leads to its own sign-in is a page. */
+export function isForeign(answer: Response): boolean {
+  return answer.headers.get('content-type')?.startsWith('text/html') === true
+}
+
+const foreign: Problem = {
+  type: 'about:blank',
+  title: 'It was not Cairn that answered',
+  status: 0,
+  detail:
+    'Something between this page and Cairn answered with a page of its own, as a proxy does whose sign-in is over. Reload this page.',
 }
 
 /** The problem that an answer which is an error tells of; also when something between here and Cairn answered. */
 export async function problemOf(answer: Response): Promise<Problem> {
+  if (answer.ok) return { ...foreign, status: answer.status }
   const fallback: Problem = {
     type: 'about:blank',
     title: answer.statusText || `Answer ${answer.status}`,

@@ -1,5 +1,5 @@
 import type { Problem } from '../../api/client'
-import { problemOf } from '../../api/client'
+import { isForeign, problemOf } from '../../api/client'
 import { LogSearch } from './search'
 import { LogStore } from './store'
 import type { StreamState } from './stream'
@@ -114,7 +114,8 @@ export function textFeed(path: string): Feed {
 
 async function readText(path: string, feed: Feed, signal: AbortSignal): Promise<void> {
   const answer = await fetch(path, { signal })
-  if (!answer.ok || !answer.body) return feed.become({ kind: 'failed', problem: await problemOf(answer) })
+  if (!answer.ok || isForeign(answer) || !answer.body)
+    return feed.become({ kind: 'failed', problem: await problemOf(answer) })
   feed.store.clear()
   feed.become({ kind: 'live' })
   const reader = answer.body.getReader()

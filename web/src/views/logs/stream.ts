@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import type { Problem } from '../../api/client'
-import { problemOf } from '../../api/client'
+import { isForeign, problemOf } from '../../api/client'
 import { silence } from '../../api/live'
 
 /** How the stream of a log stands. */
@@ -57,7 +57,7 @@ async function follow(path: string, o: Options & { signal: AbortSignal }): Promi
         headers: { accept: 'text/event-stream' },
         signal: o.signal,
       })
-      if (!answer.ok || !answer.body) {
+      if (!answer.ok || isForeign(answer) || !answer.body) {
         const problem = await problemOf(answer)
         if (!passing(answer.status)) return o.onState({ kind: 'failed', problem })
         detail = problem.detail
