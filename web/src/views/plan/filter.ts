@@ -1,3 +1,4 @@
+import { writeExactly } from '../text/exact'
 import type { Action, Change, Output, View } from './types'
 
 /** What of a plan is looked at. Nothing in it is all. */
@@ -56,7 +57,7 @@ function* partsOfAttributes(attributes: Change['attributes']): Iterable<string> 
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : writeExactly(value)
 }
 
 function matcher(pattern: string): (address: string) => boolean {

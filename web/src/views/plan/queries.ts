@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { objectPath, send } from '../../api/client'
 import type { RunObject } from '../../api/kinds'
+import { parseExactly } from '../text/exact'
 import type { View } from './types'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
@@ -10,7 +11,9 @@ export function planQuery(namespace: string, run: string, digest: string) {
   return queryOptions({
     queryKey: ['plans', namespace, run, digest],
     queryFn: async ({ signal }) =>
-      (await (await send('GET', objectPath('runs', namespace, run, 'plan'), undefined, signal)).json()) as View,
+      parseExactly(
+        await (await send('GET', objectPath('runs', namespace, run, 'plan'), undefined, signal)).text(),
+      ) as View,
     staleTime: Infinity,
     gcTime: 60_000,
   })
@@ -21,9 +24,9 @@ export function planJSONQuery(namespace: string, run: string, digest: string) {
   return queryOptions({
     queryKey: ['plans', namespace, run, digest, 'json'],
     queryFn: async ({ signal }) =>
-      (await (
-        await send('GET', objectPath('runs', namespace, run, 'plan?format=json'), undefined, signal)
-      ).json()) as unknown,
+      parseExactly(
+        await (await send('GET', objectPath('runs', namespace, run, 'plan?format=json'), undefined, signal)).text(),
+      ),
     staleTime: Infinity,
     gcTime: 10_000,
   })

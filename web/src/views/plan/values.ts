@@ -1,4 +1,5 @@
 import { safe } from '../text/escape'
+import { parseExactly, writeExactly } from '../text/exact'
 import type { Attribute } from './types'
 
 /** How much of a value is shown on a line. */
@@ -10,7 +11,7 @@ export const longestDiff = 200_000
 /** A value on one line; undefined where there is none. */
 export function brief(value: unknown): string | undefined {
   if (value === undefined) return undefined
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const text = typeof value === 'string' ? value : writeExactly(value)
   const begin = text.slice(0, longest)
   const more = text.length - begin.length
   const shown = safe(typeof value === 'string' ? quoted(begin) : begin)
@@ -44,7 +45,7 @@ function lines(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   if (/^\s*[[{]/.test(value)) {
     try {
-      return JSON.stringify(JSON.parse(value), null, 2)
+      return writeExactly(parseExactly(value), 2)
     } catch {
       return value
     }

@@ -16,6 +16,7 @@ import { Empty } from '../../ui/Empty'
 import { Dialog } from '../../ui/Dialog'
 import { Problem } from '../../ui/Problem'
 import { Skeletons } from '../../ui/Skeleton'
+import { writeExactly } from '../text/exact'
 import { safe, safeText } from '../text/escape'
 import { versionQuery } from './queries'
 import type { Resource } from './statefile'
@@ -63,7 +64,7 @@ function Table({ resources, q, onSearch }: { resources: Resource[]; q: string; o
     overscan: 12,
     initialRect: { width: 900, height: 600 },
   })
-  const attributes = useMemo(() => (shown ? JSON.stringify(shown.attributes, null, 2) : ''), [shown])
+  const attributes = useMemo(() => (shown ? writeExactly(shown.attributes, 2) : ''), [shown])
   const grid =
     'grid grid-cols-[minmax(0,3fr)_minmax(0,1fr)] gap-3 px-2.5 sm:grid-cols-[minmax(0,4fr)_minmax(0,2fr)_minmax(0,1fr)]'
   return (

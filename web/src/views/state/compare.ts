@@ -1,5 +1,6 @@
 import type { Attribute, Change, View } from '../plan/types'
 import type { Resource, Statefile } from './statefile'
+import { Exact } from '../text/exact'
 import { equal, Secret } from './statefile'
 
 /** How many attributes of a resource are compared one by one. */
@@ -81,7 +82,7 @@ function add(found: Attribute[], path: string, a: unknown, b: unknown): void {
 }
 
 function record(v: unknown): Record<string, unknown> | undefined {
-  return typeof v === 'object' && v !== null && !Array.isArray(v) && !(v instanceof Secret)
+  return typeof v === 'object' && v !== null && !Array.isArray(v) && !(v instanceof Secret) && !(v instanceof Exact)
     ? (v as Record<string, unknown>)
     : undefined
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compare } from './compare'
 import { parseState, Secret } from './statefile'
+import { sides } from '../plan/values'
 import { size } from './size'
 
 type Instance = Record<string, unknown>
@@ -25,6 +26,17 @@ const state = (resources: [string, Instance[]][], outputs: object = {}) =>
 const canary = 'correct horse'
 
 describe('a state', () => {
+  it('has its numbers with all their digits, and tells them apart', () => {
+    const of = (id: string) =>
+      parseState(
+        `{"version":4,"resources":[{"mode":"managed","type":"a","name":"b","instances":[{"attributes":{"id":${id}}}]}]}`,
+      )
+    const view = compare(of('9007199254740992'), of('9007199254740993'))
+    const [id] = view.changes?.[0]?.attributes ?? []
+    expect(id).toMatchObject({ path: 'id' })
+    expect(sides(id!)).toEqual({ before: '9007199254740992', after: '9007199254740993' })
+    expect(compare(of('9007199254740993'), of('9007199254740993')).changes).toEqual([])
+  })
   it('has its resources with their addresses', () => {
     const s = state([['n', [{ index_key: 10 }, { index_key: 2 }, { index_key: 'k"' }]]])
     expect(s.resources.map((r) => r.address)).toEqual(['a.n["k\\""]', 'a.n[2]', 'a.n[10]'])

@@ -3,6 +3,8 @@
  * in them as Secret. A Secret is never shown; it is compared.
  */
 
+import { Exact, parseExactly } from '../text/exact'
+
 /** A value that is not for everybody who looks at the screen. */
 export class Secret {
   readonly #value: unknown
@@ -65,7 +67,7 @@ type File = {
 
 /** Reads a state of format 4. The error is a sentence. */
 export function parseState(text: string): Statefile {
-  const file = JSON.parse(text) as File
+  const file = parseExactly(text) as File
   if (file.encryption_version) {
     throw new Error(
       'The engine encrypted this state: only an engine that has the key can read it, as with `cairn state pull` and `tofu show`.',
@@ -176,6 +178,7 @@ function mask(value: unknown, ways: Step[][], named: boolean, secrets: Set<strin
       return new Secret(value)
     into.set(keyOf(step), [...(into.get(keyOf(step)) ?? []), rest])
   }
+  if (value instanceof Exact) return value
   if (Array.isArray(value)) return value.map((v, i) => mask(v, into.get(String(i)) ?? [], named, secrets))
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
