@@ -223,6 +223,21 @@ describe('a Stack', () => {
     expect(password).not.toHaveTextContent('f2')
   })
 
+  test('reads its state once for each time that somebody asks', async () => {
+    const of = '/api/v1/namespaces/shop/states/web'
+    const { asked, context } = showApp('/stacks/shop/web?tab=resources', {
+      [at]: stack(),
+      [of]: { body: { row: { version: 3, resources: 1 }, object: { metadata, status: {} } } },
+      [`${of}/access`]: may('pull'),
+      [`${of}/versions/3`]: { body: { version: 4, resources: [] } },
+    })
+    await userEvent.setup().click(await screen.findByRole('button', { name: 'Read the state' }))
+    await screen.findByRole('list', { name: 'Resources' })
+    // It was locked, and unlocked.
+    for (let i = 0; i < 2; i++) await context.client.invalidateQueries({ queryKey: ['states', 'shop', 'web'] })
+    expect(asked.filter((a) => a.path === `${of}/versions/3`)).toHaveLength(1)
+  })
+
   test('that is not there says so', async () => {
     showApp('/stacks/shop/web', { [at]: problem(404, 'there is no web in stacks of namespace shop') })
     expect(await screen.findByText('there is no web in stacks of namespace shop')).toBeInTheDocument()

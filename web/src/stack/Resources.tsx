@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { objectPath, send } from '../api/client'
-import { accessQuery, keys, objectQuery } from '../api/queries'
+import { accessQuery, objectQuery } from '../api/queries'
 import { Badge } from '../ui/Badge'
 import { Button } from '../ui/Button'
 import { Empty } from '../ui/Empty'
@@ -21,7 +21,8 @@ export function Resources({ namespace, name }: { namespace: string; name: string
   const access = useQuery({ ...accessQuery('states', namespace, name), retry: false })
   const version = state.data?.row.version ?? 0
   const read = useQuery({
-    queryKey: keys.object('states', namespace, name, 'addresses', String(version)),
+    // A version never changes, so changes of the State, as that it is locked, do not make it old: each read is noted.
+    queryKey: ['versions', namespace, name, version, state.data?.row.uid, 'addresses'],
     enabled: asked && version > 0,
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
