@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -18,6 +19,9 @@ import (
 const (
 	// largest body. It is GitHub's limit; the others send less.
 	largest = 25 << 20
+	// small is how much of a body is read before it has to have a place: whoever is a stranger may send it as slowly as headers, of
+	// which there may be as much, and so keeps nobody out. Few pushes are larger.
+	small = 64 << 10
 	// remembered is how many deliveries, and for how long.
 	remembered    = 10_000
 	rememberedFor = 24 * time.Hour
@@ -45,7 +49,8 @@ type HandlerOptions struct {
 	Now func() time.Time
 	// Timeout of a request; 0 means 8 s, since forges wait for 10.
 	Timeout time.Duration
-	// Concurrent is how many requests are worked on at once; 0 means 16. Each may take 25 MiB of memory, and some more.
+	// Concurrent is how many requests are worked on at once, and how many large bodies are read; 0 means 16. Each of these may take
+	// 25 MiB of memory, and some more.
 	Concurrent int
 }
 
@@ -75,10 +80,11 @@ const (
 //	503  Secrets or Wake failed: the forge should try again
 type Handler struct {
 	HandlerOptions
-	mux   *http.ServeMux
-	seen  *Seen
-	slots chan struct{}
-	decoy [][]byte
+	mux  *http.ServeMux
+	seen *Seen
+	// slots are of those that are worked on, whose body is there; large of those whose body is larger than most.
+	slots, large chan struct{}
+	decoy        [][]byte
 }
 
 // NewHandler makes a Handler.
@@ -95,6 +101,7 @@ func NewHandler(o HandlerOptions) *Handler {
 		mux:            http.NewServeMux(),
 		seen:           NewSeen(remembered, rememberedFor, o.Now),
 		slots:          make(chan struct{}, cmp.Or(o.Concurrent, 16)),
+		large:          make(chan struct{}, cmp.Or(o.Concurrent, 16)),
 		decoy:          [][]byte{[]byte(rand.Text())},
 	}
 	h.mux.HandleFunc("POST /hooks/{namespace}/{repository}", h.limited)
@@ -104,21 +111,49 @@ func NewHandler(o HandlerOptions) *Handler {
 // ServeHTTP answers a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// limited works on so many requests at once, each for so long.
+// limited works on a request for so long.
 func (h *Handler) limited(w http.ResponseWriter, r *http.Request) {
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	default:
-		h.Told("", ResultBusy)
-		answer(w, http.StatusTooManyRequests, "too many webhooks at once")
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
 	// A connection that cannot have a deadline is none of the server's, and then the server that it is of has to see to it.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.Timeout))
 	h.receive(w, r.WithContext(ctx))
+}
+
+// errBusy says that there are too many at once.
+var errBusy = errors.New("too many webhooks at once")
+
+// enter takes a place if one is free. The returned function gives it back.
+func enter(places chan struct{}) (leave func(), err error) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	default:
+		return nil, errBusy
+	}
+}
+
+// read reads the body, and takes a place to work on it once it is there. The returned function gives back what it took.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, leave func(), err error) {
+	from := http.MaxBytesReader(w, r.Body, largest)
+	outside := func() {}
+	var read bytes.Buffer
+	if _, err = io.CopyN(&read, from, small); err == nil {
+		if outside, err = enter(h.large); err != nil {
+			return nil, nil, err
+		}
+		_, err = read.ReadFrom(from)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		outside()
+		return nil, nil, err
+	}
+	inside, err := enter(h.slots)
+	if err != nil {
+		outside()
+		return nil, nil, err
+	}
+	return read.Bytes(), func() { inside(); outside() }, nil
 }
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
@@ -131,9 +166,13 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusUnsupportedMediaType, "send "+jsonType)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
+	body, leave, err := h.read(w, r)
 	var large *http.MaxBytesError
 	switch {
+	case errors.Is(err, errBusy):
+		result = ResultBusy
+		answer(w, http.StatusTooManyRequests, err.Error())
+		return
 	case errors.As(err, &large):
 		answer(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit))
 		return
@@ -141,6 +180,7 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "the body did not arrive")
 		return
 	}
+	defer leave()
 	push, err = h.verify(r, namespace, repository, body)
 	switch {
 	case errors.Is(err, ErrUnknown), errors.Is(err, ErrUnsigned), errors.Is(err, ErrSignature):

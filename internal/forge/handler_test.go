@@ -266,6 +266,42 @@ func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
 	}
 }
 
+// A stranger can begin as many bodies as he likes, and send them as slowly as the deadline lets him.
+func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
+	for name, begun := range map[string]int{"small ones": 1, "large ones": small + 1} {
+		t.Run(name, func(t *testing.T) {
+			h := NewHandler(HandlerOptions{
+				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+				Wake: func(context.Context, string, string, Push) error { return nil },
+			})
+			send := func(body io.Reader, of string) int {
+				r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
+				r.Header = gitHub(secret, "push", "1", of)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				return w.Code
+			}
+			var all sync.WaitGroup
+			t.Cleanup(all.Wait)
+			for range 2 {
+				body, ends := io.Pipe()
+				t.Cleanup(func() { _ = ends.Close() })
+				all.Go(func() { send(body, "") })
+				if _, err := ends.Write(make([]byte, begun)); err != nil { // which waits until it is read
+					t.Fatal(err)
+				}
+			}
+			push := file(t, "github-push")
+			if code := send(strings.NewReader(push), push); code != http.StatusAccepted {
+				t.Errorf("a push is answered %d", code)
+			}
+			if long := strings.Repeat(" ", small+1); begun > small && send(strings.NewReader(long), long) != http.StatusTooManyRequests {
+				t.Error("there is no end to large ones")
+			}
+		})
+	}
+}
+
 func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	in := newInstall(t, HandlerOptions{Timeout: 50 * time.Millisecond, Concurrent: 1})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(in.url, "http://"))
