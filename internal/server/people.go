@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -134,7 +135,7 @@ func (s *Server) answerWhoever(within time.Duration, h func(http.ResponseWriter,
 
 // identify tells who sends a request, or for whom, if they may.
 func (s *Server) identify(r *http.Request) (person, error) {
-	if r.Header.Get("Authorization") == "" { // what a browser shows by itself, it shows for other sites too
+	if !showsToken(r) { // what a browser shows by itself, it shows for other sites too
 		if err := s.persons.sessions.ownSite(r); err != nil {
 			return person{}, err
 		}
@@ -153,6 +154,12 @@ func (s *Server) identify(r *http.Request) (person, error) {
 		}
 	}
 	return p, nil
+}
+
+// showsToken says that a request has a bearer token, which no site but ours has a browser send. A password it may: of a URL that has one.
+func showsToken(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer")
 }
 
 // ask tells what a person's request is about, and that they have the right to it.

@@ -155,6 +155,34 @@ func TestWhoAPersonIs(t *testing.T) {
 	}
 }
 
+// A browser shows a certificate by itself, and a password too; a program says nothing of sites.
+func TestAnotherSiteShowsNoCertificate(t *testing.T) {
+	a := newAuthorityOf(t)
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	s := &Server{persons: newPersons(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true })}
+	s.persons.sessions = &sessions{guard: http.NewCrossOriginProtection()}
+	good := clientOf(t, a, func(*x509.Certificate) {})
+	for shown, test := range map[string]struct {
+		site string
+		code int
+	}{
+		"Basic eDp5":    {"cross-site", 403},
+		"Negotiate eDp": {"cross-site", 403},
+		"Bearerx y":     {"cross-site", 403},
+		"basic eDp5":    {"", 0}, // curl --user
+		"bearer bob's":  {"cross-site", 0},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{good}}
+		r.Header.Set("Authorization", shown)
+		r.Header.Set("Sec-Fetch-Site", test.site)
+		if got, err := s.identify(r); code(err) != test.code || (err == nil) != (got.String() == "alice") {
+			t.Errorf("%s from %q: %s, %v", shown, test.site, got, err)
+		}
+	}
+}
+
 func TestWhoAnIntermediateVouchesFor(t *testing.T) {
 	root := newAuthorityOf(t)
 	middle := newAuthorityOf(t)
