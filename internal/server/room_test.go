@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/listing"
@@ -96,6 +98,25 @@ func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The catalog fills after the server starts, and hears of each state some time after it is written.
+func TestAStateCountsBeforeTheCatalogHasHeardOfIt(t *testing.T) {
+	live := interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			o.(*v1alpha1.State).Status.Size = state.MaxSize
+			return nil
+		},
+	})
+	s := &Server{Options: Options{Live: live, Catalog: listing.NewCatalog()}, memory: newRoom(bodyMemory, bodyPart, largeBody)}
+	free, err := s.holdState(t.Context(), types.NamespacedName{Namespace: "shop", Name: "net"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	if s.memory.parts["shop"].left.TryAcquire(bodyPart - state.MaxSize + 1) {
+		t.Error("it takes no memory")
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -48,15 +51,19 @@ func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) err
 }
 
 // holdState waits until there is memory for the current version of a state, of which a runner may read as many copies as it likes. How
-// large it is is taken from the catalog, which need not be up to date.
+// large it is is taken from the catalog, which need not be up to date; where that has not heard of the state, it is asked for.
 func (s *Server) holdState(ctx context.Context, key types.NamespacedName) (func(), error) {
-	var size int64
+	var st *v1alpha1.State
 	if s.Catalog != nil {
-		if st := s.Catalog.States.Get(key.Namespace, key.Name); st != nil {
-			size = st.Status.Size
+		st = s.Catalog.States.Get(key.Namespace, key.Name)
+	}
+	if st == nil {
+		st = &v1alpha1.State{}
+		if err := s.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read State %s: %w", key, err)
 		}
 	}
-	return s.memory.hold(ctx, key.Namespace, size)
+	return s.memory.hold(ctx, key.Namespace, st.Status.Size)
 }
 
 // writeState takes the next version from the holder of the lock.
