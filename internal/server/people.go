@@ -21,6 +21,14 @@ import (
 // right is what a role has to allow for a request.
 type right struct{ verb, resource, subresource string }
 
+// of is that right to what a request is about.
+func (r right) of(a ask) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{
+		Verb: r.verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+		Resource: r.resource, Subresource: r.subresource, Namespace: a.Namespace, Name: a.Name,
+	}
+}
+
 // ask is a request of a person who has the right to it.
 type ask struct {
 	person
@@ -55,7 +63,7 @@ func (s *Server) addPeople(mux router) {
 	s.addLists(mux)
 	s.addActions(mux)
 	read(runs+"plan", right{"get", "runs", "plan"}, s.showPlan)
-	read(runs+"logs", right{"get", "runs", "logs"}, s.showLogs)
+	read(runs+"logs", mayReadLogs, s.showLogs)
 	pull := right{verb: "pull", resource: "states"}
 	read(states+"versions/{version}", pull, s.audited(pull, s.pullState))
 	read(states+"journal", pull, s.audited(pull, s.showJournal))
@@ -171,10 +179,7 @@ func (s *Server) ask(r *http.Request, p person, need right) (ask, error) {
 	if !s.serves(a.Namespace) {
 		return a, refusef(http.StatusForbidden, "this Cairn does not look at namespace %s", a.Namespace)
 	}
-	return a, s.may(r.Context(), p, authorizationv1.ResourceAttributes{
-		Verb: need.verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
-		Resource: need.resource, Subresource: need.subresource, Namespace: a.Namespace, Name: a.Name,
-	})
+	return a, s.may(r.Context(), p, need.of(a))
 }
 
 // may asks the API server whether a person is allowed something.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -53,8 +54,15 @@ func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) e
 func (s *Server) goOnTelling(ctx context.Context, events *eventStream, p person, place string, news <-chan struct{}) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	for {
+	for asked := time.Now(); ; {
 		var err error
+		if time.Since(asked) > askAgain { // what they may list is asked each time
+			asked = time.Now()
+			var no *refusal
+			if err := s.persons.stillKnown(ctx, p); errors.As(err, &no) && no.code == http.StatusUnauthorized {
+				return err
+			}
+		}
 		if place, err = s.tellChanges(ctx, events, p, place); err != nil {
 			return err
 		}
@@ -108,9 +116,9 @@ func (s *Server) tellChanges(ctx context.Context, events *eventStream, p person,
 
 // follow counts a person who follows something, and gives the context in which they may.
 func (s *Server) follow(ctx context.Context, p person) (context.Context, func(), error) {
-	end, ok := s.persons.following.begin(p.GetName())
-	if !ok {
-		return ctx, nil, refusef(http.StatusTooManyRequests, "%s follows %d things here already", p.GetName(), mostFollowed)
+	end, err := s.persons.following.begin(p.GetName())
+	if err != nil {
+		return ctx, nil, err
 	}
 	if !s.followers.TryAcquire(1) {
 		end()

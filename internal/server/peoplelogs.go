@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
@@ -30,6 +31,10 @@ const (
 	mostFollowers = 500
 	// mostFollowed is how many of these one person follows.
 	mostFollowed = 20
+	// mostOfAccounts is how many the service accounts of one namespace follow: who may make one may make many.
+	mostOfAccounts = 100
+	// askAgain is how often it is asked whether who follows something still may.
+	askAgain = time.Minute
 	// longestSend is how long a reader may take for a piece of a log.
 	longestSend = time.Minute
 )
@@ -37,6 +42,9 @@ const (
 // errStopping ends what is held open when the server stops, or was open for long enough. The reader asks again for the
 // rest.
 var errStopping = errors.New("the server ends this: ask again for the rest")
+
+// mayReadLogs is what it takes to read a log.
+var mayReadLogs = right{"get", "runs", "logs"}
 
 // showLogs shows the log of an attempt or of all attempts of a Run.
 func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -64,8 +72,9 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	defer leave()
 	f := &follower{
 		server: s, run: run, key: a.NamespacedName, to: http.NewResponseController(w), w: w,
-		offset: offset, follow: follow, news: news, skip: attempt == 0,
+		offset: offset, follow: follow, news: news, skip: attempt == 0, asked: time.Now(),
 	}
+	f.may = func(ctx context.Context) error { return s.mayStill(ctx, a) }
 	if r.Header.Get("Accept") == eventStreamType {
 		f.pieces = &logPieces{events: newEventStream(w), at: offset}
 	} else {
@@ -90,30 +99,40 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	return err
 }
 
-// following is how many logs each person follows.
+// following is how many logs each person follows, and the service accounts of each namespace.
 type following struct {
 	mu   sync.Mutex
 	logs map[string]int
 }
 
 // begin counts one more log of a person, unless those are enough. The returned function ends it.
-func (f *following) begin(name string) (end func(), ok bool) {
+func (f *following) begin(name string) (end func(), err error) {
+	most := map[string]int{name: mostFollowed}
+	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
+		most[serviceaccount.MakeNamespaceGroupName(namespace)] = mostOfAccounts
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.logs[name] >= mostFollowed {
-		return nil, false
+	for who, most := range most {
+		if f.logs[who] >= most {
+			return nil, refusef(http.StatusTooManyRequests, "%s follows %d things here already", who, most)
+		}
 	}
 	if f.logs == nil {
 		f.logs = map[string]int{}
 	}
-	f.logs[name]++
+	for who := range most {
+		f.logs[who]++
+	}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.logs[name]--; f.logs[name] == 0 {
-			delete(f.logs, name)
+		for who := range most {
+			if f.logs[who]--; f.logs[who] == 0 {
+				delete(f.logs, who)
+			}
 		}
-	}, true
+	}, nil
 }
 
 // askedForLog reads the query.
@@ -156,6 +175,9 @@ type follower struct {
 	news <-chan struct{}
 	// listed is when the log was listed last, and sent when something was sent.
 	listed, sent time.Time
+	// may says whether the reader may still read it; asked is when it did last.
+	may   func(context.Context) error
+	asked time.Time
 }
 
 // all sends the log of each attempt, and of those to come until the Run is finished.
@@ -230,6 +252,9 @@ func (f *follower) copy(ctx context.Context, folder string, at int64, last bool)
 			return at, err
 		}
 		at += int64(len(data))
+		if err := f.still(ctx); err != nil {
+			return at, err
+		}
 	}
 }
 
@@ -247,6 +272,15 @@ func (f *follower) send(data []byte) error {
 		return err
 	}
 	return f.to.SetWriteDeadline(time.Time{}) // nothing is late while there is nothing to send
+}
+
+// still refuses a reader who may not any more. It is asked from time to time.
+func (f *follower) still(ctx context.Context) error {
+	if time.Since(f.asked) < askAgain {
+		return nil
+	}
+	f.asked = time.Now()
+	return f.may(ctx)
 }
 
 // wait for news, or for the time to look whether there is some. A Run may be silent for hours, as one whose plan waits: who reads
@@ -270,6 +304,9 @@ func (f *follower) wait(ctx context.Context) error {
 
 // look reads the Run again, from a cache. One that is gone has no more to say.
 func (f *follower) look(ctx context.Context) error {
+	if err := f.still(ctx); err != nil {
+		return err
+	}
 	run := &v1alpha1.Run{}
 	err := f.server.Cache.Get(ctx, f.key, run)
 	if apierrors.IsNotFound(err) {
@@ -285,6 +322,19 @@ func (f *follower) look(ctx context.Context) error {
 		return fmt.Errorf("read Run %s: %w", f.key, err)
 	}
 	f.run = run
+	return nil
+}
+
+// mayStill refuses who may follow a log no longer. While Kubernetes cannot be asked they may what they could.
+func (s *Server) mayStill(ctx context.Context, a ask) error {
+	err := s.persons.stillKnown(ctx, a.person)
+	if err == nil {
+		err = s.may(ctx, a.person, mayReadLogs.of(a))
+	}
+	var no *refusal
+	if errors.As(err, &no) && (no.code == http.StatusUnauthorized || no.code == http.StatusForbidden) {
+		return err
+	}
 	return nil
 }
 

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -9,7 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -148,5 +158,98 @@ func TestAnAttemptIsOver(t *testing.T) {
 	}
 	if strings.Contains(logFolder("ns", "uid", 12), "//") || logFolder("ns", "uid", 12) != "logs/ns/uid/12" {
 		t.Error(logFolder("ns", "uid", 12))
+	}
+}
+
+// Who has a namespace makes as many service accounts in it as they like.
+func TestTheAccountsOfANamespaceDoNotTakeAllFollowers(t *testing.T) {
+	var f following
+	begun := 0
+	for account := range mostFollowers {
+		for range mostFollowed {
+			if _, err := f.begin(fmt.Sprintf("system:serviceaccount:hostile:ci-%d", account)); err == nil {
+				begun++
+			}
+		}
+	}
+	if begun > mostFollowers/5 {
+		t.Errorf("they follow %d things", begun)
+	}
+	for _, name := range []string{"alice", "system:serviceaccount:shop:ci"} {
+		end, err := f.begin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end()
+	}
+	if len(f.logs) > mostFollowers {
+		t.Errorf("%d are remembered who follow nothing", len(f.logs))
+	}
+}
+
+// deadlines is a recorder that takes deadlines.
+type deadlines struct{ *httptest.ResponseRecorder }
+
+func (deadlines) SetReadDeadline(time.Time) error  { return nil }
+func (deadlines) SetWriteDeadline(time.Time) error { return nil }
+
+// A log may go on for hours, and say what somebody who has left must not read.
+func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
+	for name, takeAway := range map[string]func(allowed, known, away *bool){
+		"the right is taken away": func(allowed, _, _ *bool) { *allowed = false },
+		"the token is no more":    func(_, known, _ *bool) { *known = false },
+		"nobody can be asked":     func(_, _, away *bool) { *away = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			allowed, known, away := true, true, false
+			kube := interceptor.NewClient(nil, interceptor.Funcs{
+				Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+					o.(*v1alpha1.Run).Status.Phase = v1alpha1.PhasePlanning
+					return nil
+				},
+				Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+					if away {
+						return errors.New("no answer")
+					}
+					switch o := o.(type) {
+					case *authorizationv1.LocalSubjectAccessReview:
+						o.Status.Allowed = allowed
+					case *authenticationv1.TokenReview:
+						o.Status = authenticationv1.TokenReviewStatus{Authenticated: known, User: authenticationv1.UserInfo{Username: "alice"}}
+					}
+					return nil
+				},
+			})
+			persons := newPersons(kube, nil) // whose memories have goroutines without end
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				s := &Server{
+					Options: Options{Live: kube, Cache: kube, Client: kube}, logs: NewLogs(memoryBucket(t)), persons: persons,
+					followers: semaphore.NewWeighted(1), stopping: ctx,
+				}
+				alice := person{Info: &user.DefaultInfo{Name: "alice"}, token: "alice's"}
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?follow=true", nil)
+				ended := make(chan error, 1)
+				go func() {
+					ended <- s.showLogs(deadlines{httptest.NewRecorder()}, r, ask{person: alice, NamespacedName: types.NamespacedName{Namespace: "shop", Name: "net-1"}})
+				}()
+				time.Sleep(20 * time.Minute)
+				takeAway(&allowed, &known, &away)
+				time.Sleep(2 * askAgain)
+				select {
+				case err := <-ended:
+					var no *refusal
+					if !errors.As(err, &no) || away {
+						t.Errorf("it ends with %v", err)
+					}
+				default:
+					if !away {
+						t.Error("it goes on")
+					}
+				}
+				cancel()
+				time.Sleep(time.Second)
+			})
+		})
 	}
 }

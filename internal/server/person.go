@@ -111,6 +111,18 @@ func (p *persons) of(r *http.Request) (person, error) {
 	return person{}, refusef(http.StatusUnauthorized, "who asks? Show the bearer token or the client certificate that you use with Kubernetes")
 }
 
+// stillKnown refuses a person whose token is good no longer.
+func (p *persons) stillKnown(ctx context.Context, who person) error {
+	if who.token == "" {
+		return nil
+	}
+	_, ok, err := p.review.AuthenticateToken(ctx, who.token)
+	if err == nil && !ok {
+		return refusef(http.StatusUnauthorized, "the token is good no longer")
+	}
+	return err
+}
+
 // holder is who a client certificate is of, in the API server's reading of it: the common name is the user, the
 // organizations are the groups. That the client has the key of the certificate TLS made sure of.
 func (p *persons) holder(r *http.Request) (user.Info, error) {
