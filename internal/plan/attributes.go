@@ -13,15 +13,15 @@ import (
 )
 
 // attributes gives the attributes of a resource that change, and how many do not.
-func attributes(c *tfjson.Change) (changed []Attribute, unchanged int) {
-	d := differ{replace: c.ReplacePaths}
+func attributes(c *tfjson.Change, left *budget) (changed []Attribute, unchanged int) {
+	d := differ{replace: c.ReplacePaths, left: left}
 	d.compare(state{c.Before, c.After, c.AfterUnknown, c.BeforeSensitive, c.AfterSensitive})
 	return d.changed, d.unchanged
 }
 
 // outputAttributes gives what changes in the value of an output.
-func outputAttributes(name string, c *tfjson.Change) []Attribute {
-	d := differ{path: []any{name}}
+func outputAttributes(name string, c *tfjson.Change, left *budget) []Attribute {
+	d := differ{path: []any{name}, left: left}
 	d.compare(state{c.Before, c.After, c.AfterUnknown, c.BeforeSensitive, c.AfterSensitive})
 	return d.changed
 }
@@ -71,6 +71,7 @@ type differ struct {
 	replace   []any // paths that force a replacement
 	changed   []Attribute
 	unchanged int
+	left      *budget
 }
 
 func (d *differ) compare(s state) {
@@ -79,6 +80,7 @@ func (d *differ) compare(s state) {
 	listBefore, isListBefore := s.before.([]any)
 	listAfter, isListAfter := s.after.([]any)
 	switch {
+	case d.left.over() != nil: // what comes of it is not shown
 	case s.sensitive() || sensitive(s.unknown):
 		d.leaf(s)
 	case (objectBefore || s.before == nil) && (objectAfter || s.after == nil) && (objectBefore || objectAfter):
@@ -149,10 +151,12 @@ func (d *differ) leaf(s state) {
 	if !unknown && s.before == nil && s.after == nil {
 		return // only marks
 	}
-	d.changed = append(d.changed, Attribute{
+	changed := Attribute{
 		Path: pathOf(d.path), Sensitive: s.sensitive(), Unknown: unknown, Forces: d.forces(),
 		Before: shown(s.before, s.beforeSensitive, s.sensitive()), After: shown(s.after, s.afterSensitive, s.sensitive()),
-	})
+	}
+	d.left.take(attributeWeight + len(changed.Path) + len(changed.Before) + len(changed.After) + len(d.replace)) // which were all looked at
+	d.changed = append(d.changed, changed)
 }
 
 // forces says whether a change here forces the replacement.

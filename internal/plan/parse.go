@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,46 +16,70 @@ import (
 // Parse reads the engine's JSON of a plan, masked or not: what is marked sensitive is not in the View either way. Formats
 // of a newer minor version are read as far as they are known.
 func Parse(engineJSON []byte) (View, error) {
+	return ParseWithin(engineJSON, math.MaxInt)
+}
+
+// ErrTooLarge says that a plan has more in it than there is memory for.
+var ErrTooLarge = errors.New("it changes more values than can be shown so; its text has them")
+
+// ParseWithin is Parse for a plan that may be made to take many times its size: what is in memory beside some copies of its text is about
+// twice as many bytes at most. ErrTooLarge says that this is not enough.
+func ParseWithin(engineJSON []byte, most int) (View, error) {
 	// Only what the View needs is decoded: the configuration and the states of a large plan are most of it.
 	var all struct {
-		FormatVersion   string                     `json:"format_version"`
-		EngineVersion   string                     `json:"terraform_version"`
-		ResourceChanges []*tfjson.ResourceChange   `json:"resource_changes"`
-		OutputChanges   map[string]json.RawMessage `json:"output_changes"`
+		FormatVersion   string `json:"format_version"`
+		EngineVersion   string `json:"terraform_version"`
+		ResourceChanges part   `json:"resource_changes"`
+		OutputChanges   part   `json:"output_changes"`
 	}
-	if err := decode(engineJSON, &all); err != nil {
-		return View{}, err
+	if err := json.Unmarshal(engineJSON, &all); err != nil {
+		return View{}, fmt.Errorf("the engine's plan in JSON: %w", clean(err))
 	}
 	if err := supported(all.FormatVersion); err != nil {
 		return View{}, err
 	}
-	view := View{EngineVersion: all.EngineVersion}
+	view, left := View{EngineVersion: all.EngineVersion}, &budget{most}
 	var reads []Change
-	for _, r := range all.ResourceChanges {
-		if r == nil || r.Change == nil {
-			return View{}, fmt.Errorf("the engine's plan in JSON: a change of a resource is empty")
+	err := pieces(all.ResourceChanges, '[', left, func(_ string, piece []byte) error {
+		var r *tfjson.ResourceChange
+		if err := decode(piece, &r); err != nil {
+			return err
 		}
-		changes, err := changesOf(r)
+		if r == nil || r.Change == nil {
+			return fmt.Errorf("the engine's plan in JSON: a change of a resource is empty")
+		}
+		changes, err := changesOf(r, left)
 		if err != nil {
-			return View{}, err
+			return err
 		}
 		for _, c := range changes {
+			left.take(changeWeight)
 			if c.Action == Read {
 				reads = append(reads, c)
 			} else {
 				view.Changes = append(view.Changes, c)
 			}
 		}
+		return left.over()
+	})
+	if err != nil {
+		return View{}, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(all.OutputChanges)) {
+	err = pieces(all.OutputChanges, '{', left, func(name string, piece []byte) error {
 		var c tfjson.Change
-		if err := decode(all.OutputChanges[name], &c); err != nil {
-			return View{}, err
+		if err := decode(piece, &c); err != nil {
+			return err
 		}
 		if action := outputAction(&c); action != "" {
-			view.Outputs = append(view.Outputs, Output{Name: name, Action: action, Attributes: outputAttributes(name, &c)})
+			left.take(changeWeight + len(name))
+			view.Outputs = append(view.Outputs, Output{Name: name, Action: action, Attributes: outputAttributes(name, &c, left)})
 		}
+		return left.over()
+	})
+	if err != nil {
+		return View{}, err
 	}
+	slices.SortStableFunc(view.Outputs, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
 	if len(view.Changes) == 0 && len(view.Outputs) == 0 {
 		view.Changes = reads
 	}
@@ -75,7 +100,7 @@ func decode(data []byte, to any) error {
 
 // changesOf gives what a plan would do to one resource: nothing, or one thing, or two where the old object is forgotten and
 // a new one made.
-func changesOf(r *tfjson.ResourceChange) ([]Change, error) {
+func changesOf(r *tfjson.ResourceChange, left *budget) ([]Change, error) {
 	if r.Mode != tfjson.ManagedResourceMode && r.Mode != tfjson.DataResourceMode {
 		return nil, nil // ephemeral ones are opened and closed, and change nothing
 	}
@@ -91,7 +116,7 @@ func changesOf(r *tfjson.ResourceChange) ([]Change, error) {
 	}
 	do := func(action string) []Change {
 		c.Action = action
-		c.Attributes, c.Unchanged = attributes(r.Change)
+		c.Attributes, c.Unchanged = attributes(r.Change, left)
 		return []Change{c}
 	}
 	switch actions := r.Change.Actions; {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,12 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
-// viewMemory is what it may take to read a plan.
-const viewMemory = 4 * store.LargestPlanJSON
+const (
+	// viewMemory is what it may take to read a plan: some copies of its text, and twice what is made of it.
+	viewMemory = 8 * store.LargestPlanJSON
+	// mostView is how much memory is for what is made of a plan: changes of some 80,000 values, which is more than anybody reads.
+	mostView = store.LargestPlanJSON
+)
 
 // showPlan shows what a Run would do.
 func (s *Server) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -48,7 +53,14 @@ func (s *Server) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, view)
+	free, err := s.persons.memory.hold(r.Context(), run.Namespace, int64(len(view))) // it may be read slowly
+	if err != nil {
+		return err
+	}
+	defer free()
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(view) //nolint:gosec // JSON, which browsers do not show
+	return err
 }
 
 func (s *Server) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64) error {
@@ -65,21 +77,22 @@ func (s *Server) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.
 	return err
 }
 
-func (s *Server) planView(r *http.Request, run *v1alpha1.Run, key string) (plan.View, error) {
+// planView gives a View in JSON.
+func (s *Server) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, error) {
 	free, err := s.persons.memory.hold(r.Context(), run.Namespace, viewMemory)
 	if err != nil {
-		return plan.View{}, err
+		return nil, err
 	}
 	defer free()
 	data, err := s.Bucket.Get(r.Context(), key, store.LargestPlanJSON)
 	if err != nil {
-		return plan.View{}, notShown(err, run)
+		return nil, notShown(err, run)
 	}
-	view, err := plan.Parse(data)
+	view, err := plan.ParseWithin(data, mostView)
 	if err != nil {
-		return view, refusef(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v", run.Name, err)
+		return nil, refusef(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v", run.Name, err)
 	}
-	return view, nil
+	return json.Marshal(view)
 }
 
 // notShown explains that a form of a plan is not there: the plan is older than Cairn's forms, or too large for them.
