@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// unused is how long files of LFS are kept after an archive had them.
+// unused is how long files of LFS are kept after an archive had them, and mirrors of submodules after they were opened.
 const unused = 14 * 24 * time.Hour
 
 // maintain packs what many fetches left, each in a pack of its own, and drops what has been unreachable for two weeks. git
@@ -21,6 +21,7 @@ func (m *Mirror) maintain() {
 		settings: []setting{{"gc.auto", "6700"}, {"gc.autoPackLimit", "50"}, {"gc.bigPackThreshold", "100m"}, {"gc.autoDetach", "false"}},
 	})
 	m.forgetObjects(time.Now().Add(-unused))
+	m.forgetBeside(time.Now().Add(-unused))
 }
 
 // forgetObjects removes files of LFS that were not used since.
@@ -32,6 +33,22 @@ func (m *Mirror) forgetObjects(since time.Time) {
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && info.ModTime().Before(since) {
 			_ = os.Remove(filepath.Join(m.path(lfsObjects), entry.Name()))
+		}
+	}
+}
+
+// forgetBeside removes mirrors of submodules that were not opened since: who writes .gitmodules names as many as they like. Those that
+// are open stay open until the Mirror is closed.
+func (m *Mirror) forgetBeside(since time.Time) {
+	m.besideMu.Lock()
+	defer m.besideMu.Unlock()
+	entries, err := os.ReadDir(m.path(modules))
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.ModTime().Before(since) && m.beside[entry.Name()] == nil {
+			_ = os.RemoveAll(filepath.Join(m.path(modules), entry.Name()))
 		}
 	}
 }

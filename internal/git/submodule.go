@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 const (
@@ -146,10 +148,13 @@ func (m *Mirror) besideMirror(ctx context.Context, url string) (*Mirror, error) 
 	if beside := m.beside[name]; beside != nil {
 		return beside, nil
 	}
-	beside, err := Open(ctx, filepath.Join(m.path(modules), name), Options{Timeout: m.o.Timeout, Trees: m.o.Trees})
+	folder := filepath.Join(m.path(modules), name)
+	beside, err := Open(ctx, folder, Options{Timeout: m.o.Timeout, Trees: m.o.Trees})
 	if err != nil {
 		return nil, err
 	}
+	now := time.Now()
+	_ = os.Chtimes(folder, now, now) // for forgetBeside
 	m.beside[name] = beside
 	return beside, nil
 }

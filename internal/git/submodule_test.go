@@ -2,8 +2,10 @@ package git
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,6 +47,43 @@ func TestASubmodulesFilesAreInTheArchive(t *testing.T) {
 	second, err := w.archive("main.tf", "modules")
 	if err != nil || string(first) != string(second) || len(w.http.Requests()) != seen {
 		t.Errorf("the second archive is another, or asked again: %v", err)
+	}
+}
+
+// A mirror of a submodule that nobody opened for long goes, and comes again when it is wanted.
+func TestASubmoduleThatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{Submodules: true})
+	id, err := w.init("inner").Commit(gitserver.Change{Files: map[string]string{"inner.tf": "inner"}})
+	w.must(err)
+	_, err = w.repo.AddSubmodule("modules/inner", "../inner.git", id)
+	w.must(err)
+	w.must(w.m.Fetch(t.Context(), w.remote(), FetchOptions{}))
+	kept := func() int {
+		entries, err := os.ReadDir(w.m.path(modules))
+		w.must(err)
+		return len(entries)
+	}
+	later := time.Now().Add(time.Hour)
+	first, err := w.archive("modules")
+	w.must(err)
+	if w.m.forgetBeside(later); kept() != 1 {
+		t.Error("one that is open is gone")
+	}
+	again, err := Open(t.Context(), w.m.dir, w.m.o)
+	w.must(err)
+	w.must(w.m.Close())
+	w.m = again
+	t.Cleanup(func() { _ = again.Close() })
+	if w.m.forgetBeside(time.Now().Add(-time.Hour)); kept() != 1 {
+		t.Error("one of just now is gone")
+	}
+	if w.m.forgetBeside(later); kept() != 0 {
+		t.Error("it is kept for ever")
+	}
+	w.must(w.m.Fetch(t.Context(), w.remote(), FetchOptions{}))
+	if second, err := w.archive("modules"); err != nil || string(first) != string(second) {
+		t.Errorf("it does not come again: %v", err)
 	}
 }
 
