@@ -85,6 +85,13 @@ func shell(args []string) int {
 	return code
 }
 
+// ends are the signals that interrupt an attempt.
+var ends = []os.Signal{syscall.SIGTERM, os.Interrupt, syscall.SIGHUP}
+
+// harmless says that nobody reads what we print any more: the store has the log too, and the engine goes on. Who asks for a signal is not
+// ended by it; the programs that we start have it as ever, which they would not if it were ignored.
+var harmless os.Signal = syscall.SIGPIPE
+
 func run(args []string) error {
 	o := runner.Options{
 		CA: []byte(os.Getenv("CAIRN_STORE_CA")), Environ: os.Environ(),
@@ -102,8 +109,9 @@ func run(args []string) error {
 		return errUsage
 	}
 	ctx, interrupt := runner.Interrupted(context.Background())
+	signal.Notify(make(chan os.Signal, 1), harmless)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	signal.Notify(signals, ends...)
 	go func() { // for as long as the process lives: any further signal is taken and means the same
 		for range signals {
 			interrupt()

@@ -72,6 +72,17 @@ func startProgram(t *testing.T, s *testStore) (program *exec.Cmd, engine int) {
 resource "terraform_data" "a" {
   `+strings.ReplaceAll(tellPID, "%SLEEP%", "60")+`
 }`))), nil)
+	program = runnerProgram(t, s)
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.orders <- apply
+	return program, enginePID(t, filepath.Dir(program.Path))
+}
+
+// runnerProgram is cairn-runner itself; it works in the folder that it is in.
+func runnerProgram(t *testing.T, s *testStore) *exec.Cmd {
+	t.Helper()
 	work := t.TempDir()
 	token, path := filepath.Join(work, "token"), filepath.Join(work, "cairn-runner")
 	if err := os.WriteFile(token, []byte(testToken), 0o600); err != nil {
@@ -82,13 +93,9 @@ resource "terraform_data" "a" {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	program = exec.Command(path, "run", "--store="+s.server.URL, "--token="+token, "--work="+work, "--inputs="+work)
+	program := exec.Command(path, "run", "--store="+s.server.URL, "--token="+token, "--work="+work, "--inputs="+work)
 	program.Env = []string{"PATH=" + bin(t) + ":/usr/bin:/bin", "CAIRN_STORE_CA=" + string(s.ca())}
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s.orders <- apply
-	return program, enginePID(t, work)
+	return program
 }
 
 // TestARunnerThatIsKilledTakesTheEngineWithIt, as in a pod: an engine without its runner has no way to the state.
@@ -113,8 +120,8 @@ func TestARunnerThatIsTerminated(t *testing.T) {
 	s := newTestStore(t)
 	program, engine := startProgram(t, s)
 	begin := time.Now()
-	for range 3 {
-		if err := program.Process.Signal(syscall.SIGTERM); err != nil {
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTERM} {
+		if err := program.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,6 +133,30 @@ func TestARunnerThatIsTerminated(t *testing.T) {
 	}
 	if log := string(s.logs[2]); len(s.resources()) != 1 || s.lock != nil || strings.Contains(log, "Two interrupts") {
 		t.Errorf("%v, lock %s\n%s", s.resources(), s.lock, log)
+	}
+}
+
+// TestARunnerWhoseOutputNobodyReads any more, as of a container runtime that is gone, goes on: the store gets the log too.
+func TestARunnerWhoseOutputNobodyReads(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := runnerProgram(t, s)
+	program.Stdout, program.Stderr = write, write
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = read.Close(), write.Close()
+	s.orders <- apply
+	close(s.orders)
+	if err := program.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if report := s.done(2); report.Done.Failure != nil || len(s.resources()) != 2 || !strings.Contains(string(s.logs[2]), "Apply complete!") {
+		t.Errorf("%+v\n%s", report.Done.Failure, s.logs[2])
 	}
 }
 
