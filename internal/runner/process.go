@@ -52,7 +52,7 @@ type call struct {
 	also io.Writer
 	// listen says that its events are on standard output; the log gets them as text.
 	listen bool
-	// group is of a script that may run engines; nil for other programs.
+	// group is of a program that may run engines, as a script does and Terragrunt; nil for others.
 	group *scriptGroup
 	// heard is told of each thing that an apply has done, as soon as its events say so; nil for nobody.
 	heard func(engine.Done)
@@ -69,6 +69,9 @@ func (a *attempt) launch(ctx context.Context, do call) (exit, error) {
 	cmd.Dir = a.module()
 	cmd.Env = a.environment()
 	do.name = a.engine.Name()
+	if _, ok := a.engine.Engine.(engine.Terragrunt); ok { // it starts the one that holds the state, which may outlive it
+		do.group = &scriptGroup{runner: a.runner, called: do.name, text: a.text}
+	}
 	return a.execute(ctx, cmd, do, func(engine *os.Process, _ <-chan struct{}) { _ = engine.Signal(os.Interrupt) })
 }
 
@@ -89,13 +92,12 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	cmd.WaitDelay = openPipes
 	cmd.SysProcAttr = attributes()
 
-	var output *scriptOutput
-	if do.group != nil { // who may print still when the script has ended must not find its output closed
+	var outputs scriptOutputs
+	if do.group != nil { // who may print still when the program has ended must not find its output closed
 		var err error
-		if output, err = startOutput(text); err != nil {
+		if outputs, err = startOutputs(cmd); err != nil {
 			return exit{}, err
 		}
-		cmd.Stdout, cmd.Stderr = output.write, output.write
 	}
 
 	memory := a.memory()
@@ -105,10 +107,7 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		if output != nil {
-			output.end()
-		}
-		return exit{}, err
+		return exit{}, errors.Join(err, outputs.end())
 	}
 	over, told := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -117,9 +116,9 @@ func (a *attempt) execute(ctx context.Context, cmd *exec.Cmd, do call, end func(
 		end(cmd.Process, over)
 	})
 	err := cmd.Wait()
-	if output != nil {
-		do.group.settle(cmd.Process.Pid)
-		output.end()
+	if do.group != nil {
+		do.group.settle(ctx, cmd.Process.Pid)
+		err = cmp.Or(err, outputs.end())
 	}
 	close(over)
 	if !stop() {

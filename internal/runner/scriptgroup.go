@@ -2,16 +2,19 @@ package runner
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// scriptGroup is the process group of a script that may run engines. They are interrupted once, since a second interrupt makes an engine
+// scriptGroup is the process group of a script that may run engines, or of Terragrunt. They are interrupted once, since a second interrupt makes an engine
 // drop everything, and waited for however long they take: also by who has to end the script, and when the script itself has ended, as a
 // shell does at an interrupt.
 type scriptGroup struct {
@@ -53,13 +56,16 @@ func outsideEngines(all []descendant) []descendant {
 	})
 }
 
-// settle waits for the engines that a script has left, which has ended.
-func (g *scriptGroup) settle(pid int) {
+// settle waits for the engines that a script has left, which has ended. When ctx is over they were interrupted: by us or, in our stead, by who
+// started them.
+func (g *scriptGroup) settle(ctx context.Context, pid int) {
 	if g.left = engineIn(pid); !g.left {
 		return
 	}
 	fmt.Fprintf(g.text, "\n── %s has ended, and an engine that it started has not: it is interrupted and waited for ──\n", g.called)
-	g.interrupt(pid)
+	if ctx.Err() == nil {
+		g.interrupt(pid)
+	}
 	tick := time.NewTicker(groupTick)
 	defer tick.Stop()
 	for engineIn(pid) {
@@ -107,6 +113,29 @@ func engineIn(group int) bool {
 type scriptOutput struct {
 	read, write *os.File
 	done        chan struct{}
+	// err is why not all of it was taken.
+	err error
+}
+
+// scriptOutputs are the one or two of a program.
+type scriptOutputs []*scriptOutput
+
+// startOutputs passes on what a program prints to where it would print, which is one place or two.
+func startOutputs(cmd *exec.Cmd) (all scriptOutputs, err error) {
+	out, err := startOutput(cmd.Stdout)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Stderr == cmd.Stdout {
+		cmd.Stdout, cmd.Stderr = out.write, out.write
+		return scriptOutputs{out}, nil
+	}
+	told, err := startOutput(cmd.Stderr)
+	if err != nil {
+		return nil, errors.Join(err, out.end())
+	}
+	cmd.Stdout, cmd.Stderr = out.write, told.write
+	return scriptOutputs{out, told}, nil
 }
 
 func startOutput(to io.Writer) (*scriptOutput, error) {
@@ -117,15 +146,26 @@ func startOutput(to io.Writer) (*scriptOutput, error) {
 	o := &scriptOutput{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		_, _ = io.Copy(to, read)
+		if _, o.err = io.Copy(to, read); errors.Is(o.err, os.ErrDeadlineExceeded) {
+			o.err = nil
+		}
+		_ = read.Close() // what takes no more must not hold up who prints
 	}()
 	return o, nil
 }
 
-// end takes no more after openPipes, whoever has it open still.
-func (o *scriptOutput) end() {
+// end takes no more after openPipes, whoever has it open still. Its error is that not all was taken before.
+func (all scriptOutputs) end() error {
+	var err error
+	for _, o := range all {
+		err = errors.Join(err, o.end())
+	}
+	return err
+}
+
+func (o *scriptOutput) end() error {
 	_ = o.write.Close()
 	_ = o.read.SetReadDeadline(time.Now().Add(openPipes))
 	<-o.done
-	_ = o.read.Close()
+	return o.err
 }

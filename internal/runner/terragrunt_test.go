@@ -36,6 +36,10 @@ mkdir -p "$ran"
 cp ./*.hcl ./*.tf "$ran"
 [ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$ran"
 here=$PWD code=0
+if [ "$1" = apply ] && grep -q '^dies' terragrunt.hcl; then
+  cd "$ran" && { "$engine" "$@" & } && until [ -e pid ]; do sleep 0.05; done
+  kill -9 $$
+fi
 if [ "$1" != apply ] || ! grep -q '^exclude' terragrunt.hcl; then
   cd "$ran" && "$engine" "$@"
   code=$?
@@ -227,6 +231,44 @@ func TestTerragruntWithABackendOfTheStacksOwn(t *testing.T) {
 			there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n")
 			if second.Done.Failure != nil || strings.Join(s.resources(), " ") != "a b" || there != string(s.state) || s.backend.Type != "s3" {
 				t.Errorf("%s %+v %v %+v\n%s", steps(second), second.Done.Failure, s.resources(), s.backend, p.output)
+			}
+		})
+	}
+}
+
+// TestTerragruntThatIsKilled leaves an engine that is at work: it is waited for, and what it made is in the state before another attempt can begin.
+func TestTerragruntThatIsKilled(t *testing.T) {
+	for _, program := range []string{"tofu", "terraform"} {
+		t.Run(program, func(t *testing.T) {
+			s := newTestStore(t)
+			dir := t.TempDir()
+			executable(t, filepath.Join(dir, "terragrunt"), standIn)
+			if err := os.Symlink(filepath.Join(bin(t), program), filepath.Join(dir, program)); err != nil {
+				t.Fatal(err)
+			}
+			order := s.plan(1, s.put(file("terragrunt.hcl", "dies = true\n"), file("main.tf", `
+resource "terraform_data" "a" {
+  `+strings.ReplaceAll(tellPID, "%SLEEP%", "5")+`
+}`)))
+			order.Engine = "Terragrunt"
+			p := startPod(t, s, nil, "PATH="+dir+":/usr/bin:/bin")
+			s.orders <- order
+			first := waitDone(t, s, 1)
+			if first.Done.Plan == nil {
+				t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
+			}
+			order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+			s.orders <- order
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			failure := s.done(2).Done.Failure
+			if failure == nil || failure.Class != "Transient" || !strings.Contains(failure.Message, "Terragrunt was killed (SIGKILL)") {
+				t.Errorf("%+v", failure)
+			}
+			if s.lock != nil || len(s.resources()) != 1 {
+				t.Errorf("lock %s, state %s\n%s", s.lock, s.state, p.output)
 			}
 		})
 	}
