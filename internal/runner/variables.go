@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
@@ -154,6 +155,10 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 			}
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
+			}
+			if !utf8.Valid(data) { // marks would stand for its bytes, and nobody would know what comes of it as a secret
+				return nil, &engine.Refused{Reason: fmt.Sprintf(
+					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and let the code decode it", variable.Name, variable.From)}
 			}
 			if variable.Secret {
 				a.secrets.Add(string(data))

@@ -235,3 +235,21 @@ func TestAVariableFileOfTheCodeIsWithinIt(t *testing.T) {
 		}
 	}
 }
+
+// A value that is no text would reach the code as another one, with marks in place of its bytes, and that one is known to nobody as a secret.
+func TestAValueThatIsNoText(t *testing.T) {
+	s := newTestStore(t)
+	order := s.plan(1, s.put(file("main.tf", `
+variable "password" {}
+resource "terraform_data" "a" { input = var.password }
+`)))
+	order.Variables = []store.Variable{{Name: "password", File: "db/password", From: "key password in Secret db", Secret: true}}
+	p := run(t, s, map[string]string{"db/password": "p\xe4ss-canary"}, order)
+	failure := s.done(1).Done.Failure
+	if failure == nil || failure.Class != "Config" || !strings.HasPrefix(failure.Message, "variable password: key password in Secret db is not UTF-8") {
+		t.Errorf("%+v\n%s", failure, p.output)
+	}
+	if strings.Contains(p.output.String(), "canary") {
+		t.Errorf("%s", p.output)
+	}
+}
