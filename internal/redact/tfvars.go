@@ -35,6 +35,16 @@ func JSONValues(data []byte) []string { return Values(".json", data) }
 // Leaves gives the secrets of decoded JSON values: every string in them and every number of six digits or more.
 func Leaves(values []any) []string { return leaves(nil, values) }
 
+// Expression gives the secrets of one value in the engine's language, as in TF_VAR_ variables: every string in it and every number of six
+// digits or more. A text that is no such value has none: the engine takes it as it is.
+func Expression(text string) []string {
+	values, err := hclValues([]byte("value = " + text))
+	if err != nil {
+		return nil
+	}
+	return values
+}
+
 func jsonValues(data []byte) ([]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

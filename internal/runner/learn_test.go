@@ -38,3 +38,26 @@ func TestWhatAnAttemptLearns(t *testing.T) {
 		}
 	}
 }
+
+// A variable of the engine's in the environment is an expression, as in a variable file, unless the code says that it is a text.
+func TestSecretsInAnExpressionOfTheEnvironment(t *testing.T) {
+	secrets := redact.New()
+	a := &attempt{
+		runner: &runner{Options: Options{Inputs: t.TempDir(), Environ: []string{
+			`TF_VAR_db={ user = "robot-canary", ports = [5432], pin = 12345678, keys = [<<EOT
+heredoc-canary
+EOT
+] }`, "TF_VAR_text=plain canary words", "TF_VAR_call=upper(\"called-canary\")",
+		}}, secrets: secrets},
+		order: store.Order{SecretEnv: []string{"TF_VAR_db", "TF_VAR_text", "TF_VAR_call"}},
+	}
+	a.learn()
+	for text, want := range map[string]bool{
+		"robot-canary": true, "12345678": true, "heredoc-canary": true, "plain canary words": true,
+		"5432": false, "plain": false, "canary": false, "words": false,
+	} {
+		if secrets.Hides(text) != want {
+			t.Errorf("%s: hidden is %v", text, !want)
+		}
+	}
+}

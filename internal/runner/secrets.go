@@ -29,6 +29,9 @@ func (a *attempt) learn() {
 		name, value, _ := strings.Cut(pair, "=")
 		if slices.Contains(a.order.SecretEnv, name) {
 			a.secrets.Add(value)
+			if strings.HasPrefix(name, "TF_VAR_") { // the engine shows such a value piece by piece
+				a.secrets.Add(redact.Expression(value)...)
+			}
 		}
 	}
 	inputs, err := a.openInputs()
