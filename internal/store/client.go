@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +52,8 @@ type ClientOptions struct {
 	CA []byte
 	// TokenFile holds the token. It is read for each request: the kubelet renews it.
 	TokenFile string
-	// Patience is how long a request is tried again while the store does not answer, or answers 429 or 5xx. Zero tries once.
+	// Patience is how long a request is tried again while the store does not answer, or answers 429 or 5xx, or 401 to a token that has
+	// expired. Zero tries once.
 	Patience time.Duration
 }
 
@@ -170,7 +173,7 @@ func (c *Client) send(ctx context.Context, r call) error {
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, longestMessage))
 		err := &Error{Code: answer.StatusCode, Message: strings.TrimSpace(string(text))}
-		if err.Code == http.StatusTooManyRequests || err.Code >= 500 {
+		if err.Code == http.StatusTooManyRequests || err.Code >= 500 || err.Code == http.StatusUnauthorized && expired(request, time.Now()) {
 			return &awayError{err}
 		}
 		return err
@@ -224,4 +227,18 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 		request.Header.Set(AttemptHeader, strconv.FormatInt(int64(c.attempt), 10))
 	}
 	return request, nil
+}
+
+// expired says whether the token of a request was no longer good by what it says itself: the kubelet is late to renew it, as after its machine
+// slept or while it is away, and a state must not be given up for that. A token that is none of Kubernetes has not expired.
+func expired(request *http.Request, now time.Time) bool {
+	parts := strings.Split(request.Header.Get("Authorization"), ".")
+	if len(parts) != 3 {
+		return false
+	}
+	var claims struct {
+		Expires float64 `json:"exp"`
+	}
+	data, err := base64.RawURLEncoding.DecodeString(parts[1])
+	return err == nil && json.Unmarshal(data, &claims) == nil && claims.Expires > 0 && now.Unix() >= int64(claims.Expires)
 }

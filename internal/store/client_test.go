@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -132,6 +133,46 @@ func TestARefusalIsFinal(t *testing.T) {
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Code != 423 || refused.Message != "held by x" || tries.Load() != 1 || Code(err) != 423 {
 		t.Errorf("%v after %d tries", err, tries.Load())
+	}
+}
+
+// TestATokenThatExpiredIsWaitedFor until the kubelet has renewed it, and no other that is refused.
+func TestATokenThatExpiredIsWaitedFor(t *testing.T) {
+	token := func(expires time.Time) string {
+		claims := fmt.Sprintf(`{"exp":%d,"sub":"system:serviceaccount:prod:net"}`, expires.Unix())
+		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"
+	}
+	expired, good := token(time.Now().Add(-time.Minute)), token(time.Now().Add(time.Hour))
+	var refused string
+	var file string
+	var tries atomic.Int32
+	c, file := newClient(t, time.Minute, func(w http.ResponseWriter, r *http.Request) {
+		if tries.Add(1) == 3 { // the kubelet is back
+			_ = os.WriteFile(file, []byte(good), 0o600)
+		}
+		if strings.HasSuffix(r.Header.Get("Authorization"), refused) {
+			http.Error(w, "the token is not valid", http.StatusUnauthorized)
+			return
+		}
+	})
+	for _, test := range []struct {
+		first, refused string
+		code           int
+		tries          int32
+	}{
+		{expired, expired, 0, 4},
+		{good, good, http.StatusUnauthorized, 1},
+		{"a.b.c", "a.b.c", http.StatusUnauthorized, 1},
+		{"opaque", "opaque", http.StatusUnauthorized, 1},
+	} {
+		refused = test.refused
+		tries.Store(0)
+		if err := os.WriteFile(file, []byte(test.first), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.State(t.Context(), http.MethodPost, "", []byte("{}")); Code(err) != test.code || tries.Load() != test.tries {
+			t.Errorf("%s: %v after %d tries", test.first, err, tries.Load())
+		}
 	}
 }
 
