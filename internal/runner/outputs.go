@@ -21,8 +21,9 @@ const (
 )
 
 // stepOutputs does the outputs step, which outlives an interrupt and a hook that failed, unlike the hooks around it: what was
-// applied is to be known. Outputs that the store cannot write, since an object is in the way that is not Cairn's or they are
-// too large, are for a person to see to: they fail the step but not the attempt, which did what it should.
+// applied is to be known. Outputs that the store cannot write, since an object is in the way that is not Cairn's, they are too
+// large or one has a name that no key of an object may have, are for a person to see to: they fail the step but not the attempt, which did
+// what it should.
 func (a *attempt) stepOutputs(ctx, process context.Context, hookErr error) error {
 	if hookErr == nil {
 		hookErr = a.runHooks(ctx, "outputs", before)
@@ -38,7 +39,7 @@ func (a *attempt) stepOutputs(ctx, process context.Context, hookErr error) error
 		a.outputs = a.show(outputs)
 		if err = a.client.WriteOutputs(ctx, outputs); err != nil {
 			code := store.Code(err)
-			refused = code == http.StatusConflict || code == http.StatusRequestEntityTooLarge
+			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
 			return result{}, fmt.Errorf("write the outputs: %w", err)
 		}
 		message := fmt.Sprintf("%d outputs", len(outputs))

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -113,23 +114,25 @@ func TestAPlanIsAppliedOnlyOnce(t *testing.T) {
 }
 
 func TestOutputsInTheWayAreNoFailure(t *testing.T) {
-	s := newTestStore(t)
-	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Outputs = true
-	apply := s.planned(order, nil)
-	s.refuse = func(r *http.Request) int {
-		if r.URL.Path == "/v1/outputs" {
-			return http.StatusConflict
+	for _, code := range []int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
+		s := newTestStore(t)
+		order := s.plan(1, s.put(file("main.tf", two)))
+		order.Outputs = true
+		apply := s.planned(order, nil)
+		s.refuse = func(r *http.Request) int {
+			if r.URL.Path == "/v1/outputs" {
+				return code
+			}
+			return 0
 		}
-		return 0
-	}
-	run(t, s, nil, apply)
-	report := s.done(2)
-	if steps(report) != "fetch= init= apply= outputs!" || report.Done.Failure != nil || len(report.Done.Outputs) != 1 {
-		t.Errorf("%s %+v", steps(report), report.Done)
-	}
-	if got := report.Steps[3].Message; got != "write the outputs: the store answered 409: refused by the test" {
-		t.Errorf("%q", got)
+		run(t, s, nil, apply)
+		report := s.done(2)
+		if steps(report) != "fetch= init= apply= outputs!" || report.Done.Failure != nil || len(report.Done.Outputs) != 1 {
+			t.Errorf("%d: %s %+v", code, steps(report), report.Done)
+		}
+		if got, want := report.Steps[3].Message, fmt.Sprintf("write the outputs: the store answered %d: refused by the test", code); got != want {
+			t.Errorf("%q", got)
+		}
 	}
 }
 
