@@ -60,7 +60,7 @@ func (l *logStream) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	switch {
 	case l.ending:
-	case l.total+int64(len(p)) > logTotal:
+	case l.over > 0 || l.total+int64(len(p)) > logTotal:
 		l.over += len(p)
 		_, _ = l.rest.Write(p)
 	default:

@@ -176,6 +176,27 @@ func TestALogIsOnlySoLong(t *testing.T) {
 	})
 }
 
+// What comes last is last, also when it would have had room where a longer text before it had none.
+func TestTheEndOfALongLogIsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s logStore
+		l := startLog(s.append, quiet)
+		defer l.abandon()
+		for range logTotal>>20 - 1 {
+			io.WriteString(l, strings.Repeat("x", 1<<20-1)+"\n")
+			synctest.Wait()
+		}
+		io.WriteString(l, strings.Repeat("y", 1<<20-64)+"\n")
+		synctest.Wait()
+		io.WriteString(l, strings.Repeat("z", 100)+"\n")
+		io.WriteString(l, "Error: the last line\n")
+		l.end(time.Hour)
+		if got := string(s.data); !strings.HasSuffix(got, "z\nError: the last line\n") {
+			t.Errorf("%q", got[len(got)-200:])
+		}
+	})
+}
+
 func TestALogThatHangsIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := logStore{slow: 24 * time.Hour}
