@@ -13,6 +13,8 @@ const widest = 128
 //
 // White space in a pattern stands for any white space in the text, because the engine wraps and indents what it prints.
 type patterns struct {
+	// known are all of them.
+	known map[string]bool
 	// filter has a bit set for the hash of each head.
 	filter [1 << 16 / 64]uint64
 	// heads are patterns by their first four bytes, none of which is white space.
@@ -24,21 +26,22 @@ type patterns struct {
 }
 
 func newPatterns() patterns {
-	return patterns{heads: map[uint32][]string{}, starts: map[string]bool{}}
+	return patterns{known: map[string]bool{}, heads: map[uint32][]string{}, starts: map[string]bool{}}
 }
 
 // add a text to be found. One that is too short to be hidden is left out.
 func (p *patterns) add(text string) {
 	text = normal(text)
-	if len(text) < shortest {
+	if len(text) < shortest || p.known[text] {
 		return
 	}
+	p.known[text] = true
 	if strings.Contains(text[:4], " ") {
-		p.loose[text[0]] = appendNew(p.loose[text[0]], text)
+		p.loose[text[0]] = append(p.loose[text[0]], text)
 		return
 	}
 	head := binary.LittleEndian.Uint32([]byte(text))
-	p.heads[head] = appendNew(p.heads[head], text)
+	p.heads[head] = append(p.heads[head], text)
 	h := hash(head)
 	p.filter[h>>6] |= 1 << (h & 63)
 	p.starts[text[:1]], p.starts[text[:2]], p.starts[text[:3]] = true, true, true
@@ -47,15 +50,6 @@ func (p *patterns) add(text string) {
 // normal gives a text with one blank for white space within it and none around it.
 func normal(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && space(byte(r)) }), " ")
-}
-
-func appendNew(list []string, text string) []string {
-	for _, have := range list {
-		if have == text {
-			return list
-		}
-	}
-	return append(list, text)
 }
 
 // scan appends text to out with each find replaced by Mask; finds that overlap become one. The first covered bytes of

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestASecretIsHiddenInEveryForm(t *testing.T) {
@@ -98,6 +99,21 @@ func TestAWriterHoldsBackOnlyWhatMayBeASecret(t *testing.T) {
 	out.Reset()
 	if err := w.Close(); err != nil || out.String() != "h" {
 		t.Errorf("at the end: %q, %v", out.String(), err)
+	}
+}
+
+// A large state has tens of thousands of secrets that begin alike, as addresses do, and the engine waits while they are learned.
+func TestManySecretsThatBeginAlikeAreLearnedSoon(t *testing.T) {
+	r := New()
+	begin := time.Now()
+	for i := range 50_000 {
+		r.Add(fmt.Sprintf("https://db-%05d.example.com", i))
+	}
+	if took := time.Since(begin); took > time.Minute { // each was compared with all before it: minutes
+		t.Errorf("took %s", took)
+	}
+	if got := r.String("at https://db-04999.example.com/"); got != "at "+Mask+"/" {
+		t.Error(got)
 	}
 }
 
