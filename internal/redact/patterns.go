@@ -18,7 +18,7 @@ type patterns struct {
 	// filter has a bit set for the hash of each head.
 	filter [1 << 16 / 64]uint64
 	// heads are patterns by their first four bytes, none of which is white space.
-	heads map[uint32][]string
+	heads map[uint32]*bucket
 	// starts are the first one, two and three bytes of the patterns in heads.
 	starts map[string]bool
 	// loose are the other patterns, by their first byte.
@@ -26,7 +26,7 @@ type patterns struct {
 }
 
 func newPatterns() patterns {
-	return patterns{known: map[string]bool{}, heads: map[uint32][]string{}, starts: map[string]bool{}}
+	return patterns{known: map[string]bool{}, heads: map[uint32]*bucket{}, starts: map[string]bool{}}
 }
 
 // add a text to be found. One that is too short to be hidden is left out.
@@ -41,7 +41,10 @@ func (p *patterns) add(text string) {
 		return
 	}
 	head := binary.LittleEndian.Uint32([]byte(text))
-	p.heads[head] = append(p.heads[head], text)
+	if p.heads[head] == nil {
+		p.heads[head] = &bucket{}
+	}
+	p.heads[head].add(text)
 	h := hash(head)
 	p.filter[h>>6] |= 1 << (h & 63)
 	p.starts[text[:1]], p.starts[text[:2]], p.starts[text[:3]] = true, true, true
@@ -100,7 +103,11 @@ func (p *patterns) match(text []byte) (longest int, more bool) {
 	if len(text) < 4 {
 		return longest, more || p.starts[string(text)]
 	}
-	try(p.heads[binary.LittleEndian.Uint32(text)])
+	if b := p.heads[binary.LittleEndian.Uint32(text)]; b != nil {
+		try(b.few)
+		n, on := b.find(text)
+		longest, more = max(longest, n), more || on
+	}
 	return longest, more
 }
 
