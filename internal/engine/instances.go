@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"cairn.dev/cairn/internal/memory"
 )
 
 // Instances are the resources of a state, one by one, so that it can be told what is in it, and be changed: the rest of it
@@ -51,23 +53,7 @@ const mostValues = 8_000_000
 var errMany = &Refused{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
 
 // HasTooMany says that a state has more values than there is memory for, so that nobody can look into it.
-func HasTooMany(state []byte) bool { return hasMore(state, mostValues) }
-
-// hasMore says whether there are more values in JSON: each but the first in an object or a list follows a comma.
-func hasMore(text []byte, most int) bool {
-	n, quoted := 0, false
-	for i := 0; i < len(text) && n <= most; i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == ',' || c == '{' || c == '['):
-			n++
-		}
-	}
-	return n > most
-}
+func HasTooMany(state []byte) bool { return memory.HasMoreValues(state, mostValues) }
 
 // ReadInstances reads a state; an empty one when there are no bytes. Of one that the engine encrypted, or that has too many values, the
 // error is a *Refused.

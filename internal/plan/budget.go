@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"cairn.dev/cairn/internal/memory"
 )
 
 // What things take in memory, about, beside their text.
@@ -58,7 +60,7 @@ func pieces(data []byte, start json.Delim, left *budget, read func(name string, 
 		if err := decoder.Decode(&piece); err != nil {
 			return wrong(err)
 		}
-		if values(piece)*valueWeight > left.left {
+		if memory.HasMoreValues(piece, left.left/valueWeight) {
 			return ErrTooLarge
 		}
 		if err := read(name, piece); err != nil {
@@ -66,20 +68,4 @@ func pieces(data []byte, start json.Delim, left *budget, read func(name string, 
 		}
 	}
 	return nil
-}
-
-// values counts those in JSON: each but the first in an object or a list follows a comma.
-func values(text []byte) int {
-	n, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == ',' || c == '{' || c == '['):
-			n++
-		}
-	}
-	return n
 }
