@@ -39,7 +39,8 @@ type GitSource struct {
 	Ref string `json:"ref,omitempty"`
 
 	// Triggers are globs over the paths of the repository; ** is any number of folders. Files that match belong to the
-	// Stack and come with its code. Example: ["policies/**"].
+	// Stack and come with its code: they are in the pod, and a commit that changes one of them plans the Stack. The folder,
+	// local modules and files whose path the code names belong without a trigger. Example: ["policies/**"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=500

@@ -15,7 +15,9 @@ func (s *search) calls(ctx context.Context, dir string) error {
 	for queue := []string{dir}; len(queue) > 0; {
 		here := queue[0]
 		queue = queue[1:]
+		files := map[string]code{}
 		err := s.eachFile(ctx, here, func(file string, twin bool, c code) error {
+			files[file] = c
 			for _, call := range c.calls {
 				target, err := s.call(ctx, here, path.Join(here, file), twin, call)
 				if err != nil {
@@ -32,6 +34,9 @@ func (s *search) calls(ctx context.Context, dir string) error {
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+		if err := s.reads(ctx, dir, here, files); err != nil {
 			return err
 		}
 	}
@@ -126,7 +131,7 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 		return code{}, err
 	}
 	c := readCode(text, json)
-	s.c.code.Add(key, c, len(c.calls))
+	s.c.code.Add(key, c, len(c.calls)+c.paths.weight/codeWeight)
 	return c, nil
 }
 

@@ -1,8 +1,10 @@
 // Package closure says what of a repository's content decides a Stack's result: its folder, the local modules that it
 // calls, its triggers, variable files and version files. A commit that changes none of it is no cause for a Run.
 //
-// In doubt something belongs: a Run too many costs a plan, a change that nobody saw costs trust. What code reads from
-// elsewhere while it runs, as with file("../../names.json"), cannot be seen here; a trigger names it.
+// What belongs is also all that the code can read: paths in it are evaluated as far as they can be without the engine, and
+// followed to what is outside of the folder (see reads.go). In doubt something belongs: a Run too many costs a plan, a file
+// that is missing while the engine runs may cost a database. What only a running program knows cannot be seen here; a
+// trigger names it.
 //
 // It asks for names and ids, and reads only files of code, version files and symlinks. It knows nothing of Kubernetes.
 package closure
@@ -34,6 +36,8 @@ type Wanted struct {
 	Triggers []string
 	// VariableFiles are paths of files, from the repository's root. Each has to be there.
 	VariableFiles []string
+	// Paths are what the Stack's own variables and scripts name above the folder (see PathsIn), from the folder.
+	Paths []string
 	// Terragrunt says that the folder has a terragrunt.hcl, and that this is read too.
 	Terragrunt bool
 }
@@ -83,6 +87,8 @@ type Closures struct {
 	code    *memory.Memory[codeKey, code]
 	configs *memory.Memory[string, config]
 	pins    *memory.Memory[string, Pin]
+	// scripts are the paths in scripts that go up, by the id of the script.
+	scripts *memory.Memory[string, []string]
 }
 
 // New makes an empty memory.
@@ -99,6 +105,7 @@ func New(o Options) *Closures {
 		code:    memory.New[codeKey, code](o.Remember, 1),
 		configs: memory.New[string, config](o.Remember, 1),
 		pins:    memory.New[string, Pin](o.Remember, 1),
+		scripts: memory.New[string, []string](o.Remember, 1),
 	}
 }
 
@@ -148,8 +155,8 @@ func (w Wanted) key() string {
 	}
 	part(w.Path)
 	part(strconv.FormatBool(w.Terragrunt))
-	part(strconv.Itoa(len(w.Triggers)))
-	for _, list := range [][]string{w.Triggers, w.VariableFiles} {
+	for _, list := range [][]string{w.Triggers, w.VariableFiles, w.Paths} {
+		part(strconv.Itoa(len(list)))
 		for _, s := range list {
 			part(s)
 		}

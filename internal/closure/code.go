@@ -21,7 +21,11 @@ type code struct {
 	calls []call
 	// required are its required_version, compatible the opentofu = in its language { compatible_with {} }: constraints.
 	required, compatible []string
+	paths                paths
 }
+
+// codeWeight is how many bytes of code that are kept weigh as one entry.
+const codeWeight = 3
 
 // call is a module block's source.
 type call struct {
@@ -50,7 +54,7 @@ func readCode(text []byte, json bool) code {
 	if body == nil {
 		return code{}
 	}
-	var c code
+	c := code{paths: readPaths(body, text, json)}
 	content, _, _ := body.PartialContent(codeSchema)
 	for _, block := range content.Blocks {
 		switch block.Type {

@@ -27,6 +27,16 @@ func randomRepository(r *rand.Rand) repository {
 			}
 			code += module("m", up(dir, to))
 		}
+		switch to := dirs[r.IntN(len(dirs))]; r.IntN(10) {
+		case 0:
+			code += output(`file("${path.module}/` + up(dir, to) + `/x.yaml")`)
+		case 1:
+			code += output(`fileexists("` + up(dir, "none") + `") ? file("${path.root}/` + up(dir, to+"/${var.x}.yaml") + `") : ""`)
+		case 2:
+			code += output(`"${dirname(abspath(path.module))}/README"`)
+		case 3:
+			code += localExec(`command = "sh ./x.yaml ` + up(dir, to+"/x.yaml") + `"`)
+		}
 		file := []string{"main.tf", "main.tofu", "other.tf"}[r.IntN(3)]
 		repo[dir+"/"+file] = code
 		to := dirs[r.IntN(len(dirs))]
@@ -38,7 +48,7 @@ func randomRepository(r *rand.Rand) repository {
 		case 2:
 			repo[dir+"/.opentofu-version"] = fmt.Sprintf("1.%d.0", r.IntN(3))
 		case 3:
-			repo[dir+"/x.yaml*"] = "x"
+			repo[dir+"/x.yaml*"] = "cat " + up(dir, to) + "/x.yaml"
 		case 4:
 			repo[dir+"/y.hcl"] = ""
 		}

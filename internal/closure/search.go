@@ -25,6 +25,10 @@ type search struct {
 	units  map[string]bool
 	engine Engine
 	open   []string
+	// evaluated counts the expressions that were evaluated for the paths in them.
+	evaluated int
+	// scripts that were read for the paths in them.
+	scripts map[string]bool
 
 	facts map[string]git.Entry
 	globs []globFact
@@ -48,7 +52,7 @@ func (s *search) find(ctx context.Context, w Wanted) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, git.Entry, Wanted) error{s.versionFiles, s.triggers, s.variableFiles} {
+	for _, step := range []func(context.Context, git.Entry, Wanted) error{s.versionFiles, s.triggers, s.variableFiles, s.values} {
 		if err := step(ctx, root, w); err != nil {
 			return nil, err
 		}
@@ -117,7 +121,7 @@ func (s *search) addMatches(g glob) {
 	}
 }
 
-func (s *search) variableFiles(ctx context.Context, _ git.Entry, w Wanted) error {
+func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) error {
 	for _, text := range w.VariableFiles {
 		name, ok := clean(text)
 		if !ok {
@@ -131,6 +135,9 @@ func (s *search) variableFiles(ctx context.Context, _ git.Entry, w Wanted) error
 			return fail(ErrVariableFile, "there is no variable file %s; the nearest directory there is: %s", shown(name), shown(p.nearest))
 		}
 		s.add(p.Entry)
+		if err := s.variables(ctx, root.Path, p.Entry); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -15,6 +15,29 @@ type Diagnostic struct {
 	Address string `json:"address,omitempty"`
 	// Range is the place in the code that it is about.
 	Range *Range `json:"range,omitempty"`
+	// Snippet is the code there, as far as a function is called in it.
+	Snippet *Snippet `json:"snippet,omitempty"`
+}
+
+// Snippet says what the code calls where a diagnostic is about a function.
+type Snippet struct {
+	FunctionCall *FunctionCall `json:"function_call,omitempty"`
+}
+
+// FunctionCall is the call of a function.
+type FunctionCall struct {
+	// CalledAs is the name in the code, with the namespace where it has one: core::file.
+	CalledAs string `json:"called_as"`
+}
+
+// ReadsFile reports whether the diagnostic is about a call of a function that reads a file by its path. Engines since
+// Terraform 1.4 and OpenTofu 1.6 name the function.
+func (d Diagnostic) ReadsFile() bool {
+	if d.Snippet == nil || d.Snippet.FunctionCall == nil {
+		return false
+	}
+	name := strings.TrimPrefix(d.Snippet.FunctionCall.CalledAs, "core::")
+	return strings.HasPrefix(name, "file") || strings.HasPrefix(name, "templatefile")
 }
 
 // Range is a place in the code.

@@ -112,6 +112,21 @@ func wanted(stack *v1alpha1.Stack) closure.Wanted {
 			w.VariableFiles = append(w.VariableFiles, f.Path)
 		}
 	}
+	for _, v := range stack.Spec.Variables {
+		if v.Value != nil {
+			w.Paths = append(w.Paths, closure.PathsIn(string(v.Value.Raw))...)
+		}
+	}
+	for _, hook := range stack.Spec.Hooks {
+		w.Paths = append(w.Paths, closure.PathsIn(hook.Script)...)
+	}
+	if commands := stack.Spec.Commands; commands != nil {
+		for _, command := range []*v1alpha1.Command{commands.Apply, commands.Destroy} {
+			if command != nil {
+				w.Paths = append(w.Paths, closure.PathsIn(command.Script)...)
+			}
+		}
+	}
 	return w
 }
 

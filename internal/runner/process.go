@@ -199,6 +199,10 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 	if why := a.proxy.refused(); why != "" {
 		failed.message += "; " + why
 	}
+	// Of a root module below the repository's root, the pod has what the closure has.
+	if first := engine.FirstError(events.Errors); first != nil && first.ReadsFile() && a.order.Path != "" {
+		failed.message += "; if the file is in the repository, outside of " + a.order.Path + ", add it to spec.source.git.triggers of the Stack"
+	}
 	return ended.code, events, failed
 }
 

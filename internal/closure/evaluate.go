@@ -1,0 +1,319 @@
+package closure
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+const (
+	// unknown stands in a text for what only the engine knows.
+	unknown = "\x00"
+	// longestText is how long a text may become in an evaluation. A longer one is unknown.
+	longestText = 4096
+	// mostLocals is how many local values one may go through to its own.
+	mostLocals = 50
+)
+
+// scope is what decides how the expressions of a module are evaluated.
+type scope struct {
+	// root is the directory of the root module: the engine runs there. dir is the module's own.
+	root, dir string
+	locals    map[string]hclsyntax.Expression
+	known     map[string]cty.Value
+	depth     int
+}
+
+// texts gives the texts that an expression means: as far as they are known, with a zero byte for what is not. A text that
+// an expression only makes on its way to another is not among them, unless the other is unknown.
+func (m *scope) texts(expr hclsyntax.Expression, f func(text string)) {
+	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
+		next := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if !mayGoUp(next) {
+			continue
+		}
+		value := m.value(next)
+		if value.IsWhollyKnown() {
+			eachString(value, f)
+			continue
+		}
+		if template, ok := next.(*hclsyntax.TemplateExpr); ok {
+			f(m.template(template))
+			for _, part := range template.Parts {
+				if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal && !m.isText(part) {
+					stack = append(stack, part)
+				}
+			}
+			continue
+		}
+		if prefix := prefixOf(value); prefix != "" {
+			f(prefix + unknown)
+		}
+		stack = append(stack, children(next)...)
+	}
+}
+
+// isPath says whether an expression is a text of which at least the beginning is known.
+func (m *scope) isPath(expr hclsyntax.Expression) bool {
+	value := m.value(expr)
+	_, known := asText(value)
+	return known || prefixOf(value) != ""
+}
+
+// isText says whether a part of a template is known, or is a plain reference: nothing more is to be found in it.
+func (m *scope) isText(part hclsyntax.Expression) bool {
+	if m.value(part).IsWhollyKnown() {
+		return true
+	}
+	_, reference := part.(*hclsyntax.ScopeTraversalExpr)
+	return reference
+}
+
+// template puts the known parts of a template together.
+func (m *scope) template(e *hclsyntax.TemplateExpr) string {
+	var b strings.Builder
+	for _, part := range e.Parts {
+		value := m.value(part)
+		text, ok := asText(value)
+		if !ok {
+			text = prefixOf(value) + unknown
+		}
+		if b.WriteString(text); b.Len() > longestText {
+			b.WriteString(unknown)
+			break
+		}
+	}
+	return b.String()
+}
+
+// value evaluates an expression. It is unknown where the engine or a variable decides, and for loops: those could be made
+// to take for ever.
+func (m *scope) value(expr hclsyntax.Expression) cty.Value {
+	if hasLoop(expr) {
+		return cty.DynamicVal
+	}
+	variables, locals := map[string]cty.Value{}, map[string]cty.Value{}
+	for _, reference := range expr.Variables() {
+		switch root := reference.RootName(); root {
+		case "path":
+			variables[root] = m.path()
+		case "local":
+			if len(reference) > 1 {
+				if step, ok := reference[1].(hcl.TraverseAttr); ok {
+					locals[step.Name] = m.local(step.Name)
+				}
+			}
+		default:
+			variables[root] = cty.DynamicVal
+		}
+	}
+	variables["local"] = cty.ObjectVal(locals)
+	value, diags := expr.Value(&hcl.EvalContext{Variables: variables, Functions: m.functions(expr)})
+	if diags.HasErrors() {
+		return cty.DynamicVal
+	}
+	value, _ = value.UnmarkDeep()
+	return value
+}
+
+// path is the object path: relative to the folder where the engine runs, as the engine gives it.
+func (m *scope) path() cty.Value {
+	return cty.ObjectVal(map[string]cty.Value{
+		"module": cty.StringVal(relative(m.root, m.dir)),
+		"root":   cty.StringVal("."),
+		"cwd":    cty.StringVal(path.Join(repositoryRoot, m.root)),
+	})
+}
+
+// local evaluates a local value. One that goes through itself, or through too many others, is unknown.
+func (m *scope) local(name string) cty.Value {
+	if value, ok := m.known[name]; ok {
+		return value
+	}
+	expr, ok := m.locals[name]
+	if !ok || m.depth >= mostLocals {
+		return cty.DynamicVal
+	}
+	m.known[name] = cty.DynamicVal // of itself
+	m.depth++
+	value := m.value(expr)
+	m.depth--
+	if value.IsWhollyKnown() && tooLong(value) {
+		value = cty.DynamicVal
+	}
+	m.known[name] = value
+	return value
+}
+
+// tooLong says whether the texts of a known value are longer than a text may be.
+func tooLong(value cty.Value) bool {
+	all := 0
+	eachString(value, func(text string) { all += len(text) + 1 })
+	return all > longestText
+}
+
+// pure are the engine's functions that make one text of others, and do no more: what they return is bounded by what
+// they get.
+var pure = map[string]function.Function{
+	"trimprefix": stdlib.TrimPrefixFunc, "trimsuffix": stdlib.TrimSuffixFunc, "trimspace": stdlib.TrimSpaceFunc,
+	"trim": stdlib.TrimFunc, "lower": stdlib.LowerFunc, "upper": stdlib.UpperFunc, "coalesce": stdlib.CoalesceFunc,
+	"element": stdlib.ElementFunc, "lookup": stdlib.LookupFunc,
+	"dirname":    onText(path.Dir),
+	"basename":   onText(path.Base),
+	"pathexpand": onText(func(name string) string { return name }),
+	"join":       joinFunc, "format": formatFunc,
+}
+
+// functions are those that an expression calls. Of those that are not known, the result is not.
+func (m *scope) functions(expr hclsyntax.Expression) map[string]function.Function {
+	all := map[string]function.Function{}
+	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
+		next := stack[len(stack)-1]
+		stack = append(stack[:len(stack)-1], children(next)...)
+		call, ok := next.(*hclsyntax.FunctionCallExpr)
+		if !ok {
+			continue
+		}
+		switch f, ok := pure[call.Name]; {
+		case ok:
+			all[call.Name] = f
+		case call.Name == "abspath":
+			all[call.Name] = onText(func(name string) string {
+				if path.IsAbs(name) {
+					return path.Clean(name)
+				}
+				return path.Join(repositoryRoot, m.root, name)
+			})
+		default:
+			all[call.Name] = opaque
+		}
+	}
+	return all
+}
+
+// opaque is a function of which only the engine knows the result.
+var opaque = function.New(&function.Spec{
+	VarParam: &function.Parameter{
+		Name: "any", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true,
+	},
+	Type: function.StaticReturnType(cty.DynamicPseudoType),
+	Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.DynamicVal, nil },
+})
+
+func onText(f func(string) string) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "path", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.StringVal(f(args[0].AsString())), nil
+		},
+	})
+}
+
+// joinFunc is join, up to the longest text.
+var joinFunc = bounded(stdlib.JoinFunc, func(args []cty.Value) bool {
+	parts, all := 0, 0
+	for _, list := range args[1:] {
+		eachString(list, func(text string) { parts, all = parts+1, all+len(text) })
+	}
+	return all+parts*len(args[0].AsString()) <= longestText
+})
+
+// plainFormat has no widths: one could ask for a gigabyte of spaces.
+var plainFormat = regexp.MustCompile(`^(?:[^%]|%[%svdq])*$`)
+
+// formatFunc is format with verbs that add nothing to what they print, up to the longest text.
+var formatFunc = bounded(stdlib.FormatFunc, func(args []cty.Value) bool {
+	all := 0
+	for _, arg := range args {
+		eachString(arg, func(text string) { all += 2 * len(text) })
+	}
+	return plainFormat.MatchString(args[0].AsString()) && all <= longestText
+})
+
+// bounded is a function whose result is unknown where its arguments do not fit.
+func bounded(f function.Function, fits func(args []cty.Value) bool) function.Function {
+	return function.New(&function.Spec{
+		Params: f.Params(), VarParam: f.VarParam(),
+		Type: function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if !slices.ContainsFunc(args, func(v cty.Value) bool { return !v.IsWhollyKnown() || v.IsNull() }) && fits(args) {
+				return f.Call(args)
+			}
+			return cty.UnknownVal(cty.String), nil
+		},
+	})
+}
+
+// hasLoop says whether there is a loop in an expression.
+func hasLoop(expr hclsyntax.Expression) bool {
+	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
+		next := stack[len(stack)-1]
+		switch next.(type) {
+		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.TemplateJoinExpr:
+			return true
+		}
+		stack = append(stack[:len(stack)-1], children(next)...)
+	}
+	return false
+}
+
+// asText is the text of a known string.
+func asText(value cty.Value) (string, bool) {
+	if value.IsNull() || !value.IsKnown() || value.Type() != cty.String {
+		return "", false
+	}
+	return value.AsString(), true
+}
+
+// prefixOf is how an unknown text begins.
+func prefixOf(value cty.Value) string {
+	if value.IsKnown() || value.Type() != cty.String {
+		return ""
+	}
+	return value.Range().StringPrefix()
+}
+
+// eachString gives the strings of a known value. What is nested deeper than code can nest does not exist.
+func eachString(value cty.Value, f func(string)) {
+	if text, ok := asText(value); ok {
+		f(text)
+		return
+	}
+	if value.IsNull() || !value.IsKnown() || !value.CanIterateElements() {
+		return
+	}
+	for elements := value.ElementIterator(); elements.Next(); {
+		_, element := elements.Element()
+		eachString(element, f)
+	}
+}
+
+// relative is the path from one directory of the repository to another, as the engine writes it.
+func relative(from, to string) string {
+	if from == to {
+		return "."
+	}
+	var a, b []string
+	if from != "" {
+		a = strings.Split(from, "/")
+	}
+	if to != "" {
+		b = strings.Split(to, "/")
+	}
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	return path.Join(strings.Repeat("../", len(a)), strings.Join(b, "/"))
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

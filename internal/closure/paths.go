@@ -1,0 +1,229 @@
+package closure
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// mostPaths is how many expressions of one file are evaluated for the paths that they name. With more, the whole
+// repository belongs.
+const mostPaths = 10_000
+
+// pathExpr is an expression that may name a file outside of its module's folder.
+type pathExpr struct {
+	expr hclsyntax.Expression
+	line int
+	// program is true for what a provisioner, an external data source or a Terragrunt hook runs.
+	program bool
+	// local is true for the value of a local: when it is a text, it counts where it is used.
+	local bool
+}
+
+// paths are the expressions of one file that may name files outside of the module's folder. To leave the folder, a path
+// has to go up: only expressions with "..", with path.module and its siblings, or with a local value can.
+type paths struct {
+	exprs []pathExpr
+	// locals are the local values by name. They count where they are used.
+	locals map[string]hclsyntax.Expression
+	// tooMany is true when the file has more than mostPaths of them.
+	tooMany bool
+	// weight is about how many bytes of code are kept.
+	weight int
+}
+
+// programAttributes name the attributes whose text is run: of local-exec, data "external", and Terragrunt's hooks.
+var programAttributes = []string{"command", "program", "interpreter", "working_dir", "execute", "environment"}
+
+// readPaths collects the expressions of a parsed file.
+func readPaths(body hcl.Body, text []byte, isJSON bool) paths {
+	p := paths{locals: map[string]hclsyntax.Expression{}}
+	if isJSON {
+		p.fromJSON(text)
+		return p
+	}
+	if native, ok := body.(*hclsyntax.Body); ok {
+		p.fromBody(native, "")
+	}
+	return p
+}
+
+// fromBody takes the attributes of a block and of those in it. Blocks are not nested deeper than the parser allows.
+func (p *paths) fromBody(body *hclsyntax.Body, block string) {
+	for _, name := range sortedKeys(body.Attributes) {
+		attribute := body.Attributes[name]
+		switch {
+		case block == "module" && (name == "source" || name == "version"): // see call
+		case (block == "variable" || block == "output") && name == "description":
+		case block == "locals":
+			if _, twice := p.locals[name]; !twice && size(attribute.Expr) <= longestExpression {
+				p.locals[name] = attribute.Expr
+				p.weight += size(attribute.Expr)
+			}
+			p.add(attribute.Expr, pathExpr{local: true})
+		default:
+			p.add(attribute.Expr, pathExpr{program: slices.Contains(programAttributes, name)})
+		}
+	}
+	for _, inner := range body.Blocks {
+		p.fromBody(inner.Body, inner.Type)
+	}
+}
+
+// add keeps an expression if it may name a path that goes up. One that is too long to be evaluated is taken apart: the
+// stack is our own, as the depth of an expression is not bounded by its brackets alone.
+func (p *paths) add(expr hclsyntax.Expression, as pathExpr) {
+	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
+		next := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if size(next) > longestExpression {
+			stack = append(stack, children(next)...)
+			continue
+		}
+		if !as.program && !mayGoUp(next) {
+			continue
+		}
+		if len(p.exprs) >= mostPaths {
+			p.tooMany = true
+			return
+		}
+		as.expr, as.line = next, next.Range().Start.Line
+		p.exprs = append(p.exprs, as)
+		p.weight += size(next)
+	}
+}
+
+// fromJSON takes the strings of code in JSON syntax: each is a template.
+func (p *paths) fromJSON(text []byte) {
+	var root any
+	if json.Unmarshal(text, &root) != nil {
+		return
+	}
+	p.fromValue(root, nil)
+}
+
+func (p *paths) fromValue(value any, keys []string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			p.fromValue(v[key], append(keys[:len(keys):len(keys)], key))
+		}
+	case []any:
+		for _, one := range v {
+			p.fromValue(one, keys)
+		}
+	case string:
+		last := len(keys) - 1
+		if len(v) > longestExpression || len(keys) == 3 && keys[0] == "module" && keys[last] == "source" {
+			return
+		}
+		expr, diags := hclsyntax.ParseTemplate([]byte(v), "", hcl.InitialPos)
+		if diags.HasErrors() {
+			return
+		}
+		local := len(keys) == 2 && keys[0] == "locals"
+		if local && p.locals[keys[1]] == nil {
+			p.locals[keys[1]] = expr
+		}
+		p.add(expr, pathExpr{local: local, program: last >= 0 && slices.Contains(programAttributes, keys[last])})
+	}
+}
+
+// mayGoUp says whether an expression has a literal with "..", or refers to the place of the module or to a local value.
+func mayGoUp(expr hclsyntax.Expression) bool {
+	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
+		next := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		switch e := next.(type) {
+		case *hclsyntax.LiteralValueExpr:
+			if e.Val.Type() == cty.String && e.Val.IsKnown() && !e.Val.IsNull() && strings.Contains(e.Val.AsString(), "..") {
+				return true
+			}
+		case *hclsyntax.ScopeTraversalExpr:
+			if root := e.Traversal.RootName(); root == "path" || root == "local" {
+				return true
+			}
+		}
+		stack = append(stack, children(next)...)
+	}
+	return false
+}
+
+// children are the expressions that an expression is made of.
+func children(expr hclsyntax.Expression) []hclsyntax.Expression {
+	switch e := expr.(type) {
+	case *hclsyntax.TemplateExpr:
+		return e.Parts
+	case *hclsyntax.TemplateWrapExpr:
+		return []hclsyntax.Expression{e.Wrapped}
+	case *hclsyntax.TemplateJoinExpr:
+		return []hclsyntax.Expression{e.Tuple}
+	case *hclsyntax.ParenthesesExpr:
+		return []hclsyntax.Expression{e.Expression}
+	case *hclsyntax.FunctionCallExpr:
+		return e.Args
+	case *hclsyntax.TupleConsExpr:
+		return e.Exprs
+	case *hclsyntax.ObjectConsExpr:
+		var all []hclsyntax.Expression
+		for _, item := range e.Items {
+			all = append(all, item.KeyExpr, item.ValueExpr)
+		}
+		return all
+	case *hclsyntax.ObjectConsKeyExpr:
+		return []hclsyntax.Expression{e.Wrapped}
+	case *hclsyntax.ConditionalExpr:
+		return []hclsyntax.Expression{e.Condition, e.TrueResult, e.FalseResult}
+	case *hclsyntax.BinaryOpExpr:
+		return []hclsyntax.Expression{e.LHS, e.RHS}
+	case *hclsyntax.UnaryOpExpr:
+		return []hclsyntax.Expression{e.Val}
+	case *hclsyntax.IndexExpr:
+		return []hclsyntax.Expression{e.Collection, e.Key}
+	case *hclsyntax.RelativeTraversalExpr:
+		return []hclsyntax.Expression{e.Source}
+	case *hclsyntax.SplatExpr:
+		return []hclsyntax.Expression{e.Source, e.Each}
+	case *hclsyntax.ForExpr:
+		all := []hclsyntax.Expression{e.CollExpr, e.ValExpr}
+		for _, one := range []hclsyntax.Expression{e.KeyExpr, e.CondExpr} {
+			if one != nil {
+				all = append(all, one)
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+// size is how many bytes of code an expression is.
+func size(expr hclsyntax.Expression) int {
+	r := expr.Range()
+	return r.End.Byte - r.Start.Byte
+}
+
+// upward finds the paths in a script that go up, up to what a shell or a language puts in: ../lib/common.sh of
+// "$DIR/../lib/common.sh".
+var upward = regexp.MustCompile(`(?:^|[^.\w])(\.\.(?:/[\w.@+-]+)*)`)
+
+// mostUpward is how many paths of one script are followed.
+const mostUpward = 1000
+
+// PathsIn gives the paths in a script, or in any other text, that go up, each once.
+func PathsIn(text string) []string {
+	if !strings.Contains(text, "..") {
+		return nil
+	}
+	var names []string
+	for _, found := range upward.FindAllStringSubmatch(text, mostUpward) {
+		if !slices.Contains(names, found[1]) {
+			names = append(names, found[1])
+		}
+	}
+	return names
+}

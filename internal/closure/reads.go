@@ -1,0 +1,227 @@
+package closure
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"cairn.dev/cairn/internal/git"
+)
+
+const (
+	// mostReads is how many expressions of a Stack are evaluated. With more, the whole repository belongs.
+	mostReads = 50_000
+	// longestScript is how many bytes of a script are read for the paths in it.
+	longestScript = 256 << 10
+)
+
+// separators end a path in a command, or in any other text.
+const separators = " \t\r\n\"'`,;|&()<>=:{}[]"
+
+// reads adds what a module's code names outside of the folders that belong already: the files and directories that its
+// paths lead to, and what matches a path of which a part is unknown. A path that is not there is noted: when it is
+// created, it belongs.
+func (s *search) reads(ctx context.Context, root, dir string, files map[string]code) error {
+	m := &scope{root: root, dir: dir, locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}}
+	for _, name := range sortedKeys(files) {
+		for local, expr := range files[name].paths.locals {
+			if _, twice := m.locals[local]; !twice {
+				m.locals[local] = expr
+			}
+		}
+	}
+	for _, name := range sortedKeys(files) {
+		p := files[name].paths
+		file := path.Join(dir, name)
+		if s.evaluated += len(p.exprs); p.tooMany || s.evaluated > mostReads {
+			s.open = append(s.open, file+": more paths than are followed")
+			return nil
+		}
+		for _, one := range p.exprs {
+			if one.local && m.isPath(one.expr) {
+				continue
+			}
+			at := fmt.Sprintf("%s:%d", file, one.line)
+			var err error
+			m.texts(one.expr, func(text string) {
+				if err == nil {
+					err = s.text(ctx, m, text, at, one.program)
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// values adds what the values of variables in the root module's folder name, and the Stack's own.
+func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
+	entries, _ := s.tree.Dir(root.Path)
+	for _, e := range entries {
+		if name := e.Name(); isFile(e.Kind) && (strings.HasSuffix(name, ".tfvars") || strings.HasSuffix(name, ".tfvars.json")) {
+			if err := s.variables(ctx, root.Path, e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range w.Paths {
+		if err := s.readFrom(ctx, root.Path, root.Path+"/"+name, "the Stack's variables and scripts", true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variables adds what the values in a variable file name.
+func (s *search) variables(ctx context.Context, root string, e git.Entry) error {
+	c, err := s.readFile(ctx, e, strings.HasSuffix(e.Path, ".json"))
+	if Reason(err) == "TooLarge" {
+		return nil // data, not paths
+	}
+	if err != nil {
+		return err
+	}
+	return s.reads(ctx, root, parentOf(e.Path), map[string]code{e.Name(): c})
+}
+
+// text adds what the paths in a text lead to. Relative ones start where the engine runs; in what a program gets they may
+// start in the module's directory, too.
+func (s *search) text(ctx context.Context, m *scope, text, at string, program bool) error {
+	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		if rest, ok := strings.CutPrefix(token, "/.."); ok && program {
+			token = ".." + rest // what comes before is a shell's, as in $(dirname "$0")/../lib.sh
+		}
+		known, rest, holes := strings.Cut(token, unknown)
+		if at := strings.IndexAny(known, "$%"); at >= 0 { // a shell or a format puts something in
+			known, rest, holes = known[:at], known[at:]+rest, true
+		}
+		fromRoot, absolute := strings.CutPrefix(known, repositoryRoot)
+		switch {
+		case goesUp(rest):
+			s.open = append(s.open, fmt.Sprintf("%s: a path that goes up from where is not known: %.200q", at, show(token)))
+			continue
+		case !absolute && (path.IsAbs(known) || !program && !goesUp(known)):
+			continue // not in the repository, or below the folder
+		}
+		names := []string{m.root + "/" + known}
+		switch {
+		case absolute:
+			names = []string{fromRoot}
+		case program && m.dir != m.root:
+			names = append(names, m.dir+"/"+known)
+		}
+		for _, name := range names {
+			var err error
+			if holes {
+				suffix := rest[strings.LastIndexAny(rest, unknown+"$%")+1:]
+				err = s.readLike(ctx, name, suffix)
+			} else {
+				err = s.readFrom(ctx, m.root, name, at, program)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// show is a text for people, with a star for what is not known.
+func show(text string) string { return strings.ReplaceAll(text, unknown, "*") }
+
+// goesUp says whether a path has a part "..".
+func goesUp(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// readFrom adds what a path leads to. Of a program's script, what it names above its folder belongs, too.
+func (s *search) readFrom(ctx context.Context, root, name, at string, program bool) error {
+	p, err := s.resolve(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case p.Kind == 0 || p.outside:
+		return nil
+	case p.Path == "" && root != "":
+		s.open = append(s.open, at+": the path of the whole repository")
+		return nil
+	}
+	s.add(p.Entry)
+	if program && isFile(p.Kind) {
+		return s.script(ctx, root, p.Entry)
+	}
+	return nil
+}
+
+// readLike adds what a path with an unknown part may lead to: all that begins as what comes before that part, and ends
+// as what comes after it. The part has no ".." in it.
+func (s *search) readLike(ctx context.Context, before, after string) error {
+	dir, name := path.Split(before)
+	p, err := s.resolve(ctx, dir)
+	if err != nil || p.Kind != git.KindDir {
+		return err
+	}
+	if s.covers(p.Path) {
+		return nil
+	}
+	begin, end := escapeGlob(name), escapeGlob(after)
+	for _, pattern := range []string{begin + "*" + end, begin + "*/**/*" + end} {
+		s.addMatches(glob{base: p.Path, pattern: pattern})
+		s.addMatches(glob{base: p.Path, pattern: strings.TrimSuffix(pattern, "/") + "/**"})
+	}
+	return nil
+}
+
+// escapeGlob is a glob that matches just this text.
+func escapeGlob(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(`\*?[]{}!^,`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// script adds what a script names above its folder, or above where the engine runs.
+func (s *search) script(ctx context.Context, root string, e git.Entry) error {
+	if s.scripts[e.Path] {
+		return nil
+	}
+	if s.scripts == nil {
+		s.scripts = map[string]bool{}
+	}
+	s.scripts[e.Path] = true
+	names, ok := s.c.scripts.Get(e.ID)
+	if !ok {
+		text, err := s.read(ctx, e, longestScript)
+		if Reason(err) == "TooLarge" {
+			err = nil // a program, not a script
+		}
+		if err != nil {
+			return err
+		}
+		names = PathsIn(string(text))
+		s.c.scripts.Add(e.ID, names, len(names))
+	}
+	for _, name := range names {
+		for _, base := range []string{parentOf(e.Path), root} {
+			if err := s.readFrom(ctx, root, base+"/"+name, e.Path, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

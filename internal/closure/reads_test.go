@@ -1,0 +1,236 @@
+package closure
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func output(value string) string { return "output \"o\" {\n  value = " + value + "\n}\n" }
+
+func localExec(command string) string {
+	return "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n" + command + "\n  }\n}\n"
+}
+
+func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
+	// Nobody reads these.
+	others := repository{"README": "", "envs/other/main.tf": "", "envs/x.txt": "", "shared/x.txt": "", "scripts/x.txt": ""}
+	for name, tt := range map[string]struct {
+		repository repository
+		files      string
+		open       string
+	}{
+		"a file": {
+			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../names.json")`), "envs/names.json": "{}"},
+			files:      "envs/app/main.tf envs/names.json",
+		},
+		"a file that is read if it exists": {
+			repository: repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? jsondecode(file("${path.module}/../v.json")) : {}`), "envs/v.json": "{}"},
+			files:      "envs/app/main.tf envs/v.json",
+		},
+		"relative to where the engine runs": {
+			repository: repository{"envs/app/main.tf": output(`filesha256("../../lib/a.zip")`), "lib/a.zip": "x"},
+			files:      "envs/app/main.tf lib/a.zip",
+		},
+		"by path.root and path.cwd": {
+			repository: repository{"envs/app/main.tf": output(`[file("${path.root}/../a"), file("${path.cwd}/../b"), file("${abspath(path.root)}/../c")]`), "envs/a": "", "envs/b": "", "envs/c": ""},
+			files:      "envs/a envs/app/main.tf envs/b envs/c",
+		},
+		"by the parent of the folder, without ..": {
+			repository: repository{"envs/app/main.tf": output(`file("${dirname(abspath(path.module))}/a")`), "envs/a": ""},
+			files:      "envs/a envs/app/main.tf",
+		},
+		"from a module that is called, whatever is between": {
+			repository: repository{
+				"envs/app/main.tf":    module("m", "../../modules/m"),
+				"modules/m/main.tf":   output(`[file("${path.module}/../data/a"), file("${path.module}/b"), file("${path.root}/../c")]`),
+				"modules/m/b":         "",
+				"modules/data/a":      "",
+				"modules/data/unread": "",
+				"envs/c":              "",
+				"modules/c":           "",
+			},
+			files: "envs/app/main.tf envs/c modules/data/a modules/m/b modules/m/main.tf",
+		},
+		"a path that is put together": {
+			repository: repository{"envs/app/main.tf": output(`[file(join("/", [path.module, "..", "a"])), file(format("%s/../%s", path.module, "b"))]`), "envs/a": "", "envs/b": ""},
+			files:      "envs/a envs/app/main.tf envs/b",
+		},
+		"by a local value, from another file": {
+			repository: repository{
+				"envs/app/locals.tf": "locals {\n  dir = \"${path.module}/../../config\"\n  team = \"${local.dir}/team\"\n}\n",
+				"envs/app/main.tf":   output(`file("${local.team}/a.yaml")`),
+				"config/team/a.yaml": "", "config/team/b.yaml": "",
+			},
+			files: "config/team/a.yaml envs/app/locals.tf envs/app/main.tf",
+		},
+		"a directory, as that of an archive": {
+			repository: repository{"envs/app/main.tf": "data \"archive_file\" \"a\" {\n  source_dir = \"${path.module}/../src\"\n}\n", "envs/src/a.py": "", "envs/src/b/c.py": ""},
+			files:      "envs/app/main.tf envs/src/a.py envs/src/b/c.py",
+		},
+		"all files of a set": {
+			repository: repository{"envs/app/main.tf": output(`[for f in fileset("${path.module}/../../policies", "*.json") : file("${path.module}/../../policies/${f}")]`), "policies/a.json": "", "policies/b.json": ""},
+			files:      "envs/app/main.tf policies/a.json policies/b.json",
+		},
+		"what the variable part of a path may be": {
+			repository: repository{
+				"envs/app/main.tf": output(`yamldecode(file("${path.module}/../conf-${var.env}.yaml"))`),
+				"envs/conf-a.yaml": "", "envs/conf-b.yaml": "", "envs/conf-c.json": "", "envs/conf-d/e.yaml": "", "envs/a.yaml": "",
+			},
+			files: "envs/app/main.tf envs/conf-a.yaml envs/conf-b.yaml envs/conf-d/e.yaml",
+		},
+		"a directory of which the end is variable": {
+			repository: repository{
+				"envs/app/main.tf": output(`fileset("${path.module}/../conf/${var.env}", "**")`),
+				"envs/conf/a/b":    "", "envs/conf/c": "",
+			},
+			files: "envs/app/main.tf envs/conf/a/b envs/conf/c",
+		},
+		"in a loop": {
+			repository: repository{"envs/app/main.tf": output(`{for n in ["a", "b"] : n => file("${path.module}/../keys/${n}.pub")}`), "envs/keys/a.pub": "", "envs/keys/c.txt": ""},
+			files:      "envs/app/main.tf envs/keys/a.pub",
+		},
+		"in JSON": {
+			repository: repository{"envs/app/main.tf.json": `{"locals": {"d": "${path.module}/../d"}, "output": {"o": {"value": "${file(\"${local.d}/a\")}"}}}`, "envs/d/a": "", "envs/d/b": ""},
+			files:      "envs/app/main.tf.json envs/d/a",
+		},
+		"in a variable file of the folder": {
+			repository: repository{"envs/app/main.tf": `variable "chart" {}`, "envs/app/terraform.tfvars": `chart = "../charts/a"`, "envs/charts/a/Chart.yaml": "", "envs/charts/b/Chart.yaml": ""},
+			files:      "envs/app/main.tf envs/app/terraform.tfvars envs/charts/a/Chart.yaml",
+		},
+		"behind a symlink": {
+			repository: repository{"envs/app/main.tf": output(`file("${path.module}/../link/a")`), "envs/link": "-> ../real", "real/a": "", "other/a": ""},
+			files:      "envs/app/main.tf envs/link real/a",
+		},
+		"a script that a provisioner runs, and what that reads above itself": {
+			repository: repository{
+				"envs/app/main.tf":   localExec(`command = "bash ${path.module}/../bin/build.sh --out ${self.id}"`),
+				"envs/bin/build.sh*": "#!/bin/sh\n. \"$(dirname \"$0\")/../lib/common.sh\"\n", "envs/bin/other.sh": "", "envs/lib/common.sh": "", "envs/lib/x": "",
+			},
+			files: "envs/app/main.tf envs/bin/build.sh envs/lib/common.sh",
+		},
+		"a script of the folder that reads above itself": {
+			repository: repository{
+				"envs/app/main.tf":    "data \"external\" \"e\" {\n  program = [\"python3\", \"${path.module}/gen.py\"]\n}\n",
+				"envs/app/gen.py":     "print(open('../names.json').read())\n",
+				"envs/names.json":     "{}",
+				"envs/app/unrelated":  "",
+				"envs/app/sub/x":      "",
+				"envs/namesakes.json": "",
+			},
+			files: "envs/app/gen.py envs/app/main.tf envs/app/sub/x envs/app/unrelated envs/names.json",
+		},
+		"in a text that is longer than what is evaluated": {
+			repository: repository{"envs/app/main.tf": output("[" + strings.Repeat(`"aaaaaaaaaaaaaaaa", `, 300) + `file("../a")]`), "envs/a": ""},
+			files:      "envs/a envs/app/main.tf",
+		},
+		"nothing for what is said in a description": {
+			repository: repository{"envs/app/main.tf": "variable \"v\" {\n  description = \"see ../x.txt\"\n}\n"},
+			files:      "envs/app/main.tf",
+		},
+		"nothing for dots that are no path": {
+			repository: repository{"envs/app/main.tf": output(`"1..2 and so on ... v1.2..x"`)},
+			files:      "envs/app/main.tf",
+		},
+		"nothing outside of the repository": {
+			repository: repository{"envs/app/main.tf": output(`[file("../../../x.txt"), file("/etc/../x.txt"), file("~/../x.txt")]`)},
+			files:      "envs/app/main.tf",
+		},
+		"the whole repository when that is named": {
+			repository: repository{"envs/app/main.tf": "locals {\n  root = \"${path.module}/../..\"\n}\n" + output("local.root")},
+			open:       "envs/app/main.tf:5: the path of the whole repository",
+		},
+		"the whole repository when a path goes up from a place that only the engine knows": {
+			repository: repository{"envs/app/main.tf": output(`file("${var.dir}/../x.txt")`)},
+			open:       `envs/app/main.tf:2: a path that goes up from where is not known: "*/../x.txt"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := maps.Clone(others)
+			for _, files := range []repository{others, tt.repository} {
+				for name, content := range files {
+					all[name] = cmp.Or(content, "x = 1\n")
+				}
+			}
+			got := mustOf(t, all, Wanted{Path: "envs/app"})
+			if tt.open != "" {
+				if diff := gocmp.Diff([]string{tt.open}, got.Open); diff != "" {
+					t.Error(diff)
+				}
+				return
+			}
+			var files []string
+			for _, e := range got.Files {
+				files = append(files, e.Path)
+			}
+			if diff := gocmp.Diff(strings.Fields(tt.files), files); diff != "" {
+				t.Error(diff)
+			}
+			if len(got.Open) > 0 {
+				t.Error(got.Open)
+			}
+		})
+	}
+}
+
+func TestAFileThatCodeAsksForTriggersWhenItIsCreated(t *testing.T) {
+	before := repository{"envs/app/main.tf": output(`fileexists("${path.module}/../v.json") ? file("${path.module}/../v.json") : ""`), "envs/x": "x"}
+	c := New(Options{})
+	digest := func(r repository) string {
+		tree, blobs := r.commit(t)
+		d, err := c.Digest(t.Context(), tree, blobs, Wanted{Path: "envs/app"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	was := digest(before)
+	if digest(before.with(repository{"envs/x": "changed"})) != was {
+		t.Error("a file that nobody reads changed the digest")
+	}
+	created := digest(before.with(repository{"envs/v.json": "{}"}))
+	if created == was {
+		t.Error("the file was created and the digest is the same")
+	}
+	if digest(before.with(repository{"envs/v.json": "[]"})) == created {
+		t.Error("the file changed and the digest is the same")
+	}
+}
+
+// Each of these would take all memory, or all time, if it were evaluated as it stands.
+func TestExpressionsThatGrowAreNotEvaluated(t *testing.T) {
+	for name, code := range map[string]string{
+		"locals that double":      doubling(60),
+		"a local that is its own": "locals {\n  a = \"../${local.b}\"\n  b = \"../${local.a}\"\n}\n",
+		"a format with a width":   output(`format("../%999999999d", 1)`),
+		"join in join":            output(strings.Repeat(`join("../xxxxxxxxxxxxxxxxx", [`, 40) + `"a"` + strings.Repeat(`,"b","c","d"])`, 40)),
+		"loops in loops":          output(strings.Repeat(`[for a in ["..", "..", "..", "..", "..", "..", "..", ".."] : `, 30) + `"../x"` + strings.Repeat("]", 30)),
+		"a long sum":              output(strings.Repeat(`"../a" == `, 300_000) + `"../b"`),
+		"many paths":              output("[" + strings.Repeat(`"../a", `, 100_000) + `"../b"]`),
+	} {
+		t.Run(name, func(t *testing.T) { mustOf(t, repository{"app/main.tf": code, "x": ""}, Wanted{Path: "app"}) })
+	}
+}
+
+// doubling has local values a0, a1..., each twice as long as the one before.
+func doubling(n int) string {
+	code := "locals {\n  a0 = \"../aaaaaaaaaaaaaaaa\"\n"
+	for i := range n {
+		code += fmt.Sprintf("  a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
+	}
+	return code + "}\n"
+}
+
+func TestALocalValueThatIsTooLongIsUnknown(t *testing.T) {
+	s := &scope{locals: readCode([]byte(doubling(20)), false).paths.locals, known: map[string]cty.Value{}}
+	for i := range 20 {
+		if text, ok := asText(s.local(fmt.Sprintf("a%d", i))); ok && len(text) > longestText {
+			t.Errorf("the local value a%d has %d bytes", i, len(text))
+		}
+	}
+}
