@@ -34,7 +34,11 @@ type Code struct {
 
 // Archive writes the code as tar.gz: the same code, the same bytes.
 func (c Code) Archive(ctx context.Context, w io.Writer) error {
-	return c.mirror.Archive(ctx, c.tree, c.Files, w)
+	err := c.mirror.Archive(ctx, c.tree, c.Files, w)
+	if errors.Is(err, git.ErrTooLarge) && len(c.Open) > 0 {
+		return fmt.Errorf("the whole repository belongs to the Stack, because of %s: %w", c.Open[0], err)
+	}
+	return err
 }
 
 // Codes finds the code of Stacks in the mirrors.
