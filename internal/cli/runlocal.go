@@ -235,7 +235,7 @@ func (l *localRun) copyCode(ctx context.Context, dir, root string) (err error) {
 		l.note("The state in %s is not used, but the Stack's.", l.code.From)
 	}
 	if len(l.code.Unknown) > 0 {
-		l.note("The modules at %s are not known before the engine runs: if they are outside, copy them too with --root.", strings.Join(l.code.Unknown, ", "))
+		l.note("Paths that are not known before the engine runs: %s. If they lead out of %s, copy that too with --root.", strings.Join(l.code.Unknown, "; "), l.code.From)
 	}
 	code, err := os.OpenRoot(l.code.Dir)
 	if err != nil {

@@ -27,7 +27,7 @@ type answer struct {
 }
 
 // holds says whether a tree says the same to all that was asked.
-func (c *Closures) holds(a *answer, tree *git.Tree) bool {
+func (c *Closures) holds(a *answer, tree Tree) bool {
 	for _, fact := range a.facts {
 		e, _ := tree.Entry(fact.Path)
 		if e.Kind != fact.Kind || fact.ID != "" && e.ID != fact.ID {
@@ -50,15 +50,10 @@ func (s *search) answer(name string) *answer {
 		root, _ := s.tree.Entry("")
 		s.dirs, s.files = map[string]git.Entry{"": root}, nil
 	}
-	for _, found := range []map[string]git.Entry{s.dirs, s.files} {
-		for _, e := range found {
-			if e.Path == "" || !s.covers(parentOf(e.Path)) {
-				a.roots = append(a.roots, e)
-				s.facts[e.Path] = e
-			}
-		}
+	a.roots = s.roots()
+	for _, e := range a.roots {
+		s.facts[e.Path] = e
 	}
-	slices.SortFunc(a.roots, func(x, y git.Entry) int { return strings.Compare(x.Path, y.Path) })
 	a.facts = slices.Collect(maps.Values(s.facts))
 
 	h := sha256.New()
@@ -67,6 +62,20 @@ func (s *search) answer(name string) *answer {
 	writeEntries(h, a.roots)
 	a.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	return a
+}
+
+// roots are what belongs, by path, without what is below another of them.
+func (s *search) roots() []git.Entry {
+	var roots []git.Entry
+	for _, found := range []map[string]git.Entry{s.dirs, s.files} {
+		for _, e := range found {
+			if e.Path == "" || !s.covers(parentOf(e.Path)) {
+				roots = append(roots, e)
+			}
+		}
+	}
+	slices.SortFunc(roots, func(x, y git.Entry) int { return strings.Compare(x.Path, y.Path) })
+	return roots
 }
 
 // writeEntries writes what identifies entries and their content. The id of a directory is over all that is below it,

@@ -59,7 +59,7 @@ func (s *search) call(ctx context.Context, dir, file string, twin bool, c call) 
 	}
 	p, err := s.local(ctx, dir, c.source, at)
 	if err != nil || p.Kind == 0 {
-		if twin && Reason(err) == "ModuleNotFound" {
+		if (twin || s.lenient) && Reason(err) == "ModuleNotFound" {
 			return "", nil // the engine may be the one that does not read this file
 		}
 		return "", err
@@ -136,7 +136,7 @@ func (s *search) readFile(ctx context.Context, e git.Entry, json bool) (code, er
 }
 
 // hasCode says whether an engine would find code in a directory.
-func hasCode(tree *git.Tree, dir string) bool {
+func hasCode(tree Tree, dir string) bool {
 	entries, _ := tree.Dir(dir)
 	for _, e := range entries {
 		if _, kind := split(e.Name()); kind != "" && e.Kind != git.KindDir && !strings.HasPrefix(e.Name(), ".") {

@@ -21,6 +21,14 @@ import (
 	"cairn.dev/cairn/internal/memory"
 )
 
+// Tree is what a repository has at one commit. *git.Tree is one.
+type Tree interface {
+	// Entry gives what is at a path; "" is the root.
+	Entry(name string) (git.Entry, bool)
+	// Dir lists a directory in the order of the names.
+	Dir(name string) ([]git.Entry, bool)
+}
+
 // Blobs reads files.
 type Blobs interface {
 	// Blob reads the blob of an id. The error is a git.ErrTooLarge when it has more bytes than limit.
@@ -110,7 +118,7 @@ func New(o Options) *Closures {
 }
 
 // Of gives the closure of what is wanted in a tree. For what the error can be, see Reason.
-func (c *Closures) Of(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (Closure, error) {
+func (c *Closures) Of(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (Closure, error) {
 	a, err := c.answer(ctx, tree, blobs, w)
 	if err != nil {
 		return Closure{}, err
@@ -122,7 +130,7 @@ func (c *Closures) Of(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted
 
 // Digest gives the digest that Of would, without making the list of files: for the Stacks that a commit did not touch it
 // is a few look-ups in memory.
-func (c *Closures) Digest(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (string, error) {
+func (c *Closures) Digest(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (string, error) {
 	a, err := c.answer(ctx, tree, blobs, w)
 	if err != nil {
 		return "", err
@@ -131,18 +139,44 @@ func (c *Closures) Digest(ctx context.Context, tree *git.Tree, blobs Blobs, w Wa
 }
 
 // answer gives the one from before if this tree says the same to all that was asked for it.
-func (c *Closures) answer(ctx context.Context, tree *git.Tree, blobs Blobs, w Wanted) (*answer, error) {
+func (c *Closures) answer(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (*answer, error) {
 	key := w.key()
 	if a, ok := c.known.Get(key); ok && c.holds(a, tree) {
 		return a, nil
 	}
-	s := &search{c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{}}
+	s := newSearch(c, tree, blobs)
 	a, err := s.find(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	c.known.Add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open))
 	return a, nil
+}
+
+// Reach is what the code of a root module reads, with the directories as they are: all below them belongs.
+type Reach struct {
+	// Entries are the folder, local modules, and the files and directories that the code names outside of them.
+	Entries []git.Entry
+	// Modules and Open are those of a Closure. What is Open is not among the Entries.
+	Modules, Open []string
+}
+
+// Reach gives what the code in a directory reads, for a tree that is a file system: nothing is listed that does not have
+// to be, and a module that is missing is left to the engine.
+func (c *Closures) Reach(ctx context.Context, tree Tree, blobs Blobs, dir string) (Reach, error) {
+	s := newSearch(c, tree, blobs)
+	s.lenient = true
+	root, err := s.root(ctx, dir)
+	if err != nil {
+		return Reach{}, err
+	}
+	if err := s.calls(ctx, root.Path); err != nil {
+		return Reach{}, err
+	}
+	if err := s.values(ctx, root, Wanted{}); err != nil {
+		return Reach{}, err
+	}
+	return Reach{Entries: s.roots(), Modules: sortedKeys(s.modules), Open: s.open}, nil
 }
 
 // key is another one for each Wanted.
@@ -165,17 +199,14 @@ func (w Wanted) key() string {
 }
 
 // filesOf lists all that is no directory, in the roots and below them.
-func filesOf(tree *git.Tree, roots []git.Entry) []git.Entry {
+func filesOf(tree Tree, roots []git.Entry) []git.Entry {
 	var files []git.Entry
-	add := func(e git.Entry) {
-		if e.Kind != git.KindDir {
-			files = append(files, e)
-		}
-	}
+	add := func(e git.Entry) { files = append(files, e) }
 	for _, root := range roots {
-		add(root)
 		if root.Kind == git.KindDir {
-			tree.Walk(root.Path, add)
+			walk(tree, root.Path, -1, add)
+		} else {
+			add(root)
 		}
 	}
 	slices.SortFunc(files, func(a, b git.Entry) int { return strings.Compare(a.Path, b.Path) })

@@ -123,7 +123,7 @@ func alternatives(text string) int {
 }
 
 // match gives the files below a glob's base that it matches.
-func (c *Closures) match(tree *git.Tree, g glob) matches {
+func (c *Closures) match(tree Tree, g glob) matches {
 	base, ok := tree.Entry(g.base)
 	if !ok || base.Kind != git.KindDir {
 		return matches{}
@@ -154,7 +154,7 @@ func (c *Closures) match(tree *git.Tree, g glob) matches {
 }
 
 // walk calls f for what is no directory; deepest is how many directories it goes down, -1 for all.
-func walk(tree *git.Tree, dir string, deepest int, f func(git.Entry)) {
+func walk(tree Tree, dir string, deepest int, f func(git.Entry)) {
 	entries, _ := tree.Dir(dir)
 	for _, e := range entries {
 		switch {

@@ -27,8 +27,8 @@ type place struct {
 
 // resolve goes to a path as a kernel does: part by part, through symlinks. These belong, as what is there depends on them.
 func (s *search) resolve(ctx context.Context, name string) (place, error) {
-	here, links := git.Entry{Kind: git.KindDir}, 0
-	here.ID = s.tree.ID
+	here, _ := s.tree.Entry("")
+	links := 0
 	rest := strings.Split(name, "/")
 	for len(rest) > 0 {
 		part := rest[0]
@@ -100,7 +100,7 @@ func (s *search) target(ctx context.Context, link git.Entry) (string, error) {
 }
 
 // linksIn lists the symlinks below a directory.
-func (c *Closures) linksIn(tree *git.Tree, dir git.Entry) []string {
+func (c *Closures) linksIn(tree Tree, dir git.Entry) []string {
 	names, ok := c.links.Get(dir.ID)
 	if !ok {
 		walk(tree, dir.Path, -1, func(e git.Entry) {

@@ -13,7 +13,7 @@ import (
 // notes in facts.
 type search struct {
 	c     *Closures
-	tree  *git.Tree
+	tree  Tree
 	blobs Blobs
 
 	dirs, files map[string]git.Entry
@@ -29,9 +29,17 @@ type search struct {
 	evaluated int
 	// scripts that were read for the paths in them.
 	scripts map[string]bool
+	// lenient leaves it to the engine to say that a module or the code is missing.
+	lenient bool
 
 	facts map[string]git.Entry
 	globs []globFact
+}
+
+func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
+	return &search{
+		c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{},
+	}
 }
 
 // find looks for all that belongs.

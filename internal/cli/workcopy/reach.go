@@ -1,137 +1,107 @@
 package workcopy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/git"
 )
 
-const (
-	// mostModules is how many folders of local modules are followed.
-	mostModules = 1000
-	// largestCode is how long a file of code may be.
-	largestCode = 4 << 20
-)
-
-// reach gives a folder and those of all local modules that its code calls, and theirs; and the calls that cannot be
-// followed.
-func reach(dir string) (folders, unknown []string, err error) {
-	folders = []string{dir}
-	for i := 0; i < len(folders); i++ {
-		sources, open, err := calls(folders[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, at := range open {
-			unknown = append(unknown, rel(dir, at))
-		}
-		for _, source := range sources {
-			// As an engine has it: by the text of the path, whatever symlinks there are.
-			target := filepath.Join(folders[i], filepath.FromSlash(source))
-			info, err := os.Stat(target)
-			if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-				continue // the engine says it better
-			}
-			if err != nil {
-				return nil, nil, err
-			}
-			if slices.Contains(folders, target) {
-				continue
-			}
-			if folders = append(folders, target); len(folders) > mostModules {
-				return nil, nil, fmt.Errorf("the code in %s calls more than %d local modules", dir, mostModules)
-			}
-		}
-	}
-	return folders, unknown, nil
+// reached is what the code in a folder reads.
+type reached struct {
+	// paths of the folder, and of what the code reads outside of it: folders and files.
+	paths []string
+	// modules are the folders of local modules; unknown says where code names a path that only the engine knows.
+	modules, unknown []string
 }
 
-func rel(dir, path string) string {
-	if r, err := filepath.Rel(dir, path); err == nil {
-		return r
-	}
-	return path
-}
-
-// calls gives the sources of the local modules that the code in a folder calls, and where a source cannot be known.
-func calls(dir string) (sources, unknown []string, err error) {
-	entries, err := os.ReadDir(dir)
+// reach gives a folder and what its code reads elsewhere: local modules, files, and what those read. It is what the
+// closure of a Stack would have, of the file system in place of a commit.
+func reach(ctx context.Context, dir string) (reached, error) {
+	disk := disk{volume: filepath.VolumeName(dir) + string(filepath.Separator)}
+	found, err := closure.New(closure.Options{}).Reach(ctx, disk, disk, disk.name(dir))
 	if err != nil {
-		return nil, nil, err
+		return reached{}, err
 	}
-	for _, entry := range entries {
-		name := entry.Name()
-		isJSON := strings.HasSuffix(name, ".tf.json") || strings.HasSuffix(name, ".tofu.json")
-		if entry.IsDir() || strings.HasPrefix(name, ".") || !isJSON && !strings.HasSuffix(name, ".tf") && !strings.HasSuffix(name, ".tofu") {
-			continue
-		}
-		text, err := readCode(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // a symlink that leads nowhere
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		found, lines := local(text, name, isJSON)
-		sources = append(sources, found...)
-		for _, line := range lines {
-			unknown = append(unknown, fmt.Sprintf("%s:%d", filepath.Join(dir, name), line))
+	r := reached{paths: []string{dir}}
+	for _, e := range found.Entries {
+		if path := disk.path(e.Path); path != dir {
+			r.paths = append(r.paths, path)
 		}
 	}
-	return sources, unknown, nil
+	for _, module := range found.Modules {
+		r.modules = append(r.modules, disk.path(module))
+	}
+	for _, at := range found.Open {
+		r.unknown = append(r.unknown, strings.TrimPrefix(at, disk.name(dir)+"/"))
+	}
+	return r, nil
 }
 
-func readCode(path string) ([]byte, error) {
-	file, err := os.Open(path)
+// disk is the file system as a tree: names are paths below its root, and so are the IDs.
+type disk struct{ volume string }
+
+func (d disk) name(path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(path, d.volume))
+}
+
+func (d disk) path(name string) string { return d.volume + filepath.FromSlash(name) }
+
+// Entry gives what is at a path. What an engine keeps for itself is not there.
+func (d disk) Entry(name string) (git.Entry, bool) {
+	info, err := os.Lstat(d.path(name))
+	if err != nil || ofTheEngine(filepath.Base(name)) {
+		return git.Entry{}, false
+	}
+	e := git.Entry{Path: name, ID: name}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		e.Kind = git.KindDir
+	case mode&os.ModeSymlink != 0:
+		e.Kind = git.KindSymlink
+	case mode.IsRegular():
+		e.Kind = git.KindFile
+	default:
+		return git.Entry{}, false // a socket or the like is no code
+	}
+	return e, true
+}
+
+// Dir lists a directory.
+func (d disk) Dir(name string) ([]git.Entry, bool) {
+	listed, err := os.ReadDir(d.path(name))
+	if err != nil {
+		return nil, false
+	}
+	var entries []git.Entry
+	for _, one := range listed {
+		if e, ok := d.Entry(strings.TrimPrefix(name+"/"+one.Name(), "/")); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, true
+}
+
+// Blob reads a file, or where a symlink leads.
+func (d disk) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
+	if e, ok := d.Entry(id); ok && e.Kind == git.KindSymlink {
+		target, err := os.Readlink(d.path(id))
+		return []byte(filepath.ToSlash(target)), err
+	}
+	file, err := os.Open(d.path(id))
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(io.LimitReader(file, largestCode+1))
-	if err == nil && len(text) > largestCode {
-		err = fmt.Errorf("%s is larger than %d MiB", path, largestCode>>20)
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = errors.Join(git.ErrTooLarge, fmt.Errorf("%s has more than %d bytes", file.Name(), limit))
 	}
 	return text, err
-}
-
-var (
-	codeSchema   = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}}
-	moduleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}}}
-)
-
-// local gives the local sources of the modules that a file calls, and the lines of those that have variables in them. Of
-// code with errors it reads what it can.
-func local(text []byte, name string, isJSON bool) (sources []string, unknown []int) {
-	body, _ := hcltext.Parse(text, name, isJSON)
-	if body == nil {
-		return nil, nil
-	}
-	content, _, _ := body.PartialContent(codeSchema)
-	for _, block := range content.Blocks {
-		module, _, _ := block.Body.PartialContent(moduleSchema)
-		source := module.Attributes["source"]
-		if source == nil {
-			continue
-		}
-		value, diags := source.Expr.Value(nil)
-		if diags.HasErrors() || !value.IsWhollyKnown() || value.IsNull() || value.Type() != cty.String {
-			unknown = append(unknown, source.Range.Start.Line)
-			continue
-		}
-		text := strings.ReplaceAll(value.AsString(), `\`, "/")
-		if text == "." || text == ".." || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
-			sources = append(sources, text)
-		}
-	}
-	return sources, unknown
 }

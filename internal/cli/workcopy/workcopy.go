@@ -33,7 +33,8 @@ type Copy struct {
 	Base string
 	// Modules are the folders of local modules outside From that were copied too.
 	Modules []string
-	// Unknown are the calls of modules whose source cannot be known without running the engine. Example: main.tf:3.
+	// Unknown says where the code names a path, or the source of a module, that cannot be known without running the engine.
+	// Example: main.tf:3: module "a".
 	Unknown []string
 	// State says that the folder has a state of its own, which was left out.
 	State bool
@@ -43,7 +44,7 @@ type Copy struct {
 }
 
 // Make copies a working directory to below a folder that is there and empty. All of root is copied where one is given;
-// otherwise the directory itself and the local modules that code in it calls, wherever they are. What an engine keeps for
+// otherwise the directory itself, the local modules that code in it calls and the files that they read, wherever they are. What an engine keeps for
 // itself and repositories of git are left out, and so is the state of the directory. A symlink is copied as what it leads to.
 // More than 50,000 files and folders, or than 1 GiB, are an error.
 func Make(ctx context.Context, dir, root, to string) (*Copy, error) {
@@ -61,13 +62,13 @@ func Make(ctx context.Context, dir, root, to string) (*Copy, error) {
 			return nil, fmt.Errorf("%s is not in %s", dir, root)
 		}
 		folders = []string{root}
-	} else if folders, c.Unknown, err = reach(from); err != nil {
-		return nil, err
-	}
-	for _, f := range folders {
-		if root == "" && !within(f, from) {
-			c.Modules = append(c.Modules, f)
+	} else {
+		found, err := reach(ctx, from)
+		if err != nil {
+			return nil, err
 		}
+		folders, c.Unknown = found.paths, found.unknown
+		c.Modules = slices.DeleteFunc(found.modules, func(m string) bool { return within(m, from) })
 	}
 	folders = outermost(folders)
 	c.Base = above(folders)
@@ -82,7 +83,7 @@ func Make(ctx context.Context, dir, root, to string) (*Copy, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := c.folder(ctx, f, target, nil); err != nil {
+		if err := c.outer(ctx, f, target); err != nil {
 			return nil, err
 		}
 	}
@@ -153,10 +154,14 @@ func (c *copier) place(folder, to string) (string, error) {
 	return filepath.Join(to, rel), err
 }
 
+// ofTheEngine says whether a name is that of a folder which engines and git keep for themselves.
+func ofTheEngine(name string) bool {
+	return name == engine.DataDir || name == ".git" || name == ".terragrunt-cache"
+}
+
 // leftOut says whether something of a folder is not copied.
 func (c *copier) leftOut(folder, name string) bool {
-	switch name {
-	case engine.DataDir, ".git", ".terragrunt-cache":
+	if ofTheEngine(name) {
 		return true
 	}
 	if folder != c.From {
@@ -166,6 +171,18 @@ func (c *copier) leftOut(folder, name string) bool {
 		c.State = true
 	}
 	return name == engine.LocalState || strings.HasPrefix(name, engine.LocalState+".") || name == engine.ErroredState || name == ".terraform.tfstate.lock.info"
+}
+
+// outer copies one of the outermost folders or files.
+func (c *copier) outer(ctx context.Context, from, to string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return c.entry(ctx, from, to, info.Mode().Type(), nil)
 }
 
 // folder copies what is in a folder. Those it was come to through symlinks are told, so that none leads around in a circle.

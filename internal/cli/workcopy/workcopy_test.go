@@ -103,7 +103,7 @@ func TestADirectoryIsCopiedWithTheModulesThatItCalls(t *testing.T) {
 	if diff := cmp.Diff(want, files(t, to)); diff != "" {
 		t.Error(diff)
 	}
-	modules := []string{filepath.Join(dir, filepath.FromSlash("modules/vpc")), filepath.Join(dir, filepath.FromSlash("modules/subnet"))}
+	modules := []string{filepath.Join(dir, filepath.FromSlash("modules/subnet")), filepath.Join(dir, filepath.FromSlash("modules/vpc"))}
 	if diff := cmp.Diff(modules, c.Modules); diff != "" {
 		t.Error(diff)
 	}
@@ -132,6 +132,28 @@ func TestAllOfAFolderIsCopiedWhenItIsNamed(t *testing.T) {
 	}
 	if _, err := Make(t.Context(), filepath.Join(dir, "envs"), filepath.Join(dir, "modules"), t.TempDir()); err == nil {
 		t.Error("the directory is not in the folder")
+	}
+}
+
+func TestFilesThatTheCodeReadsElsewhereAreCopied(t *testing.T) {
+	dir, to := tree(t, `
+-- envs/app/main.tf --
+locals { v = fileexists("${path.module}/../vars.json") ? jsondecode(file("${path.module}/../vars.json")) : {} }
+module "m" { source = "../../modules/m" }
+-- envs/vars.json --
+-- envs/other.json --
+-- modules/m/main.tf --
+output "o" { value = fileset("${path.module}/../../policies", "*") }
+-- policies/a/b.rego --
+-- policies/c.rego --
+-- README --
+`), t.TempDir()
+	if _, err := Make(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/app")), "", to); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"envs/app/main.tf", "envs/vars.json", "modules/m/main.tf", "policies/a/b.rego", "policies/c.rego"}
+	if diff := cmp.Diff(want, files(t, to)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -169,7 +191,7 @@ module "c" { source = "../two
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"main.tf:2", "main.tf:4"}, c.Unknown); diff != "" {
+	if diff := cmp.Diff([]string{`main.tf:2: module "a"`}, c.Unknown); diff != "" {
 		t.Error(diff)
 	}
 }
