@@ -101,7 +101,12 @@ func (a *attempt) adopt(code *os.Root) error {
 			return err
 		}
 	}
-	if err := engine.CheckCode(a.engine.Engine, a.backend(), module.FS()); err != nil {
+	// A file of the folder may be a symlink to one elsewhere in the code, where os.Root of the folder alone does not lead.
+	folder, err := fs.Sub(code.FS(), name)
+	if err != nil {
+		return err
+	}
+	if err := engine.CheckCode(a.engine.Engine, a.backend(), folder); err != nil {
 		return err
 	}
 	return module.WriteFile(engine.OverrideFile, []byte(a.backend().Override()), 0o600)

@@ -195,3 +195,15 @@ output "x" { value = terraform_data.x.output }`))
 		t.Errorf("%+v, %v, %v", done.Failure, s.resources(), s.inputs)
 	}
 }
+
+// TestCodeIsASymlink plans a folder whose code is elsewhere in the archive, as when many folders share one versions.tf.
+func TestCodeIsASymlink(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	order := s.plan(1, s.put(link("envs/prod/main.tf", "../../common/main.tf"), file("common/main.tf", two)))
+	order.Path = "envs/prod"
+	run(t, s, nil, order)
+	if done := s.done(1).Done; done.Failure != nil || done.Plan.Add != 2 {
+		t.Errorf("%+v", done)
+	}
+}
