@@ -55,7 +55,7 @@ images: $(BIN)/tofu page ## Build the images cairn and cairn-tools into bin/imag
 # another even with -j: go uses every core by itself, and linking these takes gigabytes of memory.
 .PHONY: tools
 tools: ## Build the control plane and the engines (10 minutes once, then kept in the cache)
-	@for tool in etcd kube-apiserver kube-controller-manager kubectl tofu terraform terraform-provider-time terraform-provider-cloud; do tools/build $$tool $(BIN); done
+	@for tool in etcd kube-apiserver kube-controller-manager kubectl tofu terraform terraform-provider-time terraform-provider-cloud terraform-provider-files; do tools/build $$tool $(BIN); done
 
 $(BIN)/%: FORCE
 	@tools/build $* $(BIN)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -280,10 +281,24 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	return out, err
 }
 
-// environment is that of a person, and of the runner's container, on a machine without configuration.
+// environment is that of a person, and of the runner's container, on a machine without configuration. The home folder
+// has the provider of test/cloud/provider/files, under the names of the providers whose data sources it has.
 func environment(t *testing.T, tools string) []string {
 	t.Helper()
-	home := t.TempDir()
+	home, platform := t.TempDir(), runtime.GOOS+"_"+runtime.GOARCH
+	for _, registry := range []string{"registry.opentofu.org", "registry.terraform.io"} {
+		for _, name := range []string{"external", "archive", "local"} {
+			dir := filepath.Join(home, ".terraform.d", "plugins", registry, "hashicorp", name, "1.0.0", platform)
+			err := os.MkdirAll(dir, 0o700)
+			if err == nil {
+				program := filepath.Join(tools, "terraform-provider-files")
+				err = os.Symlink(program, filepath.Join(dir, "terraform-provider-"+name))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	return []string{
 		"PATH=" + tools + ":/usr/bin:/bin", "HOME=" + home, "LC_ALL=C.UTF-8", "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1",
 		"GIT_CONFIG_NOSYSTEM=1",
