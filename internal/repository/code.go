@@ -27,6 +27,8 @@ type Code struct {
 	Key string
 	// Remote says that the archive may have to be fetched in part: submodules, LFS files.
 	Remote bool
+	// Ask is what the last fetch of the Repository was for. An archive that failed is due again when it is another one.
+	Ask Ask
 
 	mirror *git.Mirror
 	tree   *git.Tree
@@ -45,7 +47,7 @@ func (c Code) Archive(ctx context.Context, w io.Writer) error {
 type Codes struct {
 	mirrors  *Mirrors
 	closures *closure.Closures
-	// told is the digest that Of gave last, for each Stack.
+	// told is what Of gave last for each Stack, see fingerprint. A Stack whose code could not be read or packed has none.
 	told *lru.Cache[types.UID, string]
 }
 
@@ -67,7 +69,7 @@ func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 		return Code{}, err
 	}
 	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(stack))
-	c.told.Add(stack.UID, found.Digest+imageDigest(at.tree, stack))
+	c.told.Add(stack.UID, at.fingerprint(found.Digest, stack))
 	if err != nil {
 		return Code{}, err
 	}
@@ -92,11 +94,24 @@ func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1al
 		return true
 	}
 	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(stack)) // an error has no digest
-	return digest+imageDigest(at.tree, stack) != told
+	return at.fingerprint(digest, stack) != told
+}
+
+// Forget makes the next Changed of a Stack true, since the code that Of gave could not be packed.
+func (c *Codes) Forget(stack *v1alpha1.Stack) { c.told.Remove(stack.UID) }
+
+// fingerprint identifies what an archive of code with a digest holds: the options of the mirror decide it too.
+func (c Code) fingerprint(digest string, stack *v1alpha1.Stack) string {
+	o := c.mirror.Options()
+	return fmt.Sprintf("%s%s/submodules-%t-lfs-%t", digest, imageDigest(c.tree, stack), o.Submodules, o.LFS)
 }
 
 // at is the commit that a Stack reads from, without what it reads there.
 func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
+	var ask Ask
+	if last, _ := c.mirrors.Look(r.UID); last != nil { // before Commit: an Ask that is too old costs one more archive
+		ask = last.Ask
+	}
 	mirror, commit, err := c.mirrors.Commit(ctx, r.UID, refOf(r, stack.Spec.Source.Git))
 	if err != nil {
 		return Code{}, err
@@ -105,7 +120,7 @@ func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 	if err != nil {
 		return Code{}, fmt.Errorf("read commit %s: %w", commit.ID, err)
 	}
-	return Code{Commit: commit, Revision: revision(commit), mirror: mirror, tree: tree}, nil
+	return Code{Commit: commit, Revision: revision(commit), Ask: ask, mirror: mirror, tree: tree}, nil
 }
 
 func wanted(stack *v1alpha1.Stack) closure.Wanted {

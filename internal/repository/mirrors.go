@@ -32,7 +32,8 @@ type Mirrors struct {
 	opening, slots *semaphore.Weighted
 	// trees that were listed last.
 	trees *git.Trees
-	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, or is there now.
+	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, is there now, or was fetched for
+	// another spec or request.
 	ended, moved chan Event
 
 	// owned is the lock of dir: open since something was first looked for there.
@@ -88,7 +89,7 @@ func NewMirrors(dir string) *Mirrors {
 // Ended gives the Repositories whose fetch has ended.
 func (m *Mirrors) Ended() <-chan Event { return m.ended }
 
-// Moved gives the Repositories whose refs may name other commits now.
+// Moved gives the Repositories whose refs may name other commits now, or whose spec or request is another one.
 func (m *Mirrors) Moved() <-chan Event { return m.moved }
 
 // Start owns the fetches: when ctx is done they are ended and waited for.
@@ -169,8 +170,8 @@ func (m *Mirrors) fetch(ctx context.Context, uid types.UID, one *mirror, spec v1
 	if err != nil {
 		end.Failures++
 	}
-	// The first fetch that succeeds is news also when it found nothing.
-	moved = moved || (err == nil && !one.filled)
+	// The first fetch that succeeds is news also when it found nothing, and so is one for another spec or request.
+	moved = moved || (err == nil && (!one.filled || one.last == nil || one.last.Ask != ask))
 	one.last, one.cancel = end, nil
 	one.filled = one.filled || err == nil
 	one.commits = map[string]resolved{}

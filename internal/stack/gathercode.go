@@ -62,6 +62,11 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 		}
 		doc.Engine.Version = cmp.Or(says.Constraint, strings.Join(says.Required, ", "))
 	}
+	defer func() {
+		if w.Problem != nil { // a request on the Repository tries again
+			r.Code.Forget(w.Stack)
+		}
+	}()
 	doc.Source, err = r.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), code)
 	if w.Problem = codeProblem(repo, err); err != nil {
 		return unless(w.Problem, err)

@@ -29,6 +29,7 @@ import (
 // A gitRoom is a room with a git server and a Stack that reads the folder net of a Repository.
 type gitRoom struct {
 	*room
+	repos   *gitserver.Repos
 	http    *gitserver.HTTP
 	remote  *gitserver.Repo
 	repo    *v1alpha1.Repository
@@ -39,12 +40,12 @@ func enterGit(t *testing.T) *gitRoom {
 	t.Helper()
 	g := &gitRoom{room: &room{Room: apiserver.Enter(t, indexes()...)}}
 	g.room.begin(memoryBucket{})
-	repos := gitserver.New(t)
+	g.repos = gitserver.New(t)
 	var err error
-	g.http, err = gitserver.ServeHTTP(repos, true)
+	g.http, err = gitserver.ServeHTTP(g.repos, true)
 	apiserver.Must(t, err)
 	t.Cleanup(func() { _ = g.http.Close() })
-	g.remote, err = repos.Init("infra")
+	g.remote, err = g.repos.Init("infra")
 	apiserver.Must(t, err)
 	g.push(gitserver.Change{Message: "Begin", Files: map[string]string{"net/main.tf": "# 1"}})
 	g.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ca"}, Data: map[string][]byte{"ca.crt": g.http.CA}})
@@ -328,6 +329,9 @@ func TestArchivesWithLFSAreNotShared(t *testing.T) {
 	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
 	g.Seen(g.repo)
 	g.fetch(g.repo)
+	if !g.moved() {
+		t.Error("the Stack does not reconcile after spec.lfs was set")
+	}
 	owner := g.as(g.reads("owner", g.repo, "net"))
 	owner.packs()
 	if got := owner.file(owner.source(), "net/secret.bin"); got != "a secret of one team" {
@@ -375,3 +379,59 @@ type broken struct{ err error }
 func (b broken) PutOnce(context.Context, string, []byte) error      { return b.err }
 func (b broken) Get(context.Context, string, int64) ([]byte, error) { return nil, b.err }
 func (b broken) Renew(context.Context, string) error                { return b.err }
+
+// moved waits until the mirrors say that a Repository has news for its Stacks, as one fetch may twice, and returns whether the
+// code of the Stack is among the news.
+func (g *gitRoom) moved() bool {
+	g.Helper()
+	select {
+	case <-g.mirrors.Moved():
+	case <-time.After(2 * time.Minute):
+		g.Fatal("no Stack is told of it")
+	}
+	for len(g.mirrors.Moved()) > 0 {
+		<-g.mirrors.Moved()
+	}
+	return g.Code.Changed(g.Context(), g.repo, g.stack)
+}
+
+// A submodule that the Repository's spec allows later is fetched at once. So is one that failed, when somebody requests a fetch.
+func TestSubmodulesThatAreAllowedLater(t *testing.T) {
+	g := enterGit(t)
+	module, err := g.repos.Init("module")
+	apiserver.Must(t, err)
+	commit, err := module.Commit(gitserver.Change{Files: map[string]string{"main.tf": "# 2"}})
+	apiserver.Must(t, err)
+	_, err = g.remote.AddSubmodule("net/module", "../later", commit)
+	apiserver.Must(t, err)
+	g.fetch(g.repo)
+	g.reconcile()
+	g.expect("False", "ContentInvalid", "")
+	g.moved()
+
+	g.repo.Spec.Submodules = true
+	apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
+	g.Seen(g.repo)
+	g.reconcile() // the change of the spec wakes it before the fetch
+	g.expect("False", "ContentInvalid", "")
+	g.fetch(g.repo)
+	if !g.moved() {
+		t.Fatal("the Stack does not reconcile after spec.submodules was set")
+	}
+	g.packs()
+	g.expect("Unknown", "SourceNotReady", "")
+
+	later, err := g.repos.Init("later")
+	apiserver.Must(t, err)
+	_, err = later.Commit(gitserver.Change{Files: map[string]string{"main.tf": "# 2"}})
+	apiserver.Must(t, err)
+	g.fetch(g.repo)
+	if !g.moved() {
+		t.Fatal("the Stack does not reconcile after a request on the Repository")
+	}
+	g.packs()
+	g.expect("Unknown", "Running", "net-1 ")
+	if got := g.file(g.source(), "net/module/main.tf"); got != "# 2" {
+		t.Errorf("the archive has %q", got)
+	}
+}

@@ -52,6 +52,7 @@ type packs struct {
 // packing is one archive that is being made, or could not be made.
 type packing struct {
 	waiting map[types.NamespacedName]bool
+	ask     repository.Ask
 	err     error
 	at      time.Time
 }
@@ -74,14 +75,17 @@ func (p *packs) start(ctx context.Context) error {
 }
 
 // pack begins to make the archive of a key, or says what became of it. When it is made the caller is told by an event,
-// and does not ask again.
-func (p *packs) pack(stack types.NamespacedName, key string, do func(context.Context) error) error {
+// and does not ask again. What failed is tried again at once for another spec of the Repository or request on it.
+func (p *packs) pack(stack types.NamespacedName, key string, ask repository.Ask, do func(context.Context) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	// What failed is tried again after a while, or nobody asks for it again: of a branch that moves on no commit is wanted twice.
 	maps.DeleteFunc(p.all, func(_ string, one *packing) bool { return one.err != nil && now.Sub(one.at) >= packAgain })
 	one := p.all[key]
+	if one != nil && one.err != nil && one.ask != ask {
+		one = nil
+	}
 	if one != nil && one.err != nil {
 		if repository.Reason(one.err) != "" {
 			return one.err
@@ -92,7 +96,7 @@ func (p *packs) pack(stack types.NamespacedName, key string, do func(context.Con
 		if p.running.Err() != nil {
 			return p.running.Err()
 		}
-		one = &packing{waiting: map[types.NamespacedName]bool{}}
+		one = &packing{waiting: map[types.NamespacedName]bool{}, ask: ask}
 		p.all[key] = one
 		if p.slots[stack.Namespace] == nil {
 			p.slots[stack.Namespace] = semaphore.NewWeighted(packsAtOnce)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/repository"
 )
 
 func stackKey(namespace, name string) types.NamespacedName {
@@ -28,15 +30,15 @@ func TestPacksAreMadeBesideReconciles(t *testing.T) {
 
 		for _, name := range []string{"a", "b"} {
 			var later *notPacked
-			if err := p.pack(stackKey("one", name), "key", slow); !errors.As(err, &later) || later.again != 0 {
+			if err := p.pack(stackKey("one", name), "key", repository.Ask{}, slow); !errors.As(err, &later) || later.again != 0 {
 				t.Fatalf("%v", err)
 			}
 		}
 		// Another namespace does not wait for a remote that hangs, and a namespace's own places are bounded.
 		for _, key := range []string{"other 1", "other 2", "other 3"} {
-			p.pack(stackKey("one", "c"), key, slow)
+			p.pack(stackKey("one", "c"), key, repository.Ask{}, slow)
 		}
-		p.pack(stackKey("two", "d"), "key 2", func(context.Context) error { made.Add(1); return nil })
+		p.pack(stackKey("two", "d"), "key 2", repository.Ask{}, func(context.Context) error { made.Add(1); return nil })
 		if e := <-p.ended; e.Object != stackKey("two", "d") {
 			t.Fatalf("%v", e)
 		}
@@ -64,7 +66,7 @@ func TestFailuresOfPacksAreForgotten(t *testing.T) {
 		p := newPacks()
 		go p.start(ctx)
 		for i := range 5 {
-			p.pack(stackKey("one", "a"), fmt.Sprint("commit ", i), func(context.Context) error { return errors.New("no such submodule") })
+			p.pack(stackKey("one", "a"), fmt.Sprint("commit ", i), repository.Ask{}, func(context.Context) error { return errors.New("no such submodule") })
 			<-p.ended
 			time.Sleep(packAgain)
 		}
@@ -85,7 +87,7 @@ func TestAPackThatFailsIsTriedAgainLater(t *testing.T) {
 		tries := 0
 		fail := func(context.Context) error { tries++; return errors.New("the remote is away") }
 		ask := func() (later *notPacked) {
-			if err := p.pack(stackKey("one", "a"), "key", fail); !errors.As(err, &later) {
+			if err := p.pack(stackKey("one", "a"), "key", repository.Ask{}, fail); !errors.As(err, &later) {
 				t.Fatalf("%v", err)
 			}
 			return later

@@ -120,7 +120,7 @@ func (s *Sources) Keep(ctx context.Context, stack types.NamespacedName, code rep
 		return "", fmt.Errorf("look for the archive of %s: %w", code.Revision, err)
 	}
 	if code.Remote {
-		return "", s.later.pack(stack, code.Key, func(ctx context.Context) error { return s.pack(ctx, code) })
+		return "", s.later.pack(stack, code.Key, code.Ask, func(ctx context.Context) error { return s.pack(ctx, code) })
 	}
 	if err := s.pack(ctx, code); err != nil {
 		return "", err
