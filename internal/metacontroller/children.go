@@ -1,10 +1,12 @@
 package metacontroller
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -56,13 +58,33 @@ func (o Observed) others(kind string, wanted []Object) []Object {
 // lastApplied is where metacontroller keeps what it was answered last.
 const lastApplied = "metacontroller.k8s.io/last-applied-configuration"
 
+// answeredLast is what the answer before said of an object; nil where that is not known.
+func answeredLast(object Object) Object {
+	var last Object
+	text, _ := at(object, "metadata", "annotations", lastApplied).(string)
+	if kjson.Unmarshal([]byte(text), &last) != nil || !sameName(last, object) || last["spec"] == nil {
+		return nil
+	}
+	return last
+}
+
+// changes reports whether an answer with these children changes the spec of one that is observed.
+func (o Observed) changes(wanted []Object) bool {
+	for _, child := range wanted {
+		for _, object := range o.of(text(child, "kind")) {
+			last := answeredLast(object)
+			if last != nil && sameName(child, object) && !equality.Semantic.DeepEqual(last["spec"], child["spec"]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // asItIs is the answer with which an object stays as it is: what was answered last or, where that is not known, what it has.
 func asItIs(object Object) Object {
-	if text, _ := at(object, "metadata", "annotations", lastApplied).(string); text != "" {
-		var last Object
-		if json.Unmarshal([]byte(text), &last) == nil && sameName(last, object) && last["spec"] != nil {
-			return last
-		}
+	if last := answeredLast(object); last != nil {
+		return last
 	}
 	kept := Object{"apiVersion": object["apiVersion"], "kind": object["kind"]}
 	metadata := Object{}

@@ -58,7 +58,7 @@ func Composite(r CompositeRequest, o Options) (CompositeAnswer, error) {
 		wrong := state{failed, err.Error() + ": what is there stays as it is"}
 		return CompositeAnswer{Status: wrong.status(), Children: r.Children.kept("Repository", "Stack")}, nil
 	}
-	now := stateOf(r.Children.of("Stack"))
+	now := stateAfter(r.Children, children)
 	now.message += about
 	return CompositeAnswer{Status: now.status(), Children: append(children, r.Children.others("Stack", children)...)}, nil
 }

@@ -59,7 +59,7 @@ func Decorator(r DecoratorRequest, o Options) (DecoratorAnswer, error) {
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Stack", "metadata": metadata,
 		"spec": Object{"source": Object{"configMap": Object{"name": name}}, "apply": string(o.Apply)},
 	}}
-	return DecoratorAnswer{Annotations: stateOf(stacks).annotations(), Attachments: append(wanted, r.Attachments.others("Stack", wanted)...)}, nil
+	return DecoratorAnswer{Annotations: stateAfter(r.Attachments, wanted).annotations(), Attachments: append(wanted, r.Attachments.others("Stack", wanted)...)}, nil
 }
 
 func (s state) annotations() map[string]*string {

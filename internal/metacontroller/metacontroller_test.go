@@ -230,6 +230,18 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// What the Stack says when the Terraform has just changed is about the Terraform of before: GitOps tools would take Completed for the change.
+func TestAChangeIsNotCompletedBeforeTheStackHasIt(t *testing.T) {
+	r := request(t, "applied")
+	if got := answerTo(t, r).Status["state"]; got != completed {
+		t.Fatalf("unchanged: %v", got)
+	}
+	set(r.Parent, Object{"TF_VAR_size": "2"}, "spec", "variables")
+	if got := answerTo(t, r).Status; got["state"] != progressing || got["message"] != "the Stack is being updated" {
+		t.Errorf("after a change: %v", got)
+	}
+}
+
 func TestTheMessageNamesFieldsThatWantSomebody(t *testing.T) {
 	r := request(t, "create")
 	set(r.Parent, Object{

@@ -45,6 +45,15 @@ func stateOf(stacks []Object) state {
 	return state{progressing, message}
 }
 
+// stateAfter is how the Stacks of a parent are once an answer with these children is applied. What a Stack that the answer changes says is
+// about the spec of before.
+func stateAfter(observed Observed, wanted []Object) state {
+	if observed.changes(wanted) {
+		return state{progressing, "the Stack is being updated"}
+	}
+	return stateOf(observed.of("Stack"))
+}
+
 // ending is how Stacks are that are no longer wanted; what they said as they were complete is of the time before.
 func ending(stacks []Object) state {
 	now := stateOf(stacks)
