@@ -147,6 +147,9 @@ func (c *conversion) named(o *object) *repository {
 
 // stranger stands for a Repository that is not made here: its object is not in the input.
 func (c *conversion) stranger(o *object, at field) *repository {
+	if name := at.at("name"); name.text() == "" {
+		name.fail("it names no object: the Stack needs the name of its Repository")
+	}
 	of := key{o.kind.system, at.at("kind").text(), or(at.at("namespace").text(), o.ref.Namespace), at.at("name").text()}
 	at.todo("%s %s/%s is not in the input: convert it too, for its settings are not in this Stack", "the repository's object", of.namespace, of.name)
 	return c.missing(of)

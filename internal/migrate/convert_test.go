@@ -473,3 +473,20 @@ spec:
 		t.Error(text)
 	}
 }
+
+// An object that names no repository is wrong: the API server would reject its Stack.
+func TestAnEmptyRepositoryNameIsWrong(t *testing.T) {
+	for _, text := range []string{
+		`{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"}, "spec": {"path": "net", "branch": "main", "repository": {"name": ""}}}`,
+		`{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"}, "spec": {"path": "net", "branch": "main"}}`,
+		`{"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": {"name": "net"}, "spec": {"path": "net", "sourceRef": {"kind": "GitRepository", "name": ""}}}`,
+	} {
+		objects, err := Read([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Convert(objects); err == nil || !strings.Contains(err.Error(), "it names no object") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
