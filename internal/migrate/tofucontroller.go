@@ -221,7 +221,7 @@ func tofuRest(o *object) {
 	spec.at("upgradeOnInit").notNeeded("init never upgrades: the lock file of the code says which providers, and the apply has those of the plan")
 	spec.at("refreshBeforeApply").notNeeded("the plan refreshes, and what is applied is that plan")
 	spec.at("enableInventory").notNeeded("cairn state list shows what there is")
-	spec.at("storeReadablePlan").notNeeded("every plan is kept, and shown by cairn plan show and the page")
+	spec.at("storeReadablePlan").notNeeded("every plan is kept, and shown by cairn diff and the web UI")
 	spec.at("plan").notNeeded("plans hold no lock of Cairn's, and applies always do")
 	spec.at("breakTheGlass").notNeeded("cairn shell opens a shell with the state")
 	spec.at("enterprise").ignored("nothing reads it")
