@@ -56,6 +56,7 @@ var rules = []rule{
 	{"Cycle: ", "", Config},
 	{"No configuration files", "", Config},
 	{"Unreadable module directory", "", Config},
+	{"Failed to read file", "", Config},
 	{"Invalid dependency on built-in provider", "", Config},
 	{"Inconsistent dependency lock file", "", Config},
 	{"Invalid backend configuration argument", "", Config},

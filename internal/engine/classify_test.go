@@ -42,6 +42,7 @@ func TestClassify(t *testing.T) {
 		{"encryption", StepInit, Config, "Reference to undeclared encryption method: "},
 		{"engine-version", StepInit, Config, "Incompatible module: This module is not compatible with OpenTofu v1.12.6."},
 		{"local-module", StepInit, Config, "Unreadable module directory: "},
+		{"symlink-dangling", StepInit, Config, "Failed to read file: "},
 		{"syntax", StepInit, Config, "Invalid expression: Expected the start of an expression, but found an invalid expression token. (main.tf:2)"},
 		{"variable-file-json", StepInit, Config, "Missing JSON value: "},
 		{"variable-file-syntax", StepInit, Config, "Invalid multi-line string: "},

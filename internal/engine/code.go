@@ -89,6 +89,10 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 		}
 		code++
 		text, err := fs.ReadFile(root, name)
+		if entry.Type() == fs.ModeSymlink && errors.Is(err, fs.ErrNotExist) {
+			target, _ := fs.ReadLink(root, name)
+			return refuse("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it", name, target)
+		}
 		if err != nil {
 			return fmt.Errorf("read the code: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"io/fs"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -102,32 +103,40 @@ func TestCheckCode(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		want  string
+		links map[string]string
 	}{
-		"plain code":                    {map[string]string{"main.tf": fine}, ""},
-		"a backend in the code":         {map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, ""},
-		"a backend in an override":      {map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, ""},
-		"code that cannot be read":      {map[string]string{"main.tf": "terraform {"}, ""},
-		"JSON that cannot be read":      {map[string]string{"main.tf.json": "{"}, ""},
-		"a cloud block not in the root": {map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, ""},
-		"a cloud block nobody reads":    {map[string]string{"a.tf": "terraform {\n cloud {}\n}", "a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, ""},
-		"no code":                       {map[string]string{"README.md": "x", "m/main.tf": fine}, "there is no code: no file named *.tf or *.tofu in the root module"},
+		"plain code":                    {map[string]string{"main.tf": fine}, "", nil},
+		"a backend in the code":         {map[string]string{"main.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
+		"a backend in an override":      {map[string]string{"main.tf": fine, "override.tf": "terraform {\n  backend \"s3\" {}\n}"}, "", nil},
+		"code that cannot be read":      {map[string]string{"main.tf": "terraform {"}, "", nil},
+		"JSON that cannot be read":      {map[string]string{"main.tf.json": "{"}, "", nil},
+		"a cloud block not in the root": {map[string]string{"main.tf": fine, "m/main.tf": "terraform {\n  cloud {}\n}"}, "", nil},
+		"a cloud block nobody reads":    {map[string]string{"a.tf": "terraform {\n cloud {}\n}", "a.tofu": fine, ".b.tf": "terraform {\n cloud {}\n}"}, "", nil},
+		"no code":                       {map[string]string{"README.md": "x", "m/main.tf": fine}, "there is no code: no file named *.tf or *.tofu in the root module", nil},
 		"a cloud block": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}"},
-			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
 		"a cloud block in broken code": {map[string]string{"main.tf": "terraform {\n  cloud {\n  }\n}\nresource {"},
-			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+			"main.tf:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
 		"a cloud block in JSON": {map[string]string{"main.tofu.json": "{\"terraform\": {\n\"cloud\": {}}}"},
-			"main.tofu.json:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away"},
+			"main.tofu.json:2: the code keeps its state in a cloud block; move the state into Cairn and take the block away", nil},
 		"a later override": {map[string]string{"main.tf": fine, "zzz_override.tf": "terraform {\n  backend \"s3\" {}\n}"},
-			"zzz_override.tf:2: an override file whose name sorts after zz_cairn_override.tf must not have a backend block"},
-		"a later override of something else": {map[string]string{"main.tf": fine, "zzz_override.tf": fine}, ""},
-		"our own name":                       {map[string]string{"main.tf": fine, "zz_cairn_override.tf": ""}, "the code has a file zz_cairn_override.tf; this name is Cairn's own"},
-		"our own name in its place":          {map[string]string{"main.tf": fine, "zz_cairn_override.tofu": ""}, "the code has a file zz_cairn_override.tofu; this name is Cairn's own"},
+			"zzz_override.tf:2: an override file whose name sorts after zz_cairn_override.tf must not have a backend block", nil},
+		"a later override of something else": {map[string]string{"main.tf": fine, "zzz_override.tf": fine}, "", nil},
+		"our own name":                       {map[string]string{"main.tf": fine, "zz_cairn_override.tf": ""}, "the code has a file zz_cairn_override.tf; this name is Cairn's own", nil},
+		"our own name in its place":          {map[string]string{"main.tf": fine, "zz_cairn_override.tofu": ""}, "the code has a file zz_cairn_override.tofu; this name is Cairn's own", nil},
 		"a state": {map[string]string{"main.tf": fine, "terraform.tfstate": "{}"},
-			"the code comes with a state (terraform.tfstate), which Cairn would ignore: move it into Cairn or take the file away"},
+			"the code comes with a state (terraform.tfstate), which Cairn would ignore: move it into Cairn or take the file away", nil},
+		"a dangling symlink": {map[string]string{"main.tf": fine},
+			`shared.tf is a symlink to "../common/shared.tf", which is not in the repository: correct the symlink, or delete it`,
+			map[string]string{"shared.tf": "../common/shared.tf"}},
+		"a dangling symlink that no engine reads": {map[string]string{"main.tf": fine}, "", map[string]string{"README.md": "gone.md"}},
 	} {
 		files := fstest.MapFS{}
 		for file, text := range test.files {
 			files[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		for name, target := range test.links {
+			files[name] = &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
 		}
 		got := ""
 		if err := CheckCode(OpenTofu{}, Backend{}, files); err != nil {

@@ -133,7 +133,7 @@ func answers(t *testing.T, lines []string, engine func() *os.Process) *httptest.
 }
 
 // run runs a file of code. Comments at its beginning say how: "# file: NAME=TEXT" is a variable file, "# beside:
-// NAME=LINE" is a line of a file beside the code, "# before: CODE" is applied first in the same place, "# apply" applies the plan too,
+// NAME=LINE" is a line of a file beside the code, "# link: NAME=TARGET" is a symlink, "# before: CODE" is applied first in the same place, "# apply" applies the plan too,
 // "# destroy" plans a destroy, "# init: ARGUMENT" is given to init too, "# no init" leaves that out, "# no code" leaves the file itself out, "# answer: METHOD STATUS TEXT" is what a server says whose address stands for SERVER, also as
 // the registry of registry.test, and "# provider" makes the provider of testdata/provider be found.
 func run(t *testing.T, engine Engine, program, file string) recorded {
@@ -165,6 +165,10 @@ func run(t *testing.T, engine Engine, program, file string) recorded {
 			name, content, _ := strings.Cut(strings.TrimPrefix(line, "# beside: "), "=")
 			soFar, _ := os.ReadFile(filepath.Join(work, name))
 			os.WriteFile(filepath.Join(work, name), append(soFar, content+"\n"...), 0o644)
+		case strings.HasPrefix(line, "# link: "):
+			name, target, _ := strings.Cut(strings.TrimPrefix(line, "# link: "), "=")
+			os.MkdirAll(filepath.Join(work, filepath.Dir(name)), 0o755)
+			os.Symlink(target, filepath.Join(work, name))
 		case strings.HasPrefix(line, "# answer: "):
 			said = append(said, strings.TrimPrefix(line, "# answer: "))
 		case line == "# provider":

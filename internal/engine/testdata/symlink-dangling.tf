@@ -1,0 +1,2 @@
+# link: m/gone.tf=nowhere.tf
+module "m" { source = "./m" }
