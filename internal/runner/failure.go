@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"errors"
+	"os"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,6 +65,12 @@ func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
 	case errors.As(err, &refused):
 		class = string(engine.Config)
 	}
+	if class == string(engine.Config) && a.fetched {
+		message = a.clean(message)
+		if about := a.clean(aboutFiles(os.DirFS(a.work.code()), path.Clean(a.order.Path))); about != "" {
+			message = cut(message, longestMessage-len(about)) + about
+		}
+	}
 	return &store.Failure{Class: class, Message: a.clean(message)}
 }
 
@@ -73,10 +81,15 @@ const longestMessage = 1024
 func (r *runner) clean(text string) string {
 	text = strings.ToValidUTF8(r.secrets.String(text), "�")
 	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
-	if len(text) <= longestMessage {
+	return cut(text, longestMessage)
+}
+
+// cut keeps the beginning of a text that is longer than so many bytes.
+func cut(text string, longest int) string {
+	if len(text) <= longest {
 		return text
 	}
-	end := longestMessage - len("…")
+	end := longest - len("…")
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
