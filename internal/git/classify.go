@@ -1,7 +1,9 @@
 package git
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // signs are what git, curl and ssh print when they fail, in lower case, the surest first: the first that is found
@@ -40,6 +42,7 @@ type sign struct {
 // classify makes an error of what a failed git printed. said has no secrets in it any more. known says that we told the
 // remote who we are.
 func classify(what, said string, known bool) error {
+	theirs := serverSaid(said)
 	lower := strings.ToLower(said)
 	if known { // git asks for others when these are not accepted
 		lower = strings.ReplaceAll(lower, "could not read username", "invalid credentials")
@@ -47,14 +50,32 @@ func classify(what, said string, known bool) error {
 	for _, s := range signs() {
 		for _, text := range s.texts {
 			if strings.Contains(lower, text) {
-				return fail(s.kind, "%s: %s", what, s.advice)
+				return fail(s.kind, "%s: %s%s", what, s.advice, theirs)
 			}
 		}
 	}
 	if line := telling(said); line != "" {
-		return fail(nil, "%s: git says: %s", what, line)
+		return fail(nil, "%s: git says: %s%s", what, line, theirs)
 	}
 	return fail(nil, "%s: git failed and said nothing", what)
+}
+
+// mostServerLines is how many lines of a server a message quotes.
+const mostServerLines = 3
+
+// serverSaid quotes the server's own words, which git prints behind "remote:". It is empty when there are none.
+func serverSaid(said string) string {
+	var lines []string
+	for line := range strings.Lines(said) {
+		text, ok := strings.CutPrefix(line, "remote:")
+		if text = short(text); ok && strings.ContainsFunc(text, unicode.IsLetter) && !slices.Contains(lines, text) && len(lines) < mostServerLines {
+			lines = append(lines, text)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "; the server says: " + short(strings.Join(lines, " / "))
 }
 
 // telling is the line that says most: the first one of git's own that is an error, else the last.

@@ -146,6 +146,24 @@ func TestAServerThatSaysTheSecretDoesNotGetItIntoAMessage(t *testing.T) {
 	}
 }
 
+// Only the server can tell that its repository is corrupt: on this side the connection ends early.
+func TestAServersOwnWordsAreInTheMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Options{})
+	w.commit(map[string]string{"main.tf": "a"})
+	blob, err := w.repo.Git("rev-parse", "main:main.tf")
+	w.must(err)
+	w.must(os.Remove(filepath.Join(w.repo.Dir, "objects", blob[:2], blob[2:])))
+	err = w.m.Fetch(t.Context(), w.remote(), FetchOptions{})
+	if err == nil || !strings.Contains(err.Error(), "the server says: ") || !strings.Contains(err.Error(), blob) {
+		t.Errorf("the server's words are not in %v", err)
+	}
+	long := "remote: " + strings.Repeat("x", 1000) + "\nremote:\nremote: =====\n" + strings.Repeat("remote: line\nremote: another\nremote: third\n", 100) + "fatal: early EOF"
+	if text := classify("fetch", long, false).Error(); len(text) > 600 || !strings.Contains(text, "xxx...") {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+}
+
 func TestTheMachinesConfigurationIsNotSeen(t *testing.T) {
 	home := t.TempDir()
 	seen := filepath.Join(home, "seen")

@@ -194,7 +194,7 @@ func (s *session) explain(err error) error {
 	case !errors.As(err, &failed):
 		return fmt.Errorf("%s: %w", what, err)
 	case damaged(failed.said):
-		return fmt.Errorf("%s: %w: git says: %s", what, errDamaged, s.secrets.String(telling(failed.said)))
+		return fmt.Errorf("%s: %w: git says: %s%s", what, errDamaged, s.secrets.String(telling(failed.said)), serverSaid(s.secrets.String(failed.said)))
 	}
 	return classify(what, s.secrets.String(failed.said), s.remote.Auth.String() != "nobody")
 }
