@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"cairn.dev/cairn/internal/hcltext"
@@ -38,12 +40,17 @@ type folder struct {
 	terraform, pinned bool
 	// tfvars are files of variables that no engine reads by itself.
 	tfvars []string
-	// remoteState and unit are of a terragrunt.hcl: that it says where states are, and that it names code to run.
-	remoteState, unit bool
+	// remoteState is the type of the backend that a file of Terragrunt's configures; anyBackend where it is no plain text.
+	remoteState string
+	// unit says that its terragrunt.hcl names code to run.
+	unit bool
 	// includes says that it includes another.
 	includes bool
 	problems []string
 }
+
+// anyBackend is a type of backend that only the engine can tell.
+const anyBackend = "a backend"
 
 // readCode reads the folders of a repository that have code, by their paths.
 func readCode(fsys fs.FS) (map[string]*folder, error) {
@@ -88,6 +95,8 @@ func readFile(fsys fs.FS, name string, found map[string]*folder) error {
 		f := at()
 		f.terragrunt = true
 		return f.read(fsys, name, isJSON, (*folder).terragruntCode)
+	case strings.HasSuffix(plain, ".hcl") && base != ".terraform.lock.hcl": // which a unit may include
+		return at().read(fsys, name, isJSON, (*folder).includedCode)
 	case strings.HasSuffix(plain, ".tfvars"):
 		if f := at(); plain != "terraform.tfvars" && !strings.HasSuffix(plain, ".auto.tfvars") {
 			f.tfvars = append(f.tfvars, name)
@@ -141,9 +150,13 @@ var (
 	sourceSchema     = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}}}
 	terragruntSchema = &hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "remote_state"}},
-		Blocks:     []hcl.BlockHeaderSchema{{Type: "remote_state"}, {Type: "terraform"}, {Type: "include"}},
+		Blocks: []hcl.BlockHeaderSchema{
+			{Type: "remote_state"}, {Type: "generate", LabelNames: []string{"name"}}, {Type: "terraform"}, {Type: "include"},
+		},
 	}
-	namedSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "include", LabelNames: []string{"name"}}}}
+	backendSchema  = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "backend"}}}
+	contentsSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "contents"}}}
+	namedSchema    = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "include", LabelNames: []string{"name"}}}}
 )
 
 func (f *folder) engineCode(body hcl.Body) {
@@ -174,13 +187,53 @@ func (f *folder) engineCode(body hcl.Body) {
 	}
 }
 
-func (f *folder) terragruntCode(body hcl.Body) {
+// includedCode reads where states are from any file of Terragrunt's: a remote_state, or a backend block to generate.
+func (f *folder) includedCode(body hcl.Body) {
 	content, _, _ := body.PartialContent(terragruntSchema)
-	f.remoteState = content.Attributes["remote_state"] != nil
+	if content.Attributes["remote_state"] != nil {
+		f.remoteState = anyBackend
+	}
 	for _, block := range content.Blocks {
 		switch block.Type {
 		case "remote_state":
-			f.remoteState = true
+			in, _, _ := block.Body.PartialContent(backendSchema)
+			f.remoteState = cmp.Or(text(in.Attributes["backend"]), anyBackend)
+		case "generate":
+			in, _, _ := block.Body.PartialContent(contentsSchema)
+			generated := &folder{}
+			if body, _ := hcltext.Parse([]byte(literals(in.Attributes["contents"])), block.Labels[0], false); body != nil {
+				generated.engineCode(body)
+			}
+			f.remoteState = cmp.Or(generated.backend, f.remoteState)
+		}
+	}
+}
+
+// literals is the text of an attribute with a word in place of each expression in it.
+func literals(a *hcl.Attribute) string {
+	if a == nil {
+		return ""
+	}
+	template, ok := a.Expr.(*hclsyntax.TemplateExpr)
+	if !ok {
+		return text(a)
+	}
+	var b strings.Builder
+	for _, part := range template.Parts {
+		if literal, ok := part.(*hclsyntax.LiteralValueExpr); ok && literal.Val.Type() == cty.String {
+			b.WriteString(literal.Val.AsString())
+		} else {
+			b.WriteString("x")
+		}
+	}
+	return b.String()
+}
+
+func (f *folder) terragruntCode(body hcl.Body) {
+	f.includedCode(body)
+	content, _, _ := body.PartialContent(terragruntSchema)
+	for _, block := range content.Blocks {
+		switch block.Type {
 		case "terraform":
 			in, _, _ := block.Body.PartialContent(sourceSchema)
 			f.unit = in.Attributes["source"] != nil

@@ -204,33 +204,39 @@ func tofuMeets(required string) bool {
 }
 
 func (i *importing) state(f *folder, stack *v1alpha1.Stack) {
-	spec := &stack.Spec
+	spec, field, backend := &stack.Spec, "backend", f.backend
+	if remote := i.remoteState(f); f.terragrunt && remote != "" {
+		field, backend = "remote_state", remote
+	}
 	switch {
-	case f.terragrunt && i.remoteState(f):
-		spec.Backend = &v1alpha1.Backend{FromCode: true}
-		i.note(f.path, Became, "remote_state", "spec.backend.fromCode: the state stays where the code keeps it")
-	case f.backend == "cloud", f.backend == "remote":
+	case backend == "cloud", backend == "remote":
 		spec.Suspend = true
-		i.note(f.path, Cannot, "backend", "%s runs the engine elsewhere: take the block out of the code and move the state (docs/migrate.md, Moving a state). The Stack is suspended until then", f.backend)
-	case f.backend == "" || f.backend == "local":
-		i.note(f.path, Todo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, put it in before the first plan is applied: cairn state push %s terraform.tfstate", stack.Name)
+		i.note(f.path, Cannot, field, "%s runs the engine elsewhere: take the block out of the code and move the state "+
+			"(docs/migrate.md, Moving a state). The Stack is suspended until then", backend)
+	case backend == "" && f.includes:
+		i.note(f.path, Todo, "remote_state", "Cairn keeps the state, for no remote_state was found in the folder or above it. If what the unit "+
+			"includes has one, set spec.backend: {fromCode: true}; without that the first Run fails with the reason BackendInCode")
+	case backend == "", backend == "local":
+		i.note(f.path, Todo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, "+
+			"put it in before the first plan is applied: cairn state push %s terraform.tfstate", stack.Name)
 	default:
 		spec.Backend = &v1alpha1.Backend{FromCode: true}
-		i.note(f.path, Became, "backend", "spec.backend.fromCode: the state stays in %s, where the code keeps it", f.backend)
-		if f.empty {
-			i.note(f.path, Todo, "backend", "its block has no arguments: write what init was given by -backend-config into spec.backend.config, secret ones into a Secret for spec.backend.configFrom")
+		i.note(f.path, Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it", backend)
+		if f.empty && field == "backend" && !f.terragrunt {
+			i.note(f.path, Todo, "backend", "its block has no arguments: write what init was given by -backend-config into "+
+				"spec.backend.config, secret ones into a Secret for spec.backend.configFrom")
 		}
 	}
 }
 
-// remoteState says whether a terragrunt.hcl, or one above it, says where states are.
-func (i *importing) remoteState(f *folder) bool {
+// remoteState is the type of the backend that a unit's files, or those above it, configure; empty when none does.
+func (i *importing) remoteState(f *folder) string {
 	for at := f.path; ; {
-		if in := i.folders[at]; in != nil && (in.remoteState || in == f && in.backend != "") {
-			return true
+		if in := i.folders[at]; in != nil && in.remoteState != "" {
+			return in.remoteState
 		}
 		if at == "" {
-			return false
+			return ""
 		}
 		if at = path.Dir(at); at == "." {
 			at = ""
