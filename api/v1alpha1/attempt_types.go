@@ -112,6 +112,9 @@ const (
 type Failure struct {
 	// Class says what to do about it.
 	Class FailureClass `json:"class"`
+	// Reason is set where the class does not say enough: BackendInCode. The Stack's Ready condition then has the same reason.
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// Message is the engine's first error, or what became of the pod.
 	Message string `json:"message"`
 }

@@ -258,6 +258,9 @@ func (l *localRun) copyState(ctx context.Context) error {
 	data, err := server.State(ctx, l.stack.Namespace, l.stack.Name, 0)
 	var refused *people.Error
 	if errors.As(err, &refused) && refused.Code == 404 {
+		if err := l.checkOwnBackend(); err != nil {
+			return err
+		}
 		l.note("Stack %s has no state yet: the plan makes everything.", l.stack.Name)
 		return nil
 	}
@@ -265,6 +268,18 @@ func (l *localRun) copyState(ctx context.Context) error {
 		return l.explainServer(err)
 	}
 	return os.WriteFile(l.state(), data, 0o600)
+}
+
+// checkOwnBackend rejects code that has a backend of its own while Cairn has no state, as the runner does.
+func (l *localRun) checkOwnBackend() error {
+	if l.stack.Spec.Backend != nil {
+		return nil
+	}
+	found, err := engine.FindBackend(os.DirFS(l.code.Dir))
+	if err != nil || found == nil {
+		return err
+	}
+	return found.Refuse(l.kind, l.stack.Name)
 }
 
 // plan runs the engine. What it prints goes to the terminal as it is.

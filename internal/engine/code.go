@@ -58,7 +58,11 @@ const Override = `terraform {
 `
 
 // Refused is why Cairn cannot run some code; a person has to change it.
-type Refused struct{ Reason string }
+type Refused struct {
+	Reason string
+	// Code is the reason for programs; empty for most.
+	Code string
+}
 
 func (r *Refused) Error() string { return r.Reason }
 
@@ -68,43 +72,33 @@ func (r *Refused) Error() string { return r.Reason }
 //
 // Where Terragrunt puts the root module together, the code may be elsewhere: CheckBackend looks at what came of it.
 func CheckCode(e Engine, b Backend, root fs.FS) error {
-	entries, err := fs.ReadDir(root, ".")
+	names, code, err := codeFiles(root)
 	if err != nil {
-		return fmt.Errorf("read the code: %w", err)
+		return err
 	}
-	names, code := map[string]bool{}, 0
-	for _, entry := range entries {
-		names[entry.Name()] = true
+	if names[LocalState] {
+		return refuse("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", LocalState)
 	}
-	for _, entry := range entries {
-		name := entry.Name()
-		base, kind := split(name)
-		switch {
-		case name == LocalState:
-			return refuse("the code comes with a state (%s), which Cairn would ignore: move it into Cairn or take the file away", name)
-		case kind == "" || strings.HasPrefix(name, ".") || entry.IsDir() || names[base+strings.Replace(kind, ".tf", ".tofu", 1)] && strings.HasPrefix(kind, ".tf"):
-			continue // not code, or a .tf file with a .tofu file beside it that is read in its place
-		case base+".tf" == OverrideFile, base+".tf" == ImportFile:
+	for _, name := range code {
+		base, _ := split(name)
+		if base+".tf" == OverrideFile || base+".tf" == ImportFile {
 			return refuse("the code has a file %s; this name is Cairn's own", name)
 		}
-		code++
-		text, err := fs.ReadFile(root, name)
-		if entry.Type() == fs.ModeSymlink && errors.Is(err, fs.ErrNotExist) {
-			target, _ := fs.ReadLink(root, name)
-			return refuse("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it", name, target)
-		}
+		text, err := readCode(root, name)
 		if err != nil {
-			return fmt.Errorf("read the code: %w", err)
+			return err
 		}
-		if at := block(name, text, "encryption"); at > 0 && b.Own() {
-			return refuse("%s:%d: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be in clear: take the encryption block away, or "+
-				"leave the state to Cairn, which keeps it as the engine encrypts it", name, at)
+		if found := block(name, text, "encryption"); found != nil && b.Own() {
+			return refuse("%s: the engine encrypts the state, and Cairn's copy of what is in spec.backend would be in clear: take the encryption block away, or "+
+				"leave the state to Cairn, which keeps it as the engine encrypts it", at(found))
 		}
-		if at := block(name, text, "cloud"); at > 0 {
-			return refuse("%s:%d: the code keeps its state in a cloud block; move the state into Cairn and take the block away", name, at)
+		if found := block(name, text, "cloud"); found != nil {
+			return &Refused{Code: BackendInCode, Reason: fmt.Sprintf(
+				"%s: the code keeps its state in a cloud block; move the state into Cairn and take the block away", at(found))}
 		}
-		if at := block(name, text, "backend"); at > 0 && !b.FromCode && strings.HasSuffix(base, "_override") && name > OverrideFile {
-			return refuse("%s:%d: an override file whose name sorts after %s must not have a backend block", name, at, OverrideFile)
+		found := block(name, text, "backend")
+		if found != nil && !b.FromCode && strings.HasSuffix(base, "_override") && name > OverrideFile {
+			return refuse("%s: an override file whose name sorts after %s must not have a backend block", at(found), OverrideFile)
 		}
 	}
 	if _, terragrunt := e.(Terragrunt); terragrunt {
@@ -113,7 +107,7 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 		}
 		return nil
 	}
-	if code == 0 {
+	if len(code) == 0 {
 		// The engine would say so too, were it not for OverrideFile; with it, it would plan the end of everything.
 		return refuse("there is no code: no file named *.tf or *.tofu in the root module")
 	}
@@ -147,7 +141,88 @@ func CheckBackend(b Backend, root fs.FS) (string, error) {
 	return want, nil
 }
 
+// BackendInCode is the reason where the code has a backend of its own, which Cairn's override would replace.
+const BackendInCode = "BackendInCode"
+
+// OwnBackend is a backend block in code.
+type OwnBackend struct {
+	// Type of the backend, and At the place of the block: file:line.
+	Type, At string
+}
+
+// FindBackend gives the backend block of a root module that OverrideFile replaces; nil when there is none. A block of
+// type local is none: it says what the engine does without it, and the file that it names is on somebody's machine.
+func FindBackend(root fs.FS) (*OwnBackend, error) {
+	_, code, err := codeFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range code {
+		if name == OverrideFile {
+			continue
+		}
+		text, err := readCode(root, name)
+		if err != nil {
+			return nil, err
+		}
+		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" {
+			return &OwnBackend{Type: found.Labels[0], At: at(found)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// Refuse is the error where Cairn has no state of a Stack: a plan on an empty state creates again what exists.
+func (o *OwnBackend) Refuse(e Engine, stack string) error {
+	block, pull := "the backend block", e.Program()+" init && "+e.Program()+" state pull"
+	if _, ok := e.(Terragrunt); ok {
+		block, pull = "remote_state or the backend block", e.Program()+" run -- state pull"
+	}
+	keep := "To keep the state there, set spec.backend: {fromCode: true}. "
+	if ForbiddenBackend(o.Type) != "" {
+		keep = ""
+	}
+	return &Refused{Code: BackendInCode, Reason: fmt.Sprintf(
+		"%s: the code keeps its state in backend %q, and Cairn has no state of Stack %s: a plan would create again what exists. "+
+			"%sTo move the state to Cairn: %s > %s.tfstate, then cairn state push %s %s.tfstate. If there is no state yet, delete %s",
+		o.At, o.Type, stack, keep, pull, stack, stack, stack, block)}
+}
+
+// readCode reads a file of a root module.
+func readCode(root fs.FS, name string) ([]byte, error) {
+	text, err := fs.ReadFile(root, name)
+	if err == nil {
+		return text, nil
+	}
+	if target, bad := fs.ReadLink(root, name); bad == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("%s is a symlink to %q, which is not in the repository: correct the symlink, or delete it", name, target)
+	}
+	return nil, fmt.Errorf("read the code: %w", err)
+}
+
 func refuse(format string, args ...any) error { return &Refused{Reason: fmt.Sprintf(format, args...)} }
+
+// codeFiles gives the names of all files in a root module's folder, and those of them that an engine reads as code.
+func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
+	entries, err := fs.ReadDir(root, ".")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the code: %w", err)
+	}
+	names = map[string]bool{}
+	for _, entry := range entries {
+		names[entry.Name()] = true
+	}
+	for _, entry := range entries {
+		base, kind := split(entry.Name())
+		switch {
+		case kind == "", strings.HasPrefix(entry.Name(), "."), entry.IsDir():
+		case strings.HasPrefix(kind, ".tf") && names[base+strings.Replace(kind, ".tf", ".tofu", 1)]: // which is read in its place
+		default:
+			code = append(code, entry.Name())
+		}
+	}
+	return names, code, nil
+}
 
 // split gives the name of a file of code without what says the kind of it, and the latter; or no kind.
 func split(name string) (base, kind string) {
@@ -159,11 +234,11 @@ func split(name string) (base, kind string) {
 	return name, ""
 }
 
-// block gives the line of the first block of a type within a terraform block, or 0.
-func block(name string, text []byte, kind string) int {
+// block gives the first block of a type within a terraform block; nil when there is none.
+func block(name string, text []byte, kind string) *hcl.Block {
 	body, _ := hcltext.Parse(text, name, path.Ext(name) == ".json")
 	if body == nil {
-		return 0
+		return nil
 	}
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
 	for _, outer := range content.Blocks {
@@ -173,8 +248,11 @@ func block(name string, text []byte, kind string) int {
 		}
 		inner, _, _ := outer.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{header}})
 		for _, found := range inner.Blocks {
-			return found.DefRange.Start.Line
+			return found
 		}
 	}
-	return 0
+	return nil
 }
+
+// at is where a block is, for people.
+func at(b *hcl.Block) string { return fmt.Sprintf("%s:%d", b.DefRange.Filename, b.DefRange.Start.Line) }

@@ -179,7 +179,9 @@ func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
 	}
 	switch {
 	case done.Failure != nil:
-		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureClass(done.Failure.Class), Message: done.Failure.Message}
+		a.Failure = &v1alpha1.Failure{
+			Class: v1alpha1.FailureClass(done.Failure.Class), Reason: done.Failure.Reason, Message: done.Failure.Message,
+		}
 		if a.Phase == v1alpha1.AttemptPlan && isPolicy(a.Failure) && done.Plan != nil { // it can still be read
 			s.Plan = planOf(done.Plan)
 		}

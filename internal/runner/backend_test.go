@@ -474,3 +474,49 @@ func TestTheJournalOfAStateInABackend(t *testing.T) {
 		t.Error("a plan wrote the state")
 	}
 }
+
+// TestTheBackendOfTheCodeIsNotReplaced while Cairn has no state: what exists would be created again.
+func TestTheBackendOfTheCodeIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	server, _, _ := aBucket(t, true)
+	dir := plain(t, server, two)
+	tofu(t, dir, "apply", "-auto-approve")
+	code, err := os.ReadFile(filepath.Join(dir, "main.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := s.plan(1, s.put(file("main.tf", string(code))))
+	order.Stack = "net"
+	run(t, s, nil, order)
+	report := s.done(1)
+	failure := report.Done.Failure
+	if steps(report) != "fetch!" || failure == nil || failure.Class != "Config" || failure.Reason != "BackendInCode" {
+		t.Fatalf("%s %+v %+v", steps(report), failure, report.Done.Plan)
+	}
+	const want = `main.tf:2: the code keeps its state in backend "s3", and Cairn has no state of Stack net: a plan would create again what exists. ` +
+		`To keep the state there, set spec.backend: {fromCode: true}. To move the state to Cairn: ` +
+		`tofu init && tofu state pull > net.tfstate, then cairn state push net net.tfstate. If there is no state yet, delete the backend block`
+	if failure.Message != want {
+		t.Errorf("%s", failure.Message)
+	}
+
+	// The second way out, and a Stack whose state was here before.
+	s.state = []byte(tofu(t, dir, "state", "pull"))
+	order.Attempt = 2
+	s.orders = make(chan store.Order, 10)
+	run(t, s, nil, order)
+	if report := s.done(2); report.Done.Failure != nil || report.Done.Plan.Changes {
+		t.Errorf("%s %+v", steps(report), report.Done)
+	}
+}
+
+// TestABackendBlockThatNamesNoOtherPlace is like none.
+func TestABackendBlockThatNamesNoOtherPlace(t *testing.T) {
+	t.Parallel()
+	s := newTestStore(t)
+	run(t, s, nil, s.plan(1, s.put(file("main.tf", "terraform {\n  backend \"local\" {}\n}\n"+two))))
+	if report := s.done(1); report.Done.Failure != nil || report.Done.Plan.Add != 2 {
+		t.Errorf("%s %+v", steps(report), report.Done)
+	}
+}

@@ -126,10 +126,59 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	}
 	args := a.engine.Init(engine.Init{Events: a.work.events(), VariableFiles: a.files.paths(), Locked: locked, Backend: arguments})
 	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
+	var failed *programError
+	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && (err == nil || errors.As(err, &failed)) {
+		if refused := a.checkPutTogether(ctx, grunt); refused != nil {
+			return result{exitCode: &code}, refused
+		}
+	}
 	if err != nil {
 		return result{exitCode: &code}, err
 	}
 	return result{exitCode: &code}, a.checkBackend()
+}
+
+// checkOwnBackend rejects code that has a backend of its own while Cairn has no state of the Stack: what exists is in
+// that backend, and a plan without it creates everything again. A state that Cairn has was put there on purpose.
+func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
+	if a.backend().Own() {
+		return nil
+	}
+	found, err := engine.FindBackend(root)
+	if err != nil || found == nil {
+		return err
+	}
+	state, err := a.proxy.current(ctx)
+	if err != nil || state != nil {
+		return err
+	}
+	return found.Refuse(a.engine.Engine, a.order.Stack)
+}
+
+// checkPutTogether checks the backend in what Terragrunt made of a unit. A remote_state, also one of an included file,
+// is there as code, and so is the block of a module from elsewhere. It is checked after every init, since one that got
+// the arguments of that backend fails.
+func (a *attempt) checkPutTogether(ctx context.Context, grunt engine.Terragrunt) error {
+	check := func(dir string) error {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close() //nolint:errcheck // only read
+		return a.checkOwnBackend(ctx, root.FS())
+	}
+	if err := check(a.module()); err != nil { // where it works when the unit names no source
+		return err
+	}
+	return filepath.WalkDir(grunt.Cache, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it made nothing
+		case err != nil || entry.Name() != engine.OverrideFile: // those of other units are without the file
+			return err
+		}
+		return check(filepath.Dir(path))
+	})
 }
 
 // checkBackend looks at the code that Terragrunt brought in, which could not be looked over before, and at where the engine keeps the state itself.

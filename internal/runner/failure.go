@@ -44,7 +44,7 @@ func exitCode(err error) *int32 {
 // failure says what is to be told of an error. When the time was over, somebody canceled or the runner was told to stop,
 // that is the reason, whatever it broke, unless a state is at stake.
 func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
-	class, message := string(engine.Transient), err.Error()
+	class, reason, message := string(engine.Transient), "", err.Error()
 	var failed *programError
 	var denied *deniedError
 	var stopped *canceledError
@@ -63,7 +63,7 @@ func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
 	case errors.As(err, &denied):
 		class = policy
 	case errors.As(err, &refused):
-		class = string(engine.Config)
+		class, reason = string(engine.Config), refused.Code
 	}
 	if class == string(engine.Config) && a.fetched {
 		message = a.clean(message)
@@ -71,7 +71,7 @@ func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
 			message = cut(message, longestMessage-len(about)) + about
 		}
 	}
-	return &store.Failure{Class: class, Message: a.clean(message)}
+	return &store.Failure{Class: class, Reason: reason, Message: a.clean(message)}
 }
 
 // longestMessage is how long a message in a report may be.

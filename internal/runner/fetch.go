@@ -59,7 +59,7 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	if err := a.fetchFiles(ctx, root); err != nil {
 		return err
 	}
-	return a.adopt(root)
+	return a.adopt(ctx, root)
 }
 
 // fetchFiles downloads the order's source, makes sure that it is what the order names, and unpacks it.
@@ -82,7 +82,7 @@ func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
 }
 
 // adopt looks over the root module's folder and makes it Cairn's.
-func (a *attempt) adopt(code *os.Root) error {
+func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 	name := path.Clean(a.order.Path)
 	if !fs.ValidPath(name) {
 		return &engine.Refused{Reason: fmt.Sprintf("the path %q leads out of the code", a.order.Path)}
@@ -107,6 +107,9 @@ func (a *attempt) adopt(code *os.Root) error {
 		return err
 	}
 	if err := engine.CheckCode(a.engine.Engine, a.backend(), folder); err != nil {
+		return err
+	}
+	if err := a.checkOwnBackend(ctx, module.FS()); err != nil {
 		return err
 	}
 	return module.WriteFile(engine.OverrideFile, []byte(a.backend().Override()), 0o600)

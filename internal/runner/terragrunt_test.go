@@ -30,11 +30,23 @@ if grep -q '^foo' terragrunt.hcl; then
   exit 1
 fi
 source=$(sed -n 's/^ *source *= *"\(.*\)"$/\1/p' terragrunt.hcl)
+include=$(sed -n 's/^ *path *= *find_in_parent_folders("\(.*\)")$/\1/p' terragrunt.hcl) config=terragrunt.hcl
+if [ -n "$include" ]; then
+  config=../$include
+  until [ -e "$config" ] || [ "$config" = "../../../../../$include" ]; do config=../$config; done
+fi
+backend=$(sed -n 's/^ *backend *= *"\(.*\)"$/\1/p' "$config")
 ran=$cache/one/two
 mkdir -p "$ran"
 [ -z "$source" ] || cp "$source"/* "$ran"
 cp ./*.hcl ./*.tf "$ran"
 [ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$ran"
+if [ -n "$backend" ] && grep -q '^ *generate' "$config"; then
+  printf 'terraform {\n  backend "%s" {}\n}\n' "$backend" >"$ran/backend.tf"
+fi
+if [ -n "$backend" ] && [ "$1" = init ]; then
+  set -- "$@" -backend-config=bucket=states
+fi
 here=$PWD code=0
 if [ "$1" = apply ] && grep -q '^dies' terragrunt.hcl; then
   cd "$ran" && { "$engine" "$@" & } && until [ -e pid ]; do sleep 0.05; done
@@ -269,6 +281,44 @@ resource "terraform_data" "a" {
 			}
 			if s.lock != nil || len(s.resources()) != 1 {
 				t.Errorf("lock %s, state %s\n%s", s.lock, s.state, p.output)
+			}
+		})
+	}
+}
+
+// TestTheBackendOfAUnitIsNotReplaced while Cairn has no state, wherever Terragrunt has it from.
+func TestTheBackendOfAUnitIsNotReplaced(t *testing.T) {
+	const (
+		unit     = "terraform {\n  source = \"../../m\"\n}\n"
+		included = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n" + unit
+		remote   = "remote_state {\n  backend = \"s3\"\n  config = {}\n}\n"
+		generate = "remote_state {\n  backend = \"s3\"\n  generate = {\n    path = \"backend.tf\"\n  }\n}\n"
+		block    = "terraform {\n  backend \"s3\" {}\n}\n"
+	)
+	for name, files := range map[string][]entry{
+		"remote_state of the unit":                  {file("live/net/terragrunt.hcl", generate+unit), file("m/main.tf", two)},
+		"remote_state of an included file":          {file("live/net/terragrunt.hcl", included), file("root.hcl", generate), file("m/main.tf", two)},
+		"remote_state for a block of the module":    {file("live/net/terragrunt.hcl", included), file("root.hcl", remote), file("m/main.tf", block+two)},
+		"a block of the module":                     {file("live/net/terragrunt.hcl", unit), file("m/main.tf", two), file("m/backend.tf", block)},
+		"a block beside the unit":                   {file("live/net/terragrunt.hcl", unit), file("live/net/backend.tf", block), file("m/main.tf", two)},
+		"a block of a unit whose code is beside it": {file("live/net/terragrunt.hcl", ""), file("live/net/main.tf", block+two)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			order := s.plan(1, s.put(files...))
+			order.Engine, order.Path, order.Stack = "Terragrunt", "live/net", "net"
+			p := startPod(t, s, nil, withTerragrunt(t))
+			s.orders <- order
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			report := s.done(1)
+			failure := report.Done.Failure
+			if failure == nil || failure.Class != "Config" || failure.Reason != "BackendInCode" ||
+				!strings.Contains(failure.Message, `the code keeps its state in backend "s3"`) || !strings.Contains(failure.Message, "terragrunt run -- state pull") {
+				t.Errorf("%s %+v %+v\n%s", steps(report), failure, report.Done.Plan, p.output)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -58,7 +59,10 @@ func clampFailure(f *store.Failure) *store.Failure {
 	if f == nil {
 		return nil
 	}
-	return &store.Failure{Class: oneOf(f.Class, "Transient", "Config", "Policy", "Canceled", "Stranded"), Message: line(f.Message, maxMessage)}
+	return &store.Failure{
+		Class:  oneOf(f.Class, "Transient", "Config", "Policy", "Canceled", "Stranded"),
+		Reason: oneOf(f.Reason, "", engine.BackendInCode), Message: line(f.Message, maxMessage),
+	}
 }
 
 func clampPlan(p *store.Plan) *store.Plan {

@@ -20,7 +20,7 @@ func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
 		},
 		Done: &store.Done{
-			Failure: &store.Failure{Class: "Config", Message: "no"},
+			Failure: &store.Failure{Class: "Config", Reason: "BackendInCode", Message: "no"},
 			Plan: &store.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []store.ResourceChange{
 				{Address: `module.net["ä"].x.y`, Action: "create"}}},
 			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},
@@ -48,7 +48,7 @@ func TestClampKeepsAllStepsThatThereCanBe(t *testing.T) {
 func TestClampBoundsAHostileReport(t *testing.T) {
 	long := strings.Repeat("\xff\n\u2028ä", 1<<20)
 	hostile := store.Report{Done: &store.Done{
-		Failure: &store.Failure{Class: "Lost", Message: long},
+		Failure: &store.Failure{Class: "Lost", Reason: long, Message: long},
 		Plan:    &store.Plan{Add: -5},
 		Changed: new(int32),
 		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},
@@ -83,7 +83,7 @@ func TestClampBoundsAHostileReport(t *testing.T) {
 	if s := got.Steps[0]; s.State != "Running" || strings.ContainsAny(s.Message, "\n\u2028") || len(s.Message) > maxMessage {
 		t.Errorf("step %+v", s)
 	}
-	if f := got.Done.Failure; f.Class != "Transient" || got.Done.Plan.Add != 0 {
+	if f := got.Done.Failure; f.Class != "Transient" || f.Reason != "" || got.Done.Plan.Add != 0 {
 		t.Errorf("failure %q, add %d", f.Class, got.Done.Plan.Add)
 	}
 	for name, value := range got.Done.Outputs {

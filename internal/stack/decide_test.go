@@ -164,6 +164,12 @@ func TestDecide(t *testing.T) {
 		"a failed Run is not repeated on the same inputs": {
 			world: world(had("net-1", "Failed", "sha256:now", says("Config"))), ready: "False", reason: "RunFailed", message: "net-1 failed: what the Run says", stalled: true,
 		},
+		"a failure with a reason of its own gives it to the Stack": {
+			world: world(had("net-1", "Failed", "sha256:now", says("Config"), func(r *v1alpha1.Run) {
+				r.Status.Attempts = []v1alpha1.Attempt{{Failure: &v1alpha1.Failure{Class: "Config", Reason: "BackendInCode"}}}
+			})),
+			ready: "False", reason: "BackendInCode", message: "net-1 failed: what the Run says", stalled: true,
+		},
 		"nothing is planned while a state is nowhere but in a log": {
 			world: world(had("net-1", "Failed", "sha256:old", says("Stranded"))), ready: "False", reason: "StateStranded", message: "delete Run net-1", stalled: true,
 		},

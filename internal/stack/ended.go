@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -101,7 +102,15 @@ func lastRunFailed(w World) (Decision, bool) {
 	if last.Spec.Operation == v1alpha1.OperationDestroy {
 		hint = fmt.Sprintf("cairn retry %s tries again, cairn apply %s keeps what there is", w.Stack.Name, w.Stack.Name)
 	}
-	return stalled("RunFailed", "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
+	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
+}
+
+// failureReason is the reason of Ready after a Run that failed: that of the failure, where it has one.
+func failureReason(r *v1alpha1.Run) string {
+	if n := len(r.Status.Attempts); n > 0 && r.Status.Attempts[n-1].Failure != nil {
+		return cmp.Or(r.Status.Attempts[n-1].Failure.Reason, "RunFailed")
+	}
+	return "RunFailed"
 }
 
 // lastRunCanceled: somebody did not want the Run, and no other starts before what it was for changes, or somebody asks. One

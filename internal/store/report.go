@@ -46,6 +46,8 @@ type Done struct {
 type Failure struct {
 	// Class: Transient, Config, Policy, Canceled or Stranded (see ExitStranded).
 	Class string `json:"class"`
+	// Reason is BackendInCode, or empty where the class says enough.
+	Reason string `json:"reason,omitempty"`
 	// Message is the engine's first error, without secrets.
 	Message string `json:"message"`
 }
