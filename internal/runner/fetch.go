@@ -59,8 +59,31 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	if err := a.fetchFiles(ctx, root); err != nil {
 		return err
 	}
+	if _, ok := a.engine.Engine.(engine.Terragrunt); ok {
+		if err := makeRepository(root); err != nil {
+			return err
+		}
+	}
 	return a.adopt(ctx, root)
 }
+
+// makeRepository makes the folder the root of a git repository without commits. Terragrunt's get_repo_root, and the
+// functions like it, ask git for the root of the repository, and the code comes without its own. The folder belongs to
+// the user that the engine runs as, so that git needs no safe.directory.
+func makeRepository(code *os.Root) error {
+	if _, err := code.Stat(gitFolder); !errors.Is(err, fs.ErrNotExist) {
+		return err // nil when the code brings one
+	}
+	for _, dir := range []string{"objects", "refs"} {
+		if err := code.MkdirAll(path.Join(gitFolder, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	return code.WriteFile(path.Join(gitFolder, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644)
+}
+
+// gitFolder is what makes a folder the root of a git repository.
+const gitFolder = ".git"
 
 // fetchFiles downloads the order's source, makes sure that it is what the order names, and unpacks it.
 func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {

@@ -9,7 +9,8 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
-// standIn does for the tests what Terragrunt does with a folder: it copies the source and then the folder into a folder
+// standIn does for the tests what Terragrunt does with a folder: it asks git for the root of the repository where the source
+// does, copies the source and then the folder into a folder
 // of its cache, and runs the engine there. Where there is a real Terragrunt in the folder of tools, that is taken.
 const standIn = `#!/bin/sh
 if [ "$1" = --version ]; then echo terragrunt version v1.0.0; exit; fi
@@ -30,6 +31,12 @@ if grep -q '^foo' terragrunt.hcl; then
   exit 1
 fi
 source=$(sed -n 's/^ *source *= *"\(.*\)"$/\1/p' terragrunt.hcl)
+case $source in
+'${get_repo_root()}'*)
+  top=$(git rev-parse --show-toplevel) || exit 1
+  source=$top${source#*\}}
+  ;;
+esac
 include=$(sed -n 's/^ *path *= *find_in_parent_folders("\(.*\)")$/\1/p' terragrunt.hcl) config=terragrunt.hcl
 if [ -n "$include" ]; then
   config=../$include
@@ -121,6 +128,36 @@ func TestTerragrunt(t *testing.T) {
 			}
 			if log := string(s.logs[2]); !strings.Contains(log, "Apply complete! Resources: 2 added") || strings.Contains(log, `{"@`) {
 				t.Errorf("%s", log)
+			}
+		})
+	}
+}
+
+// TestTheRootOfTheRepository is what Terragrunt asks git for, and git takes no folder of somebody else's.
+func TestTheRootOfTheRepository(t *testing.T) {
+	const unit = "terraform {\n  source = \"${get_repo_root()}/modules/m\"\n}\n"
+	for name, test := range map[string]struct{ path, prefix string }{
+		"a unit below it":          {"live/net", "live/net/"},
+		"a unit that is the root":  {"", ""},
+		"a path through a symlink": {"linked", "live/net/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			files := []entry{file(test.prefix+"terragrunt.hcl", unit), file("modules/m/main.tf", two)}
+			if test.path == "linked" {
+				files = append(files, link("linked", "live/net"))
+			}
+			order := s.plan(1, s.put(files...))
+			order.Engine, order.Path = "Terragrunt", test.path
+			p := startPod(t, s, nil, withTerragrunt(t))
+			s.orders <- order
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			if report := s.done(1); report.Done.Failure != nil || report.Done.Plan.Add != 2 {
+				t.Errorf("%s %+v\n%s", steps(report), report.Done.Failure, p.output)
 			}
 		})
 	}
