@@ -21,7 +21,8 @@ type Repository struct {
 
 	// Spec says where the repository is and who may use it.
 	Spec RepositorySpec `json:"spec"`
-	// Status says what was fetched.
+	// Status says what was fetched. Before an operator has seen the Repository, observedGeneration is -1.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status RepositoryStatus `json:"status,omitempty"`
 }

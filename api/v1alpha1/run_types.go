@@ -32,7 +32,8 @@ type Run struct {
 
 	// Spec says what to do. It never changes, but for the approval.
 	Spec RunSpec `json:"spec"`
-	// Status says how far it is.
+	// Status says how far it is. Before an operator has seen the Run, it has the condition Reconciling.
+	// +kubebuilder:default={"conditions":{{"type":"Reconciling","status":"True","reason":"Pending","message":"no operator has seen the Run yet","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
 	// +optional
 	Status RunStatus `json:"status,omitempty"`
 }
@@ -220,7 +221,8 @@ type RunStatus struct {
 	// +optional
 	Phase RunPhase `json:"phase,omitempty"`
 
-	// Conditions: Succeeded, Unknown until the Run is finished.
+	// Conditions: Succeeded, Unknown until the Run is finished; Reconciling only until it is finished; Stalled only when it failed
+	// or was canceled.
 	// +listType=map
 	// +listMapKey=type
 	// +optional

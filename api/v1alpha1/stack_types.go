@@ -26,7 +26,8 @@ type Stack struct {
 
 	// Spec says what the Stack is made of and the rules it is changed by.
 	Spec StackSpec `json:"spec"`
-	// Status says what is known of it.
+	// Status says what is known of it. Before an operator has seen the Stack, observedGeneration is -1.
+	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status StackStatus `json:"status,omitempty"`
 }

@@ -83,6 +83,10 @@ type StackStatus struct {
 	History []PastRun `json:"history,omitempty"`
 }
 
+// Observed says that an operator has written the status. Until then observedGeneration is -1, or 0 for an object that an API server
+// stored before that was the default.
+func (s *StackStatus) Observed() bool { return s.ObservedGeneration > 0 }
+
 // NamedRun is what a Run is for.
 type NamedRun struct {
 	// Name of the Run.
@@ -159,8 +163,11 @@ const (
 	ConditionDrifted = "Drifted"
 	// ConditionOrphaned of a Stack: there are resources that an apply made and that no state knows. It is there only while true.
 	ConditionOrphaned = "Orphaned"
-	// ConditionStalled of a Stack: nothing will change until a person acts. It is there only while true.
+	// ConditionStalled of a Stack or a Repository: nothing will change until a person acts. Of a Run: it failed or was canceled. It is
+	// there only while true.
 	ConditionStalled = "Stalled"
+	// ConditionReconciling of a Run: it is not finished. It is there only while true.
+	ConditionReconciling = "Reconciling"
 	// ConditionSucceeded of a Run.
 	ConditionSucceeded = "Succeeded"
 )

@@ -32,7 +32,7 @@ const mostAhead = 5 * time.Minute
 // none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
 func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	at, last := stack.Annotations[v1alpha1.RequestedAtAnnotation], stack.Status.LastRequest
-	if at == "" || stack.Status.ObservedGeneration == 0 || Settled(last, at) || isOlder(at, last) {
+	if at == "" || !stack.Status.Observed() || Settled(last, at) || isOlder(at, last) {
 		return Request{}, false
 	}
 	q := LastRequested(stack)

@@ -88,6 +88,9 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 		"a request that was there before the Stack is none": {
 			world: world(waiting, asked("Apply"), func(w *World) { w.Stack.Status.ObservedGeneration = 0 }), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
+		"nor is one of a Stack that no operator has seen": {
+			world: world(waiting, asked("Apply"), func(w *World) { w.Stack.Status.ObservedGeneration = -1 }), phase: "AwaitingApproval", reason: "AwaitingApproval",
+		},
 		"nothing makes way while nothing may start": {
 			world: world(waiting, asked("Apply"), suspended), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
@@ -159,6 +162,7 @@ func TestRequested(t *testing.T) {
 		"nothing":                      {world: world(none)},
 		"one that was taken up":        {world: world(asked("Apply"), taken)},
 		"one from before the Stack":    {world: world(asked("Apply"), func(w *World) { w.Stack.Status.ObservedGeneration = 0 })},
+		"one of a Stack not seen yet":  {world: world(asked("Apply"), func(w *World) { w.Stack.Status.ObservedGeneration = -1 })},
 		"an apply":                     {world: world(asked("Apply")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
 		"nothing more said":            {world: world(asked("")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
 		"a look":                       {world: world(asked("Plan")), want: Request{At: "now", Operation: "Plan", By: "alice"}},

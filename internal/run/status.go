@@ -85,12 +85,34 @@ func enact(s v1alpha1.RunStatus, d Decision, generation int64, pod attemptPod, n
 		s.FinishedAt = &metav1.Time{Time: now}
 	}
 	if d.Reason != "" {
-		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionSucceeded, Status: succeeded(s.Phase), Reason: d.Reason, Message: Clip(d.Message, longestMessage),
-			ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
-		})
+		describe(&s, d, generation, now)
 	}
 	return s
+}
+
+// describe puts the reason of a decision into the conditions: Succeeded for users, Reconciling and Stalled for tools that compute a
+// status by the rules of kstatus (docs/decisions/0043-status-for-gitops-tools.md).
+func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time) {
+	if apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded) == nil {
+		s.Conditions = nil // the default of the CRD, whose time is no transition
+	}
+	condition := metav1.Condition{
+		Reason: d.Reason, Message: Clip(d.Message, longestMessage), ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
+	}
+	set := func(kind string, status metav1.ConditionStatus) {
+		condition.Type, condition.Status = kind, status
+		apimeta.SetStatusCondition(&s.Conditions, condition)
+	}
+	set(v1alpha1.ConditionSucceeded, succeeded(s.Phase))
+	setWhile := func(kind string, holds bool) {
+		if holds {
+			set(kind, metav1.ConditionTrue)
+		} else {
+			apimeta.RemoveStatusCondition(&s.Conditions, kind)
+		}
+	}
+	setWhile(v1alpha1.ConditionReconciling, !s.Phase.Finished())
+	setWhile(v1alpha1.ConditionStalled, s.Phase == v1alpha1.PhaseFailed || s.Phase == v1alpha1.PhaseCanceled)
 }
 
 // trim drops the oldest attempts past those that are kept, but not the newest that may have changed something: that the Run

@@ -111,15 +111,31 @@ func isNew(w World) (Decision, bool) {
 	return Decision{AddFinalizer: true}, true
 }
 
+// isSuspended: nothing starts. A Stack that is as declared stays Ready; one that is not waits for a person.
 func isSuspended(w World) (Decision, bool) {
 	if !w.Stack.Spec.Suspend || w.active() != nil {
 		return Decision{}, false
 	}
-	d, ok := unready("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
+	d, ok := stalled("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
 	if q, waits := asked(w); waits {
 		d.Message += "; the Run that was " + q.Who() + " waits for that"
 	}
+	switch resumed := decideResumed(w); {
+	case w.Stack.DeletionTimestamp != nil:
+	case resumed.Reason == "" && readySays(w, d.Reason): // nothing new is known
+		return Decision{}, true
+	case resumed.Ready == metav1.ConditionTrue && resumed.Start == nil:
+		d.Ready, d.Stalled, d.Message = metav1.ConditionTrue, false, resumed.Message+"; "+d.Message
+	}
 	return d, ok
+}
+
+// decideResumed is the decision for the Stack as if it were not suspended and nobody asked for a Run.
+func decideResumed(w World) Decision {
+	stack := *w.Stack
+	stack.Spec.Suspend = false
+	w.Stack, w.quiet = &stack, true
+	return Decide(w)
 }
 
 // inputsArrive: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
@@ -302,7 +318,7 @@ func changesAreOnlyShown(w World) (Decision, bool) {
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
 	}
-	return unready("ChangesPending", "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, run.Summary(last.Status.Plan), w.Stack.Name)
+	return stalled("ChangesPending", "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, run.Summary(last.Status.Plan), w.Stack.Name)
 }
 
 func isReady(w World) (Decision, bool) {

@@ -129,7 +129,7 @@ func TestDecide(t *testing.T) {
 			world: world(never), start: "Plan net-1", ready: "Unknown", reason: "Running",
 		},
 		"a suspended Stack starts nothing": {
-			world: world(suspended), ready: "False", reason: "Suspended",
+			world: world(suspended), ready: "False", reason: "Suspended", stalled: true,
 		},
 		"a Stack whose inputs cannot be had says what is missing": {
 			world: world(missing), ready: "False", reason: "SecretMissing", message: "Secret db", stalled: true,
@@ -195,7 +195,7 @@ func TestDecide(t *testing.T) {
 			world: world(applied("sha256:now"), had("net-2", "Failed", "sha256:bad")), ready: "True", reason: "Applied",
 		},
 		"changes that may not be applied are shown": {
-			world: world(never, had("net-1", "Succeeded", "sha256:now", plans)), ready: "False", reason: "ChangesPending", message: "1 to add",
+			world: world(never, had("net-1", "Succeeded", "sha256:now", plans)), ready: "False", reason: "ChangesPending", stalled: true, message: "1 to add",
 		},
 		"a plan without changes makes a Stack Ready that is never applied": {
 			world: world(never, had("net-1", "Succeeded", "sha256:now", plans, noChanges)), ready: "True", reason: "Applied",
@@ -284,7 +284,7 @@ func TestDecide(t *testing.T) {
 			world: world(deleted, protect, state(3)), ready: "False", reason: "Protected", stalled: true,
 		},
 		"a deleted Stack that is suspended stays": {
-			world: world(deleted, suspended, state(3)), ready: "False", reason: "Suspended",
+			world: world(deleted, suspended, state(3)), ready: "False", reason: "Suspended", stalled: true,
 		},
 		"a deleted Stack that may never be applied stays": {
 			world: world(deleted, never, state(3)), ready: "False", reason: "ApplyNever", stalled: true,

@@ -42,13 +42,18 @@ func lookIsUnderWay(w World) (Decision, bool) {
 // driftIsToBePutRight: drift is known, and the Stack asks for what was applied to be put back.
 func driftIsToBePutRight(w World) (Decision, bool) {
 	drift := driftStatus(w)
-	if drift == nil || drift.Since == nil || w.Stack.Spec.Drift == nil || w.Stack.Spec.Drift.OnDrift != v1alpha1.DriftApply || w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+	if drift == nil || drift.Since == nil || !appliesDrift(w) {
 		return Decision{}, false
 	}
 	if last := w.decisive(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && run.Number(last.Name) > run.Number(drift.Run) {
 		return Decision{}, false // that was tried; the next check tells whether it has to be tried again
 	}
 	return starting(w, v1alpha1.OperationApply, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "put back what drifted: " + drifted(drift)})
+}
+
+// appliesDrift says that drift is corrected by a Run, without a person.
+func appliesDrift(w World) bool {
+	return w.Stack.Spec.Drift != nil && w.Stack.Spec.Drift.OnDrift == v1alpha1.DriftApply && w.Stack.Spec.Apply != v1alpha1.ApplyNever
 }
 
 func driftCheckIsDue(w World) (Decision, bool) {
@@ -75,7 +80,7 @@ func isDrifted(w World) (Decision, bool) {
 	}
 	d, ok := unready("Drifted", "%s since %s, found by Run %s; nothing that is declared changed%s%s",
 		drifted(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, hint, lastCheckFailed(w))
-	d.RequeueAfter = untilDriftCheck(w)
+	d.RequeueAfter, d.Stalled = untilDriftCheck(w), !appliesDrift(w)
 	return d, ok
 }
 

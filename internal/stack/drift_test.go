@@ -82,13 +82,13 @@ func TestDrift(t *testing.T) {
 			world: world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"and goes on to tell drift": {
-			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "False", reason: "Drifted", message: "1 to change", requeue: rest,
+			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
 		},
 		"a change that comes meanwhile is told, and waits for the check to end": {
 			world: world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:old", looks), lastRun("net-2")), ready: "Unknown", reason: "Running",
 		},
 		"drift is told": {
-			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", looks)), ready: "False", reason: "Drifted", message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed", requeue: rest,
+			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", looks)), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed", requeue: rest,
 		},
 		"a check that finds nothing makes the Stack Ready": {
 			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Succeeded", "sha256:now", looks, noChanges)), ready: "True", reason: "Applied", requeue: rest,
@@ -97,7 +97,7 @@ func TestDrift(t *testing.T) {
 			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:old", looks)), ready: "True", reason: "Applied", requeue: rest,
 		},
 		"a check that failed does not hide the last good one": {
-			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "False", reason: "Drifted", message: "the last drift check failed: Run net-2: what the Run says", requeue: rest,
+			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "False", reason: "Drifted", stalled: true, message: "the last drift check failed: Run net-2: what the Run says", requeue: rest,
 		},
 		"nor does it make a Stack unready": {
 			world: world(checks("Report"), isApplied, had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "True", reason: "Applied", message: "the last drift check failed", requeue: rest,
@@ -115,7 +115,7 @@ func TestDrift(t *testing.T) {
 			world: world(checks("Apply"), isApplied, driftOf("net-2", 0), had("net-3", "Succeeded", "sha256:now", repairs)), ready: "True", reason: "Applied", requeue: rest,
 		},
 		"drift is never put right where nothing is applied": {
-			world: world(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", requeue: rest,
+			world: world(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", stalled: true, requeue: rest,
 		},
 		"a deleted Stack is not looked at": {
 			world: world(checks("Report"), deleted, isApplied), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",

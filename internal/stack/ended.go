@@ -55,7 +55,7 @@ func staysDestroyed(w World) (Decision, bool) {
 	if after != nil {
 		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, runCondition(after).Message)
 	}
-	return unready("Destroyed", "%s; cairn apply %s makes it again", text, w.Stack.Name)
+	return stalled("Destroyed", "%s; cairn apply %s makes it again", text, w.Stack.Name)
 }
 
 // left says what a destroy that went well has left.

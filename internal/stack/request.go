@@ -135,7 +135,7 @@ func lastRequest(w World, d Decision) string {
 	if d.Request != "" {
 		return d.Request
 	}
-	if w.Stack.Status.ObservedGeneration == 0 {
+	if !w.Stack.Status.Observed() {
 		return run.Handled(w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Now)
 	}
 	if q, why := refusedRequest(w); why != "" {

@@ -35,7 +35,7 @@ func annotate(key, value string) func(*World) {
 }
 
 func taken(w *World)           { w.Stack.Status.LastRequest = "now" }
-func newborn(w *World)         { w.Stack.Status.ObservedGeneration = 0 }
+func newborn(w *World)         { w.Stack.Status.ObservedGeneration = -1 }
 func byHand(r *v1alpha1.Run)   { r.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, By: "alice"} }
 func rejected(r *v1alpha1.Run) { says("Rejected")(r) }
 func destroyedBefore(w *World) {
@@ -126,7 +126,7 @@ func TestRequests(t *testing.T) {
 			world: world(had("net-1", "Applying", "sha256:now", says("Canceling"))), ready: "False", reason: "Canceling", message: "what the Run says",
 		},
 		"suspended, it waits, and says so": {
-			world: world(suspended, isApplied, asks("Apply")), ready: "False", reason: "Suspended", message: "cairn resume net; the Run that was asked for by alice waits for that",
+			world: world(suspended, isApplied, asks("Apply")), ready: "True", reason: "Suspended", message: "cairn resume net; the Run that was asked for by alice waits for that",
 		},
 		"without its inputs, it waits": {
 			world: world(missing, isApplied, missing, asks("Apply")), ready: "False", reason: "SecretMissing", stalled: true,
@@ -169,7 +169,7 @@ func TestRequests(t *testing.T) {
 			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan")), start: "Plan net-2", ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"also one of which nothing is left": {
-			world: world(state(0), destroyedBefore, asks("Plan")), start: "Plan net-3", ready: "False", reason: "Destroyed",
+			world: world(state(0), destroyedBefore, asks("Plan")), start: "Plan net-3", ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"a look at what was not tried yet is all that there is to say": {
 			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan")), start: "Plan net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
@@ -190,7 +190,7 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a look that finds drift tells it, also where nothing looks by itself": {
-			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net puts it right",
+			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net puts it right",
 		},
 		"drift that was looked for by hand is put right where that is asked for": {
 			world: world(checks("Apply"), isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted",
@@ -199,13 +199,13 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", looks), lastRun("net-2"), knownDrift("net-2")), ready: "True", reason: "Applied",
 		},
 		"changes that are only shown are no drift": {
-			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", plans), lookedAgo(time.Minute)), ready: "False", reason: "ChangesPending",
+			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", plans), lookedAgo(time.Minute)), ready: "False", reason: "ChangesPending", stalled: true,
 		},
 		"changes that a look finds in what is not applied are no drift": {
 			world: world(applied("sha256:old"), had("net-1", "Failed", "sha256:now"), had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"where nothing is ever applied a look counts": {
-			world: world(never, had("net-1", "Failed", "sha256:now", plans), had("net-2", "Succeeded", "sha256:now", lookedByHand)), ready: "False", reason: "ChangesPending", message: "cairn diff net",
+			world: world(never, had("net-1", "Failed", "sha256:now", plans), had("net-2", "Succeeded", "sha256:now", lookedByHand)), ready: "False", reason: "ChangesPending", stalled: true, message: "cairn diff net",
 		},
 
 		"everything is destroyed because somebody asks, with what was last applied": {
@@ -230,7 +230,7 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, builtOn(Dependent{Name: "web", Destroyed: true}), asks("Destroy")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
 		"suspended, a destroy is refused, and so does not come when somebody resumes": {
-			world: world(suspended, isApplied, asks("Destroy")), ready: "False", reason: "Suspended", message: "cairn resume net",
+			world: world(suspended, isApplied, asks("Destroy")), ready: "True", reason: "Suspended", message: "cairn resume net",
 		},
 		"a Run that waits makes way for a destroy that is next": {
 			world: world(isApplied, had("net-2", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "Unknown", reason: "DestroyIsNext", message: "Run net-2 makes way, or ends first: the destroy that was asked for by alice is next",
@@ -252,25 +252,25 @@ func TestRequests(t *testing.T) {
 		},
 
 		"what was destroyed stays so": {
-			world: world(state(0), had("net-1", "Succeeded", "sha256:now"), destroyedBefore), ready: "False", reason: "Destroyed", message: "destroyed by Run net-2, asked for by alice; cairn apply net makes it again",
+			world: world(state(0), had("net-1", "Succeeded", "sha256:now"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2, asked for by alice; cairn apply net makes it again",
 		},
 		"although what is declared changes": {
-			world: world(applied("sha256:old"), state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore), ready: "False", reason: "Destroyed",
+			world: world(applied("sha256:old"), state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"although the Run that did it is gone": {
-			world: world(state(0), func(w *World) { w.Stack.Status.Destroyed = "net-2" }), ready: "False", reason: "Destroyed", message: "destroyed by Run net-2; cairn apply",
+			world: world(state(0), func(w *World) { w.Stack.Status.Destroyed = "net-2" }), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2; cairn apply",
 		},
 		"although nobody wrote it down yet": {
-			world: world(state(0), had("net-2", "Succeeded", "sha256:kept", destroys, byHand)), ready: "False", reason: "Destroyed",
+			world: world(state(0), had("net-2", "Succeeded", "sha256:kept", destroys, byHand)), ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"although its inputs are missing": {
-			world: world(state(0), destroyedBefore, missing), ready: "False", reason: "Destroyed",
+			world: world(state(0), destroyedBefore, missing), ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"and nobody looks for drift": {
-			world: world(checks("Apply"), state(0), destroyedBefore, func(w *World) { w.Now = now.Add(24 * time.Hour) }), ready: "False", reason: "Destroyed",
+			world: world(checks("Apply"), state(0), destroyedBefore, func(w *World) { w.Now = now.Add(24 * time.Hour) }), ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"it tells what is left": {
-			world: world(state(2), destroyedBefore), ready: "False", reason: "Destroyed", message: "but the state holds 2 resources still: cairn destroy net tries again",
+			world: world(state(2), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true, message: "but the state holds 2 resources still: cairn destroy net tries again",
 		},
 		"until somebody asks for it again": {
 			world: world(state(0), destroyedBefore, asks("Apply")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
@@ -279,10 +279,10 @@ func TestRequests(t *testing.T) {
 			world: world(state(0), destroyedBefore, had("net-3", "AwaitingApproval", "sha256:now", says("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval",
 		},
 		"what was rejected makes nothing again": {
-			world: world(state(0), destroyedBefore, had("net-3", "Canceled", "sha256:now", byHand, rejected), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", message: "since then Run net-3 was Canceled: what the Run says; cairn apply net makes it again",
+			world: world(state(0), destroyedBefore, had("net-3", "Canceled", "sha256:now", byHand, rejected), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Canceled: what the Run says; cairn apply net makes it again",
 		},
 		"nor does what failed before it began": {
-			world: world(state(0), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, says("Config")), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", message: "since then Run net-3 was Failed",
+			world: world(state(0), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, says("Config")), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Failed",
 		},
 		"what was asked for is made from what is declared by then": {
 			world: world(state(0), destroyedBefore, had("net-3", "Superseded", "sha256:now", byHand), func(w *World) { w.Digest = "sha256:new" }), start: "Apply net-4", ready: "Unknown", reason: "Running",
@@ -368,7 +368,7 @@ func TestRequests(t *testing.T) {
 			world: world(checks("Report"), isApplied, lookedAgo(time.Minute), had("net-2", "Canceled", "sha256:now", looks, ago(time.Minute))), ready: "True", reason: "Applied", requeue: restOfTheHour(),
 		},
 		"also one that drifted": {
-			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Canceled", "sha256:now", looks, ago(time.Minute))), ready: "False", reason: "Drifted", requeue: restOfTheHour(),
+			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Canceled", "sha256:now", looks, ago(time.Minute))), ready: "False", reason: "Drifted", stalled: true, requeue: restOfTheHour(),
 		},
 
 		"a deleted Stack whose destroy was canceled waits for somebody": {

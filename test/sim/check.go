@@ -273,7 +273,7 @@ func (w *world) changes(r *runner) {
 
 // stackGoes: nothing is left of it, or that was said.
 func (w *world) stackGoes(s *v1alpha1.Stack) {
-	if !slices.Contains(s.Finalizers, v1alpha1.Finalizer) && s.Status.ObservedGeneration == 0 {
+	if !slices.Contains(s.Finalizers, v1alpha1.Finalizer) && !s.Status.Observed() {
 		return
 	}
 	w.orphans[s.UID] = s.Spec.Deletion == v1alpha1.DeletionOrphan

@@ -1,0 +1,41 @@
+package repository
+
+import (
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/test/gitops"
+)
+
+// What Flux (by kstatus) and Argo CD (by its health check) take a Repository for, in each situation of
+// docs/decisions/0043-status-for-gitops-tools.md.
+func TestRepositoriesAreToldToGitOpsTools(t *testing.T) {
+	noCredentials := func(w *World) { w.Problem = &Problem{"CredentialsMissing", "Secret x"} }
+	for name, tt := range map[string]struct {
+		world                   World
+		status, health, message string
+	}{
+		"the first fetch":            {world(never), "InProgress", "Progressing", "Fetching"},
+		"it is fetched":              {world(), "Current", "Healthy", "Fetched"},
+		"a fetch is tried again":     {world(failed("Unreachable", 9)), "InProgress", "Progressing", "Unreachable"},
+		"a fetch is not allowed":     {world(failed("AuthenticationFailed", 9)), "Failed", "Degraded", "AuthenticationFailed"},
+		"the ref does not exist":     {world(func(w *World) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
+		"its credentials are absent": {world(noCredentials), "Failed", "Degraded", "CredentialsMissing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repository := tt.world.Repository
+			repository.Status = status(tt.world, Decide(tt.world))
+			if got := gitops.KStatus(t, repository); got != tt.status {
+				t.Errorf("kstatus: %s, want %s: %+v", got, tt.status, repository.Status.Conditions)
+			}
+			health, message := gitops.ArgoHealth(t, "Repository", repository)
+			if health != tt.health || !strings.HasPrefix(message, tt.message) {
+				t.Errorf("Argo CD: %s (%s), want %s (%s)", health, message, tt.health, tt.message)
+			}
+			repository.Generation++
+			if gitops.KStatus(t, repository) != "InProgress" {
+				t.Error("kstatus takes the status for one of the new generation")
+			}
+		})
+	}
+}
