@@ -19,6 +19,8 @@ type answer struct {
 	modules []string
 	engine  Engine
 	open    []string
+	// dependencies are directories of Terragrunt units.
+	dependencies []string
 
 	// facts are the entries that were asked for. One without a kind was not there; of a directory without an ID only
 	// that it is one was asked.
@@ -45,7 +47,7 @@ func (c *Closures) holds(a *answer, tree Tree) bool {
 
 // answer puts together what was found.
 func (s *search) answer(name string) *answer {
-	a := &answer{modules: slices.Sorted(maps.Keys(s.modules)), engine: s.engine, open: s.open, globs: s.globs}
+	a := &answer{modules: slices.Sorted(maps.Keys(s.modules)), engine: s.engine, open: s.open, globs: s.globs, dependencies: s.dependencies}
 	if len(s.open) > 0 {
 		root, _ := s.tree.Entry("")
 		s.dirs, s.files = map[string]git.Entry{"": root}, nil

@@ -64,6 +64,8 @@ type Closure struct {
 	// Open are the calls, for people, whose source cannot be known without running the engine (there is a variable in it).
 	// If there is one, the whole repository belongs.
 	Open []string
+	// Dependencies are the directories of the Terragrunt units whose outputs the Stack's own unit reads.
+	Dependencies []string
 	// Submodules says that there is a submodule among the Files: what is in it comes from another repository.
 	Submodules bool
 }
@@ -125,7 +127,7 @@ func (c *Closures) Of(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (Cl
 	}
 	files := filesOf(tree, a.roots)
 	submodules := slices.ContainsFunc(files, func(e git.Entry) bool { return e.Kind == git.KindSubmodule })
-	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open, Submodules: submodules}, nil
+	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open, Submodules: submodules, Dependencies: a.dependencies}, nil
 }
 
 // Digest gives the digest that Of would, without making the list of files: for the Stacks that a commit did not touch it

@@ -127,8 +127,12 @@ func (m *scope) value(expr hclsyntax.Expression) cty.Value {
 
 // path is the object path: relative to the folder where the engine runs, as the engine gives it.
 func (m *scope) path() cty.Value {
+	module, err := relative(m.root, m.dir)
+	if err != nil {
+		return cty.DynamicVal
+	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"module": cty.StringVal(relative(m.root, m.dir)),
+		"module": cty.StringVal(module),
 		"root":   cty.StringVal("."),
 		"cwd":    cty.StringVal(path.Join(repositoryRoot, m.root)),
 	})
@@ -176,12 +180,10 @@ var pure = map[string]function.Function{
 // functions are those that an expression calls. Of those that are not known, the result is not.
 func (m *scope) functions(expr hclsyntax.Expression) map[string]function.Function {
 	all := map[string]function.Function{}
-	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
-		next := stack[len(stack)-1]
-		stack = append(stack[:len(stack)-1], children(next)...)
-		call, ok := next.(*hclsyntax.FunctionCallExpr)
+	anyOf(expr, func(e hclsyntax.Expression) bool {
+		call, ok := e.(*hclsyntax.FunctionCallExpr)
 		if !ok {
-			continue
+			return false
 		}
 		switch f, ok := pure[call.Name]; {
 		case ok:
@@ -196,7 +198,8 @@ func (m *scope) functions(expr hclsyntax.Expression) map[string]function.Functio
 		default:
 			all[call.Name] = opaque
 		}
-	}
+		return false
+	})
 	return all
 }
 
@@ -256,15 +259,13 @@ func bounded(f function.Function, fits func(args []cty.Value) bool) function.Fun
 
 // hasLoop says whether there is a loop in an expression.
 func hasLoop(expr hclsyntax.Expression) bool {
-	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
-		next := stack[len(stack)-1]
-		switch next.(type) {
+	return anyOf(expr, func(e hclsyntax.Expression) bool {
+		switch e.(type) {
 		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.TemplateJoinExpr:
 			return true
 		}
-		stack = append(stack[:len(stack)-1], children(next)...)
-	}
-	return false
+		return false
+	})
 }
 
 // asText is the text of a known string.
@@ -296,24 +297,6 @@ func eachString(value cty.Value, f func(string)) {
 		_, element := elements.Element()
 		eachString(element, f)
 	}
-}
-
-// relative is the path from one directory of the repository to another, as the engine writes it.
-func relative(from, to string) string {
-	if from == to {
-		return "."
-	}
-	var a, b []string
-	if from != "" {
-		a = strings.Split(from, "/")
-	}
-	if to != "" {
-		b = strings.Split(to, "/")
-	}
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	return path.Join(strings.Repeat("../", len(a)), strings.Join(b, "/"))
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -136,22 +136,38 @@ func (p *paths) fromValue(value any, keys []string) {
 
 // mayGoUp says whether an expression has a literal with "..", or refers to the place of the module or to a local value.
 func mayGoUp(expr hclsyntax.Expression) bool {
+	return anyOf(expr, func(e hclsyntax.Expression) bool {
+		switch e := e.(type) {
+		case *hclsyntax.LiteralValueExpr:
+			return e.Val.Type() == cty.String && !e.Val.IsNull() && strings.Contains(e.Val.AsString(), "..")
+		case *hclsyntax.ScopeTraversalExpr:
+			return e.Traversal.RootName() == "path" || e.Traversal.RootName() == "local"
+		}
+		return false
+	})
+}
+
+// anyOf reports whether f is true of an expression or of one that it is made of. The walk needs no stack of calls: how
+// deep an expression is, as that of a long sum, is not bounded by its brackets.
+func anyOf(expr hclsyntax.Expression, f func(hclsyntax.Expression) bool) bool {
 	for stack := []hclsyntax.Expression{expr}; len(stack) > 0; {
 		next := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		switch e := next.(type) {
-		case *hclsyntax.LiteralValueExpr:
-			if e.Val.Type() == cty.String && e.Val.IsKnown() && !e.Val.IsNull() && strings.Contains(e.Val.AsString(), "..") {
-				return true
-			}
-		case *hclsyntax.ScopeTraversalExpr:
-			if root := e.Traversal.RootName(); root == "path" || root == "local" {
-				return true
-			}
+		if f(next) {
+			return true
 		}
-		stack = append(stack, children(next)...)
+		stack = append(stack[:len(stack)-1], children(next)...)
 	}
 	return false
+}
+
+// eachAttribute calls f for the attributes of a body and of the blocks in it.
+func eachAttribute(body *hclsyntax.Body, f func(*hclsyntax.Attribute)) {
+	for _, name := range sortedKeys(body.Attributes) {
+		f(body.Attributes[name])
+	}
+	for _, block := range body.Blocks {
+		eachAttribute(block.Body, f)
+	}
 }
 
 // children are the expressions that an expression is made of.

@@ -205,7 +205,7 @@ func TestAFileThatCodeAsksForTriggersWhenItIsCreated(t *testing.T) {
 // Each of these would take all memory, or all time, if it were evaluated as it stands.
 func TestExpressionsThatGrowAreNotEvaluated(t *testing.T) {
 	for name, code := range map[string]string{
-		"locals that double":      doubling(60),
+		"locals that double":      doublingLocals(60),
 		"a local that is its own": "locals {\n  a = \"../${local.b}\"\n  b = \"../${local.a}\"\n}\n",
 		"a format with a width":   output(`format("../%999999999d", 1)`),
 		"join in join":            output(strings.Repeat(`join("../xxxxxxxxxxxxxxxxx", [`, 40) + `"a"` + strings.Repeat(`,"b","c","d"])`, 40)),
@@ -217,8 +217,8 @@ func TestExpressionsThatGrowAreNotEvaluated(t *testing.T) {
 	}
 }
 
-// doubling has local values a0, a1..., each twice as long as the one before.
-func doubling(n int) string {
+// doublingLocals has local values a0, a1..., each twice as long as the one before.
+func doublingLocals(n int) string {
 	code := "locals {\n  a0 = \"../aaaaaaaaaaaaaaaa\"\n"
 	for i := range n {
 		code += fmt.Sprintf("  a%d = \"${local.a%d}${local.a%d}\"\n", i+1, i, i)
@@ -227,7 +227,7 @@ func doubling(n int) string {
 }
 
 func TestALocalValueThatIsTooLongIsUnknown(t *testing.T) {
-	s := &scope{locals: readCode([]byte(doubling(20)), false).paths.locals, known: map[string]cty.Value{}}
+	s := &scope{locals: readCode([]byte(doublingLocals(20)), false).paths.locals, known: map[string]cty.Value{}}
 	for i := range 20 {
 		if text, ok := asText(s.local(fmt.Sprintf("a%d", i))); ok && len(text) > longestText {
 			t.Errorf("the local value a%d has %d bytes", i, len(text))

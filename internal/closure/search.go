@@ -22,9 +22,11 @@ type search struct {
 	// modules that belong, and true when the calls in them were followed.
 	modules map[string]bool
 	// units of Terragrunt that were read.
-	units  map[string]bool
-	engine Engine
-	open   []string
+	units map[string]bool
+	// dependencies are the units that the Stack's own one depends on.
+	dependencies []string
+	engine       Engine
+	open         []string
 	// evaluated counts the expressions that were evaluated for the paths in them.
 	evaluated int
 	// scripts that were read for the paths in them.

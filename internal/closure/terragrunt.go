@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/zclconf/go-cty/cty"
 
 	"cairn.dev/cairn/internal/git"
 )
@@ -55,9 +58,13 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{search: s, unit: u, files: map[string]bool{}}
+	r := &reading{search: s, unit: u, original: u.dir, files: map[string]bool{}, includes: map[string]string{}}
 	if err := r.file(ctx, p.Entry); err != nil {
 		return nil, err
+	}
+	if u.root {
+		slices.Sort(r.units)
+		s.dependencies = slices.Compact(slices.Clone(r.units))
 	}
 	for _, dir := range append(r.sources, u.dir) {
 		if u.root {
@@ -76,18 +83,25 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 type reading struct {
 	*search
 	unit unit
-	// files that were read.
+	// original is the directory of the unit for which a file of another directory is read.
+	original string
+	// files that were read, by the directory that they were read for and their path.
 	files map[string]bool
+	// includes are the directories of the files that the unit's own file includes, by label; "" is the first one.
+	includes map[string]string
 	// sources are the directories of the module that it runs; units those that it depends on.
 	sources, units []string
+	// isRead says that the configuration is only read, with read_terragrunt_config: the unit does not run what it names.
+	isRead bool
 }
 
 // file reads a file of the configuration, and those that it includes.
 func (r *reading) file(ctx context.Context, e git.Entry) error {
-	if !isFile(e.Kind) || r.files[e.Path] {
+	key := r.unit.dir + ":" + e.Path
+	if !isFile(e.Kind) || r.files[key] {
 		return nil
 	}
-	if r.files[e.Path] = true; len(r.files) > r.c.options.Modules {
+	if r.files[key] = true; len(r.files) > r.c.options.Modules {
 		return fail(ErrTooLarge, "%s includes more than %d files", shown(r.unit.dir), r.c.options.Modules)
 	}
 	c, err := r.config(ctx, e)
@@ -99,11 +113,20 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 		r.engine.OpenTofu.require(c.engineVersion...)
 		r.engine.Terraform.require(c.engineVersion...)
 	}
+	var locals cty.Value
 	for _, ref := range c.refs {
+		if ref.kind != refInclude && locals == cty.NilVal {
+			if locals, err = r.localsOf(ctx, c); err != nil {
+				return err
+			}
+		}
 		at := fmt.Sprintf("%s:%d: %.200s", e.Path, ref.line, ref.what)
-		names, known, err := r.evaluate(ctx, ref.expr)
+		names, known, err := r.evaluate(ctx, ref.expr, locals)
 		if err != nil {
 			return err
+		}
+		if r.isRead && ref.kind == refSource {
+			continue // of a unit that is not run
 		}
 		if !known && (ref.kind != refSource || !isRemote(ref.expr)) {
 			r.open = append(r.open, at)
@@ -120,6 +143,9 @@ func (r *reading) file(ctx context.Context, e git.Entry) error {
 
 // ref adds what one reference names.
 func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error {
+	if ref.kind == refRead || ref.kind == refConfig {
+		return r.readPath(ctx, ref, name, file)
+	}
 	base, inner := name, ""
 	if ref.kind == refSource {
 		if !isLocal(name) && name != "." && name != ".." && !strings.HasPrefix(name, "/") {
@@ -133,6 +159,13 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 	}
 	if ref.kind == refInclude {
 		r.add(p.Entry)
+		if file == path.Join(r.unit.dir, terragruntFile) {
+			for _, label := range []string{"", strings.TrimPrefix(strings.TrimPrefix(ref.what, "include"), " ")} {
+				if _, ok := r.includes[label]; !ok {
+					r.includes[label] = parentOf(p.Path)
+				}
+			}
+		}
 		return r.file(ctx, p.Entry)
 	}
 	dir := p.Entry

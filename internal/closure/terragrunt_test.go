@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,27 @@ import (
 func include(path string) string { return "include \"x\" {\n  path = " + path + "\n}\n" }
 
 func source(path string) string { return "terraform {\n  source = " + path + "\n}\n" }
+
+// doubling are locals of which each has the text of the one before twice.
+func doubling() string {
+	text := "locals {\n l0 = \"/x\"\n"
+	for i := range 62 {
+		text += fmt.Sprintf(" l%d = \"${local.l%d}${local.l%d}\"\n", i+1, i, i)
+	}
+	return text + "}\n" + source("local.l62")
+}
+
+func TestTheUnitsThatAUnitDependsOn(t *testing.T) {
+	r := repository{
+		"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")") + "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\n",
+		"root.hcl":                "dependencies {\n paths = [\"../db\", \"${get_repo_root()}/live/vpc\"]\n}\n",
+		"live/vpc/terragrunt.hcl": "dependency \"far\" {\n config_path = \"../far\"\n}\n", "live/db/terragrunt.hcl": "", "live/far/terragrunt.hcl": "",
+	}
+	got := mustOf(t, r, Wanted{Path: "live/app", Terragrunt: true}).Dependencies
+	if diff := cmp.Diff([]string{"live/db", "live/vpc"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestWhatBelongsToTerragrunt(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -68,8 +90,59 @@ func TestWhatBelongsToTerragrunt(t *testing.T) {
 			},
 			files: "live/app/terragrunt.hcl live/db/terragrunt.hcl live/vpc/terragrunt.hcl modules/vpc/x",
 		},
+		"files that functions read, from the unit or from the file": {
+			repository: repository{
+				"live/app/terragrunt.hcl": include(`"../../common/app.hcl"`) +
+					"locals {\n a = yamldecode(file(\"${get_repo_root()}/a.yaml\"))\n b = read_tfvars_file(\"../b.tfvars\")\n}\n" +
+					"inputs = {\n c = jsondecode(sops_decrypt_file(find_in_parent_folders(\"c.json\")))\n d = mark_as_read(\"../../d\")\n}\n",
+				"common/app.hcl": "locals {\n e = templatefile(\"e.tpl\", {})\n none = fileexists(\"none\")\n}\n",
+				"a.yaml":         "", "live/b.tfvars": "", "c.json": "", "d": "", "common/e.tpl": "", "other": "",
+			},
+			files: "a.yaml c.json common/app.hcl common/e.tpl d live/app/terragrunt.hcl live/b.tfvars",
+		},
+		"a folder that is read, files of variables, and scripts": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "locals {\n f = fileset(\"../../files\", \"*\")\n r = run_cmd(\"sh\", \"${get_path_to_repo_root()}/r.sh\")\n}\n" +
+					"terraform {\n extra_arguments \"x\" {\n  required_var_files = [\"${get_repo_root()}/a.tfvars\"]\n" +
+					"  arguments = [\"-lock-timeout=${get_env(\"T\")}\", \"-var-file=../../b.tfvars\"]\n }\n" +
+					" before_hook \"h\" {\n  execute = [\"sh\", \"${get_repo_root()}/h.sh\"]\n }\n}\n",
+				"files/x": "", "r.sh": "", "a.tfvars": "", "b.tfvars": "", "h.sh": "", "other": "",
+			},
+			files: "a.tfvars b.tfvars files/x h.sh live/app/terragrunt.hcl r.sh",
+		},
+		"configuration that is read, and what that reads from where it is": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "locals {\n env = read_terragrunt_config(\"../../common/env.hcl\")\n}\n",
+				"common/env.hcl":          source(`"../none"`) + "locals {\n a = file(\"${get_terragrunt_dir()}/a\")\n b = file(\"${get_original_terragrunt_dir()}/../b\")\n}\n",
+				"common/a":                "", "live/b": "", "other": "",
+			},
+			files: "common/a common/env.hcl live/app/terragrunt.hcl live/b",
+		},
+		"paths by the place of the included file": {
+			repository: repository{
+				"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")"),
+				"root.hcl":                source(`"${get_parent_terragrunt_dir()}/modules/${path_relative_to_include()}"`) + "locals {\n a = file(\"${path_relative_from_include()}/a\")\n b = file(\"/.repository/${get_path_from_repo_root()}/../b\")\n}\n",
+				"modules/live/app/x":      "", "modules/other/x": "", "a": "", "live/b": "",
+			},
+			files: "a live/app/terragrunt.hcl live/b modules/live/app/x root.hcl",
+		},
+		"locals that are texts": {
+			repository: repository{
+				"live/app/terragrunt.hcl": "locals {\n c = \"${local.b}/app\"\n b = \"${get_repo_root()}/${local.a}\"\n a = \"modules\"\n}\n" + source("local.c"),
+				"modules/app/x":           "", "other": "",
+			},
+			files: "live/app/terragrunt.hcl modules/app/x",
+		},
+		"all, when what is read cannot be known": {
+			repository: repository{"live/app/terragrunt.hcl": "locals {\n a = file(\"../${get_env(\"A\")}\")\n}\n", "x": ""},
+			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: file"},
+		},
+		"nothing for ever, when locals double each other": {
+			repository: repository{"live/app/terragrunt.hcl": doubling(), "x": ""},
+			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:67: terraform"},
+		},
 		"all, when a path has a variable in it": {
-			repository: repository{"live/app/terragrunt.hcl": source(`"${local.modules}/app"`), "x": ""},
+			repository: repository{"live/app/terragrunt.hcl": source(`"${var.modules}/app"`), "x": ""},
 			files:      "live/app/terragrunt.hcl x", open: []string{"live/app/terragrunt.hcl:2: terraform"},
 		},
 		"all, when what is looked for above is not there": {

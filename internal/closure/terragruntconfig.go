@@ -20,6 +20,8 @@ const repositoryRoot = "/.repository"
 // config is what one file of Terragrunt's says.
 type config struct {
 	refs []ref
+	// locals are the expressions of its locals block.
+	locals map[string]hcl.Expression
 	// terragruntVersion and engineVersion are constraints.
 	terragruntVersion, engineVersion []string
 }
@@ -29,6 +31,8 @@ const (
 	refInclude = iota // a file that is merged
 	refUnit           // another unit
 	refSource         // the module
+	refRead           // a file or folder that is read, if it exists
+	refConfig         // a file of configuration that is read, if it exists
 )
 
 // ref is an expression that names files.
@@ -84,23 +88,17 @@ func readConfig(text []byte) config {
 			c.refs = append(c.refs, ref{kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr})
 		}
 	}
+	c.readLocals(body)
+	c.readReads(body)
 	return c
 }
 
 // evaluate gives the texts that an expression means, or says that they cannot be known. It knows the functions that
 // find places in a repository.
-func (r *reading) evaluate(ctx context.Context, expr hcl.Expression) (texts []string, known bool, err error) {
-	if span := expr.Range(); span.End.Byte-span.Start.Byte > longestExpression {
-		return nil, false, nil
-	}
-	// The error of a file that cannot be read must not look like one of the expression's.
-	var failed error
-	value, diags := expr.Value(&hcl.EvalContext{Functions: r.functions(ctx, &failed)})
-	if failed != nil {
-		return nil, false, failed
-	}
-	if diags.HasErrors() || !value.IsWhollyKnown() {
-		return nil, false, nil
+func (r *reading) evaluate(ctx context.Context, expr hcl.Expression, locals cty.Value) (texts []string, known bool, err error) {
+	value, err := r.value(ctx, expr, locals)
+	if err != nil || !value.IsWhollyKnown() {
+		return nil, false, err
 	}
 	values := []cty.Value{value}
 	if !value.IsNull() && value.CanIterateElements() {
@@ -131,6 +129,7 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 			},
 		})
 	}
+	text1 := []function.Parameter{text}
 	return map[string]function.Function{
 		"find_in_parent_folders": named(nil, func(args []string) (string, error) {
 			found, err := r.inParents(ctx, args)
@@ -141,7 +140,32 @@ func (r *reading) functions(ctx context.Context, failed *error) map[string]funct
 		}),
 		"get_repo_root":      named(nil, func([]string) (string, error) { return repositoryRoot, nil }),
 		"get_terragrunt_dir": named(nil, func([]string) (string, error) { return path.Join(repositoryRoot, r.unit.dir), nil }),
-		"dirname":            named([]function.Parameter{text}, func(args []string) (string, error) { return path.Dir(args[0]), nil }),
+		"get_original_terragrunt_dir": named(nil, func([]string) (string, error) {
+			return path.Join(repositoryRoot, r.original), nil
+		}),
+		"get_path_to_repo_root":   named(nil, func([]string) (string, error) { return relative(r.unit.dir, "") }),
+		"get_path_from_repo_root": named(nil, func([]string) (string, error) { return relative("", r.unit.dir) }),
+		"get_parent_terragrunt_dir": named(nil, func(args []string) (string, error) {
+			parent, err := r.parent(args)
+			return path.Join(repositoryRoot, parent), err
+		}),
+		"path_relative_to_include": named(nil, func(args []string) (string, error) {
+			parent, err := r.parent(args)
+			if err != nil {
+				return "", err
+			}
+			return relative(parent, r.unit.dir)
+		}),
+		"path_relative_from_include": named(nil, func(args []string) (string, error) {
+			parent, err := r.parent(args)
+			if err != nil {
+				return "", err
+			}
+			return relative(r.unit.dir, parent)
+		}),
+		"mark_as_read": named(text1, func(args []string) (string, error) { return args[0], nil }),
+		"dirname":      named(text1, func(args []string) (string, error) { return path.Dir(args[0]), nil }),
+		"basename":     named(text1, func(args []string) (string, error) { return path.Base(args[0]), nil }),
 	}
 }
 

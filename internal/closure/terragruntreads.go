@@ -1,0 +1,215 @@
+package closure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// readers are the functions that read a file or a folder, which their first argument names.
+var readers = []string{
+	"file", "filebase64", "fileexists", "fileset", "templatefile", "filemd5", "filesha1", "filesha256", "filesha512",
+	"filebase64sha256", "filebase64sha512", "read_tfvars_file", "sops_decrypt_file", "mark_as_read",
+}
+
+// readLocals finds the locals of a file.
+func (c *config) readLocals(body *hclsyntax.Body) {
+	for _, block := range body.Blocks {
+		if block.Type != "locals" {
+			continue
+		}
+		c.locals = map[string]hcl.Expression{}
+		for name, a := range block.Body.Attributes {
+			c.locals[name] = a.Expr
+		}
+	}
+}
+
+// readReads finds what a file of Terragrunt's reads besides configuration: by functions, by hooks and by files of
+// variables.
+func (c *config) readReads(body *hclsyntax.Body) {
+	add := func(kind int, what string, expr hclsyntax.Expression) {
+		c.refs = append(c.refs, ref{kind: kind, what: what, line: expr.Range().Start.Line, expr: expr})
+	}
+	eachAttribute(body, func(a *hclsyntax.Attribute) {
+		anyOf(a.Expr, func(e hclsyntax.Expression) bool {
+			call, ok := e.(*hclsyntax.FunctionCallExpr)
+			switch {
+			case !ok || len(call.Args) == 0:
+			case call.Name == "read_terragrunt_config":
+				add(refConfig, call.Name, call.Args[0])
+			case slices.Contains(readers, call.Name):
+				add(refRead, call.Name, call.Args[0])
+			case call.Name == "run_cmd":
+				for _, arg := range call.Args {
+					add(refRead, call.Name, arg)
+				}
+			}
+			return false
+		})
+	})
+	for _, block := range body.Blocks {
+		if block.Type != "terraform" {
+			continue
+		}
+		for _, inner := range block.Body.Blocks {
+			for _, name := range []string{"required_var_files", "optional_var_files", "arguments", "execute"} {
+				a, ok := inner.Body.Attributes[name]
+				if !ok {
+					continue
+				}
+				items := []hclsyntax.Expression{a.Expr}
+				if list, ok := a.Expr.(*hclsyntax.TupleConsExpr); ok {
+					items = list.Exprs
+				}
+				for _, item := range items {
+					if name != "arguments" || !isPlainFlag(item) {
+						add(refRead, strings.Join(append([]string{inner.Type}, inner.Labels...), " "), item)
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(c.refs, func(a, b ref) int { // includes first: what the others mean may depend on them
+		if a.kind != b.kind && (a.kind == refInclude || b.kind == refInclude) {
+			return cmp.Compare(a.kind, b.kind)
+		}
+		return cmp.Compare(a.expr.Range().Start.Byte, b.expr.Range().Start.Byte)
+	})
+}
+
+// isPlainFlag says that an argument begins with the text of a flag whose value is no file.
+func isPlainFlag(expr hclsyntax.Expression) bool {
+	template, ok := expr.(*hclsyntax.TemplateExpr)
+	if !ok || len(template.Parts) == 0 {
+		return false
+	}
+	literal, ok := template.Parts[0].(*hclsyntax.LiteralValueExpr)
+	if !ok || literal.Val.Type() != cty.String || literal.Val.IsNull() {
+		return false
+	}
+	flag := literal.Val.AsString()
+	return strings.HasPrefix(flag, "-") && !strings.Contains(flag, "file") && !strings.Contains(flag, "config")
+}
+
+// readPath adds what is at a path that is read, from each directory that it may be meant from. What does not exist is
+// for the engine to report, and may be expected.
+func (r *reading) readPath(ctx context.Context, ref ref, name, file string) error {
+	if flag, value, ok := strings.Cut(name, "="); ok && strings.HasPrefix(flag, "-") {
+		name = value
+	}
+	for _, dir := range []string{r.unit.dir, parentOf(file)} {
+		full := path.Join(dir, name)
+		if inRepository, ok := strings.CutPrefix(name, repositoryRoot); ok {
+			full = strings.TrimPrefix(path.Clean("./"+inRepository), "./")
+		} else if strings.HasPrefix(name, "/") {
+			return nil // of the image
+		}
+		if full == "." {
+			full = ""
+		}
+		if name == "" || outside(full) {
+			continue
+		}
+		p, err := r.resolve(ctx, full)
+		if err != nil {
+			return err
+		}
+		if p.Kind == 0 {
+			continue
+		}
+		r.add(p.Entry)
+		if ref.kind != refConfig || !isFile(p.Kind) {
+			continue
+		}
+		other := &reading{
+			search: r.search, unit: unit{dir: parentOf(p.Path)}, original: r.original, files: r.files,
+			includes: map[string]string{}, isRead: true,
+		}
+		if err := other.file(ctx, p.Entry); err != nil {
+			return err
+		}
+		r.units = append(r.units, other.units...)
+	}
+	return nil
+}
+
+// longestLocal is how many bytes the text of a local may have, so that locals that double each other end.
+const longestLocal = 4096
+
+// localsOf evaluates the locals of a file as far as they are texts that can be known.
+func (r *reading) localsOf(ctx context.Context, c config) (cty.Value, error) {
+	known := map[string]cty.Value{}
+	for name := range c.locals {
+		known[name] = cty.DynamicVal
+	}
+	for more := true; more; {
+		more = false
+		for name, expr := range c.locals {
+			if known[name] != cty.DynamicVal {
+				continue
+			}
+			value, err := r.value(ctx, expr, cty.ObjectVal(known))
+			if err != nil {
+				return cty.NilVal, err
+			}
+			if value.IsKnown() && !value.IsNull() && value.Type() == cty.String && len(value.AsString()) <= longestLocal {
+				known[name], more = value, true
+			}
+		}
+	}
+	return cty.ObjectVal(known), nil
+}
+
+// value evaluates an expression; cty.DynamicVal when it cannot be known.
+func (r *reading) value(ctx context.Context, expr hcl.Expression, locals cty.Value) (cty.Value, error) {
+	native, ok := expr.(hclsyntax.Expression)
+	if !ok || size(native) > longestExpression || hasLoop(native) {
+		return cty.DynamicVal, nil
+	}
+	// The error of a file that cannot be read must not look like one of the expression's.
+	var failed error
+	variables := map[string]cty.Value{}
+	if locals != cty.NilVal {
+		variables["local"] = locals
+	}
+	value, diags := expr.Value(&hcl.EvalContext{Functions: r.functions(ctx, &failed), Variables: variables})
+	if failed != nil {
+		return cty.NilVal, failed
+	}
+	if diags.HasErrors() {
+		return cty.DynamicVal, nil
+	}
+	return value, nil
+}
+
+// parent is the directory of the file that the unit includes, by its label if one is given. Without an include it is the
+// unit's own.
+func (r *reading) parent(args []string) (string, error) {
+	label := ""
+	if len(args) > 0 {
+		label = args[0]
+	}
+	dir, ok := r.includes[label]
+	switch {
+	case ok:
+		return dir, nil
+	case len(r.includes) == 0 && label == "":
+		return r.unit.dir, nil
+	}
+	return "", errors.New("not included")
+}
+
+// relative is the path from a directory of the repository to another one.
+func relative(from, to string) (string, error) {
+	text, err := filepath.Rel("/"+from, "/"+to)
+	return filepath.ToSlash(text), err
+}
