@@ -81,6 +81,10 @@ func (s *session) importCode(ctx context.Context, dir string, i importing) error
 		}
 	}
 	result, err := migrate.Import(code)
+	var address *migrate.AddressError
+	if errors.As(err, &address) && i.repository == "" {
+		return fmt.Errorf("%w; it is that of git's remote origin: give the URL that the cluster fetches from with --repository URL", err)
+	}
 	if err != nil {
 		return err
 	}

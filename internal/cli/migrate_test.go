@@ -146,3 +146,20 @@ func TestImportCode(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// An origin on this machine is as good as none: the cluster cannot fetch from it.
+func TestImportWithAnOriginOnThisMachine(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{{"init", "--quiet"}, {"remote", "add", "origin", "/srv/git/infra.git"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	_, _, err := typed(t, "", "import", dir)
+	if err == nil || !strings.Contains(err.Error(), "/srv/git/infra.git") || !strings.Contains(err.Error(), "with --repository URL") {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := typed(t, "", "import", dir, "--repository", "infra"); err == nil || strings.Contains(err.Error(), "origin") {
+		t.Errorf("%v", err)
+	}
+}

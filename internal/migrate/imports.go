@@ -27,12 +27,24 @@ type Code struct {
 // library are folders whose code is for others to call, or to look at.
 var library = []string{"modules", "module", "examples", "example", "test", "tests", "testdata", "fixtures"}
 
+// AddressError says that a URL is not one that a Repository takes.
+type AddressError struct {
+	// URL without a user.
+	URL string
+	err error
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("the repository's URL %q: %v", e.URL, e.err)
+}
+func (e *AddressError) Unwrap() error { return e.err }
+
 // Import makes a Stack of each root module of a repository. A root module has a backend block, or nobody calls it; what is left out is
 // told in the notes.
 func Import(in Code) (Result, error) {
 	a, err := readAddress(in.URL)
 	if err != nil {
-		return Result{}, fmt.Errorf("the repository's URL %q: %w", withoutUser(in.URL), err)
+		return Result{}, &AddressError{withoutUser(in.URL), err}
 	}
 	if a.Path != "" {
 		return Result{}, fmt.Errorf("the repository's URL has the path %s in it: give that of the repository", a.Path)
