@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,6 +40,11 @@ func (d podDir) place(pod *corev1.Pod, files map[string][]file) error {
 		}
 	}
 	return nil
+}
+
+// unmount removes all volumes, with what is in them.
+func (d podDir) unmount() error {
+	return errors.Join(os.RemoveAll(filepath.Join(string(d), "fs")), os.RemoveAll(filepath.Join(string(d), "volumes")))
 }
 
 func (f file) write(dir string) error {

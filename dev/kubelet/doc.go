@@ -17,7 +17,7 @@
 //     nodeSelector, affinity and tolerations are not looked at. Secrets and ConfigMaps are put in place once, and not
 //     renewed as they change; tokens are renewed.
 //
-// A pod's folder, kept as long as the pod is in the API:
+// A pod's folder, kept as long as the pod is in the API, but for the volumes, which are removed when its containers have ended:
 //
 //	pods/<uid>/fs/<mountPath>              volumes, at the first path they are mounted at
 //	pods/<uid>/volumes/<name>              volumes that another one took that path from, or that are not mounted

@@ -81,7 +81,13 @@ func (p *pod) run(ctx context.Context, do action) (mine bool) {
 			return false
 		}
 	}
-	// It has ended. What remains is to wait for its deletion.
+	// It has ended. What remains is to wait for its deletion. As with a real kubelet its logs stay until then, and its volumes do not,
+	// unless a process of an earlier kubelet may still use them.
+	if do != lose {
+		if err := p.dir.unmount(); err != nil {
+			p.log.Error(err, "Remove the volumes of the pod")
+		}
+	}
 	select {
 	case <-p.deleted:
 		p.remove(ctx)

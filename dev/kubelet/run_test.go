@@ -2,6 +2,7 @@ package kubelet_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +35,26 @@ volumes: [{name: data, emptyDir: {}}]
 		if end := c.State.Terminated; end == nil || end.Reason != "Completed" || end.StartedAt.IsZero() || end.FinishedAt.IsZero() {
 			t.Errorf("container %s: %+v", c.Name, c.State)
 		}
+	}
+}
+
+// What a Run downloads is as large as its providers: of finished Runs, which stay in the API, only the logs are kept.
+func TestVolumesOfAnEndedPodAreRemoved(t *testing.T) {
+	t.Parallel()
+	ns := newNamespace(t)
+	pod := create(t, ns, "pod", `
+containers:
+- {name: main, command: [sh, -c, 'echo large > "$0"; echo done', /data/provider], volumeMounts: [{name: data, mountPath: /data}]}
+volumes: [{name: data, emptyDir: {}}, {name: unused, emptyDir: {}}]
+`)
+	awaitEnd(t, ns, "pod")
+	folder := filepath.Join(nodeDir, "pods", string(pod.UID))
+	poll(t, "the end of the volumes", func() bool {
+		left, err := os.ReadDir(folder)
+		return err == nil && len(left) == 1 && left[0].Name() == "containers"
+	})
+	if got := logOf(t, ns, "pod", "main"); got != "done\n" {
+		t.Errorf("the log is %q", got)
 	}
 }
 
