@@ -79,7 +79,8 @@ type StateStatus struct {
 	// Lock is held while an apply is under way.
 	// +optional
 	Lock *Lock `json:"lock,omitempty"`
-	// Rescued is a newer state that could not be written when it was made. It becomes a version before the next plan.
+	// Rescued is a state that could not be written when it was made. It becomes a version before the next plan, unless another
+	// version was written since: then nothing is planned until a user has merged the two and pushed the result by force.
 	// +optional
 	Rescued *RescuedState `json:"rescued,omitempty"`
 	// Backend is the engine's own that keeps the state, as spec.backend of the Stack names it; absent where Cairn keeps it.
@@ -189,6 +190,10 @@ type RescuedState struct {
 	Run string `json:"run"`
 	// Attempt of the Run.
 	Attempt int32 `json:"attempt"`
+	// Base is the SHA256 of the version that the attempt started from, or wrote last; empty when there was none. The rescued state
+	// becomes a version only while that is the current one.
+	// +optional
+	Base string `json:"base,omitempty"`
 	// At is when it was kept.
 	At metav1.Time `json:"at"`
 }

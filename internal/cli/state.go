@@ -90,6 +90,16 @@ func (s *session) pull(ctx context.Context, key client.ObjectKey, version int64)
 	return data, s.explainServer(err)
 }
 
+// pullRescued gives the state that an attempt could not save.
+func (s *session) pullRescued(ctx context.Context, key client.ObjectKey) ([]byte, error) {
+	server, err := s.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data, err := server.RescuedState(ctx, key.Namespace, key.Name)
+	return data, s.explainServer(err)
+}
+
 // look reads a version of a state; 0 is the current one.
 func (s *session) look(ctx context.Context, key client.ObjectKey, version int64) (*statefile.State, error) {
 	data, err := s.pull(ctx, key, version)

@@ -87,6 +87,11 @@ func (c *Client) Logs(ctx context.Context, namespace, run string, o LogOptions) 
 	return c.open(ctx, call{path: runPath(namespace, run, "logs"), query: query})
 }
 
+// RescuedState gives the state that an attempt could not save, while it is no version.
+func (c *Client) RescuedState(ctx context.Context, namespace, name string) ([]byte, error) {
+	return c.get(ctx, call{path: statePath(namespace, name, "versions/"+Rescued)}, LargestState)
+}
+
 // State gives a version of a state; 0 is the current one.
 func (c *Client) State(ctx context.Context, namespace, name string, version int64) ([]byte, error) {
 	which := Current

@@ -127,6 +127,9 @@ const (
 // Current names the current version of a state in a path.
 const Current = "current"
 
+// Rescued names, in a path, the state that an attempt could not save and that is no version yet.
+const Rescued = "rescued"
+
 // LogOptions say which part of a Run's log is wanted.
 type LogOptions struct {
 	// Attempt of the Run; 0 is all of them, one after the other.

@@ -280,6 +280,7 @@ func (a *attempt) lockState(ctx context.Context) error {
 		return fmt.Errorf("lock the state: %w: %s", err, said)
 	}
 	a.held = lock
+	a.proxy.startsFrom(said)
 	return nil
 }
 

@@ -45,6 +45,7 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 		now.Version, now.Serial, now.Lineage, now.SHA256, now.Resources = int64(s.versions)+1, has.Serial, has.Lineage, has.SHA256, has.Resources
 		seen.Equal = seen.State != nil && has.Resources == seen.State.Resources && (s.move || has.Lineage == seen.State.Lineage || s.backend != nil && s.backend.Version == 0)
 	}
+	seen.Unmoved = seen.State != nil && s.backend != nil && s.backend.Version < now.Version && string(body) == string(s.seen)
 	if s.move {
 		now.Move = &v1alpha1.StateMove{Version: now.Version, By: "alice"}
 	}
@@ -67,7 +68,7 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 		s.state = body
 	}
 	if v.Status != nil {
-		s.backend = v.Status.Backend
+		s.backend, s.seen = v.Status.Backend, body
 		if s.move {
 			s.move, answer.Moved = false, "alice"
 		}

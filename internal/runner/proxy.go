@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -38,6 +40,9 @@ type proxy struct {
 	mu sync.Mutex
 	// writes says that the state may be written.
 	writes bool
+	// base is the SHA256 of the version that the engine goes on from: the one that was current when the lock was taken, or the last one
+	// that was written since. failedBase is that of failed.
+	base, failedBase string
 	// newest is the state as the store has it: the last one read or written. nil when there is none.
 	newest []byte
 	// failed is the last one that could not be written. nil once a later one could.
@@ -234,14 +239,19 @@ func (p *proxy) remember(method string, sent, got []byte, err error) {
 	defer p.mu.Unlock()
 	switch {
 	case method == http.MethodPost && err != nil:
+		if p.failed == nil {
+			p.failedBase = p.base
+		}
 		p.failed, p.refusal, p.mended = sent, "state not written: "+err.Error(), false
 	case method == http.MethodPost:
 		p.mended = p.mended || p.mending && p.failed != nil
 		p.newest, p.failed, p.refusal, p.wrote = sent, nil, "", true
+		p.base = fmt.Sprintf("sha256:%x", sha256.Sum256(sent))
 		p.writings++
 	case method == "LOCK" && err == nil:
 		p.wrote, p.unlocked, p.locked = false, false, true
 		p.mending = p.failed != nil
+		p.base = baseIn(got)
 	case method == "UNLOCK" && err == nil:
 		p.unlocked, p.locked = true, false
 	case method == "UNLOCK" && err != nil:
@@ -285,6 +295,30 @@ func (p *proxy) undelivered() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed
+}
+
+// startsFrom takes in what the store answered to a lock that the runner took itself.
+func (p *proxy) startsFrom(locked []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.base = baseIn(locked)
+}
+
+// baseIn is the SHA256 of the version that was current when a lock was taken; a server of an older Cairn leaves it out.
+func baseIn(answer []byte) string {
+	var locked store.Locked
+	_ = json.Unmarshal(answer, &locked)
+	return locked.Base
+}
+
+// lostFrom gives the SHA256 of the version that a state goes on from which could not be written; empty when there was none.
+func (p *proxy) lostFrom() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return p.failedBase
+	}
+	return p.base
 }
 
 // putBack says that somebody wrote a state under a lock of their own after one that could not be written.

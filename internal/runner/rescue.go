@@ -36,8 +36,11 @@ func (a *attempt) rescue(process context.Context) error {
 		if parsed, err := engine.ParseState(state); err == nil {
 			name = fmt.Sprintf("the state with serial %d", parsed.Serial)
 		}
-		refused := a.client.Rescue(ctx, state)
-		if refused == nil {
+		rescued, refused := a.client.Rescue(ctx, a.proxy.lostFrom(), state)
+		switch {
+		case refused == nil && rescued.Forked != "":
+			return result{}, &engine.Refused{Reason: rescued.Forked}
+		case refused == nil:
 			return result{message: name + " could not be written and was rescued; it is written before the next plan"}, nil
 		}
 		if err := a.print(state); err != nil {
@@ -77,7 +80,7 @@ func (a *attempt) stranded() ([]byte, error) {
 // print writes a state to the pod's log, compressed and then encrypted to the install's key. It does not pass the
 // redactor, which could take a part of it for a secret.
 func (a *attempt) print(state []byte) error {
-	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.order.Recipient)
+	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.proxy.lostFrom(), a.order.Recipient)
 	if err != nil {
 		return err
 	}
@@ -86,8 +89,9 @@ func (a *attempt) print(state []byte) error {
 }
 
 // seal gives data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end. The name of the Stack
-// that it is of is in what is encrypted, in gzip's header: the server gives it back to no other.
-func seal(data []byte, stack, recipient string) ([]byte, error) {
+// that it is of is in what is encrypted, in gzip's header: the server gives it back to no other. So is the SHA256 of the version
+// that it goes on from.
+func seal(data []byte, stack, base, recipient string) ([]byte, error) {
 	recipients, err := age.ParseRecipients(strings.NewReader(recipient))
 	if err != nil {
 		return nil, fmt.Errorf("the install's public key: %w", err)
@@ -100,7 +104,7 @@ func seal(data []byte, stack, recipient string) ([]byte, error) {
 		return nil, err
 	}
 	packed := gzip.NewWriter(sealed)
-	packed.Name = stack
+	packed.Name, packed.Comment = stack, base
 	_, err = packed.Write(data)
 	if err := errors.Join(err, packed.Close(), sealed.Close(), armored.Close()); err != nil {
 		return nil, err

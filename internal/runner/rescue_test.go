@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -43,6 +44,22 @@ func TestAStateThatCannotBeWrittenIsRescued(t *testing.T) {
 	s.state = s.rescued
 	if got := s.resources(); len(got) != 2 || s.lock != nil {
 		t.Errorf("%v, lock %s", got, s.lock)
+	}
+}
+
+// TestARescuedStateNamesTheVersionThatItGoesOnFrom: the one that was current when the engine took the lock.
+func TestARescuedStateNamesTheVersionThatItGoesOnFrom(t *testing.T) {
+	s := newTestStore(t)
+	s.applied(s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}`))), nil)
+	was, err := digest(bytes.NewReader(s.state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := s.planned(s.plan(3, s.put(file("main.tf", two))), nil)
+	s.refuse, s.forked = refuseStates(http.StatusConflict), "merge the two"
+	run(t, s, nil, apply)
+	if report := s.done(4); s.base != was || report.Done.Failure.Class != "Config" || report.Done.Failure.Message != "merge the two" {
+		t.Errorf("goes on from %q, want %q; %+v", s.base, was, report.Done.Failure)
 	}
 }
 

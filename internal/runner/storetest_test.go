@@ -34,6 +34,8 @@ type testStore struct {
 	lock     []byte
 	inputs   store.InputsKept
 	rescued  []byte
+	base     string // of what was rescued
+	forked   string // is answered to a rescue
 	outputs  store.Outputs
 	others   map[string]store.Output // outputs of other Stacks, by stack/output
 	engines  map[string]engineKept   // by name
@@ -56,6 +58,8 @@ type testStore struct {
 	// backend is what is known of the engine's own, and move says that somebody wants the state there.
 	backend *v1alpha1.StateBackend
 	move    bool
+	// seen is what it was seen to have last.
+	seen []byte
 	// refuse may answer a request with a status of its own.
 	refuse func(r *http.Request) int
 }
@@ -217,7 +221,10 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.checked = append(s.checked, name)
 		json.NewEncoder(w).Encode(s.verdict)
 	case "PUT rescue":
-		s.rescued = body
+		s.rescued, s.base = body, r.URL.Query().Get("base")
+		if s.forked != "" {
+			json.NewEncoder(w).Encode(store.Rescued{Forked: s.forked})
+		}
 	case "GET engines":
 		s.serveEngine(w, r, name)
 	case "GET outputs":
@@ -330,6 +337,10 @@ func (s *testStore) writeState(w http.ResponseWriter, r *http.Request, body []by
 	switch {
 	case r.Method == "LOCK" && s.lock == nil:
 		s.lock = body
+		if s.state != nil {
+			sum, _ := digest(bytes.NewReader(s.state))
+			json.NewEncoder(w).Encode(store.Locked{Base: sum})
+		}
 	case r.Method == "UNLOCK" && s.lock != nil && id(s.lock) == id(body):
 		s.lock = nil
 	case r.Method == "POST" && s.lock != nil && id(s.lock) == r.URL.Query().Get("ID"):

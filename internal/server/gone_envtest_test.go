@@ -45,7 +45,7 @@ func lost(w *world, run *v1alpha1.Run) {
 func TestARunnerWhosePodIsGoneHandsInWhatItHas(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
-	must(t, w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a")))
+	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
 	r.forced()
 
 	batch := []byte(`{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"vpc-1"}]}`)
@@ -109,7 +109,7 @@ func TestARunnerWhosePodIsGoneDoesNoHarm(t *testing.T) {
 func TestTheHolderHandsInThoughRunAndPodAreGone(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
-	must(t, w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a")))
+	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	r.forced()
 	r.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))

@@ -89,7 +89,7 @@ func endpoints() map[string]endpoint {
 			mime: "text/plain",
 		},
 		"GET /api/v1/namespaces/{namespace}/states/{name}/versions/{version}": {
-			summary: "A version of a state; current is the newest. It has secrets in clear. Needs pull on states.", mime: "application/json",
+			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It has secrets in clear. Needs pull on states.", mime: "application/json",
 		},
 		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "What the journal of a state has. Needs pull on states.", answer: people.Journal{}},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/versions": {

@@ -139,7 +139,7 @@ func TestNothingInTheBucketIsInClear(t *testing.T) {
 	must(t, err)
 	_, err = c.AppendLog(t.Context(), 0, []byte(canary))
 	must(t, err)
-	must(t, c.Rescue(t.Context(), stateFile(1, "L", canary)))
+	must(t, second(c.Rescue(t.Context(), "", stateFile(1, "L", canary))))
 	big := state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Home: v1alpha1.StateHomeBucket})
 	by := state.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
 	r.lock("a", 200, "")

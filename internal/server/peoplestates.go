@@ -22,11 +22,14 @@ import (
 
 // pullState gives a version of a state.
 func (s *Server) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
+	if r.PathValue("version") == people.Rescued {
+		return s.pullRescued(w, r, a)
+	}
 	number := int64(0) // the current one
 	if which := r.PathValue("version"); which != people.Current {
 		var err error
 		if number, err = strconv.ParseInt(which, 10, 64); err != nil || number < 1 {
-			return refusef(http.StatusBadRequest, "%.40q is not the number of a version, nor %q", which, people.Current)
+			return refusef(http.StatusBadRequest, "%.40q is not the number of a version, nor %q, nor %q", which, people.Current, people.Rescued)
 		}
 	}
 	a.noted("version", r.PathValue("version"))
@@ -47,9 +50,31 @@ func (s *Server) pullState(w http.ResponseWriter, r *http.Request, a ask) error 
 	if err != nil {
 		return err
 	}
+	return giveState(w, data)
+}
+
+// pullRescued gives the state that an attempt could not save.
+func (s *Server) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
+	a.noted("version", people.Rescued)
+	free, err := s.persons.memory.hold(r.Context(), a.Namespace, peoplePart) // how large it is nothing says before
+	if err != nil {
+		return err
+	}
+	defer free()
+	data, err := s.State.ReadRescued(r.Context(), a.NamespacedName)
+	if errors.Is(err, state.ErrNone) {
+		return refusef(http.StatusNotFound, "no rescued state of Stack %s waits", a.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return giveState(w, data)
+}
+
+func giveState(w http.ResponseWriter, data []byte) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, err = w.Write(data)
+	_, err := w.Write(data)
 	return err
 }
 
@@ -147,11 +172,11 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 	if err != nil {
 		return unread(err)
 	}
-	data, err := unseal(sealed, s.Keys.Identities(), a.NamespacedName)
+	base, data, err := unseal(sealed, s.Keys.Identities(), a.NamespacedName)
 	if err != nil {
 		return err
 	}
-	now, err := s.State.Recover(r.Context(), a.NamespacedName, a.GetName(), data)
+	now, err := s.State.Recover(r.Context(), a.NamespacedName, a.GetName(), base, data)
 	if err != nil {
 		return err
 	}
@@ -228,33 +253,33 @@ func unread(err error) error {
 	return fmt.Errorf("read the log: %w", err)
 }
 
-// unseal reads what a runner sealed: compressed under the name of its Stack, encrypted, armored. Whoever may rescue one state
-// must not read another one that way.
-func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) ([]byte, error) {
+// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it goes on from,
+// encrypted, armored. Whoever may rescue one state must not read another one that way.
+func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) (base string, data []byte, err error) {
 	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
 	var mismatch *age.NoIdentityMatchError
 	if errors.As(err, &mismatch) {
-		return nil, refusef(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of another install of "+
+		return "", nil, refusef(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of another install of "+
 			"Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
 	}
 	if err != nil {
-		return nil, broken(err)
+		return "", nil, broken(err)
 	}
 	clear, err := gzip.NewReader(packed)
 	if err != nil {
-		return nil, broken(err)
+		return "", nil, broken(err)
 	}
 	if clear.Name != key.String() {
-		return nil, refusef(http.StatusUnprocessableEntity, "the state in this log is of another Stack")
+		return "", nil, refusef(http.StatusUnprocessableEntity, "the state in this log is of another Stack")
 	}
-	data, err := io.ReadAll(io.LimitReader(clear, state.MaxSize+1))
+	data, err = io.ReadAll(io.LimitReader(clear, state.MaxSize+1))
 	if err != nil {
-		return nil, broken(err)
+		return "", nil, broken(err)
 	}
 	if len(data) > state.MaxSize {
-		return nil, refusef(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
+		return "", nil, refusef(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
 	}
-	return data, nil
+	return clear.Comment, data, nil
 }
 
 func broken(err error) error {

@@ -29,6 +29,7 @@ var stateCodes = map[state.Reason]int{
 	state.NotHolder:  http.StatusLocked,
 	state.Busy:       http.StatusLocked,
 	state.Stale:      http.StatusConflict,
+	state.Diverged:   http.StatusConflict,
 	state.Invalid:    http.StatusBadRequest,
 	state.Opaque:     http.StatusUnprocessableEntity,
 	state.Damaged:    http.StatusConflict,

@@ -104,7 +104,7 @@ func TestOnlyThePodOfAnAttemptHandsInForIt(t *testing.T) {
 func TestTheHolderHandsInThoughAnotherPodHasItsName(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
-	must(t, w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a")))
+	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	r.forced()
 	w.applying()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
 )
 
 // largestLockInfo is more than any that an engine sends.
@@ -93,7 +95,7 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 	if err != nil {
 		return err
 	}
-	err = s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey), Backend: state.BackendName(in)})
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey), Backend: state.BackendName(in)})
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
@@ -104,8 +106,7 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 	if err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusOK)
-	return nil
+	return writeJSON(w, http.StatusOK, store.Locked{Base: base})
 }
 
 // unlockState gives the lock back.
@@ -140,6 +141,9 @@ func (s *Server) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) e
 	return refusef(http.StatusMethodNotAllowed, "a runner deletes no state: delete Stack %s", c.Stack)
 }
 
+// stateDigest is how a version is named by its content.
+var stateDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
 // rescueState takes a state that could not be written when it was made.
 func (s *Server) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
@@ -147,7 +151,16 @@ func (s *Server) rescueState(w http.ResponseWriter, r *http.Request, c Caller) e
 		return err
 	}
 	defer free()
-	if err := s.State.Rescue(r.Context(), c.Key(), c.Holder(), data); err != nil {
+	base := r.URL.Query().Get("base")
+	if base != "" && !stateDigest.MatchString(base) {
+		return refusef(http.StatusBadRequest, "?base=%.80q is not the SHA256 of a state", base)
+	}
+	err = s.State.Rescue(r.Context(), c.Key(), c.Holder(), base, data)
+	var refused *state.Refusal
+	if errors.As(err, &refused) && refused.Reason == state.Diverged {
+		return writeJSON(w, http.StatusOK, store.Rescued{Forked: refused.Message})
+	}
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -14,6 +14,8 @@ type Seen struct {
 	State *Summary
 	// Equal says that this is the current version's content, whatever the serial and the lineage.
 	Equal bool
+	// Unmoved says that this is, by lineage, serial and content, what the backend was seen to have last.
+	Unmoved bool
 }
 
 // FollowAction is what is to be done about a backend and the State that follows it.
@@ -104,7 +106,7 @@ func compare(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
 		return mark(now, seen)
 	case seen.Equal && has.Serial > now.Serial:
 		return write(now, seen)
-	case ahead && had.Version > 0 && has.Serial == had.Serial:
+	case ahead && seen.Unmoved:
 		return FollowVerdict{Action: FollowPush}
 	case has.Serial <= now.Serial && said:
 		return FollowVerdict{Action: FollowPush}
@@ -187,8 +189,7 @@ func AdmitMove(w World, toBackend bool, by string) Verdict {
 	next := now.DeepCopy()
 	switch {
 	case now.Rescued != nil:
-		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before "+
-			"the next plan: let that be made first", now.Rescued.Attempt, now.Rescued.Run, now.Rescued.Serial)}
+		return Verdict{Refusal: rescuedFirst(now)}
 	case isLost(w):
 		return Verdict{Refusal: lostFirst(w, "push by force")}
 	case toBackend && now.Version == 0:

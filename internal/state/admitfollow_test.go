@@ -28,6 +28,10 @@ func TestAdmitFollow(t *testing.T) {
 		s.Equal = true
 		return s
 	}
+	unmoved := func(s Seen) Seen {
+		s.Unmoved = true
+		return s
+	}
 	nothing := Seen{Type: "s3"}
 	empty := v1alpha1.StateStatus{Version: 3, Serial: 9, Lineage: "ours"}
 	for name, test := range map[string]struct {
@@ -55,7 +59,8 @@ func TestAdmitFollow(t *testing.T) {
 		"an older one":                                      {in(version(3, 9, "ours"), 3, 9), has(8, "ours", "theirs"), "Stale: backend s3 has an older state (serial 8)", nil},
 		"an older one, and a person said so":                {said(in(version(3, 9, "ours"), 3, 9), 3), has(8, "ours", "theirs"), "Push", nil},
 		"a newer one, and a person said so":                 {said(in(version(3, 9, "ours"), 2, 8), 3), has(10, "ours", "theirs"), "Stale: ", nil},
-		"as it was, and a rescue came":                      {in(version(3, 9, "ours"), 2, 8), has(8, "ours", "theirs"), "Push", nil},
+		"as it was, and a rescue came":                      {in(version(3, 9, "ours"), 2, 8), unmoved(has(8, "ours", "theirs")), "Push", nil},
+		"of the same serial, with another content":          {in(version(3, 9, "ours"), 2, 8), has(8, "ours", "theirs"), "Both went on from one before", nil},
 		"both went on":                                      {in(version(3, 9, "ours"), 2, 7), has(8, "ours", "theirs"), "Both went on from one before", nil},
 		"both went on, the backend further":                 {in(version(3, 9, "ours"), 2, 7), has(12, "ours", "theirs"), "Both went on from one before", nil},
 		"another lineage":                                   {in(version(3, 9, "ours"), 3, 9), has(30, "theirs", "theirs"), "Stale: backend s3 has a state of lineage theirs", nil},
@@ -90,7 +95,7 @@ func TestAdmitFollow(t *testing.T) {
 }
 
 func TestAdmitFollowOfWhom(t *testing.T) {
-	newer := Seen{Type: "s3", State: &Summary{Serial: 14, Lineage: "ours", SHA256: "theirs"}}
+	newer := Seen{Type: "s3", Unmoved: true, State: &Summary{Serial: 14, Lineage: "ours", SHA256: "theirs"}}
 	now := v1alpha1.StateStatus{Version: 3, Serial: 9, Lineage: "ours", SHA256: "ours", Resources: 2, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}
 	locked := func(by Holder) v1alpha1.StateStatus {
 		st := *now.DeepCopy()

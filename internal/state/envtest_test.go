@@ -66,7 +66,10 @@ func must(t *testing.T, err error) {
 }
 
 // attempt finishes the last attempt and begins another in a new pod.
-func (w *world) attempt() state.Holder {
+func (w *world) attempt() state.Holder { return w.attemptTo(v1alpha1.AttemptApply) }
+
+// attemptTo is attempt for any phase.
+func (w *world) attemptTo(phase v1alpha1.AttemptPhase) state.Holder {
 	w.Helper()
 	n := int32(len(w.run.Status.Attempts) + 1)
 	pod := &corev1.Pod{
@@ -84,7 +87,7 @@ func (w *world) attempt() state.Holder {
 		w.run.Status.Attempts[n-2].FinishedAt = &now
 	}
 	w.run.Status.Attempts = append(w.run.Status.Attempts, v1alpha1.Attempt{
-		Number: n, Phase: v1alpha1.AttemptApply, Pod: pod.Name, PodUID: pod.UID, StartedAt: now,
+		Number: n, Phase: phase, Pod: pod.Name, PodUID: pod.UID, StartedAt: now,
 	})
 	must(w.T, apiserver.Kube.Status().Update(w.Context(), w.run))
 	return state.Holder{Run: w.run.Name, Attempt: n, PodUID: pod.UID}

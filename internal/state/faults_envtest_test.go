@@ -214,7 +214,7 @@ func TestNothingIsDecidedFromACache(t *testing.T) {
 	second := w.attempt()
 	w.killPod(first)
 	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(8, "L", "", 1)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(8, "L", "", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(8, "L", "", 1))
@@ -255,14 +255,14 @@ func TestALockIsGivenOnWhenThePodIsKnownToBeGone(t *testing.T) {
 			w.lock(first, "a")
 			w.tells(first, tt.phase, tt.engine)
 			second := w.attempt()
-			err := w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "b"})
+			err := w.tryLock(second, "b")
 			if tt.free {
 				must(t, err)
 				return
 			}
 			refused(t, err, state.Locked)
 			w.killPod(first) // by force, or with its node
-			must(t, w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "b"}))
+			must(t, w.tryLock(second, "b"))
 		})
 	}
 }

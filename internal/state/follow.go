@@ -41,6 +41,9 @@ func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by Holder,
 		if seen.Equal, err = s.equals(ctx, key, st.Status, next); err != nil {
 			return err
 		}
+		if seen.Unmoved, err = s.unmoved(ctx, key, st.Status, next); err != nil {
+			return err
+		}
 		if v = AdmitFollow(w, by, seen); v.Refusal != nil {
 			return v.Refusal
 		}
@@ -86,6 +89,23 @@ func (s *Store) equals(ctx context.Context, key types.NamespacedName, now v1alph
 		return false, nil // it goes on, and nothing was put there
 	}
 	data, err := s.Read(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	return sameContent(data, next.data)
+}
+
+// unmoved reports whether a state is the version that the backend was seen to have last. An engine writes its own version into what it
+// prints, so that the bytes need not be the same. A version that is not kept any more cannot be compared.
+func (s *Store) unmoved(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, next *candidate) (bool, error) {
+	if len(next.data) == 0 || now.Backend == nil || now.Backend.Version == now.Version || next.Lineage != now.Lineage ||
+		next.Serial != now.Backend.Serial {
+		return false, nil
+	}
+	data, err := s.ReadVersion(ctx, key, now.Backend.Version)
+	if errors.Is(err, ErrNone) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}

@@ -8,10 +8,12 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Lock gives the lock of a state to an attempt. It is taken from its holder only when that one is known to be over.
-func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by Holder, want LockRequest) error {
+// Lock gives the lock of a state to an attempt, and the SHA256 of the version that the attempt starts from. It is taken from its
+// holder only when that one is known to be over.
+func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by Holder, want LockRequest) (base string, err error) {
 	var from *v1alpha1.Lock
-	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		base = st.Status.SHA256
 		w, err := s.look(ctx, st, by)
 		if err != nil {
 			return nil, err
@@ -39,7 +41,7 @@ func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by Holder, w
 			"namespace", key.Namespace, "stack", key.Name, "run", by.Run, "attempt", by.Attempt,
 			"fromRun", from.Run, "fromAttempt", from.Attempt, "fromPodUID", from.PodUID, "heldSince", from.Since)
 	}
-	return err
+	return base, err
 }
 
 // Unlock gives the lock back.

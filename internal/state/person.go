@@ -109,8 +109,9 @@ func stillAt(st *v1alpha1.State, shown int64) error {
 	return refuse(Stale, "the state is at version %d by now, and version %d was looked at: look again", st.Status.Version, shown)
 }
 
-// Recover puts the state back that a person found in the log of a pod which could send it nowhere.
-func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by string, data []byte) (Outcome, error) {
+// Recover puts the state back that a user found in the log of a pod which could send it nowhere. base is as for Rescue. A state that
+// forked is kept as the one that was rescued.
+func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base string, data []byte) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
 		return Outcome{}, refuse(Invalid, "what is in the log is %v", err)
@@ -119,15 +120,44 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by string
 		return Outcome{}, err
 	}
 	next := &candidate{summary, data, origin{by: by}}
-	return s.commitForPerson(ctx, key, next, 0, func(w World) (Verdict, error) {
+	r := v1alpha1.RescuedState{
+		SHA256: summary.SHA256, Serial: summary.Serial, Lineage: summary.Lineage, Base: base, At: metav1.NewTime(s.Now()),
+	}
+	made, err := s.commitForPerson(ctx, key, next, 0, func(w World) (Verdict, error) {
 		if w.Over { // a pod that could send its state nowhere could not unlock it either
 			w.Status.Lock = nil
 		}
 		if w.Stranded != nil {
 			next.from.after = w.Stranded.At.Time
+			r.Run, r.Attempt = w.Stranded.Run, w.Stranded.Attempt
 		}
-		v, serial := AdmitRecover(w, summary)
+		v, serial := AdmitRecover(w, summary, base)
 		return v, s.number(key, next, summary, data, serial)
+	})
+	var refused *Refusal
+	if errors.As(err, &refused) && refused.Reason == Diverged {
+		if kept := s.keepFork(ctx, key, r, data); kept != nil {
+			return made, kept
+		}
+	}
+	return made, err
+}
+
+// keepFork keeps a state beside the current version, unless another one waits already.
+func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState, data []byte) error {
+	if err := s.bucket.PutOnce(ctx, rescueKey(key, r.SHA256), data); err != nil {
+		return fmt.Errorf("keep state %s: %w", key, err)
+	}
+	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if waiting := st.Status.Rescued; waiting != nil {
+			if waiting.SHA256 == r.SHA256 {
+				return nil, nil
+			}
+			return nil, leftAlready(*waiting, r)
+		}
+		next := st.Status.DeepCopy()
+		next.Rescued = &r
+		return next, nil
 	})
 }
 

@@ -192,11 +192,11 @@ func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
 	lost := stateFile(2, "L", "", 3)
-	_, err := w.store.Recover(t.Context(), w.key, "alice", lost)
+	_, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
 	refused(t, err, state.Busy)
 	w.rest(me, v1alpha1.FailureStranded)
 	for i := range 2 {
-		now, err := w.store.Recover(t.Context(), w.key, "alice", lost)
+		now, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
 		if err != nil || now.Version != 2 || now.Serial != 2 || now.Lock != nil || now.Unchanged != (i > 0) {
 			t.Fatalf("got %+v, %v", now, err)
 		}
@@ -206,9 +206,9 @@ func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
 	if ended := w.run.Status.Attempts[0].FinishedAt; !at.After(ended.Time) {
 		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack goes on with a newer version only", at, ended)
 	}
-	_, err = w.store.Recover(t.Context(), w.key, "alice", stateFile(1, "L", "", 1))
+	_, err = w.store.Recover(t.Context(), w.key, "alice", "", stateFile(1, "L", "", 1))
 	refused(t, err, state.Stale)
-	_, err = w.store.Recover(t.Context(), w.key, "alice", bytes.TrimRight(lost, "}"))
+	_, err = w.store.Recover(t.Context(), w.key, "alice", "", bytes.TrimRight(lost, "}"))
 	refused(t, err, state.Invalid)
 }
 

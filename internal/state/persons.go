@@ -43,9 +43,7 @@ func AdmitPush(w World, next Summary, force bool) (v Verdict, renumber int64) {
 	empty := now.Resources == 0 && len(now.Outputs) == 0
 	switch {
 	case now.Rescued != nil && !force:
-		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before "+
-			"the next plan: let that be made first, or push by force to leave it behind", now.Rescued.Attempt, now.Rescued.Run,
-			now.Rescued.Serial)}, 0
+		return Verdict{Refusal: rescuedFirst(now)}, 0
 	case isLost(w) && !force:
 		return Verdict{Refusal: lostFirst(w, "push by force")}, 0
 	case now.Version > 0 && next.SHA256 == now.SHA256 && now.Rescued == nil && !isLost(w):
@@ -81,8 +79,7 @@ func AdmitRollback(w World, version int64, content Document) (v Verdict, serial 
 	case version == now.Version:
 		return Verdict{Refusal: refuse(Invalid, "version %d is the current one", version)}, 0
 	case now.Rescued != nil:
-		return Verdict{Refusal: refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before "+
-			"the next plan: let that be made first", now.Rescued.Attempt, now.Rescued.Run, now.Rescued.Serial)}, 0
+		return Verdict{Refusal: rescuedFirst(now)}, 0
 	case isLost(w):
 		return Verdict{Refusal: lostFirst(w, "pull that version and push it by force")}, 0
 	case content.Lineage != now.Lineage:
@@ -113,24 +110,20 @@ func AdmitRelease(w World, id string) Verdict {
 	return Verdict{Status: next}
 }
 
-// AdmitRecover says what becomes of a state that a person found in a pod's log. What was lost by the Stack's last
-// stranded attempt is judged like a state that this attempt rescues; of any other the serial has to tell.
+// AdmitRecover says what becomes of a state that a user found in a pod's log. It is judged like a state that the Stack's last stranded
+// attempt rescues.
 //
 // When it is the current version already it is made to count once more: then the Stack knows that it was put back.
-func AdmitRecover(w World, found Summary) (v Verdict, renumber int64) {
+func AdmitRecover(w World, found Summary, base string) (v Verdict, renumber int64) {
 	if refusal := atRest(w); refusal != nil {
 		return Verdict{Refusal: refusal}, 0
 	}
-	r := v1alpha1.RescuedState{SHA256: found.SHA256, Serial: found.Serial, Lineage: found.Lineage, At: w.Now}
+	r := v1alpha1.RescuedState{SHA256: found.SHA256, Serial: found.Serial, Lineage: found.Lineage, Base: base, At: w.Now}
 	if w.Stranded != nil {
-		r.Run, r.Attempt, r.At = w.Stranded.Run, w.Stranded.Attempt, metav1.NewTime(w.Stranded.At.Time)
+		r.Run, r.Attempt = w.Stranded.Run, w.Stranded.Attempt
 	}
 	now := w.Status
-	stands := standing(now, r)
-	if stands == Forked && found.Lineage == now.Lineage && found.Serial <= now.Serial { // who wrote since left it behind
-		stands = Older
-	}
-	switch stands {
+	switch standing(now, r) {
 	case Same:
 		if !isLost(w) {
 			return Verdict{}, 0
@@ -139,8 +132,13 @@ func AdmitRecover(w World, found Summary) (v Verdict, renumber int64) {
 		return Verdict{Refusal: refuse(Stale, "the current version (serial %d) is past the state in this log (serial %d): there is "+
 			"nothing to put back", now.Serial, found.Serial)}, 0
 	case Forked:
-		return Verdict{Refusal: refuse(Stale, "the state in this log (serial %d, lineage %s) does not follow the current version "+
-			"(serial %d, lineage %s), which somebody else wrote since. Pull that, merge what the log has into it, and push it",
+		if !isLost(w) {
+			return Verdict{Refusal: refuse(Stale, "the state in this log (serial %d, lineage %s) does not follow the current version "+
+				"(serial %d, lineage %s), and no state is lost: there is nothing to put back", found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
+		}
+		return Verdict{Refusal: refuse(Diverged, "the state in this log (serial %d, lineage %s) does not follow the current version "+
+			"(serial %d, lineage %s), which somebody else wrote since. It is kept beside that one. Read both (cairn state pull <stack>; cairn "+
+			"state pull <stack> --rescued), merge them, and push the result with cairn state push <stack> FILE --force",
 			found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
 	case Newer:
 	}

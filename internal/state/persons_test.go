@@ -194,6 +194,7 @@ func TestAdmitRecover(t *testing.T) {
 	tests := map[string]struct {
 		world  World
 		found  Summary
+		base   string
 		want   Reason
 		says   string
 		keeps  bool
@@ -206,23 +207,24 @@ func TestAdmitRecover(t *testing.T) {
 		"unless its engine encrypts it":                 {world: World{Stranded: lost}, found: Summary{Lineage: "L", Resources: Unknown}},
 		"one that is there already counts once more":    {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
 		"but only once": {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
-		"an older one than a person wrote is refused":         {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, says: "nothing to put back"},
-		"an older one is refused":                             {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
-		"another lineage is refused":                          {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Stale},
-		"it is refused when a person wrote since":             {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"}, want: Stale},
-		"it is refused with the serial a person wrote since":  {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"without a stranded attempt the serial has to follow": {world: World{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}},
-		"without one the same serial is refused":              {world: World{Status: at5(), Now: noon}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale},
-		"without one a person's serial is refused":            {world: World{Status: at5(byPerson), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"without one the current state changes nothing":       {world: World{Status: at5()}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
-		"not under a lock":                                    {world: World{Status: at5(locked), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Locked},
-		"not while an attempt is under way":                   {world: World{Status: at5(), Stranded: lost, Busy: applying()}, found: Summary{Serial: 6, Lineage: "L"}, want: Busy},
-		"not past a rescued state that is newer":              {world: World{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
-		"past a rescued state that is older":                  {world: World{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 8, Lineage: "L"}},
+		"an older one than a person wrote is refused":        {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, says: "nothing to put back"},
+		"an older one is refused":                            {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 4, Lineage: "L"}, want: Stale},
+		"another lineage is refused":                         {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 6, Lineage: "M"}, want: Diverged, says: "cairn state pull <stack> --rescued"},
+		"it is refused when a person wrote since":            {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 7, Lineage: "L"}, want: Stale},
+		"it is refused with the serial a person wrote since": {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"without a stranded attempt it has to follow":        {world: World{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, base: "sha256:5"},
+		"and not another version":                            {world: World{Status: at5(), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, base: "sha256:4", want: Stale},
+		"without one the same serial is refused":             {world: World{Status: at5(), Now: noon}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale},
+		"without one a person's serial is refused":           {world: World{Status: at5(byPerson), Now: noon}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"without one the current state changes nothing":      {world: World{Status: at5()}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
+		"not under a lock":                                   {world: World{Status: at5(locked), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Locked},
+		"not while an attempt is under way":                  {world: World{Status: at5(), Stranded: lost, Busy: applying()}, found: Summary{Serial: 6, Lineage: "L"}, want: Busy},
+		"not past a rescued state that is newer":             {world: World{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L"}, want: Stale},
+		"past a rescued state that is older":                 {world: World{Status: at5(rescued), Stranded: lost}, found: Summary{Serial: 8, Lineage: "L"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			v, serial := AdmitRecover(test.world, test.found)
+			v, serial := AdmitRecover(test.world, test.found, test.base)
 			if test.says != "" && !strings.Contains(v.Refusal.Error(), test.says) {
 				t.Errorf("it says %q", v.Refusal.Message)
 			}

@@ -2,13 +2,10 @@ package state
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
 )
 
 // Promote makes a rescued state the current version, if there is one and it is newer, and before that the state of the backup, if Kubernetes has
@@ -20,13 +17,9 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 		return err
 	}
 	r := *now.Rescued
-	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
-	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		return refuse(Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, remove "+
-			"status.rescued from State %s", r.Attempt, r.Run, err, key)
-	}
+	data, err := s.readRescued(ctx, key, r)
 	if err != nil {
-		return fmt.Errorf("promote rescued state %s: %w", key, err)
+		return err
 	}
 	summary, err := s.summarize(key, data)
 	if err != nil {
@@ -42,7 +35,7 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 		}
 		switch standing(st.Status, r) {
 		case Forked:
-			return nil, forked(key, r)
+			return nil, forked(key, st.Status, r)
 		case Same, Older:
 			older = true
 			return nil, nil
@@ -93,8 +86,20 @@ func (s *Store) dropRescued(ctx context.Context, key types.NamespacedName, r v1a
 	return err
 }
 
-func forked(key types.NamespacedName, r v1alpha1.RescuedState) *Refusal {
-	return refuse(Stale, "attempt %d of Run %s rescued a state (serial %d, lineage %s) that does not follow the current one. "+
-		"It is in the bucket as %s. Merge it by hand, then remove status.rescued from State %s",
-		r.Attempt, r.Run, r.Serial, r.Lineage, rescueKey(key, r.SHA256), key)
+func forked(key types.NamespacedName, now v1alpha1.StateStatus, r v1alpha1.RescuedState) *Refusal {
+	return refuse(Diverged, "attempt %d of Run %s could not save its state (serial %d, lineage %s), and version %d (serial %d, lineage %s), "+
+		"which is current now, is not the one that it started from. Nothing is planned until you have merged the two. Read both: cairn state "+
+		"pull %[8]s; cairn state pull %[8]s --rescued. Then cairn state push %[8]s FILE --force, and cairn apply %[8]s",
+		r.Attempt, r.Run, r.Serial, r.Lineage, now.Version, now.Serial, now.Lineage, key.Name)
+}
+
+// rescuedFirst refuses what a user asks for while a rescued state waits.
+func rescuedFirst(now v1alpha1.StateStatus) *Refusal {
+	r := now.Rescued
+	if standing(now, *r) == Forked {
+		return refuse(Stale, "attempt %d of Run %s left a state (serial %d) that does not follow the current version: merge the two (cairn "+
+			"state pull <stack> --rescued has it), and push the result by force", r.Attempt, r.Run, r.Serial)
+	}
+	return refuse(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before the next plan: let that be "+
+		"made first, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)
 }

@@ -3,10 +3,12 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 )
 
 // ErrNone says that there is no state, or not the version that was asked for.
@@ -29,6 +31,31 @@ func (s *Store) ReadVersion(ctx context.Context, key types.NamespacedName, versi
 		return v1alpha1.StateVersion{}, false
 	})
 	return data, err
+}
+
+// ReadRescued gives the state that an attempt could not save, while it is no version: ErrNone when there is none.
+func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]byte, error) {
+	st, err := s.get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if st.Status.Rescued == nil {
+		return nil, ErrNone
+	}
+	return s.readRescued(ctx, key, *st.Status.Rescued)
+}
+
+// readRescued reads the bytes of a rescued state.
+func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
+	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
+	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+		return nil, refuse(Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, push one by force: "+
+			"cairn state push %s FILE --force", r.Attempt, r.Run, err, key.Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the rescued state of %s: %w", key, err)
+	}
+	return data, nil
 }
 
 // read fetches the version that pick chooses, and gives the State that it was chosen from. A version may be dropped while it is read; so damage counts only when a

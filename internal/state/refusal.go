@@ -21,6 +21,8 @@ const (
 	NotHolder Reason = "NotHolder"
 	// Stale: what is written does not follow what is there.
 	Stale Reason = "Stale"
+	// Diverged: what is handed in and what is there both went on from one before, and a user has to merge them.
+	Diverged Reason = "Diverged"
 	// Invalid: the request makes no sense.
 	Invalid Reason = "Invalid"
 	// Opaque: what is asked for is in bytes that Cairn cannot look into.

@@ -11,9 +11,11 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Rescue takes a state that its engine could not write. The bytes are kept whatever is decided then, and become a
-// version at once if nothing speaks against it. A caller who is no attempt of the Run is refused before anything is kept.
-func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by Holder, data []byte) error {
+// Rescue takes a state that its engine could not write, and the SHA256 of the version that it goes on from. The bytes are kept
+// whatever is decided then, and become a version at once if that version is the current one and nobody else holds the lock. A
+// Refusal for the Reason Diverged says that the state is kept, and that a user has to merge it. A caller who is no attempt of the
+// Run is refused before anything is kept.
+func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by Holder, base string, data []byte) error {
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return err
@@ -35,16 +37,19 @@ func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by Holder,
 	}
 	r := v1alpha1.RescuedState{
 		SHA256: sum, Serial: summary.Serial, Lineage: summary.Lineage,
-		Run: by.Run, Attempt: by.Attempt, At: metav1.NewTime(s.Now()),
+		Run: by.Run, Attempt: by.Attempt, Base: base, At: metav1.NewTime(s.Now()),
 	}
 	var refused *Refusal
 	err = s.commitRescued(ctx, key, by, r, summary, data)
-	if err == nil || errors.As(err, &refused) {
+	if err == nil || errors.As(err, &refused) && refused.Reason != Diverged {
 		return err
 	}
-	// Another one holds the lock, or a version cannot be written right now, which may be why there is something to rescue.
+	// It forked, another one holds the lock, or a version cannot be written right now, which may be why there is something to rescue.
 	if kept := s.keepRescued(ctx, key, by, r); kept != nil {
-		return errors.Join(err, kept)
+		return fmt.Errorf("%w (%s)", kept, err.Error())
+	}
+	if refused != nil {
+		return refused
 	}
 	return nil
 }
@@ -62,6 +67,8 @@ func (s *Store) commitRescued(
 			return nil, err
 		case outcome == RescueKeep:
 			return nil, errWaits
+		case outcome == RescueFork:
+			return nil, forked(key, st.Status, r)
 		case outcome == RescueDone:
 			return nil, nil
 		}

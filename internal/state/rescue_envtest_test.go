@@ -3,6 +3,7 @@
 package state_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestARescuedStateBecomesAVersionAtOnceWhenNothingSpeaksAgainstIt(t *testing
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
 	for range 2 {
-		must(t, w.store.Rescue(t.Context(), w.key, me, stateFile(2, "L", "", 3)))
+		must(t, w.store.Rescue(t.Context(), w.key, me, "", stateFile(2, "L", "", 3)))
 	}
 	w.reads(stateFile(2, "L", "", 3))
 	if st := w.status(); st.Version != 2 || st.Resources != 3 || st.Rescued != nil {
@@ -29,7 +30,7 @@ func TestARescuedStateBecomesAVersionAtOnceWhenNothingSpeaksAgainstIt(t *testing
 func TestTheFirstStateOfAllMayBeARescuedOne(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
-	must(t, w.store.Rescue(t.Context(), w.key, me, stateFile(1, "L", "", 1)))
+	must(t, w.store.Rescue(t.Context(), w.key, me, "", stateFile(1, "L", "", 1)))
 	w.reads(stateFile(1, "L", "", 1))
 }
 
@@ -38,7 +39,7 @@ func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
 	for range 2 {
-		must(t, w.store.Rescue(t.Context(), w.key, me, stateFile(0, "L", "", 1)))
+		must(t, w.store.Rescue(t.Context(), w.key, me, "", stateFile(0, "L", "", 1)))
 	}
 	w.reads(stateFile(1, "L", "", 1))
 	if st := w.status(); st.Version != 1 || st.Rescued != nil {
@@ -48,7 +49,7 @@ func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
 	w = newWorld(t, state.Options{})
 	first, later := w.attempt(), w.attempt()
 	w.lock(later, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(0, "L", "", 1)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(0, "L", "", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, later, "b"))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(1, "L", "", 1))
@@ -59,7 +60,7 @@ func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
 	w = newWorld(t, state.Options{}).withStack()
 	me = w.attempt()
 	w.rest(me, v1alpha1.FailureStranded)
-	must(t, second(w.store.Recover(t.Context(), w.key, "alice", stateFile(0, "L", "", 1))))
+	must(t, second(w.store.Recover(t.Context(), w.key, "alice", "", stateFile(0, "L", "", 1))))
 	w.reads(stateFile(1, "L", "", 1))
 
 	w = newWorld(t, state.Options{}).withStack()
@@ -76,13 +77,13 @@ func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
 	second := w.attempt()
 	w.lock(second, "b")
 
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "", 2)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "", 2)))
 	if r := w.status().Rescued; r == nil || r.Serial != 2 || r.Attempt != first.Attempt {
 		t.Fatalf("rescued %+v", r)
 	}
 	refused(t, w.store.Promote(t.Context(), w.key), state.Locked)
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	refused(t, w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "c"}), state.Locked)
+	refused(t, w.tryLock(second, "c"), state.Locked)
 	must(t, w.store.Promote(t.Context(), w.key))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(2, "L", "", 2))
@@ -97,7 +98,7 @@ func TestPromotionTakesTheLockFromAHolderThatIsOver(t *testing.T) {
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "", 2)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "", 2)))
 	w.attempt()
 	w.killPod(second)
 	must(t, w.store.Promote(t.Context(), w.key))
@@ -111,9 +112,9 @@ func TestARescuedStateThatIsNoLongerNewerIsPutAside(t *testing.T) {
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "old", 2)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "old", 2)))
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(3, "L", "new", 1)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "new", 1)))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(3, "L", "new", 1))
 	if st := w.status(); st.Rescued != nil {
@@ -130,15 +131,71 @@ func TestARescuedStateThatAnotherAttemptOvertookStopsThePlan(t *testing.T) {
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "first", 2)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "first", 2)))
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(3, "L", "second", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	refused(t, w.store.Promote(t.Context(), w.key), state.Stale)
-	refused(t, w.store.Rescue(t.Context(), w.key, first, stateFile(3, "L", "first", 2)), state.Stale)
-	if r := w.status().Rescued; r == nil || r.Serial != 2 {
+	refused(t, w.store.Promote(t.Context(), w.key), state.Diverged)
+	refused(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "first", 2)), state.Diverged)
+	if r := w.status().Rescued; r == nil || r.Serial != 3 {
 		t.Fatalf("rescued %+v", r)
 	}
 	w.reads(stateFile(3, "L", "second", 1))
+}
+
+// A backend of the engine's own had the version that an apply started from, and then one that somebody else wrote there.
+func TestARescuedStateGoesOnlyOntoTheVersionThatItCameFrom(t *testing.T) {
+	for name, test := range map[string]struct {
+		theirs, want []byte
+		reason       state.Reason
+	}{
+		"nobody wrote":                         {stateFile(19, "L", "base", 1), stateFile(21, "L", "mine", 2), ""},
+		"somebody wrote a newer serial":        {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2), state.Diverged},
+		"somebody wrote as often as the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2), state.Diverged},
+		"somebody wrote more often":            {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2), state.Diverged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, state.Options{})
+			plan := w.attemptTo(v1alpha1.AttemptPlan)
+			must(t, w.follow(plan, stateFile(19, "L", "base", 1)))
+			me := w.attempt()
+			base, err := w.store.Lock(t.Context(), w.key, me, state.LockRequest{ID: "a", Backend: "http"})
+			must(t, err)
+			must(t, w.follow(me, test.theirs))
+			err = w.store.Rescue(t.Context(), w.key, me, base, stateFile(21, "L", "mine", 2))
+			if test.reason == "" {
+				must(t, err)
+			} else {
+				refused(t, err, test.reason)
+				refused(t, w.store.Promote(t.Context(), w.key), test.reason)
+				if kept, err := w.store.ReadRescued(t.Context(), w.key); err != nil || !bytes.Equal(kept, stateFile(21, "L", "mine", 2)) {
+					t.Errorf("kept %s, %v", kept, err)
+				}
+			}
+			w.reads(test.want)
+		})
+	}
+}
+
+// The backend has the serial that it was seen to have, and another content: what was rescued is not put there.
+func TestARescuedStateIsNotPutOverAnotherContentOfTheSameSerial(t *testing.T) {
+	w := newWorld(t, state.Options{})
+	must(t, w.follow(w.attemptTo(v1alpha1.AttemptPlan), stateFile(19, "L", "base", 1)))
+	me := w.attempt()
+	base, err := w.store.Lock(t.Context(), w.key, me, state.LockRequest{ID: "a", Backend: "s3"})
+	must(t, err)
+	must(t, w.store.Rescue(t.Context(), w.key, me, base, stateFile(20, "L", "mine", 2)))
+	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
+	plan := w.attemptTo(v1alpha1.AttemptPlan)
+	refused(t, w.follow(plan, stateFile(19, "L", "theirs", 1)), state.Stale)
+	v, _, err := w.store.Follow(t.Context(), w.key, plan, "s3", stateFile(19, "L", "base", 1))
+	if err != nil || v.Action != state.FollowPush {
+		t.Fatalf("%+v, %v", v, err)
+	}
+}
+
+func (w *world) follow(by state.Holder, data []byte) error {
+	_, _, err := w.store.Follow(w.Context(), w.key, by, "s3", data)
+	return err
 }
 
 // Two attempts that each lost what they had made know nothing of one another, whatever their serials are.
@@ -147,9 +204,9 @@ func TestARescuedStateThatWaitsIsNotReplacedByAnotherAttempts(t *testing.T) {
 	first, second := w.attempt(), w.attempt()
 	third := w.attempt()
 	w.lock(third, "c")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "first", 2)))
-	refused(t, w.store.Rescue(t.Context(), w.key, second, stateFile(3, "L", "second", 1)), state.Stale)
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(4, "L", "first", 3)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "first", 2)))
+	refused(t, w.store.Rescue(t.Context(), w.key, second, "", stateFile(3, "L", "second", 1)), state.Stale)
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(4, "L", "first", 3)))
 	if r := w.status().Rescued; r == nil || r.Attempt != first.Attempt || r.Serial != 4 {
 		t.Fatalf("rescued %+v", r)
 	}
@@ -160,9 +217,9 @@ func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
 	first := w.attempt()
 	second := w.attempt()
 	w.lock(second, "b")
-	must(t, w.store.Rescue(t.Context(), w.key, first, stateFile(2, "L", "", 2)))
+	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "", 2)))
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(1, "M", "", 1)))
-	refused(t, w.store.Promote(t.Context(), w.key), state.Stale)
+	refused(t, w.store.Promote(t.Context(), w.key), state.Diverged)
 	if w.status().Rescued == nil {
 		t.Fatal("forgotten")
 	}
@@ -173,7 +230,7 @@ func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
 func TestWhatIsRescuedIsKeptEvenIfItIsNoState(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
-	err := w.store.Rescue(t.Context(), w.key, me, []byte("half a sta"))
+	err := w.store.Rescue(t.Context(), w.key, me, "", []byte("half a sta"))
 	refused(t, err, state.Invalid)
 	keys, listErr := w.bucket.List(t.Context(), "rescue")
 	if listErr != nil || len(keys) != 1 || !strings.Contains(err.Error(), keys[0]) {
@@ -185,14 +242,15 @@ func TestAStrangerRescuesNothing(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
 	stranger := state.Holder{Run: me.Run, Attempt: me.Attempt, PodUID: "other"}
-	refused(t, w.store.Rescue(t.Context(), w.key, stranger, stateFile(1, "L", "", 1)), state.NotCurrent)
+	refused(t, w.store.Rescue(t.Context(), w.key, stranger, "", stateFile(1, "L", "", 1)), state.NotCurrent)
 	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) > 0 {
 		t.Fatalf("kept %v, %v", keys, err)
 	}
 	elsewhere := w.key
 	elsewhere.Name = "other"
-	refused(t, w.store.Rescue(t.Context(), elsewhere, me, stateFile(1, "L", "", 1)), state.NotCurrent)
-	refused(t, w.store.Lock(t.Context(), elsewhere, me, state.LockRequest{ID: "a"}), state.NotCurrent)
+	refused(t, w.store.Rescue(t.Context(), elsewhere, me, "", stateFile(1, "L", "", 1)), state.NotCurrent)
+	_, err := w.store.Lock(t.Context(), elsewhere, me, state.LockRequest{ID: "a"})
+	refused(t, err, state.NotCurrent)
 }
 
 func TestPromoteWithoutAnythingToPromoteWritesNothing(t *testing.T) {

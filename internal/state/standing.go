@@ -21,69 +21,38 @@ const (
 	Forked Standing = "Forked"
 )
 
-// standing compares a rescued state with the current version.
-//
-// The serial tells nothing when somebody else wrote in between: both then counted on from the same one, and who wrote more
-// often has the higher. An equal one is enough when the same attempt wrote both, since what it rescues is its last word: an
-// engine that could not persist its first state does not count up before it gives it away.
+// standing compares a rescued state with the current version. It follows the very version that it came from, by its content, and
+// nothing else: serials and times do not tell who knew of what. That is its base, or what the same attempt wrote by itself, since
+// the rescued state is its last word; an answer to that write may have been lost, so that the base is older.
 func standing(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Standing {
-	last, ok := current(st)
-	same := ok && r.Run != "" && last.Run == r.Run && last.Attempt == r.Attempt
+	last, _ := current(st)
 	switch {
 	case st.Version == 0:
 		return Newer
 	case r.SHA256 == st.SHA256:
 		return Same
-	case r.Lineage != st.Lineage:
-		return Forked
-	case r.Serial == st.Serial && same:
-		return Newer
 	case arrived(st, r):
 		return Older
-	case ok && !same && isLater(last, r):
+	case r.Lineage != st.Lineage:
 		return Forked
-	case r.Serial <= st.Serial:
-		return Older
+	case r.Base == st.SHA256, wroteItself(st, r, last):
+		return Newer
 	}
-	return Newer
+	return Forked
 }
 
-// isLater says that somebody else wrote a version after an attempt handed in what it rescued; of no known attempt it cannot be
-// told. Times are kept by the second: within one the version is the later one, since what the attempt began with is older.
-func isLater(v v1alpha1.StateVersion, r v1alpha1.RescuedState) bool {
-	switch {
-	case r.Run == "":
-		return false
-	case v.Run == r.Run && v.Attempt > r.Attempt:
-		return true
-	}
-	return !v.At.Time.Before(r.At.Time)
-}
-
-// arrived says that a rescued state was a version, or a later one of the same attempt was: nothing of it is lost, whoever
+// arrived reports whether a rescued state was a version, or a later one of the same attempt was: nothing of it is lost, whoever
 // wrote since. So it is when it is sent again because its answer was lost.
 func arrived(st v1alpha1.StateStatus, r v1alpha1.RescuedState) bool {
 	return slices.ContainsFunc(st.Versions, func(v v1alpha1.StateVersion) bool {
-		return v.SHA256 == r.SHA256 || r.Run != "" && v.Run == r.Run && v.Attempt == r.Attempt && v.Serial > r.Serial
+		return v.SHA256 == r.SHA256 || wroteItself(st, r, v) && v.Serial > r.Serial
 	})
 }
 
-// overtaken says that somebody else wrote after the caller's attempt had begun, so that the two forked. Within a Run the
-// attempts' numbers tell. Another Run can only have written after the caller's was finished, for a Stack has one Run at
-// a time, and a person between two attempts; then the clock has to tell, and the caller began minutes before.
-func overtaken(w World, by Holder) bool {
-	last, ok := current(w.Status)
-	if !ok {
-		return false
-	}
-	if last.Run == by.Run {
-		return last.Attempt > by.Attempt
-	}
-	if w.Run == nil || last.Run != "" && !w.Run.Status.Phase.Finished() {
-		return false
-	}
-	attempt, refusal := NamedAttempt(w.Run, by)
-	return refusal == nil && last.At.After(attempt.StartedAt.Time)
+// wroteItself reports whether the attempt of a rescued state wrote a version. Where an engine's own backend keeps the state, it
+// only read the version there, and anybody may have written it.
+func wroteItself(st v1alpha1.StateStatus, r v1alpha1.RescuedState, v v1alpha1.StateVersion) bool {
+	return st.Backend == nil && r.Run != "" && v.Run == r.Run && v.Attempt == r.Attempt
 }
 
 // RescueOutcome is what becomes of a state that could not be written when it was made.
@@ -97,6 +66,8 @@ const (
 	RescueCommit RescueOutcome = "Commit"
 	// RescueDone: there is nothing to do; the current version is this one or past it.
 	RescueDone RescueOutcome = "Done"
+	// RescueFork: it waits in status.rescued until a user has merged it with the current version.
+	RescueFork RescueOutcome = "Fork"
 )
 
 // AdmitRescue says what becomes of a rescued state whose bytes are in the bucket already. It is taken from any attempt
@@ -105,19 +76,16 @@ func AdmitRescue(w World, by Holder, r v1alpha1.RescuedState) (RescueOutcome, *R
 	if refusal := mayRescue(w, by); refusal != nil {
 		return "", refusal
 	}
-	switch s := standing(w.Status, r); {
-	case s == Same || arrived(w.Status, r):
+	stands := standing(w.Status, r)
+	if stands == Same || stands == Older {
 		return RescueDone, nil
-	case s == Older && !overtaken(w, by):
-		return RescueDone, nil
-	case s == Forked || overtaken(w, by):
-		return "", refuse(Stale, "somebody else wrote the state (serial %d, lineage %s) since attempt %d of Run %s began: "+
-			"what it rescued (serial %d, lineage %s) is kept in the bucket, for a person to merge",
-			w.Status.Serial, w.Status.Lineage, by.Attempt, by.Run, r.Serial, r.Lineage)
 	}
 	if waiting := w.Status.Rescued; waiting != nil && waiting.SHA256 != r.SHA256 &&
 		(waiting.Lineage != r.Lineage || waiting.Serial > r.Serial) {
 		return "", leftAlready(*waiting, r)
+	}
+	if stands == Forked {
+		return RescueFork, nil
 	}
 	if w.Status.Lock == nil || holds(w.Status.Lock, by) {
 		return RescueCommit, nil

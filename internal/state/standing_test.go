@@ -2,7 +2,6 @@ package state
 
 import (
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,29 +29,40 @@ func followed(r v1alpha1.RescuedState, by Holder, at metav1.Time) v1alpha1.State
 }
 
 func TestStanding(t *testing.T) {
-	before, after := metav1.NewTime(noon.Add(-time.Minute)), metav1.NewTime(noon.Add(time.Minute))
 	other := Holder{Run: "net-6", Attempt: 1}
+	from := func(base string, r v1alpha1.RescuedState) v1alpha1.RescuedState {
+		r.Base = base
+		return r
+	}
+	elsewhere := func(st v1alpha1.StateStatus) v1alpha1.StateStatus {
+		st.Backend = &v1alpha1.StateBackend{Type: "http", Version: st.Version, Serial: st.Serial}
+		return st
+	}
 	tests := map[string]struct {
 		status v1alpha1.StateStatus
 		r      v1alpha1.RescuedState
 		want   Standing
 	}{
-		"any is newer than none":                                 {status: v1alpha1.StateStatus{}, r: rescuedOf(me, 1, "L", "sha256:1"), want: Newer},
-		"a later serial is newer":                                {status: written(other, before), r: rescuedOf(me, 6, "L", "sha256:6"), want: Newer},
-		"the same bytes are the same":                            {status: written(me, before), r: rescuedOf(me, 5, "L", "sha256:5"), want: Same},
-		"an older serial is older":                               {status: written(me, before), r: rescuedOf(me, 4, "L", "sha256:4"), want: Older},
-		"the same serial of somebody else is older":              {status: written(other, before), r: rescuedOf(me, 5, "L", "sha256:x"), want: Older},
-		"the same serial of the same attempt is its last word":   {status: written(me, before), r: rescuedOf(me, 5, "L", "sha256:x"), want: Newer},
-		"another lineage is a fork":                              {status: written(me, before), r: rescuedOf(me, 6, "M", "sha256:6"), want: Forked},
-		"a later serial is a fork if somebody wrote in between":  {status: written(other, after), r: rescuedOf(me, 6, "L", "sha256:6"), want: Forked},
-		"a later serial is newer if it was the same who wrote":   {status: written(me, after), r: rescuedOf(me, 6, "L", "sha256:6"), want: Newer},
-		"an older serial is a fork if somebody wrote since":      {status: written(other, after), r: rescuedOf(me, 4, "L", "sha256:4"), want: Forked},
-		"the same serial is a fork if somebody wrote since":      {status: written(other, after), r: rescuedOf(me, 5, "L", "sha256:x"), want: Forked},
-		"a fork may be of the same second":                       {status: written(other, noon), r: rescuedOf(me, 6, "L", "sha256:6"), want: Forked},
-		"a later attempt's is a fork, whatever the clock says":   {status: written(Holder{"net-7", 3, "pod-3"}, before), r: rescuedOf(me, 4, "L", "sha256:4"), want: Forked},
-		"one that was a version is older, whoever wrote since":   {status: followed(rescuedOf(me, 4, "L", "sha256:4"), other, after), r: rescuedOf(me, 4, "L", "sha256:4"), want: Older},
-		"and one of an attempt that wrote a later one":           {status: followed(rescuedOf(me, 4, "L", "sha256:4"), other, after), r: rescuedOf(me, 3, "L", "sha256:3"), want: Older},
-		"a state without known versions is judged by its serial": {status: v1alpha1.StateStatus{Version: 3, Serial: 5, Lineage: "L"}, r: rescuedOf(me, 6, "L", "sha256:6"), want: Newer},
+		"any is newer than none":                                  {status: v1alpha1.StateStatus{}, r: rescuedOf(me, 1, "L", "sha256:1"), want: Newer},
+		"one that started from the current version is newer":      {status: written(other, noon), r: from("sha256:5", rescuedOf(me, 6, "L", "sha256:6")), want: Newer},
+		"whatever its serial is":                                  {status: written(other, noon), r: from("sha256:5", rescuedOf(me, 5, "L", "sha256:x")), want: Newer},
+		"one that started from another version is a fork":         {status: written(other, noon), r: from("sha256:4", rescuedOf(me, 6, "L", "sha256:6")), want: Forked},
+		"also from one of the same serial and other content":      {status: written(other, noon), r: from("sha256:y", rescuedOf(me, 6, "L", "sha256:6")), want: Forked},
+		"and one that started from none":                          {status: written(other, noon), r: rescuedOf(me, 6, "L", "sha256:6"), want: Forked},
+		"also with an older serial":                               {status: written(other, noon), r: from("sha256:3", rescuedOf(me, 4, "L", "sha256:4")), want: Forked},
+		"the same bytes are the same":                             {status: written(me, noon), r: rescuedOf(me, 5, "L", "sha256:5"), want: Same},
+		"an older serial of the same attempt is older":            {status: written(me, noon), r: rescuedOf(me, 4, "L", "sha256:4"), want: Older},
+		"the same serial of the same attempt is its last word":    {status: written(me, noon), r: rescuedOf(me, 5, "L", "sha256:x"), want: Newer},
+		"a later serial is newer if it was the same who wrote":    {status: written(me, noon), r: from("sha256:4", rescuedOf(me, 6, "L", "sha256:6")), want: Newer},
+		"unless a backend of the engine's has the state":          {status: elsewhere(written(me, noon)), r: from("sha256:4", rescuedOf(me, 6, "L", "sha256:6")), want: Forked},
+		"where also a later serial says nothing":                  {status: elsewhere(written(me, noon)), r: from("sha256:3", rescuedOf(me, 4, "L", "sha256:4")), want: Forked},
+		"where one from the current version is newer":             {status: elsewhere(written(me, noon)), r: from("sha256:5", rescuedOf(me, 7, "L", "sha256:7")), want: Newer},
+		"another lineage is a fork":                               {status: written(me, noon), r: from("sha256:5", rescuedOf(me, 6, "M", "sha256:6")), want: Forked},
+		"another attempt of the same Run is somebody else":        {status: written(Holder{"net-7", 3, "pod-3"}, noon), r: from("sha256:4", rescuedOf(me, 6, "L", "sha256:6")), want: Forked},
+		"a user is somebody else":                                 {status: written(Holder{}, noon), r: from("sha256:4", rescuedOf(Holder{}, 6, "L", "sha256:6")), want: Forked},
+		"one that was a version is older, whoever wrote since":    {status: followed(rescuedOf(me, 4, "L", "sha256:4"), other, noon), r: rescuedOf(me, 4, "L", "sha256:4"), want: Older},
+		"and one of an attempt that wrote a later one":            {status: followed(rescuedOf(me, 4, "L", "sha256:4"), other, noon), r: rescuedOf(me, 3, "L", "sha256:3"), want: Older},
+		"a state without known versions is judged by its content": {status: v1alpha1.StateStatus{Version: 3, Serial: 5, Lineage: "L", SHA256: "sha256:5"}, r: rescuedOf(me, 6, "L", "sha256:6"), want: Forked},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,16 +74,15 @@ func TestStanding(t *testing.T) {
 }
 
 func TestAdmitRescue(t *testing.T) {
-	before := metav1.NewTime(noon.Add(-2 * time.Hour))
-	since := metav1.NewTime(noon.Add(-time.Minute))
 	other := Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}
-	mine, others, waits := written(other, before), written(other, before), written(other, before)
-	mine.Lock, others.Lock = lockOf(me, "a"), lockOf(other, "b")
+	mine, others, waits, blocked := written(other, noon), written(other, noon), written(other, noon), written(Holder{}, noon)
+	mine.Lock, others.Lock, blocked.Lock = lockOf(me, "a"), lockOf(other, "b"), lockOf(other, "b")
 	waits.Rescued = &v1alpha1.RescuedState{Run: "net-6", Attempt: 1, Serial: 8, Lineage: "L", SHA256: "sha256:8"}
 	replaced := runOf(v1alpha1.AttemptApply, "pod-1", "pod-2", "pod-3")
 	failed := done(applying())
 	failed.Status.Phase = v1alpha1.PhaseFailed
-	six := rescuedOf(me, 6, "L", "sha256:6")
+	six, nine, stale := rescuedOf(me, 6, "L", "sha256:6"), rescuedOf(me, 9, "L", "sha256:9"), rescuedOf(me, 6, "L", "sha256:6")
+	six.Base, nine.Base, stale.Base = "sha256:5", "sha256:5", "sha256:4"
 	tests := map[string]struct {
 		status v1alpha1.StateStatus
 		run    *v1alpha1.Run
@@ -83,29 +92,27 @@ func TestAdmitRescue(t *testing.T) {
 		reason Reason
 	}{
 		"with the lock it is written at once":                   {status: mine, run: applying(), r: six, want: RescueCommit},
-		"with a free lock it is written at once":                {status: written(other, before), run: applying(), r: six, want: RescueCommit},
+		"with a free lock it is written at once":                {status: written(other, noon), run: applying(), r: six, want: RescueCommit},
 		"a first state is written at once":                      {run: applying(), r: six, want: RescueCommit},
 		"while another holds the lock it waits":                 {status: others, run: applying(), r: six, want: RescueKeep},
 		"one that arrived already is done":                      {status: mine, run: applying(), r: rescuedOf(me, 5, "L", "sha256:5"), want: RescueDone},
-		"an older one is done":                                  {status: mine, run: applying(), r: rescuedOf(me, 4, "L", "sha256:4"), want: RescueDone},
-		"another lineage is for a person":                       {status: mine, run: applying(), r: rescuedOf(me, 6, "M", "sha256:6"), reason: Stale},
-		"a finished attempt may rescue":                         {status: written(other, before), run: done(applying()), r: six, want: RescueCommit},
-		"a replaced attempt may rescue":                         {status: written(other, before), run: replaced, r: six, want: RescueCommit},
-		"a replaced attempt is told that its successor wrote":   {status: written(Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: rescuedOf(me, 5, "L", "sha256:x"), reason: Stale},
-		"one that was a version before its successor's is done": {status: followed(rescuedOf(me, 4, "L", "sha256:4"), Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: rescuedOf(me, 4, "L", "sha256:4"), want: RescueDone},
-		"nor is one of the same serial called done":             {status: written(Holder{}, since), run: done(applying()), r: rescuedOf(me, 5, "L", "sha256:x"), reason: Stale},
-		"what a person wrote since is not undone":               {status: written(Holder{}, since), run: done(applying()), r: six, reason: Stale},
-		"what a person wrote before is followed":                {status: written(Holder{}, before), run: done(applying()), r: six, want: RescueCommit},
-		"a replaced attempt may not undo its successor":         {status: written(Holder{"net-7", 3, "pod-3"}, before), run: replaced, r: six, reason: Stale},
-		"an attempt of a failed Run may rescue":                 {status: written(other, before), run: failed, r: six, want: RescueCommit},
-		"an attempt of a failed Run may not undo the next Run":  {status: written(Holder{"net-8", 1, "pod-3"}, since), run: failed, r: six, reason: Stale},
+		"another lineage is a fork":                             {status: mine, run: applying(), r: rescuedOf(me, 6, "M", "sha256:6"), want: RescueFork},
+		"a finished attempt may rescue":                         {status: written(other, noon), run: done(applying()), r: six, want: RescueCommit},
+		"a replaced attempt may rescue":                         {status: written(other, noon), run: replaced, r: six, want: RescueCommit},
+		"a replaced attempt is told that its successor wrote":   {status: written(Holder{"net-7", 3, "pod-3"}, noon), run: replaced, r: stale, want: RescueFork},
+		"one that was a version before its successor's is done": {status: followed(rescuedOf(me, 4, "L", "sha256:4"), Holder{"net-7", 3, "pod-3"}, noon), run: replaced, r: rescuedOf(me, 4, "L", "sha256:4"), want: RescueDone},
+		"what a user wrote since is not undone":                 {status: written(Holder{}, noon), run: done(applying()), r: stale, want: RescueFork},
+		"nor while another holds the lock":                      {status: blocked, run: done(applying()), r: stale, want: RescueFork},
+		"what a user wrote before is followed":                  {status: written(Holder{}, noon), run: done(applying()), r: six, want: RescueCommit},
+		"an attempt of a failed Run may rescue":                 {status: written(other, noon), run: failed, r: six, want: RescueCommit},
+		"an attempt of a failed Run may not undo the next Run":  {status: written(Holder{"net-8", 1, "pod-3"}, noon), run: failed, r: stale, want: RescueFork},
 		"the holder may rescue though its Run is gone":          {status: mine, r: six, want: RescueCommit},
 		"nobody else may when the Run is gone":                  {status: others, r: six, reason: NotCurrent},
 		"another pod may not":                                   {status: others, run: applying(), by: Holder{"net-7", 2, "pod-x"}, r: six, reason: NotCurrent},
-		"a plan may not":                                        {status: written(other, before), run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), r: six, reason: NotCurrent},
+		"a plan may not":                                        {status: written(other, noon), run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), r: six, reason: NotCurrent},
 		"an attempt that never was may not":                     {status: others, run: applying(), by: Holder{"net-7", 4, "pod-2"}, r: six, reason: NotCurrent},
 		"an older one does not replace one that waits":          {status: waits, run: applying(), r: six, reason: Stale},
-		"a newer one replaces one that waits":                   {status: waits, run: applying(), r: rescuedOf(me, 9, "L", "sha256:9"), want: RescueCommit},
+		"a newer one replaces one that waits":                   {status: waits, run: applying(), r: nine, want: RescueCommit},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,12 @@ func refused(t *testing.T, err error, want state.Reason) {
 
 func (w *world) lock(by state.Holder, id string) {
 	w.Helper()
-	must(w.T, w.store.Lock(w.Context(), w.key, by, state.LockRequest{ID: id}))
+	must(w.T, w.tryLock(by, id))
+}
+
+func (w *world) tryLock(by state.Holder, id string) error {
+	_, err := w.store.Lock(w.Context(), w.key, by, state.LockRequest{ID: id})
+	return err
 }
 
 func (w *world) reads(want []byte) {
@@ -156,7 +161,7 @@ func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
 	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
 	second := w.attempt()
 	want := state.LockRequest{ID: "b"}
-	refused(t, w.store.Lock(t.Context(), w.key, second, want), state.Locked)
+	refused(t, w.tryLock(second, want.ID), state.Locked)
 	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotCurrent)
 
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
@@ -168,10 +173,10 @@ func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
 		},
 	}), w.bucket, state.Options{})
 	w.killPod(first)
-	if err := blind.Lock(t.Context(), w.key, second, want); err == nil || !apierrors.IsInternalError(err) {
+	if _, err := blind.Lock(t.Context(), w.key, second, want); err == nil || !apierrors.IsInternalError(err) {
 		t.Fatalf("an unknown pod counts as gone: %v", err)
 	}
-	must(t, w.store.Lock(t.Context(), w.key, second, want))
+	must(t, w.tryLock(second, want.ID))
 	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotCurrent)
 	refused(t, w.store.Unlock(t.Context(), w.key, first, "a"), state.NotHolder)
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(2, "L", "", 1)))
@@ -194,7 +199,7 @@ func TestTheLockOfADeletedRunIsTakenOverOnceItsPodIsGone(t *testing.T) {
 	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: w.run.Status.Attempts[0].StartedAt}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), &next))
 	second := state.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
-	refused(t, w.store.Lock(t.Context(), w.key, second, state.LockRequest{ID: "b"}), state.Locked)
+	refused(t, w.tryLock(second, "b"), state.Locked)
 	w.killPod(first)
 	w.lock(second, "b")
 	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotHolder)

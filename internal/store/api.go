@@ -56,6 +56,18 @@ const ExitStranded = 73
 // DockerConfig is the name of the file that builders read their credentials from.
 const DockerConfig = "config.json"
 
+// Locked answers a LOCK of a state.
+type Locked struct {
+	// Base is the SHA256 of the version that is current; empty when there is none.
+	Base string `json:"base,omitempty"`
+}
+
+// Rescued answers a PUT of a rescued state.
+type Rescued struct {
+	// Forked says what to do about a state that goes on from another version than the current one; empty when it does not.
+	Forked string `json:"forked,omitempty"`
+}
+
 // Followed says what is still to be done after the store saw what a backend has.
 type Followed struct {
 	// Push: the store's state, GET /v1/state, is to be put into the backend, which has none or an older one.

@@ -157,9 +157,23 @@ func (c *Client) StackOutput(ctx context.Context, stack, output string) (Output,
 	return o, err
 }
 
-// Rescue keeps a state that could not be written.
-func (c *Client) Rescue(ctx context.Context, state []byte) error {
-	return c.do(ctx, call{method: http.MethodPut, path: "/v1/rescue", body: bytes.NewReader(state), size: int64(len(state))})
+// Rescue keeps a state that could not be written. base is the SHA256 of the version that it goes on from; empty for none.
+func (c *Client) Rescue(ctx context.Context, base string, state []byte) (Rescued, error) {
+	r := call{method: http.MethodPut, path: "/v1/rescue", body: bytes.NewReader(state), size: int64(len(state))}
+	if base != "" {
+		r.query = url.Values{"base": {base}}
+	}
+	var data []byte
+	r.take = func(body io.Reader) (err error) {
+		data, err = readAll(body, largestAnswer)
+		return err
+	}
+	var rescued Rescued
+	err := c.do(ctx, r)
+	if err == nil && len(data) > 0 {
+		err = json.Unmarshal(data, &rescued)
+	}
+	return rescued, err
 }
 
 // WriteOutputs writes all outputs of the code to where the Stack wants them.

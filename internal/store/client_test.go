@@ -181,7 +181,7 @@ func TestPatienceEnds(t *testing.T) {
 		http.Error(w, "later", http.StatusBadGateway)
 	})
 	begin := time.Now()
-	if err := c.Rescue(t.Context(), []byte("x")); Code(err) != 502 {
+	if _, err := c.Rescue(t.Context(), "", []byte("x")); Code(err) != 502 {
 		t.Errorf("%v", err)
 	}
 	if took := time.Since(begin); took > 50*time.Second {
@@ -190,7 +190,7 @@ func TestPatienceEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	begin = time.Now()
-	if err := c.For(1, time.Minute).Rescue(ctx, []byte("x")); err == nil || time.Since(begin) > 50*time.Second {
+	if _, err := c.For(1, time.Minute).Rescue(ctx, "", []byte("x")); err == nil || time.Since(begin) > 50*time.Second {
 		t.Errorf("%v after %s", err, time.Since(begin))
 	}
 }
@@ -243,10 +243,10 @@ func TestWhatIsSent(t *testing.T) {
 		"PUT /v1/plan/sha256:1/json {}": func() error {
 			return c.KeepPlanForm(t.Context(), "sha256:1", PlanJSON, strings.NewReader("{}"), 2)
 		},
-		"POST /v1/policy/sha256:1 ": func() error { _, err := c.CheckPolicy(t.Context(), "sha256:1"); return err },
-		"GET /v1/interrupt ":        func() error { _, err := c.Interrupt(t.Context()); return err },
-		"PUT /v1/rescue state":      func() error { return c.Rescue(t.Context(), []byte("state")) },
-		"POST /v1/outputs {}":       func() error { return c.WriteOutputs(t.Context(), nil) },
+		"POST /v1/policy/sha256:1 ":            func() error { _, err := c.CheckPolicy(t.Context(), "sha256:1"); return err },
+		"GET /v1/interrupt ":                   func() error { _, err := c.Interrupt(t.Context()); return err },
+		"PUT /v1/rescue?base=sha256%3A1 state": func() error { _, err := c.Rescue(t.Context(), "sha256:1", []byte("state")); return err },
+		"POST /v1/outputs {}":                  func() error { return c.WriteOutputs(t.Context(), nil) },
 		`POST /v1/steps {"steps":null}`: func() error {
 			return c.Report(t.Context(), Report{})
 		},

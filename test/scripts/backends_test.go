@@ -2,11 +2,15 @@ package scripts
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"cairn.dev/cairn/test/httpstate"
 	"cairn.dev/cairn/test/s3"
 )
 
@@ -27,6 +31,37 @@ func bucketServer(ts *testscript.TestScript, neg bool, args []string) {
 	} {
 		ts.Setenv(name, value)
 	}
+}
+
+// stateServer starts a server of the http backend that is not Cairn's, leaves its address in $HTTP_STATE.
+//
+//	http-state
+func stateServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: http-state")
+	}
+	state := &httpstate.Server{}
+	mux := http.NewServeMux()
+	mux.Handle("/state", state)
+	mux.HandleFunc("GET /lock-id", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, state.LockID()) })
+	server := httptest.NewServer(mux)
+	ts.Defer(server.Close)
+	ts.Setenv("HTTP_STATE", server.URL)
+}
+
+// lockID puts the ID of the lock that somebody holds at the server of http-state into $LOCK_ID.
+//
+//	lock-id
+func lockID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: lock-id")
+	}
+	answer, err := http.Get(ts.Getenv("HTTP_STATE") + "/lock-id")
+	ts.Check(err)
+	defer answer.Body.Close()
+	id, err := io.ReadAll(answer.Body)
+	ts.Check(err)
+	ts.Setenv("LOCK_ID", string(id))
 }
 
 // vanished takes a bucket away, with all that was in it.

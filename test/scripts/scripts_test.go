@@ -52,9 +52,11 @@ func TestScriptsThatKillProcesses(t *testing.T) {
 func (c cluster) scripts(dir string) testscript.Params {
 	commands := c.Commands()
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
+		"http-state":    stateServer,
 		"journaled":     c.journaled,
 		"kill-operator": c.killOperator,
 		"kill-runner":   c.killRunner,
+		"lock-id":       lockID,
 		"make-stack":    c.makeStack,
 		"refuse-states": c.refuseStates,
 		"s3":            bucketServer,

@@ -189,6 +189,7 @@ func (w *world) stateWritten(old, now *v1alpha1.State) {
 	}
 	v := b.Versions[len(b.Versions)-1]
 	if w.rescuing(v) {
+		w.follows(a, v)
 		return
 	}
 	if l := a.Lock; l == nil || l.Run != v.Run || l.Attempt != v.Attempt {
@@ -204,6 +205,16 @@ func (w *world) stateWritten(old, now *v1alpha1.State) {
 	}
 	if at, over := w.finished[attemptOf{r.UID, v.Attempt}]; over && at < began {
 		w.violate("I1", "attempt %d of Run %s writes State %s, and is over since step %d", v.Attempt, v.Run, now.Name, at)
+	}
+}
+
+// follows: a rescued state is written onto the very version that it came from, or onto what the same attempt wrote.
+func (w *world) follows(before v1alpha1.StateStatus, v v1alpha1.StateVersion) {
+	base, known := w.bases[v.SHA256]
+	if n := len(before.Versions); n > 0 && known && base != before.SHA256 {
+		if last := before.Versions[n-1]; last.Run != v.Run || last.Attempt != v.Attempt {
+			w.violate("I2", "the state that attempt %d of Run %s rescued is written over version %d, which it did not start from", v.Attempt, v.Run, last.Version)
+		}
 	}
 }
 

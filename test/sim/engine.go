@@ -211,7 +211,9 @@ func (r *runner) engine(p *plan, changed *int32) store.Done {
 		}
 	} else {
 		_ = r.unlock()
-		if lost := r.rescue(now); lost != nil {
+		if lost := r.rescue(now); forked(lost) {
+			return failed("Config", "%v", lost)
+		} else if lost != nil {
 			return failed("Stranded", "%v", lost)
 		}
 	}

@@ -74,7 +74,9 @@ func (r *runner) lock() error {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
-		return r.w.states0.Lock(ctx, r.key(), r.holder(), state.LockRequest{ID: r.lockID, Who: r.pod})
+		base, err := r.w.states0.Lock(ctx, r.key(), r.holder(), state.LockRequest{ID: r.lockID, Who: r.pod})
+		r.base = base
+		return err
 	})
 }
 

@@ -72,6 +72,8 @@ type runner struct {
 	pending []store.JournalEntry
 	batch   int
 	lockID  string
+	// base is the version that its engine goes on from, as internal/runner knows it.
+	base string
 }
 
 func (r *runner) alive() bool { return !r.task.over }

@@ -2,8 +2,11 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -47,6 +50,9 @@ func (r *runner) write(now *content) error {
 		return r.w.states0.Write(ctx, r.key(), r.holder(), r.lockID, data)
 	})
 	r.w.dirty = true
+	if err == nil {
+		r.base = inputs.Digest(data)
+	}
 	return err
 }
 
@@ -77,16 +83,17 @@ func (r *runner) unlock() error {
 	})
 }
 
-// rescue hands in a state that could not be written; what the store does not take is in the pod's log alone.
+// rescue hands in a state that could not be written; what the store does not take is in the pod's log alone. One that forked is kept.
 func (r *runner) rescue(now *content) error {
 	data := r.w.bytesOf(now)
+	r.w.bases[inputs.Digest(data)] = r.base
 	err := r.change("rescue", func(r *runner) error {
 		if _, err := r.caller(r.named); err != nil {
 			return err
 		}
-		return r.w.states0.Rescue(ctx, r.key(), r.holder(), data)
+		return r.w.states0.Rescue(ctx, r.key(), r.holder(), r.base, data)
 	})
-	if err != nil {
+	if err != nil && !forked(err) {
 		r.stranded = true
 		for _, i := range now.items {
 			r.w.excuse(i.ID, "its state is stranded, and the Run says so")
@@ -95,4 +102,10 @@ func (r *runner) rescue(now *content) error {
 	r.mind = nil
 	r.w.dirty = true
 	return err
+}
+
+// forked reports whether a rescued state is kept beside the current version.
+func forked(err error) bool {
+	var refused *state.Refusal
+	return errors.As(err, &refused) && refused.Reason == state.Diverged
 }

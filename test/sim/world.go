@@ -108,6 +108,8 @@ type world struct {
 	plans    map[string]*plan
 	applied  map[string]bool
 	contents map[string]*content
+	// bases are the digests of the versions that rescued states go on from, by their own.
+	bases    map[string]string
 	writesOf map[string]int
 	// automatic are the Stacks that ever applied without approval.
 	automatic map[string]bool
@@ -204,7 +206,7 @@ func (w *world) violate(invariant, format string, args ...any) {
 func newWorld(s *shared, o Options) *world {
 	w := &world{
 		Options: o, shared: s, random: rand.NewPCG(o.Seed, 0x5eed), bucket: newMemory(), lease: -1,
-		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, writesOf: map[string]int{}, automatic: map[string]bool{},
+		plans: map[string]*plan{}, applied: map[string]bool{}, contents: map[string]*content{}, bases: map[string]string{}, writesOf: map[string]int{}, automatic: map[string]bool{},
 		finished: map[attemptOf]int{}, orphans: map[types.UID]bool{},
 	}
 	w.api.w, w.api.leaned = w, map[client.Object]client.Object{}
