@@ -3,11 +3,17 @@ package sim
 import (
 	"iter"
 
+	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// A library would log how the model ends what is under way.
-func init() { utilruntime.PanicHandlers = nil }
+// Libraries would log how the model ends what is under way, and, once a process is 30 seconds old, a stack trace that says that nobody chose where
+// controllers log to.
+func init() {
+	utilruntime.PanicHandlers = nil
+	ctrl.SetLogger(logr.Discard())
+}
 
 // A task is something under way that can be left for a while, or for ever, wherever it reaches out of its process: a
 // reconcile, or a runner. It runs on a thread, never beside another one.
