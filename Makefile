@@ -119,8 +119,8 @@ race: tools ## Run tests with the race detector; RACE=all for those of all rooms
 N ?= 100000
 SEED ?=
 .PHONY: sim
-sim: ## Live through N=100000 random histories (docs/reliability.md); SEED=n replays one
-	@go run ./test/sim/histories $(if $(SEED),-seed $(SEED),-n $(N))
+sim: ## Live through N=100000 random histories (docs/reliability.md); SEED=n replays one; OFTEN=1 deletes ten times as often
+	@go run ./test/sim/histories $(if $(SEED),-seed $(SEED),-n $(N)) $(if $(OFTEN),-often)
 
 .PHONY: sim-scope
 sim-scope: ## Live through all histories of the small scope, a few minutes; STRIDE=10 takes one in ten

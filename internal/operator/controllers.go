@@ -79,6 +79,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			Behind:  stack.NewBehind(),
 			Told:    stack.NewTold(),
 
+			Reserved:   stack.NewReserved(),
 			AllowShell: o.AllowShell,
 			AllowBuild: o.Builds.Allowed,
 			Traces:     p.telemetry.traces,

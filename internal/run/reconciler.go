@@ -77,7 +77,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
 }
 
-// begin makes the pod of the attempt that was decided on, if it is the Run's turn.
+// begin makes the pod of the attempt that was decided on, if it is the Run's turn. Before the first one the API server is asked whether the Stack
+// names the Run still: a leader that is one no more may have created it late, and an old view of the Stack would not tell.
 func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStatus, d Decision) (v1alpha1.RunStatus, Decision, error) {
 	turn, err := r.Turns.Take(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {
@@ -86,6 +87,15 @@ func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStat
 	if !turn.Start {
 		status, d = waits(status, turn, w.Run.Generation, w.Now)
 		return status, d, nil
+	}
+	if len(w.Run.Status.Attempts) == 0 {
+		if w.Stack, err = stackIn(ctx, r.Live, w.Run); err != nil {
+			return status, d, err
+		}
+		if status, d = Settle(w); !d.NeedsPod() {
+			r.Turns.See(ctx, w.Run, w.Stack, &status)
+			return status, d, nil
+		}
 	}
 	pod, err := r.pod(ctx, w.Run, w.Stack, d, nextNumber(&status))
 	if err != nil && d.Begin == v1alpha1.AttemptBuild {

@@ -16,8 +16,9 @@ import (
 type Decision struct {
 	// AddFinalizer before anything is made.
 	AddFinalizer bool
-	// Start a Run like this.
+	// Start a Run like this, and Name it so.
 	Start *v1alpha1.RunSpec
+	Name  string
 	// Request is what somebody asked for that the Run takes up; empty when nobody did.
 	Request string
 	// Finish lets the Stack go. RemoveState takes its State along.
@@ -42,6 +43,7 @@ func Decide(w World) Decision {
 		lookIsUnderWay,
 		isSuspended,
 		stateIsStranded,
+		podOutlivesItsRun,
 		destroyIsAskedFor,
 		staysDestroyed,
 		destroyStopped,
@@ -67,6 +69,7 @@ func Decide(w World) Decision {
 		rules = []rule{
 			hasNoFinalizer,
 			runEndsFirst,
+			podOutlivesItsRun,
 			stateIsStranded,
 			isOrphaned,
 			journalIsUnreadable,
@@ -236,40 +239,10 @@ const (
 func startRun(w World, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Stack.Name, spec.FourEyes = w.Stack.Name, w.Stack.Spec.FourEyes
 	spec.Cause.Message, spec.Revision = run.Clip(spec.Cause.Message, longestCause), run.Clip(spec.Revision, longestRevision)
-	d, ok := underWay(nextRun(w), spec)
-	d.Start = &spec
+	name := nextRun(w)
+	d, ok := underWay(name, spec)
+	d.Start, d.Name = &spec, name
 	return d, ok
-}
-
-// nextRun is the name of the next Run: the one that the status names already and that was not made, or else the one
-// above every number ever used.
-func nextRun(w World) string {
-	used := w.Taken
-	if last := w.last(); last != nil {
-		used = max(used, run.Number(last.Name))
-	}
-	for _, name := range runsKnownTo(w.State) {
-		used = max(used, run.Number(name))
-	}
-	if named := w.Stack.Status.Run; run.Number(named) > used {
-		return named
-	}
-	return run.Name(w.Stack.Name, max(used, run.Number(w.Stack.Status.LastRun))+1)
-}
-
-// runsKnownTo names the Runs that a State tells apart by name. One that outlived its Stack must not meet them again.
-func runsKnownTo(st *v1alpha1.State) []string {
-	if st == nil {
-		return nil
-	}
-	names := []string{st.Status.UpdatedBy}
-	if lock := st.Status.Lock; lock != nil {
-		names = append(names, lock.Run)
-	}
-	if rescued := st.Status.Rescued; rescued != nil {
-		names = append(names, rescued.Run)
-	}
-	return names
 }
 
 func outputsAreForeign(w World) (Decision, bool) {

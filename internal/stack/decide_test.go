@@ -77,6 +77,10 @@ func had(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1al
 
 var inputsOfLast = inputs.Document{Source: "sha256:old code"}
 
+func reserved(name string) func(*World) {
+	return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun, w.Reserved = name, name, name }
+}
+func podIsLeft(w *World)        { w.Left = LeftPod{Name: "net-4-plan-1", Run: "net-4"} }
 func destroys(r *v1alpha1.Run)  { r.Spec.Operation = v1alpha1.OperationDestroy }
 func plans(r *v1alpha1.Run)     { r.Spec.Operation = v1alpha1.OperationPlan }
 func noChanges(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{} }
@@ -143,8 +147,26 @@ func TestDecide(t *testing.T) {
 		"a Run that waits for a person makes the Stack say so": {
 			world: world(had("net-1", "AwaitingApproval", "sha256:now", says("AwaitingApproval"))), ready: "False", reason: "AwaitingApproval", message: "what the Run says",
 		},
-		"a Run that was named but not made is made under that name": {
-			world: world(named("net-4"), had("net-3", "Succeeded", "sha256:old")), start: "Apply net-4", ready: "Unknown", reason: "Running",
+		"a Run that this process named and could not create is created under that name": {
+			world: world(reserved("net-4"), had("net-3", "Succeeded", "sha256:old")), start: "Apply net-4", ready: "Unknown", reason: "Running",
+		},
+		"a Run that is not there may have been created and deleted, so the next one has another name": {
+			world: world(named("net-4"), had("net-3", "Succeeded", "sha256:old")), start: "Apply net-5", ready: "Unknown", reason: "Running",
+		},
+		"a name that this process reserved before another one named a Run is not used": {
+			world: world(reserved("net-4"), lastRun("net-5")), start: "Apply net-6", ready: "Unknown", reason: "Running",
+		},
+		"nor is one that another Run has": {
+			world: world(reserved("net-4"), func(w *World) { w.Taken = 4 }), start: "Apply net-5", ready: "Unknown", reason: "Running",
+		},
+		"a Run waits for the pod of one that was deleted": {
+			world: world(had("net-3", "Succeeded", "sha256:old"), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodLeaving", message: "Run net-4 was deleted, and its pod net-4-plan-1 has not ended", requeue: leftAgain,
+		},
+		"a Stack waits for it before it goes": {
+			world: world(deleted, lastRun("net-4"), podIsLeft), ready: "False", reason: "PodLeaving", requeue: leftAgain,
+		},
+		"so does a destroy": {
+			world: world(deleted, state(3), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodLeaving", requeue: leftAgain,
 		},
 		"a number is never used twice, although the Runs are gone": {
 			world: world(func(w *World) { w.Stack.Status.LastRun = "net-9" }), start: "Apply net-10", ready: "Unknown", reason: "Running",

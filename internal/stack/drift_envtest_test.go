@@ -62,23 +62,23 @@ func TestADriftCheckIsNamedFirst(t *testing.T) {
 	r.expectNoRun("net-2")
 
 	r.reconcile()
-	r.expect("True", "Applied", "net-1 net-2 ")
-	check := r.run("net-2")
+	r.expect("True", "Applied", "net-1 net-3 ")
+	check := r.run("net-3")
 	want := v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every 60m"}
 	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want || check.Spec.Inputs != r.stack.Status.AppliedInputs {
 		t.Errorf("the check is %+v", check.Spec)
 	}
 	r.Seen(check)
 	r.reconcile()
-	r.expect("True", "Applied", "net-1 net-2 ")
+	r.expect("True", "Applied", "net-1 net-3 ")
 
-	r.ends("net-2", v1alpha1.PhaseSucceeded) // with changes
+	r.ends("net-3", v1alpha1.PhaseSucceeded) // with changes
 	r.reconcile()
-	r.expect("False", "Drifted", "net-1 net-2 ")
+	r.expect("False", "Drifted", "net-1 net-3 ")
 	if c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionDrifted); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("Drifted is %+v", c)
 	}
-	if d := r.stack.Status.Drift; d == nil || d.Run != "net-2" || d.Since == nil {
+	if d := r.stack.Status.Drift; d == nil || d.Run != "net-3" || d.Since == nil {
 		t.Errorf("the drift is %+v", d)
 	}
 }

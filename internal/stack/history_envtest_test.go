@@ -217,7 +217,9 @@ type listing struct {
 }
 
 func (c listing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	*c.lists++
+	if _, ok := list.(*v1alpha1.RunList); ok {
+		*c.lists++
+	}
 	return c.Reader.List(ctx, list, opts...)
 }
 

@@ -57,6 +57,8 @@ type Reconciler struct {
 	Behind workqueue.TypedRateLimiter[ctrl.Request]
 	// Told remembers of which Stacks the history is whole (NewTold).
 	Told *Told
+	// Reserved has the names of Runs that could not be created yet (NewReserved).
+	Reserved *Reserved
 	// AllowShell says that the install lets people have shells.
 	AllowShell bool
 	// AllowBuild says that the install builds images.
@@ -65,14 +67,15 @@ type Reconciler struct {
 	Clock func() time.Time
 }
 
-// Reconcile gathers, decides, reports and acts. The report goes first: it names the Run before the Run is made, under
-// an optimistic lock, so that of two operators only one makes it.
+// Reconcile gathers, decides, reports and acts. The report goes first: it names the Run before the Run is created, under
+// an optimistic lock, so that of two operators only one creates it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	stack := &v1alpha1.Stack{}
 	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Behind.Forget(req)
 			r.Told.forget(req.NamespacedName)
+			r.Reserved.remove(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -87,6 +90,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if d.AddFinalizer {
 		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		d = Decide(w)
+	}
+	if d.Start != nil || d.Finish {
+		if err := r.gatherLeft(ctx, &w); err != nil {
+			return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 		}
 		d = Decide(w)
 	}
@@ -126,6 +135,7 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 	}
 	d = asRefused(w, d)
 	request, why := refusedRequest(w)
+	before := w.Stack.Status.Run
 	changed, err := r.report(ctx, w, d)
 	if err != nil {
 		return err
@@ -134,7 +144,10 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 		r.Events.Refuse(w, request, why)
 	}
 	if d.Start != nil {
-		if err := r.start(ctx, w, d.Start); err != nil {
+		if err := r.isStillAbsent(ctx, w, before); err != nil {
+			return err
+		}
+		if err := r.start(ctx, w, d); err != nil {
 			return r.tellRefused(ctx, w, d, err)
 		}
 	}
@@ -144,37 +157,42 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 	return nil
 }
 
-// report writes the status if it changed, and says whether the reason did.
+// report writes the status if it changed, and says whether the reason did. It reserves the name of a Run that is to be created.
 func (r *Reconciler) report(ctx context.Context, w World, d Decision) (changed bool, err error) {
 	next := status(w, d)
 	changed = readyReason(w.Stack.Status) != readyReason(next)
 	if equality.Semantic.DeepEqual(w.Stack.Status, next) {
-		if d.Start != nil {
-			return false, r.confirm(ctx, w.Stack)
-		}
 		return false, nil
 	}
 	before := w.Stack.DeepCopy()
 	w.Stack.Status = next
-	return changed, r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-// confirm is what the optimistic lock is to a Run that an earlier pass named: the view of the Stack may be from before that Run was
-// made, ended and deleted by hand, and another one named.
-func (r *Reconciler) confirm(ctx context.Context, stack *v1alpha1.Stack) error {
-	now := &v1alpha1.Stack{}
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(stack), now)
-	if err == nil && (now.UID != stack.UID || now.ResourceVersion != stack.ResourceVersion) {
-		err = apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), stack.Name, errOldView)
+	err = r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err == nil && d.Start != nil {
+		r.Reserved.add(w.Stack, d.Name)
 	}
-	return err
+	return changed, err
 }
 
-// errOldView: what was decided on is not what there is.
-var errOldView = errors.New("the Stack was changed since it was looked at")
+// isStillAbsent fails when the Run that the status named before was created after all, late, while the next one was named. A Run begins only while the
+// Stack's status names it, by the word of the API server: either this finds it, or it finds that the Stack went on.
+func (r *Reconciler) isStillAbsent(ctx context.Context, w World, before string) error {
+	if before == "" || before == w.Stack.Status.Run || w.run(before) != nil {
+		return nil
+	}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: before}, &v1alpha1.Run{})
+	if err == nil {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), before, errCreatedLate)
+	}
+	return client.IgnoreNotFound(err)
+}
 
-// start makes the Run that the status names. One that is there already was made by an earlier pass.
-func (r *Reconciler) start(ctx context.Context, w World, spec *v1alpha1.RunSpec) error {
+// errCreatedLate: what was decided on is not what there is.
+var errCreatedLate = errors.New("it was created after the next Run was named")
+
+// start creates the Run that the status names. The name stays reserved as long as the API server was not asked, or rejected it: of a request
+// whose answer is lost nobody can tell whether there was such a Run.
+func (r *Reconciler) start(ctx context.Context, w World, d Decision) error {
+	spec := d.Start
 	if spec.Operation != v1alpha1.OperationDestroy {
 		if _, err := r.Inputs.Put(ctx, w.Inputs); err != nil {
 			return err
@@ -183,18 +201,19 @@ func (r *Reconciler) start(ctx context.Context, w World, spec *v1alpha1.RunSpec)
 	made := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       w.Stack.Namespace,
-			Name:            w.Stack.Status.LastRun,
+			Name:            d.Name,
 			Labels:          map[string]string{run.LabelStack: run.LabelValue(w.Stack.Name)},
 			OwnerReferences: []metav1.OwnerReference{owner(w.Stack)},
 		},
 		Spec: *spec,
 	}
+	r.Reserved.remove(client.ObjectKeyFromObject(w.Stack))
 	err := r.Client.Create(ctx, made)
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		r.trace(ctx, w, made)
+	case run.IsRefusal(err):
+		r.Reserved.add(w.Stack, d.Name)
 	}
 	return err
 }

@@ -98,7 +98,7 @@ func (r *room) begin(kept memoryBucket) {
 	r.bucket = kept
 	r.Reconciler = &Reconciler{
 		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: kept},
-		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)}, Behind: NewBehind(), Told: NewTold(),
+		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)}, Behind: NewBehind(), Told: NewTold(), Reserved: NewReserved(),
 	}
 }
 
@@ -190,16 +190,40 @@ func TestAStacksFirstDay(t *testing.T) {
 	r.expect("False", "SecretMissing", "net-1 net-2 ")
 }
 
-// The status named a Run and the operator died before it made it: the next one makes that one.
-func TestACrashBetweenNamingAndMaking(t *testing.T) {
+// The status named a Run, which is not there. Perhaps the operator ended before it created it, perhaps somebody deleted it: the next one has
+// another name.
+func TestARunThatIsNotThereGivesItsNameToNoOther(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
-	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net-1"}}
-	r.Seen(run)
-	apiserver.Must(t, r.Room.Client.Delete(t.Context(), run))
-	r.Gone(run)
+	r.deletes("net-1")
 	r.reconcile()
-	r.expect("Unknown", "Running", "net-1 ")
+	r.expect("Unknown", "Running", "net-2 ")
+}
+
+// A user deletes a Run while it applies. Its pod is told to end, and saves what it did; until it has ended no other Run starts.
+func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	run := firstRun(r)
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "net-1-plan-1", Labels: map[string]string{runs.LabelStack: "net", runs.LabelRun: "net-1"},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "tools"}}},
+	}
+	r.Make(pod)
+	pod.Status.Phase = corev1.PodRunning
+	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))
+	r.deletes("net-1")
+	r.reconcile()
+	r.expect("False", "PodLeaving", "")
+
+	pod.Status.Phase = corev1.PodFailed
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}}
+	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-2 ")
 }
 
 // A cache that has not heard of the Run which the status names does not lead to a second one.
@@ -305,11 +329,12 @@ func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
 	}
 	r.Seen(r.stack)
 	behind := *r.Reconciler
+	behind.Reserved = NewReserved() // another process
 	behind.Client = withRuns{r.Room.Client, []v1alpha1.Run{*old}}
 	_, err := behind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
-	r.expect("Unknown", "Running", "net-1 net-2 ")
-	if s := r.stack.Status; s.Run != "net-2" || s.LastRun != "net-2" {
+	r.expect("Unknown", "Running", "net-1 net-3 ")
+	if s := r.stack.Status; s.Run != "net-3" || s.LastRun != "net-3" {
 		t.Errorf("the status names %s, and %s as the last", s.Run, s.LastRun)
 	}
 }

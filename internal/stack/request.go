@@ -32,7 +32,7 @@ func asked(w World) (run.Request, bool) {
 func isHalfTaken(w World) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.Named
-	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.Run || n.Name != nextRun(w) ||
+	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.Run || run.Number(n.Name) <= highestCreated(w) ||
 		n.Cause != v1alpha1.CauseManual {
 		return false
 	}
@@ -109,7 +109,7 @@ func runIsAskedFor(w World) (Decision, bool) {
 	}
 	w.quiet = true
 	if meanwhile := Decide(w); meanwhile.Start == nil { // what the Stack says goes on to be true
-		meanwhile.Start, meanwhile.Request = d.Start, d.Request
+		meanwhile.Start, meanwhile.Name, meanwhile.Request = d.Start, d.Name, d.Request
 		d = meanwhile
 	}
 	return d, ok

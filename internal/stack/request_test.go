@@ -138,22 +138,22 @@ func TestRequests(t *testing.T) {
 			world: world(had("net-1", "Failed", "sha256:now", says("Stranded")), asks("Apply")), ready: "False", reason: "StateStranded", message: "cairn state rescue net", stalled: true,
 		},
 		"a Run that was asked for and named but not made is made": {
-			world: world(isApplied, asks("Apply"), taken, namedFor("net-2", "Apply", "Manual")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			world: world(isApplied, asks("Apply"), taken, namedFor("net-2", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
 		},
 		"a drift check that was named but not made is not taken for one that was asked for long ago": {
-			world: world(checks("Report"), isApplied, asks("Apply"), taken, namedFor("net-2", "Plan", "Drift")), start: "Plan net-2", ready: "True", reason: "Applied",
+			world: world(checks("Report"), isApplied, asks("Apply"), taken, namedFor("net-2", "Plan", "Drift")), start: "Plan net-3", ready: "True", reason: "Applied",
 		},
 		"nor is a Run for a change": {
-			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the code changed",
+			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "the code changed",
 		},
 		"a look that was named but not made is not an apply of what failed": {
-			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-2", ready: "False", reason: "RunFailed", stalled: true,
+			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-3", ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"nor of what somebody canceled": {
-			world: world(had("net-1", "Canceled", "sha256:now", says("Canceled")), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-2", ready: "False", reason: "RunCanceled", stalled: true,
+			world: world(had("net-1", "Canceled", "sha256:now", says("Canceled")), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-3", ready: "False", reason: "RunCanceled", stalled: true,
 		},
 		"nor is a shell one of what somebody rejected": {
-			world: world(allowed, had("net-1", "Canceled", "sha256:now", rejected), asks("Shell"), taken, namedFor("net-2", "Shell", "Manual")), start: "Shell net-2", ready: "False", reason: "RunRejected", stalled: true,
+			world: world(allowed, had("net-1", "Canceled", "sha256:now", rejected), asks("Shell"), taken, namedFor("net-2", "Shell", "Manual")), start: "Shell net-3", ready: "False", reason: "RunRejected", stalled: true,
 		},
 		"one that was made and has ended is not made again": {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), ready: "True", reason: "Applied",
@@ -245,10 +245,10 @@ func TestRequests(t *testing.T) {
 			world: world(had("net-1", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "False", reason: "AwaitingApproval",
 		},
 		"a destroy that was asked for and named but not made is made": {
-			world: world(isApplied, asks("Destroy"), taken, namedFor("net-2", "Destroy", "Manual")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+			world: world(isApplied, asks("Destroy"), taken, namedFor("net-2", "Destroy", "Manual")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 		"a Run that was named but not made is no destroy that was asked for long ago": {
-			world: world(applied("sha256:old"), state(3), had("net-1", "Succeeded", "sha256:old"), asks("Destroy"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-2", ready: "Unknown", reason: "Running",
+			world: world(applied("sha256:old"), state(3), had("net-1", "Succeeded", "sha256:old"), asks("Destroy"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 
 		"what was destroyed stays so": {
@@ -294,7 +294,7 @@ func TestRequests(t *testing.T) {
 			world: world(state(2), destroyedBefore, had("net-3", "Succeeded", "sha256:now", byHand, began)), ready: "True", reason: "Applied",
 		},
 		"an apply that was asked for and named but not made is made, whatever changed": {
-			world: world(state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore, asks("Apply"), taken, namedFor("net-3", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
+			world: world(state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore, asks("Apply"), taken, namedFor("net-3", "Apply", "Manual")), start: "Apply net-4", ready: "Unknown", reason: "Running", message: "asked for by alice",
 		},
 		"which waits for its inputs": {
 			world: world(state(0), destroyedBefore, asks("Apply"), missing), ready: "False", reason: "SecretMissing", stalled: true,
@@ -414,7 +414,7 @@ func TestRequests(t *testing.T) {
 			world: world(deleted, protect, state(2), asks("Destroy")), ready: "False", reason: "Protected", stalled: true,
 		},
 		"the next destroy that was named but not made is made": {
-			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy"), taken, namedFor("net-3", "Destroy", "Manual")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy"), taken, namedFor("net-3", "Destroy", "Manual")), start: "Destroy net-4", ready: "Unknown", reason: "Destroying",
 		},
 	})
 }
@@ -703,16 +703,16 @@ func TestWhatIsNamedStaysSoWhileSomethingIsInTheWay(t *testing.T) {
 		then  func(*World)
 		start string
 	}{
-		"a look, and the Stack is suspended":         {world(failed, asks("Plan")), suspended, "Plan net-2"},
-		"a dependency begins to wait":                {world(failed, asks("Plan")), dependencyWaits, "Plan net-2"},
-		"an input vanishes":                          {world(failed, asks("Plan")), vanished, "Plan net-2"},
-		"an operator that starts has no mirror yet":  {world(failed, asks("Plan")), func(w *World) { awaited(w); w.Digest = "" }, "Plan net-2"},
-		"a look at what was rejected":                {world(had("net-1", "Canceled", "sha256:now", rejected), asks("Plan")), suspended, "Plan net-2"},
-		"a look before a change":                     {world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan")), suspended, "Plan net-2"},
-		"a shell":                                    {world(allowed, failed, asks("Shell")), suspended, "Shell net-2"},
-		"an apply":                                   {world(isApplied, asks("Apply")), suspended, "Apply net-2"},
-		"a plan where nothing is applied":            {world(never, isApplied, asks("Apply")), suspended, "Plan net-2"},
-		"a destroy":                                  {world(isApplied, asks("Destroy")), builtOn(Dependent{Name: "web"}), "Destroy net-2"},
+		"a look, and the Stack is suspended":         {world(failed, asks("Plan")), suspended, "Plan net-3"},
+		"a dependency begins to wait":                {world(failed, asks("Plan")), dependencyWaits, "Plan net-3"},
+		"an input vanishes":                          {world(failed, asks("Plan")), vanished, "Plan net-3"},
+		"an operator that starts has no mirror yet":  {world(failed, asks("Plan")), func(w *World) { awaited(w); w.Digest = "" }, "Plan net-3"},
+		"a look at what was rejected":                {world(had("net-1", "Canceled", "sha256:now", rejected), asks("Plan")), suspended, "Plan net-3"},
+		"a look before a change":                     {world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan")), suspended, "Plan net-3"},
+		"a shell":                                    {world(allowed, failed, asks("Shell")), suspended, "Shell net-3"},
+		"an apply":                                   {world(isApplied, asks("Apply")), suspended, "Apply net-3"},
+		"a plan where nothing is applied":            {world(never, isApplied, asks("Apply")), suspended, "Plan net-3"},
+		"a destroy":                                  {world(isApplied, asks("Destroy")), builtOn(Dependent{Name: "web"}), "Destroy net-3"},
 		"a shell that is not allowed any more":       {world(allowed, failed, asks("Shell")), noShells, ""},
 		"a look that nobody wants any more":          {world(failed, asks("Plan")), withdrawn, ""},
 		"a destroy that a suspended Stack refuses":   {world(state(3), failed, asks("Destroy")), suspended, ""},
@@ -728,7 +728,7 @@ func TestWhatIsNamedStaysSoWhileSomethingIsInTheWay(t *testing.T) {
 		w.Stack.Annotations, w.AllowShell, w.Runs = then.Stack.Annotations, then.AllowShell, then.Runs
 		got := ""
 		if d := Decide(w); d.Start != nil {
-			got = string(d.Start.Operation) + " " + nextRun(w)
+			got = string(d.Start.Operation) + " " + d.Name
 		}
 		if got != tt.start {
 			t.Errorf("%s: %q is started, and %q should be", name, got, tt.start)

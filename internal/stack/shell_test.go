@@ -23,7 +23,7 @@ func TestShells(t *testing.T) {
 			world: world(allowed, isApplied, asks("Shell")), start: "Shell net-2", ready: "True", reason: "Applied",
 		},
 		"a drift check that was named but not made is not taken for one that was asked for long ago": {
-			world: world(allowed, checks("Report"), isApplied, asks("Shell"), taken, namedFor("net-2", "Plan", "Drift")), start: "Plan net-2", ready: "True", reason: "Applied",
+			world: world(allowed, checks("Report"), isApplied, asks("Shell"), taken, namedFor("net-2", "Plan", "Drift")), start: "Plan net-3", ready: "True", reason: "Applied",
 		},
 		"not where the install allows none": {
 			world: world(isApplied, asks("Shell")), ready: "True", reason: "Applied",

@@ -39,7 +39,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	s.Image, s.AppliedImage = builtImage(w), appliedImage(w)
 	s.AppliedInputs, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
-		s.Run, s.LastRun = nextRun(w), nextRun(w)
+		s.Run, s.LastRun = d.Name, d.Name
 		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type}
 	}
 	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
@@ -71,11 +71,14 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	return s
 }
 
-// appliedInputs are the inputs that what is there was made from; none when an apply of others began and did not succeed. The status has all
+// appliedInputs are the inputs that what is there was made from; none when an apply of others began and did not succeed, or was deleted
+// before its end was known. The status has all
 // that came of Runs whose end it tells, and perhaps of newer ones that are gone.
 func appliedInputs(w World) string {
 	last := w.last()
 	switch {
+	case w.applyVanished():
+		return ""
 	case last == nil || w.active() != nil || w.forgotten() || w.looks(last) || w.told(last):
 		return w.Stack.Status.AppliedInputs
 	case last.Status.Phase != v1alpha1.PhaseSucceeded:

@@ -25,9 +25,17 @@ type desk struct {
 	deleted []string
 	written int
 	made    string
-	// refuses is what it says to who makes something; nil for nothing. stack is what it has.
+	// refuses is what it says to who makes something; nil for nothing.
 	refuses error
-	stack   *v1alpha1.Stack
+	// late says that it has the Run that was named before.
+	late bool
+}
+
+func (d *desk) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	if d.late {
+		return nil
+	}
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "runs"}, key.Name)
 }
 
 func (d *desk) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
@@ -35,11 +43,6 @@ func (d *desk) Create(_ context.Context, o client.Object, _ ...client.CreateOpti
 		d.made = o.GetName()
 	}
 	return d.refuses
-}
-
-func (d *desk) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	d.stack.DeepCopyInto(o.(*v1alpha1.Stack))
-	return nil
 }
 
 func (d *desk) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
@@ -195,11 +198,11 @@ func TestAStateThatStaysIsToldOnce(t *testing.T) {
 // A quota of Runs, or a webhook, may keep a Run from being made. Nothing but the Stack can say so.
 func TestARunThatIsRefusedIsTold(t *testing.T) {
 	r, d, told := atTheDesk(nil)
-	r.Inputs, r.Live = inputs.NewStore(nowhere{}), d
+	r.Inputs, r.Reserved = inputs.NewStore(nowhere{}), NewReserved()
 	w := world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), lastRun("net-1"))
-	d.stack = w.Stack
 	for i := range 3 {
 		d.refuses = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2", fmt.Errorf("webhook a.b denied the request: no (%d)", i))
+		w.Reserved = r.Reserved.of(w.Stack)
 		if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v", err)
 		}
@@ -211,8 +214,8 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 		t.Errorf("it was written %d times, and %d events tell it", d.written, len(told.Events))
 	}
 
-	d.refuses = nil
-	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-2" {
+	d.refuses, w.Reserved = nil, r.Reserved.of(w.Stack)
+	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-2" || r.Reserved.of(w.Stack) != "" {
 		t.Errorf("made is %q: %v", d.made, err)
 	}
 	had("net-2", "Planning", "sha256:now")(&w)
@@ -220,6 +223,49 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 		t.Errorf("it says %q: %v", readyOf(w.Stack.Status).Message, err)
 	}
 }
+
+// The answer to the request that creates a Run is lost: it may have been created, and deleted since. The next Run has another name. Where the bucket
+// failed before the request there is no such Run, so numbers are not used up.
+func TestANameIsInOneRequestAtMost(t *testing.T) {
+	r, d, _ := atTheDesk(nil)
+	r.Live, r.Reserved = d, NewReserved()
+	w := world(had("net-1", "Succeeded", "sha256:old"), lastRun("net-1"))
+	act := func() string {
+		w.Reserved = r.Reserved.of(w.Stack)
+		if _, err := r.act(t.Context(), w, Decide(w)); err == nil {
+			t.Fatal("there is no error")
+		}
+		return w.Stack.Status.LastRun
+	}
+	r.Inputs = inputs.NewStore(away{})
+	if first, second := act(), act(); first != "net-2" || second != "net-2" {
+		t.Errorf("the bucket is away, and the names are %s and %s", first, second)
+	}
+	r.Inputs, d.refuses = inputs.NewStore(nowhere{}), errors.New("connection reset by peer")
+	if first, second := act(), act(); first != "net-2" || second != "net-3" {
+		t.Errorf("the answers are lost, and the names are %s and %s", first, second)
+	}
+}
+
+// A leader that is one no more created the Run that it had named, while its successor named the next one: there is one Run, and not two.
+func TestNoRunIsCreatedBesideOneThatCameLate(t *testing.T) {
+	r, d, _ := atTheDesk(nil)
+	r.Inputs, r.Live, r.Reserved, d.late = inputs.NewStore(nowhere{}), d, NewReserved(), true
+	w := world(had("net-1", "Succeeded", "sha256:old"), namedFor("net-2", "Apply", "Spec"))
+	if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsConflict(err) || d.made != "" {
+		t.Errorf("Run %q is created: %v", d.made, err)
+	}
+	d.late = false
+	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-4" {
+		t.Errorf("Run %q is created: %v", d.made, err)
+	}
+}
+
+// away is a bucket that does not answer.
+type away struct{ inputs.Bucket }
+
+func (away) PutOnce(context.Context, string, []byte) error { return errors.New("connection refused") }
+func (away) Renew(context.Context, string) error           { return errors.New("connection refused") }
 
 // nowhere is a bucket that takes everything.
 type nowhere struct{ inputs.Bucket }

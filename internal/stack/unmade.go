@@ -19,7 +19,7 @@ func unmade(name string) string { return "Run " + name + " cannot be made: " }
 // asRefused goes on to say that a Run could not be made, until it is.
 func asRefused(w World, d Decision) Decision {
 	said := readyOf(w.Stack.Status)
-	if d.Start != nil && w.Stack.Status.Run == nextRun(w) && said.Reason == d.Reason && strings.HasPrefix(said.Message, unmade(nextRun(w))) {
+	if d.Start != nil && w.Stack.Status.Run == d.Name && said.Reason == d.Reason && strings.HasPrefix(said.Message, unmade(d.Name)) {
 		d.Message = said.Message
 	}
 	return d
@@ -31,7 +31,7 @@ func (r *Reconciler) tellRefused(ctx context.Context, w World, d Decision, why e
 		return why
 	}
 	said := readyOf(w.Stack.Status)
-	message := run.Steady(said.Message, unmade(w.Stack.Status.LastRun)+why.Error())
+	message := run.Steady(said.Message, unmade(d.Name)+why.Error())
 	if message == said.Message {
 		return why
 	}

@@ -72,11 +72,6 @@ func TestAnOldViewDoesNotMakeARunAgain(t *testing.T) {
 	if result := r.look(old); r.runs() != "" || result.RequeueAfter <= 0 || result.RequeueAfter > time.Second {
 		t.Errorf("the Runs are %q, and the next look is in %s", r.runs(), result.RequeueAfter)
 	}
-	// Nor one whose Stack was deleted and made again since.
-	old.UID, old.ResourceVersion = "another", r.stack.ResourceVersion
-	if r.look(old); r.runs() != "" {
-		t.Errorf("the Runs are %q", r.runs())
-	}
 }
 
 // Each look with an old view is a write that is refused: they come ever more seldom, until the view is as new as what there is.

@@ -33,6 +33,10 @@ type World struct {
 	Runs []v1alpha1.Run
 	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	Taken int
+	// Reserved is the name of the Run that this process named in the status and did not create yet; empty when there is none.
+	Reserved string
+	// Left is a pod that has not ended and whose Run was deleted; looked for only before a Run is started or the Stack goes.
+	Left LeftPod
 	// Last is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
 	Last *inputs.Document
 	// Dependencies are the Stacks that go first, as they stand now.
@@ -120,6 +124,13 @@ func (w World) forgottenTry() bool {
 	return w.forgotten() && (n == nil || n.Name != w.Stack.Status.LastRun || w.tries(&v1alpha1.Run{
 		Spec: v1alpha1.RunSpec{Operation: n.Operation, Cause: v1alpha1.Cause{Type: n.Cause}},
 	}))
+}
+
+// applyVanished says that the status names a Run that may apply, as one under way, and that somebody deleted it, or that nobody can tell whether it
+// was created: nobody knows what it applied.
+func (w World) applyVanished() bool {
+	n := w.Stack.Status.Named
+	return n != nil && n.Operation == v1alpha1.OperationApply && n.Name == w.Stack.Status.Run && n.Name != w.Reserved && w.run(n.Name) == nil
 }
 
 // active is the newest Run that is not finished.

@@ -28,11 +28,12 @@ const (
 	states
 	pods
 	configMaps
+	secrets
 
 	kinds
 )
 
-var kindNames = [kinds]string{"Stack", "Run", "State", "Pod", "ConfigMap"}
+var kindNames = [kinds]string{"Stack", "Run", "State", "Pod", "ConfigMap", "Secret"}
 
 // change is an event of a watch.
 type change struct {

@@ -43,6 +43,7 @@ func (w *world) wrote(k kind, old, now client.Object) {
 		}
 		if old == nil {
 			w.stats.Runs++
+			w.runCreated(now.(*v1alpha1.Run))
 			break
 		}
 		w.runWritten(old.(*v1alpha1.Run), now.(*v1alpha1.Run))
@@ -64,6 +65,20 @@ func (w *world) wrote(k kind, old, now client.Object) {
 	}
 	if w.Trace && now != nil {
 		w.tracef("      = %s", describe(now))
+	}
+}
+
+// runCreated: no other Run of its Stack ever had its name, and no pod of a Run that was deleted is at work.
+func (w *world) runCreated(r *v1alpha1.Run) {
+	name := nameOf{metav1.GetControllerOfNoCopy(r).UID, r.Name}
+	if w.names[name] {
+		w.violate("I1", "a second Run of the Stack is named %s", r.Name)
+	}
+	w.names[name] = true
+	for _, m := range w.machines {
+		if o := m.runner; o != nil && o.alive() && o.applying && o.stack == r.Spec.Stack.Name && w.api.run(o.run) == nil && w.api.pod(o.pod) != nil {
+			w.violate("I1", "Run %s is created while pod %s applies, whose Run was deleted", r.Name, o.pod)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -44,10 +43,7 @@ func (c *kube) Get(_ context.Context, key client.ObjectKey, o client.Object, _ .
 		}
 	}
 	k := kindOf(o)
-	if k < 0 { // namespaces and accounts are there, Secrets are not
-		if o.GetObjectKind().GroupVersionKind().Kind == "Secret" {
-			return apierrors.NewNotFound(schema.GroupResource{Resource: "Secret"}, key.Name)
-		}
+	if k < 0 { // namespaces and accounts are there
 		return nil
 	}
 	there := find(c.objects(k), key.Name)
@@ -104,6 +100,10 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	case *v1alpha1.StateList:
 		for _, o := range c.objects(states) {
 			list.Items = append(list.Items, *o.(*v1alpha1.State))
+		}
+	case *corev1.PodList:
+		for _, o := range c.objects(pods) {
+			list.Items = append(list.Items, *o.(*corev1.Pod))
 		}
 	case *metav1.PartialObjectMetadataList:
 		if list.Kind == "PodList" {

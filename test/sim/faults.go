@@ -30,7 +30,7 @@ func spoil(w *world, _, _ int) {
 			w.managers[i].frozen = true
 		}
 	case 3:
-		i, k := w.rand(2), kind(w.rand(int(kinds)))
+		i, k := w.rand(2), kind(w.rand(int(secrets)))
 		w.tracef("!  the watch of manager %d on %ss breaks", i, kindNames[k])
 		w.managers[i].relist(k)
 	case 4:
@@ -147,6 +147,9 @@ func (w *world) calm() {
 	w.quiet = true
 	if w.api.get(configMaps, "code") == nil {
 		w.putCode()
+	}
+	if w.deletesOften() && w.api.get(secrets, "token") == nil {
+		w.putSecret()
 	}
 	for _, m := range w.managers {
 		m.frozen = false

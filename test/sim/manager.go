@@ -95,7 +95,7 @@ func (m *manager) lead() {
 	store := w.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Client: cached, Live: live, Sources: w.shared.sources, Inputs: w.shared.inputs, States: store,
-		Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}}, Behind: stack.NewBehind(), Told: stack.NewTold(), Clock: m.clock,
+		Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}}, Behind: stack.NewBehind(), Told: stack.NewTold(), Reserved: stack.NewReserved(), Clock: m.clock,
 	}
 	m.run = run.Reconciler{
 		Client: cached, Live: live, Inputs: w.shared.inputs, Turns: run.NewTurns(m.turns, cached), Clock: m.clock,
@@ -186,9 +186,14 @@ func (m *manager) tell(k kind, c change) {
 		if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 			m.add(ofRun, owner.Name)
 		}
-	case configMaps:
+	case configMaps, secrets:
 		for _, s := range m.view.objects[stacks] {
 			m.add(ofStack, s.GetName())
+		}
+		for _, r := range m.view.objects[runs] {
+			if k == secrets && slices.Contains(run.IndexWaiting(r), run.ReasonInputsMissing) {
+				m.add(ofRun, r.GetName())
+			}
 		}
 	}
 }

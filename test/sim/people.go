@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -20,6 +22,28 @@ func (w *world) ofPeople() {
 	}
 	if w.wishes > 0 {
 		w.can(2, wish, 0, 0)
+	}
+	if w.deletions > 0 {
+		w.can(3, deleteOne, 0, 0)
+	}
+}
+
+// deletesOften says that objects are deleted ten times as often as in other histories, which is so in one of eight of them.
+func (w *world) deletesOften() bool { return w.script == nil && (w.Often || w.Seed%8 == 7) }
+
+// mostDeletions is so many that there are ten times as many of each kind, in the mean, as people wish for in other histories.
+const mostDeletions = 11
+
+// deleteOne deletes a Run, a State, a pod or a Secret.
+func deleteOne(w *world, _, _ int) {
+	w.deletions--
+	k := []kind{runs, states, pods, secrets}[w.rand(4)]
+	if i := pick(w, k); i >= 0 {
+		name := w.api.objects[k][i].GetName()
+		w.tracef("bob deletes %s %s", kindNames[k], name)
+		_ = w.api.remove(k, name, nil, nil, false)
+	} else if k == secrets {
+		w.putSecret()
 	}
 }
 
@@ -157,6 +181,11 @@ func (w *world) putCode() {
 	w.api.put(configMaps, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "code", UID: "code"}})
 }
 
+func (w *world) putSecret() {
+	w.tracef("bob makes the Secret")
+	w.api.put(secrets, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "token", UID: types.UID(fmt.Sprint("s", w.serial()))}})
+}
+
 func variables(value int) []v1alpha1.Variable {
 	raw, _ := json.Marshal(value)
 	return []v1alpha1.Variable{{Name: "v", Value: &apiextensionsv1.JSON{Raw: raw}}}
@@ -189,6 +218,11 @@ func (w *world) declare(n int) {
 	if n == 1 && w.chance(3) {
 		s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "net"}}
 	}
+	if w.deletesOften() {
+		s.Spec.Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "token"}, Key: "token",
+		}}}}
+	}
 	w.tracef("alice makes Stack %s, %s", name, s.Spec.Apply)
 	_ = w.api.create(s)
 }
@@ -200,6 +234,10 @@ func (w *world) settle() {
 	w.budget, w.wishes = w.rand(6), w.rand(7)
 	if w.Limit >= 0 {
 		w.budget = min(w.budget, w.Limit)
+	}
+	if w.deletesOften() {
+		w.putSecret()
+		w.deletions = w.rand(mostDeletions)
 	}
 	w.declare(0)
 	if w.chance(2) {

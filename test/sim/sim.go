@@ -8,8 +8,8 @@ import (
 )
 
 // Histories lives through n histories, those of the seeds from first on, on so many workers, and gives the first violations
-// that it finds.
-func Histories(first uint64, n, workers, most int) ([]*Violation, Stats) {
+// that it finds. In all of them objects are deleted often if often says so.
+func Histories(first uint64, n, workers, most int, often bool) ([]*Violation, Stats) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -25,7 +25,7 @@ func Histories(first uint64, n, workers, most int) ([]*Violation, Stats) {
 			defer s.end()
 			var own Stats
 			for i := next.Add(1) - 1; i < uint64(n); i = next.Add(1) - 1 {
-				v, stats := s.run(Options{Seed: first + i, Limit: -1})
+				v, stats := s.run(Options{Seed: first + i, Limit: -1, Often: often})
 				own.add(stats)
 				if v == nil {
 					continue

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // A few of the histories that `make sim` lives through.
@@ -10,7 +12,7 @@ func TestHistories(t *testing.T) {
 	if testing.Short() {
 		n = 200
 	}
-	found, sum := Histories(1, n, 0, 3)
+	found, sum := Histories(1, n, 0, 3, false)
 	for _, v := range found {
 		t.Errorf("%v\nreplay: make sim SEED=%d", v, v.Seed)
 	}
@@ -21,14 +23,20 @@ func TestHistories(t *testing.T) {
 
 // Each of these histories broke an invariant once. What a seed means changes with the model, so they show less as time goes by.
 func TestHistoriesThatWereBroken(t *testing.T) {
-	for name, seed := range map[string]uint64{
-		"a leader that is one no more writes a Stack's status last": 825,
-		"the same, of a Run that failed":                            1498,
-		"a Run that was deleted by hand is made again":              8012,
-		"a Stack is made again under its name":                      35628,
+	for name, o := range map[string]Options{
+		"a leader that is one no more writes a Stack's status last": {Seed: 825},
+		"the same, of a Run that failed":                            {Seed: 1498},
+		"a Run that was deleted by hand is made again":              {Seed: 8012},
+		"a Stack is made again under its name":                      {Seed: 35628},
+		"a Run that is deleted gives its name to the next":          {Seed: 77041740},
+		"the same, and its pod is told to end":                      {Seed: 123131660},
+		"a Run that is created late begins beside the next":         {Seed: 2000066603, Often: true},
+		"the same, while the next one plans":                        {Seed: 2000128019, Often: true},
+		"a Stack goes before the pod of a deleted Run has ended":    {Seed: 4000004827, Often: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if v, _ := newShared().run(Options{Seed: seed, Limit: -1}); v != nil {
+			o.Limit = -1
+			if v, _ := newShared().run(o); v != nil {
 				t.Error(v)
 			}
 		})
@@ -79,5 +87,52 @@ func BenchmarkHistory(b *testing.B) {
 		if v, _ := s.run(Options{Seed: uint64(i) + 1, Limit: -1}); v != nil {
 			b.Fatal(v)
 		}
+	}
+}
+
+// A user deletes a Run just before its apply begins, and changes the Stack. The pod applies, and saves what it did; the next Run has another name, and
+// starts once that pod has ended.
+func TestARunThatIsDeletedWhileItApplies(t *testing.T) {
+	s := newShared()
+	defer s.end()
+	w := newWorld(s, Options{Seed: 1, Limit: 0})
+	defer w.end()
+	w.putCode()
+	w.declare(0)
+	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Variables = v1alpha1.ApplyAutomatic, variables(1) })
+	w.managers, w.servers, w.quiet = []*manager{w.newManager(0)}, []*server{w.newServer()}, true
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for range 1000 {
+			if is() {
+				return
+			}
+			if all := w.enabled(); len(all) > 0 {
+				w.do(all[0])
+			} else if w.time = w.nextTime(); w.time < 0 {
+				break
+			} else {
+				w.ring()
+			}
+		}
+		t.Fatalf("not until %s; %s", what, w.state())
+	}
+	var first *machine
+	until("the pod is told to apply", func() bool {
+		if len(w.machines) > 0 {
+			first = w.machines[0]
+		}
+		return first != nil && first.runner != nil && first.runner.attempt == 2
+	})
+	if err := w.api.remove(runs, "net-1", nil, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Variables = variables(2) })
+	until("the next Run is created", func() bool { return len(w.api.objects[runs]) > 0 })
+	if name := w.api.objects[runs][0].GetName(); name != "net-2" || first.runner.alive() {
+		t.Errorf("Run %s is created, and the pod of net-1 is alive: %v", name, first.runner.alive())
+	}
+	if w.rest(); w.violation != nil {
+		t.Error(w.violation)
 	}
 }
