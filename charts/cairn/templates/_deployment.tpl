@@ -326,6 +326,19 @@ spec:
       {{- with $.Values.affinity }}
       affinity:
         {{- toYaml . | nindent 8 }}
+      {{- else }}
+      {{- if ne $half "serve" }}
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+          - weight: 100
+            podAffinityTerm:
+              topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels:
+                  {{- include "cairn.selector" $ | nindent 18 }}
+                  app.kubernetes.io/component: {{ $half }}
+      {{- end }}
       {{- end }}
       {{- if $.Values.topologySpreadConstraints }}
       topologySpreadConstraints:
