@@ -57,7 +57,7 @@ func burritoRepository(c *conversion, o *object) {
 // leaves are the fields of these names that burrito's maps of settings have.
 func leaves(f field) []field {
 	var known []field
-	for _, names := range [][]string{{"enabled"}, {"version"}, {"autoApply"}, {"applyWithoutPlanArtifact"}, {"onError", "maxRetries"}, {"runs"}} {
+	for _, names := range [][]string{{"enabled"}, {"version"}, {"terragrunt", "enabled"}, {"terragrunt", "version"}, {"autoApply"}, {"applyWithoutPlanArtifact"}, {"onError", "maxRetries"}, {"runs"}} {
 		known = append(known, f.at(names...))
 	}
 	return known
@@ -229,6 +229,11 @@ func (l layered) became(format string, names ...string) {
 	l.layer.at(names...).became("%s", format)
 }
 
+// isOld says that a layer is of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform always.
+func (l layered) isOld() bool {
+	return l.pick("terraform", "terragrunt").there() && !l.pick("terragrunt").there() && !l.pick("opentofu").there()
+}
+
 func (l layered) engine(s *v1alpha1.StackSpec) {
 	o := l.layer.of
 	tofu, terraform := l.pick("opentofu", "enabled").truth(), l.pick("terraform", "enabled").truth()
@@ -237,6 +242,9 @@ func (l layered) engine(s *v1alpha1.StackSpec) {
 	}
 	if l.layer.at("terraform", "enabled").truth() {
 		tofu = false
+	}
+	if l.isOld() {
+		terraform, tofu = true, false
 	}
 	name := "opentofu"
 	switch {
@@ -263,14 +271,19 @@ func (l layered) engine(s *v1alpha1.StackSpec) {
 	if s.Engine.Version == "" {
 		o.note(Became, "spec."+name+".version", "spec.engine.version says nothing: the version files of the code, or its required_version, as with burrito")
 	}
-	if !l.pick("terragrunt", "enabled").truth() {
-		l.layer.at("terragrunt", "enabled").became("spec.engine.name: no Terragrunt")
-		l.layer.at("terragrunt", "version").notNeeded("Terragrunt is not enabled")
+	at := []string{"terragrunt"}
+	if l.isOld() {
+		at = []string{"terraform", "terragrunt"}
+	}
+	terragrunt := l.layer.at(at...)
+	if !l.pick(append(at, "enabled")...).truth() {
+		terragrunt.at("enabled").became("spec.engine.name: no Terragrunt")
+		terragrunt.at("version").notNeeded("Terragrunt is not enabled")
 		return
 	}
 	under := s.Engine.Version
-	s.Engine = v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: l.pick("terragrunt", "version").text()}
-	o.note(Became, "spec.terragrunt", "spec.engine is Terragrunt")
+	s.Engine = v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: l.pick(append(at, "version")...).text()}
+	o.note(Became, terragrunt.path, "spec.engine is Terragrunt")
 	if under != "" {
 		o.note(Todo, "spec."+name+".version", "beneath Terragrunt it is the %s of the runner's image: spec.runner.image with version %s", name, under)
 	}

@@ -490,3 +490,43 @@ func TestAnEmptyRepositoryNameIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// Burrito 0.2 to 0.4 had Terragrunt below terraform, and no other engine than Terraform.
+func TestBurritosOldTerragrunt(t *testing.T) {
+	const repository = `{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformRepository", "metadata": {"name": "infra"},
+		"spec": {"repository": {"url": "https://git.example.com/acme/infra.git"}, "terraform": {"version": "1.5.7", "terragrunt": {"enabled": %t, "version": "0.45.4"}}}}`
+	const layer = `{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"},
+		"spec": {"path": "net", "branch": "main", "repository": {"name": "infra"}%s}}`
+	for _, c := range []struct {
+		repository bool
+		layer      string
+		want       v1alpha1.Engine
+	}{
+		{true, ``, v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: "0.45.4"}},
+		{false, ``, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.5.7"}},
+		{false, `, "terraform": {"terragrunt": {"enabled": true, "version": "0.44.5"}}`, v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: "0.44.5"}},
+		{true, `, "terraform": {"version": "1.3.1", "terragrunt": {"enabled": false}}`, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.3.1"}},
+	} {
+		objects, err := Read([]byte(fmt.Sprintf(repository, c.repository) + "\n---\n" + fmt.Sprintf(layer, c.layer)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Convert(objects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, r.Stacks[0].Spec.Engine); diff != "" {
+			t.Errorf("%t%s:\n%s", c.repository, c.layer, diff)
+		}
+		for _, n := range r.Notes {
+			if n.Verdict == Unknown {
+				t.Errorf("%t%s: %s is not known", c.repository, c.layer, n.Field)
+			}
+		}
+		for _, u := range objects {
+			if left := uncovered(u, r.Notes); len(left) > 0 {
+				t.Errorf("%s: nothing is said of %v", u.GetKind(), left)
+			}
+		}
+	}
+}
