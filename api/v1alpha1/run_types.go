@@ -267,13 +267,13 @@ type Plan struct {
 	Digest string `json:"digest"`
 	// Changes is whether applying the plan would do anything, outputs included.
 	Changes bool `json:"changes"`
-	// Add is how many resources would be created.
+	// Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
 	Add int32 `json:"add"`
 	// Change is how many would be changed in place.
 	Change int32 `json:"change"`
-	// Destroy is how many would be destroyed.
+	// Destroy is how many would be destroyed; a replacement counts here and in Add.
 	Destroy int32 `json:"destroy"`
-	// Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
+	// Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
 	Replace int32 `json:"replace"`
 	// Import is how many would be taken into the state.
 	Import int32 `json:"import"`

@@ -137,13 +137,13 @@ type PastDetails struct {
 
 // DriftStatus is what a drift check found: what a Run would have to do to put back what was applied.
 type DriftStatus struct {
-	// Add is how many resources are gone.
+	// Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
 	Add int32 `json:"add"`
-	// Change is how many are not as they were applied.
+	// Change is how many would be changed in place.
 	Change int32 `json:"change"`
-	// Destroy is how many would have to go.
+	// Destroy is how many would be destroyed; a replacement counts here and in Add.
 	Destroy int32 `json:"destroy"`
-	// Replace is how many would have to be made anew.
+	// Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
 	Replace int32 `json:"replace"`
 	// CheckedAt is when it was looked at last.
 	CheckedAt metav1.Time `json:"checkedAt"`

@@ -74,8 +74,8 @@ func (all Changes) sort() {
 	})
 }
 
-// Count gives how many changes there are of an action.
-func (all Changes) Count(action Action) int32 {
+// count gives how many changes there are of an action.
+func (all Changes) count(action Action) int32 {
 	var n int32
 	for _, c := range all {
 		if c.Action == action {
@@ -85,18 +85,43 @@ func (all Changes) Count(action Action) int32 {
 	return n
 }
 
-// String tells the changes in a few words. Example: "3 to add, 1 to change".
-func (all Changes) String() string {
+// String tells the changes in a few words, as Counts does.
+func (all Changes) String() string { return all.Counts().String() }
+
+// Counts are how many resources a plan would change.
+type Counts struct {
+	// Add and Destroy include the replacements, as engines count them.
+	Add, Change, Destroy int32
+	// Replace is how many of Add and of Destroy are one replacement.
+	Replace              int32
+	Import, Forget, Move int32
+}
+
+// Counts counts the changes.
+func (all Changes) Counts() Counts {
+	replace := all.count(Replace)
+	return Counts{
+		Add: all.count(Create) + replace, Change: all.count(Update), Destroy: all.count(Delete) + replace, Replace: replace,
+		Import: all.count(Import), Forget: all.count(Forget), Move: all.count(Move),
+	}
+}
+
+// Changed is how many resources are created, changed, replaced or destroyed, each once.
+func (c Counts) Changed() int32 { return c.Add + c.Change + c.Destroy - c.Replace }
+
+// String tells the counts in a few words. Example: "3 to add, 1 to change, 1 to destroy (1 to replace)".
+func (c Counts) String() string {
 	var words []string
 	for _, w := range []struct {
-		action Action
-		word   string
-	}{
-		{Create, "add"}, {Update, "change"}, {Replace, "replace"}, {Delete, "destroy"},
-		{Import, "import"}, {Forget, "forget"}, {Move, "move"},
-	} {
-		if n := all.Count(w.action); n > 0 {
-			words = append(words, fmt.Sprintf("%d to %s", n, w.word))
+		n    int32
+		word string
+	}{{c.Add, "add"}, {c.Change, "change"}, {c.Destroy, "destroy"}, {c.Import, "import"}, {c.Forget, "forget"}, {c.Move, "move"}} {
+		if w.n == 0 {
+			continue
+		}
+		words = append(words, fmt.Sprintf("%d to %s", w.n, w.word))
+		if w.word == "destroy" && c.Replace > 0 {
+			words[len(words)-1] += fmt.Sprintf(" (%d to replace)", c.Replace)
 		}
 	}
 	return strings.Join(words, ", ")

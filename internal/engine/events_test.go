@@ -21,7 +21,7 @@ func TestPlansOfTheRealEngine(t *testing.T) {
 		{"plan-moves", 2, "1 to move", Changes{{"terraform_data.b", Move}}},
 		{"plan-create", 2, "2 to add", Changes{{"terraform_data.a", Create}, {"terraform_data.b", Create}}},
 		{"plan-destroy", 2, "2 to destroy", Changes{{"terraform_data.a", Delete}, {"terraform_data.b", Delete}}},
-		{"plan-all", 2, "1 to add, 3 to change, 2 to replace, 1 to destroy, 1 to import, 2 to forget, 1 to move", Changes{
+		{"plan-all", 2, "3 to add, 3 to change, 3 to destroy (2 to replace), 1 to import, 2 to forget, 1 to move", Changes{
 			{"terraform_data.delete", Delete},
 			{"terraform_data.replace", Replace},
 			{"terraform_data.replace_first", Replace},

@@ -74,10 +74,12 @@ type Cause struct {
 
 // Counts are how many resources a plan does what to.
 type Counts struct {
-	Changes bool  `json:"changes"`
+	Changes bool `json:"changes"`
+	// Add and Destroy include the replacements, as engines count them.
 	Add     int32 `json:"add"`
 	Change  int32 `json:"change"`
 	Destroy int32 `json:"destroy"`
+	// Replace is how many of Add and of Destroy are one replacement.
 	Replace int32 `json:"replace"`
 	Import  int32 `json:"import"`
 	Forget  int32 `json:"forget"`

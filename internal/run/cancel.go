@@ -151,8 +151,8 @@ func lastApply(run *v1alpha1.Run) *v1alpha1.Attempt {
 // it, is not changed by that.
 func count(n int32, p *v1alpha1.Plan) string {
 	of, all := "", n
-	if p != nil && n <= p.Add+p.Change+p.Destroy+p.Replace {
-		all = p.Add + p.Change + p.Destroy + p.Replace
+	if p != nil && n <= Counts(p).Changed() {
+		all = Counts(p).Changed()
 		of = fmt.Sprintf(" of %d", all)
 	}
 	if all == 1 {

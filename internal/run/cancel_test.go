@@ -24,7 +24,7 @@ func changed20(n int32) func(*World) {
 	return func(w *World) {
 		applying(w)
 		failed(v1alpha1.FailureCanceled)(w)
-		w.Run.Status.Plan = &v1alpha1.Plan{Digest: "sha256:plan", Changes: true, Add: 12, Change: 3, Destroy: 4, Replace: 1, Import: 7}
+		w.Run.Status.Plan = &v1alpha1.Plan{Digest: "sha256:plan", Changes: true, Add: 13, Change: 3, Destroy: 5, Replace: 1, Import: 7}
 		current(&w.Run.Status).Changed = &n
 	}
 }

@@ -6,25 +6,16 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 )
 
-// Summary says in a few words what a plan would do, as in "3 to add, 1 to replace".
+// Summary says in a few words what a plan would do, as in "3 to add, 1 to destroy (1 to replace)".
 func Summary(p *v1alpha1.Plan) string {
-	var parts []string
-	for _, c := range []struct {
-		n    int32
-		verb string
-	}{
-		{p.Destroy, "destroy"}, {p.Replace, "replace"}, {p.Add, "add"}, {p.Change, "change"}, {p.Import, "import"}, {p.Forget, "forget"},
-	} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d to %s", c.n, c.verb))
-		}
-	}
+	counts := Counts(p).String()
 	text := "no changes"
 	switch {
-	case len(parts) > 0:
-		text = strings.Join(parts, ", ")
+	case counts != "":
+		text = counts
 	case p.Changes:
 		text = "only outputs change"
 	}
@@ -36,6 +27,11 @@ func Summary(p *v1alpha1.Plan) string {
 		text += fmt.Sprintf("; %d warnings", p.Policy.Warned)
 	}
 	return text
+}
+
+// Counts are how many resources a plan would change.
+func Counts(p *v1alpha1.Plan) engine.Counts {
+	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget}
 }
 
 // ByScript says that a script applies the Run's plan; empty where the engine does.

@@ -72,10 +72,8 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 }
 
 func (a *attempt) describe(changes engine.Changes) *store.Plan {
-	plan := &store.Plan{
-		Add: changes.Count(engine.Create), Change: changes.Count(engine.Update), Destroy: changes.Count(engine.Delete),
-		Replace: changes.Count(engine.Replace), Import: changes.Count(engine.Import), Forget: changes.Count(engine.Forget),
-	}
+	n := changes.Counts()
+	plan := &store.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget}
 	for _, c := range changes[:min(len(changes), mostResources)] {
 		plan.Resources = append(plan.Resources, store.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
 	}

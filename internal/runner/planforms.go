@@ -200,6 +200,8 @@ func (a *attempt) fetchedPlan() *aboutPlan {
 		case plan.Delete:
 			about.Destroy++
 		case plan.Replace:
+			about.Add++
+			about.Destroy++
 			about.Replace++
 		case plan.Import:
 			about.Import++

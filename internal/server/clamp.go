@@ -73,6 +73,7 @@ func clampPlan(p *store.Plan) *store.Plan {
 	for _, count := range []*int32{&out.Add, &out.Change, &out.Destroy, &out.Replace, &out.Import, &out.Forget} {
 		*count = max(*count, 0)
 	}
+	out.Replace = min(out.Replace, out.Add, out.Destroy) // it counts in both
 	out.Resources = nil
 	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
 		out.Resources = append(out.Resources, store.ResourceChange{Address: line(r.Address, maxAddress), Action: line(r.Action, maxName)})

@@ -52,7 +52,7 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Plan is what a plan would do. Add, Change, Destroy and Replace do not overlap.
+// Plan is what a plan would do. A replacement counts in Add, in Destroy and in Replace.
 type Plan struct {
 	Digest    string           `json:"digest"`
 	Changes   bool             `json:"changes"`

@@ -153,7 +153,7 @@ func changes(p *page, pl *v1alpha1.Plan, s Style, most int, more func(int) strin
 
 // all is how many changes a plan has; moved resources are in the list only.
 func all(pl *v1alpha1.Plan) int {
-	return max(len(pl.Resources), int(pl.Add+pl.Change+pl.Destroy+pl.Replace+pl.Import+pl.Forget))
+	return max(len(pl.Resources), int(run.Counts(pl).Changed()+pl.Import+pl.Forget))
 }
 
 // sign is how engines write an action.

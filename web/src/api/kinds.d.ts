@@ -75,8 +75,13 @@ export interface components {
                     };
                 };
             };
-            /** @description Status says what was fetched. */
-            status?: {
+            /**
+             * @description Status says what was fetched. Before an operator has seen the Repository, observedGeneration is -1.
+             * @default {
+             *       "observedGeneration": -1
+             *     }
+             */
+            status: {
                 /** @description Conditions: Ready always; Stalled only while a person has to act. */
                 conditions?: {
                     /**
@@ -218,8 +223,21 @@ export interface components {
                     name: string;
                 };
             };
-            /** @description Status says how far it is. */
-            status?: {
+            /**
+             * @description Status says how far it is. Before an operator has seen the Run, it has the condition Reconciling.
+             * @default {
+             *       "conditions": [
+             *         {
+             *           "lastTransitionTime": "1970-01-01T00:00:00Z",
+             *           "message": "no operator has seen the Run yet",
+             *           "reason": "Pending",
+             *           "status": "True",
+             *           "type": "Reconciling"
+             *         }
+             *       ]
+             *     }
+             */
+            status: {
                 /**
                  * @description Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped, but
                  *     not the newest that may have changed something.
@@ -292,7 +310,10 @@ export interface components {
                         state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
                     }[];
                 }[];
-                /** @description Conditions: Succeeded, Unknown until the Run is finished. */
+                /**
+                 * @description Conditions: Succeeded, Unknown until the Run is finished; Reconciling only until it is finished; Stalled only when it failed
+                 *     or was canceled.
+                 */
                 conditions?: {
                     /**
                      * Format: date-time
@@ -363,7 +384,7 @@ export interface components {
                 plan?: {
                     /**
                      * Format: int32
-                     * @description Add is how many resources would be created.
+                     * @description Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
                      */
                     add: number;
                     /**
@@ -375,7 +396,7 @@ export interface components {
                     changes: boolean;
                     /**
                      * Format: int32
-                     * @description Destroy is how many would be destroyed.
+                     * @description Destroy is how many would be destroyed; a replacement counts here and in Add.
                      */
                     destroy: number;
                     /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
@@ -437,7 +458,7 @@ export interface components {
                     };
                     /**
                      * Format: int32
-                     * @description Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
+                     * @description Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
                      */
                     replace: number;
                     /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */
@@ -1057,8 +1078,13 @@ export interface components {
                     timeZone?: string;
                 }[];
             };
-            /** @description Status says what is known of it. */
-            status?: {
+            /**
+             * @description Status says what is known of it. Before an operator has seen the Stack, observedGeneration is -1.
+             * @default {
+             *       "observedGeneration": -1
+             *     }
+             */
+            status: {
                 /** @description AppliedImage is the one that was last applied with: a destroy takes it. */
                 appliedImage?: {
                     /** @description Digest of the image, as its registry knows it; empty while it is built. */
@@ -1118,12 +1144,12 @@ export interface components {
                 drift?: {
                     /**
                      * Format: int32
-                     * @description Add is how many resources are gone.
+                     * @description Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
                      */
                     add: number;
                     /**
                      * Format: int32
-                     * @description Change is how many are not as they were applied.
+                     * @description Change is how many would be changed in place.
                      */
                     change: number;
                     /**
@@ -1133,12 +1159,12 @@ export interface components {
                     checkedAt: string;
                     /**
                      * Format: int32
-                     * @description Destroy is how many would have to go.
+                     * @description Destroy is how many would be destroyed; a replacement counts here and in Add.
                      */
                     destroy: number;
                     /**
                      * Format: int32
-                     * @description Replace is how many would have to be made anew.
+                     * @description Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
                      */
                     replace: number;
                     /** @description Run that found it. */
@@ -1176,7 +1202,7 @@ export interface components {
                         plan?: {
                             /**
                              * Format: int32
-                             * @description Add is how many resources would be created.
+                             * @description Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
                              */
                             add: number;
                             /**
@@ -1188,7 +1214,7 @@ export interface components {
                             changes: boolean;
                             /**
                              * Format: int32
-                             * @description Destroy is how many would be destroyed.
+                             * @description Destroy is how many would be destroyed; a replacement counts here and in Add.
                              */
                             destroy: number;
                             /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
@@ -1250,7 +1276,7 @@ export interface components {
                             };
                             /**
                              * Format: int32
-                             * @description Replace is how many would be destroyed and created anew; they count in neither Add nor Destroy.
+                             * @description Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
                              */
                             replace: number;
                             /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */

@@ -2480,7 +2480,10 @@ export interface components {
         };
         /** @description Counts are how many resources a plan does what to. */
         Counts: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Add and Destroy include the replacements, as engines count them.
+             */
             add: number;
             /** Format: int64 */
             change: number;
@@ -2491,7 +2494,10 @@ export interface components {
             forget: number;
             /** Format: int64 */
             import: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Replace is how many of Add and of Destroy are one replacement.
+             */
             replace: number;
         };
         /** @description A Detail is an object whole, beside its row. */

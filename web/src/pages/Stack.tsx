@@ -22,6 +22,7 @@ import { Skeletons } from '../ui/Skeleton'
 import { Tabs } from '../ui/Tabs'
 import { Ago } from '../ui/Time'
 import { Events } from '../views/Events'
+import { counts } from '../views/run/words'
 import { safe, safeText } from '../views/text/escape'
 import { Counts } from './runrows'
 import { shortRevision } from './words'
@@ -152,8 +153,7 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
       ))}
       {drift && row.drifted && (
         <p>
-          Found <Ago at={drift.since ?? drift.checkedAt} />: {drift.add} to add, {drift.change} to change,{' '}
-          {drift.replace} to replace, {drift.destroy} to destroy to bring it back to what is declared.
+          Found <Ago at={drift.since ?? drift.checkedAt} />: {counts(drift)} to bring it back to what is declared.
         </p>
       )}
       {waits ? (

@@ -7,15 +7,15 @@ import { Ago, Took } from '../ui/Time'
 import { safe } from '../views/text/escape'
 import { shortRevision } from './words'
 
-/** What a plan would do, in short: +1 ~2 -3. */
+/** What a plan would do, in short: +1 ~2 −3. A replacement counts in add and in destroy, as engines count it. */
 export function Counts({ of }: { of: Run['plan'] }) {
   if (!of) return <span className="text-muted">–</span>
   if (!of.changes) return <span className="text-muted text-sm">no changes</span>
   const parts: [number, string, string, string][] = [
     [of.add, '+', 'to add', 'text-good'],
     [of.change, '~', 'to change', 'text-warn'],
-    [of.replace, '±', 'to replace', 'text-warn'],
     [of.destroy, '−', 'to destroy', 'text-bad'],
+    [of.replace, '±', 'of them to replace', 'text-warn'],
     [of.import, '⇥', 'to import', 'text-busy'],
     [of.forget, '×', 'to forget', 'text-muted'],
   ]

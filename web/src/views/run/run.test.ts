@@ -94,6 +94,7 @@ describe('what a Run waits for', () => {
 describe('words', () => {
   it('count', () => {
     expect(counts(run().status?.plan)).toBe('3 to add, 1 to change')
+    expect(counts({ add: 1, change: 0, destroy: 2, replace: 1 })).toBe('1 to add, 2 to destroy (1 to replace)')
     expect(counts(undefined)).toBe('no plan yet')
     expect(counts({ digest, changes: false, add: 0, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 })).toBe(
       'no changes',

@@ -4,17 +4,18 @@ import { duration } from '../../ui/time'
 import { isFinished, waitsForApproval } from './actions'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
+/** What of a plan, or of drift, is counted. */
+type Counted = Pick<Plan, 'add' | 'change' | 'destroy' | 'replace'> & Partial<Plan>
 type Attempt = NonNullable<NonNullable<RunObject['status']>['attempts']>[number]
 export type Step = NonNullable<Attempt['steps']>[number]
 
-/** The counts of a plan, in words. */
-export function counts(plan: Plan | undefined): string {
+/** The counts of a plan, in words. A replacement counts in add and in destroy, as engines count it. */
+export function counts(plan: Counted | undefined): string {
   if (!plan) return 'no plan yet'
   const parts = [
     [plan.add, 'to add'],
     [plan.change, 'to change'],
-    [plan.replace, 'to replace'],
-    [plan.destroy, 'to destroy'],
+    [plan.destroy, plan.replace > 0 ? `to destroy (${plan.replace.toLocaleString('en')} to replace)` : 'to destroy'],
     [plan.import, 'to import'],
     [plan.forget, 'to forget'],
   ]
@@ -30,8 +31,8 @@ export function signs(plan: Plan | undefined): string {
   const parts: [number, string][] = [
     [plan.add, '+'],
     [plan.change, '~'],
-    [plan.replace, '-/+'],
     [plan.destroy, '-'],
+    [plan.replace, '-/+'],
     [plan.import, '&'],
     [plan.forget, '.'],
   ]

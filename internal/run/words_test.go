@@ -1,0 +1,23 @@
+package run
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// A replacement counts in add and in destroy, as in the engine's own summary, and is named besides.
+func TestSummary(t *testing.T) {
+	warned := &v1alpha1.PolicyResult{Warned: 1}
+	for want, plan := range map[string]*v1alpha1.Plan{
+		"no changes":                            {},
+		"only outputs change":                   {Changes: true},
+		"1 to add, 1 to destroy (1 to replace)": {Changes: true, Add: 1, Destroy: 1, Replace: 1},
+		"3 to add, 1 to change, 5 to destroy (2 to replace); 1 warning": {Add: 3, Change: 1, Destroy: 5, Replace: 2, Policy: warned},
+		"5 to destroy, 1 to import, 2 to forget":                        {Changes: true, Destroy: 5, Import: 1, Forget: 2},
+	} {
+		if got := Summary(plan); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
