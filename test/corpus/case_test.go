@@ -164,7 +164,7 @@ type edit struct {
 	name   string
 	change gitserver.Change
 
-	ignored bool // no Run may start
+	ignored bool // no Run may start; otherwise one must
 }
 
 // edits are all that the case says something about.
