@@ -163,6 +163,9 @@ const (
 	ConditionDrifted = "Drifted"
 	// ConditionOrphaned of a Stack: there are resources that an apply made and that no state knows. It is there only while true.
 	ConditionOrphaned = "Orphaned"
+	// ConditionWholeRepository of a Stack: every commit to its Repository plans it, since its code names something that is not known before
+	// the engine runs. It is there only while true.
+	ConditionWholeRepository = "WholeRepository"
 	// ConditionStalled of a Stack or a Repository: nothing will change until a person acts. Of a Run: it failed or was canceled. It is
 	// there only while true.
 	ConditionStalled = "Stalled"

@@ -22,6 +22,7 @@ func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Docum
 	if source.Git != nil {
 		return r.gatherGit(ctx, w, doc)
 	}
+	w.CodeRead = true
 	var version string
 	if source.ConfigMap != nil {
 		meta, err := r.metadata(ctx, w.Stack.Namespace, "ConfigMap", source.ConfigMap.Name)
@@ -50,7 +51,7 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 	if w.Problem = codeProblem(repo, err); err != nil {
 		return unless(w.Problem, err)
 	}
-	w.Revision, w.Commit = code.Revision, code.Commit
+	w.Revision, w.Commit, w.CodeRead, w.Open = code.Revision, code.Commit, true, code.Open
 	if doc.Path = path.Clean(w.Stack.Spec.Source.Git.Path); doc.Path == "." {
 		doc.Path = ""
 	}

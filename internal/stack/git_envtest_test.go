@@ -435,3 +435,34 @@ func TestSubmodulesThatAreAllowedLater(t *testing.T) {
 		t.Errorf("the archive has %q", got)
 	}
 }
+
+// A user reads on the Stack why a commit to anything in the repository plans it. Nothing is written again while that is so.
+func TestAStackSaysThatEveryCommitPlansIt(t *testing.T) {
+	g := enterGit(t)
+	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "variable \"v\" {}\nmodule \"x\" { source = var.v }"}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.Seen(g.stack)
+	c := apimeta.FindStatusCondition(g.stack.Status.Conditions, v1alpha1.ConditionWholeRepository)
+	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, `net/main.tf:2: module "x"`) ||
+		!strings.Contains(c.Message, "every commit to Repository infra plans this Stack") {
+		t.Fatalf("%+v", c)
+	}
+	g.reconcile()
+	g.Seen(g.stack)
+	known := g.stack.ResourceVersion
+	g.reconcile()
+	g.begin() // a process that has not read the code yet leaves it
+	g.reconcile()
+	if g.Seen(g.stack); g.stack.ResourceVersion != known {
+		t.Errorf("the status is written again: %+v", g.stack.Status)
+	}
+
+	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "module \"x\" { source = \"../x\" }", "x/main.tf": "# x"}})
+	g.fetch(g.repo)
+	g.reconcile()
+	g.Seen(g.stack)
+	if c := apimeta.FindStatusCondition(g.stack.Status.Conditions, v1alpha1.ConditionWholeRepository); c != nil {
+		t.Errorf("it stays: %+v", c)
+	}
+}

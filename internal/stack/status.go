@@ -54,6 +54,11 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	} else {
 		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphaned)
 	}
+	if c := wholeRepositoryCondition(w); c != nil {
+		apimeta.SetStatusCondition(&s.Conditions, *c)
+	} else if w.CodeRead { // otherwise what is known stays
+		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionWholeRepository)
+	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: kind, Status: value, Reason: d.Reason, Message: run.Clip(d.Message, longestMessage),

@@ -22,6 +22,10 @@ type World struct {
 	// Commit of the code, when it is from git.
 	Commit  git.Commit
 	Problem *Problem
+	// CodeRead says that the code was read, and Open names what in it is not known before the engine runs (closure.Closure): if there is
+	// something, the whole repository belongs to the code.
+	CodeRead bool
+	Open     []string
 	// State of the Stack; nil when there is none.
 	State *v1alpha1.State
 	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the

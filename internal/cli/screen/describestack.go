@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -17,6 +18,9 @@ func (d Description) headStack(p *page) {
 	p.text("%s  %s", s.paint(bold, fmt.Sprintf("Stack %s in %s", st.Name, st.Namespace)), d.standing(s))
 	p.said(ready.Message)
 	p.row("Code", code(st.Spec.Source))
+	if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionWholeRepository); c != nil {
+		p.row("Planned by", Clean(c.Message))
+	}
 	p.row("Revision", Clean(st.Status.Revision))
 	p.row("Engine", strings.TrimSpace(string(st.Spec.Engine.Name)+" "+st.Spec.Engine.Version))
 	p.row("Rules", rules(st))
