@@ -160,12 +160,7 @@ func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
 // the arguments of that backend fails.
 func (a *attempt) checkPutTogether(ctx context.Context, grunt engine.Terragrunt) error {
 	check := func(dir string) error {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return err
-		}
-		defer root.Close() //nolint:errcheck // only read
-		return a.checkOwnBackend(ctx, root.FS())
+		return a.checkOwnBackend(ctx, os.DirFS(dir)) // its files may be symlinks to elsewhere in the code
 	}
 	if err := check(a.module()); err != nil { // where it works when the unit names no source
 		return err

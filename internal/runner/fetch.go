@@ -132,7 +132,7 @@ func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 	if err := engine.CheckCode(a.engine.Engine, a.backend(), folder); err != nil {
 		return err
 	}
-	if err := a.checkOwnBackend(ctx, module.FS()); err != nil {
+	if err := a.checkOwnBackend(ctx, folder); err != nil {
 		return err
 	}
 	return module.WriteFile(engine.OverrideFile, []byte(a.backend().Override()), 0o600)

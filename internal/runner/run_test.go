@@ -199,11 +199,20 @@ output "x" { value = terraform_data.x.output }`))
 // TestCodeIsASymlink plans a folder whose code is elsewhere in the archive, as when many folders share one versions.tf.
 func TestCodeIsASymlink(t *testing.T) {
 	t.Parallel()
-	s := newTestStore(t)
-	order := s.plan(1, s.put(link("envs/prod/main.tf", "../../common/main.tf"), file("common/main.tf", two)))
-	order.Path = "envs/prod"
-	run(t, s, nil, order)
-	if done := s.done(1).Done; done.Failure != nil || done.Plan.Add != 2 {
-		t.Errorf("%+v", done)
+	for _, name := range []string{"OpenTofu", "Terragrunt"} {
+		s := newTestStore(t)
+		order := s.plan(1, s.put(
+			file("envs/prod/terragrunt.hcl", ""), link("envs/prod/main.tf", "../../common/main.tf"), file("common/main.tf", two),
+		))
+		order.Path, order.Engine = "envs/prod", name
+		p := startPod(t, s, nil, withTerragrunt(t))
+		s.orders <- order
+		close(s.orders)
+		if err := p.wait(); err != nil {
+			t.Fatal(err)
+		}
+		if done := s.done(1).Done; done.Failure != nil || done.Plan.Add != 2 {
+			t.Errorf("%s: %+v", name, done)
+		}
 	}
 }
