@@ -84,7 +84,7 @@ func TestARunnerWhosePodIsGoneDoesNoHarm(t *testing.T) {
 	first.expect(403, "not the current one", "POST", "/v1/journal?batch=0", []byte(`{"entries":[]}`))
 	for _, late := range [][]byte{stateFile(6, "L", "late"), stateFile(4, "L", "late"), stateFile(6, "M", "late")} {
 		code, text := first.do("PUT", "/v1/rescue", late)
-		if code != 409 && code != 204 {
+		if code != 409 && code != 204 && code != 200 { // 200: kept as a fork, which is written onto nothing
 			t.Errorf("got %d %s", code, text)
 		}
 	}

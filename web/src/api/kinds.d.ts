@@ -257,6 +257,8 @@ export interface components {
                         class: "Transient" | "Config" | "Policy" | "Lost" | "Canceled" | "Stranded";
                         /** @description Message is the engine's first error, or what became of the pod. */
                         message: string;
+                        /** @description Reason is set where the class does not say enough: BackendInCode. The Stack's Ready condition then has the same reason. */
+                        reason?: string;
                     };
                     /**
                      * Format: date-time
@@ -976,7 +978,8 @@ export interface components {
                         };
                         /**
                          * @description Triggers are globs over the paths of the repository; ** is any number of folders. Files that match belong to the
-                         *     Stack and come with its code. Example: ["policies/**"].
+                         *     Stack and come with its code: they are in the pod, and a commit that changes one of them plans the Stack. The folder,
+                         *     local modules and files whose path the code names belong without a trigger. Example: ["policies/**"].
                          */
                         triggers?: string[];
                     };
@@ -1494,7 +1497,10 @@ export interface components {
                  *     they mean that nobody looked yet, since a Cairn that knew of no fingerprints wrote it.
                  */
                 outputsVersion?: number;
-                /** @description Rescued is a newer state that could not be written when it was made. It becomes a version before the next plan. */
+                /**
+                 * @description Rescued is a state that could not be written when it was made. It becomes a version before the next plan, unless another
+                 *     version was written since: then nothing is planned until a user has merged the two and pushed the result by force.
+                 */
                 rescued?: {
                     /**
                      * Format: date-time
@@ -1506,6 +1512,11 @@ export interface components {
                      * @description Attempt of the Run.
                      */
                     attempt: number;
+                    /**
+                     * @description Base is the SHA256 of the version that the attempt started from, or wrote last; empty when there was none. The rescued state
+                     *     becomes a version only while that is the current one.
+                     */
+                    base?: string;
                     /** @description Lineage as the engine made it. */
                     lineage: string;
                     /** @description Run whose attempt it is from. */

@@ -1955,7 +1955,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A version of a state; current is the newest. It has secrets in clear. Needs pull on states. */
+        /** A version of a state; current is the newest, rescued the one that an apply could not save. It has secrets in clear. Needs pull on states. */
         get: {
             parameters: {
                 query?: never;
