@@ -46,10 +46,12 @@ type StackSpec struct {
 	// Source is where the code comes from. Exactly one of its fields is set.
 	Source Source `json:"source"`
 
-	// Variables are values for the code's input variables. A later one wins over an earlier one of the same name, and
-	// all of them win over variableFiles. A name that the code does not declare is refused with the plan.
+	// Variables are values for the code's input variables, each name at most once; their order does not matter. All of
+	// them win over variableFiles. Several field managers can each own some of them (server-side apply). A name that the
+	// code does not declare is rejected with the plan. Example: [{name: servers, value: 3}].
 	// +kubebuilder:validation:MaxItems=500
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=name
 	// +optional
 	Variables []Variable `json:"variables,omitempty"`
 

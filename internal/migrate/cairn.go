@@ -33,5 +33,6 @@ func ownStack(c *conversion, o *object) {
 	made.ObjectMeta = clean(made.ObjectMeta)
 	c.stacks = append(c.stacks, made)
 	o.note(Became, "", "the same: it is Cairn's already")
+	o.lastOfEachVariable(&made.Spec)
 	o.told["metadata"], o.told["spec"] = true, true
 }

@@ -225,6 +225,7 @@ func (c *conversion) tofuVariables(o *object, s *v1alpha1.StackSpec, r *runner) 
 	for _, f := range spec.at("varsFrom").items() {
 		c.tofuVariablesFrom(o, f, s, r)
 	}
+	o.lastOfEachVariable(s)
 	for _, f := range spec.at("tfVarsFiles").items() {
 		in, err := inRepository(f.text())
 		if err != nil || !strings.HasSuffix(in, ".tfvars") && !strings.HasSuffix(in, ".tfvars.json") {
@@ -238,6 +239,24 @@ func (c *conversion) tofuVariables(o *object, s *v1alpha1.StackSpec, r *runner) 
 		}
 	}
 	o.note(Cannot, "", "if the code has a file main.tf.tpl: it is no code for the engine; render it, and keep main.tf in the repository")
+}
+
+// lastOfEachVariable keeps the last of several variables of one name: spec.variables has each name once.
+func (o *object) lastOfEachVariable(s *v1alpha1.StackSpec) {
+	last := map[string]int{}
+	for i, v := range s.Variables {
+		if _, again := last[v.Name]; again {
+			o.note(Became, "", "spec.variables %s: several values are given for it; the last one is taken, as before", v.Name)
+		}
+		last[v.Name] = i
+	}
+	var kept []v1alpha1.Variable
+	for i, v := range s.Variables {
+		if last[v.Name] == i {
+			kept = append(kept, v)
+		}
+	}
+	s.Variables = kept
 }
 
 func (c *conversion) tofuVariable(f field, s *v1alpha1.StackSpec) {
