@@ -53,6 +53,11 @@ type StackStatus struct {
 	// +optional
 	Named *NamedRun `json:"named,omitempty"`
 
+	// PlannedState is the version of the State that a user wrote (cairn state push, for example) and that was planned. Absent when a Run
+	// wrote the version that was planned last.
+	// +optional
+	PlannedState *PlannedState `json:"plannedState,omitempty"`
+
 	// Resources is how many resources the state holds.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
@@ -95,6 +100,18 @@ type NamedRun struct {
 	Operation Operation `json:"operation"`
 	// Cause is what kind of thing it is made for: Manual for one that somebody asked for.
 	Cause CauseType `json:"cause"`
+	// StateVersion is the version of the State that a user wrote, for a Run that plans it for no other reason. Example: 5.
+	// +optional
+	StateVersion int64 `json:"stateVersion,omitempty"`
+}
+
+// PlannedState is a version of the State that a user wrote, and the Run that was created when it was current.
+type PlannedState struct {
+	// Version of the State. Example: 5.
+	Version int64 `json:"version"`
+	// Run that plans it. Example: net-7.
+	// +kubebuilder:validation:MaxLength=253
+	Run string `json:"run"`
 }
 
 // PastRun is a Run that went well, in short.

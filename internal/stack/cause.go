@@ -42,7 +42,7 @@ func causedBefore(w World) string {
 // Secret changed meanwhile does not make it another's doing.
 func stillBy(w World) string {
 	last := w.tried()
-	if last == nil || appliedInputs(w) == w.Digest || (last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.Operation == v1alpha1.OperationApply) {
+	if last == nil || (appliedInputs(w) == w.Digest && !isOfUserState(w, last)) || (last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.Operation == v1alpha1.OperationApply) {
 		return ""
 	}
 	return last.Spec.Cause.By

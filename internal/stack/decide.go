@@ -21,6 +21,8 @@ type Decision struct {
 	Name  string
 	// Request is what somebody asked for that the Run takes up; empty when nobody did.
 	Request string
+	// StateVersion is the version of the State that a user wrote, if the Run plans it for no other reason.
+	StateVersion int64
 	// Finish lets the Stack go. RemoveState takes its State along.
 	Finish, RemoveState bool
 
@@ -54,6 +56,7 @@ func Decide(w World) Decision {
 		dependencyGoesFirst,
 		runIsAskedFor,
 		runIsDue,
+		userStateIsDue,
 		outputsAreForeign,
 		outputsAreMissing,
 		outputsFailed,

@@ -55,7 +55,7 @@ func named(run string) func(*World) {
 
 func state(resources int32) func(*World) {
 	return func(w *World) {
-		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, Resources: resources, Inputs: "sha256:kept"}}
+		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, Inputs: "sha256:kept"}}
 	}
 }
 

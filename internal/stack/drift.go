@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"fmt"
 	"hash/fnv"
 	"time"
 
@@ -89,9 +90,13 @@ func drifted(s *v1alpha1.DriftStatus) string {
 	return run.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
 }
 
-// lastCheckFailed tells of a drift check that failed, after what is known from before it.
+// lastCheckFailed tells of a drift check that failed, or of the plan of a state that a user wrote, after what is known from before it.
 func lastCheckFailed(w World) string {
 	last := w.last()
+	if last != nil && w.looks(last) && isOfUserState(w, last) && last.Status.Phase == v1alpha1.PhaseFailed {
+		return fmt.Sprintf("; version %d of the state, which a user wrote, could not be planned: Run %s: %s; cairn plan %s tries again",
+			w.Stack.Status.PlannedState.Version, last.Name, runCondition(last).Message, w.Stack.Name)
+	}
 	if last == nil || !run.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || every(w) == 0 {
 		return ""
 	}

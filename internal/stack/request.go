@@ -33,7 +33,7 @@ func isHalfTaken(w World) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.Named
 	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.Run || run.Number(n.Name) <= highestCreated(w) ||
-		n.Cause != v1alpha1.CauseManual {
+		n.Cause != v1alpha1.CauseManual || n.StateVersion != 0 {
 		return false
 	}
 	switch q := run.LastRequested(w.Stack).Operation; {

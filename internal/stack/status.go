@@ -40,7 +40,8 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	s.AppliedInputs, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.Run, s.LastRun = d.Name, d.Name
-		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type}
+		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion}
+		s.PlannedState = plannedState(w, d)
 	}
 	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
 	s.History = history(w)

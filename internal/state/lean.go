@@ -7,7 +7,7 @@ import (
 )
 
 // Lean leaves out of a State what nothing is decided on, for a cache that has ten thousand of them: what it says of its bytes, all versions but
-// the one that was written last, of which its number and its time stay, and what Kubernetes keeps beside its name. Whoever writes a State, or
+// the one that was written last, of which its number, its time and the user who wrote it stay, and what Kubernetes keeps beside its name. Whoever writes a State, or
 // shows it to people, reads it itself.
 func Lean(st *v1alpha1.State) {
 	st.Labels, st.Annotations, st.OwnerReferences, st.Finalizers = nil, nil, nil, nil
@@ -16,5 +16,5 @@ func Lean(st *v1alpha1.State) {
 		return
 	}
 	last := slices.MaxFunc(st.Status.Versions, func(a, b v1alpha1.StateVersion) int { return a.At.Compare(b.At.Time) })
-	st.Status.Versions = []v1alpha1.StateVersion{{Version: last.Version, At: last.At}}
+	st.Status.Versions = []v1alpha1.StateVersion{{Version: last.Version, By: last.By, At: last.At}}
 }

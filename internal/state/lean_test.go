@@ -24,10 +24,10 @@ func TestLean(t *testing.T) {
 	st.OwnerReferences = []metav1.OwnerReference{{Name: "net"}}
 	st.Status.Lineage, st.Status.SHA256 = "one", "sha256:7"
 	for _, hour := range []int{5, 7, 6} {
-		st.Status.Versions = append(st.Status.Versions, v1alpha1.StateVersion{Version: int64(hour), At: at(hour), SHA256: "sha256:7", Home: v1alpha1.StateHomeSecret, Run: "net-7"})
+		st.Status.Versions = append(st.Status.Versions, v1alpha1.StateVersion{Version: int64(hour), At: at(hour), SHA256: "sha256:7", Home: v1alpha1.StateHomeSecret, Run: "net-7", By: "alice"})
 	}
 	want := &v1alpha1.State{ObjectMeta: meta, Status: status}
-	want.Status.Versions = []v1alpha1.StateVersion{{Version: 7, At: at(7)}}
+	want.Status.Versions = []v1alpha1.StateVersion{{Version: 7, By: "alice", At: at(7)}}
 	for range 2 { // a cache may do it twice
 		Lean(st)
 		if diff := cmp.Diff(want, st); diff != "" {
