@@ -26,6 +26,8 @@ type answer struct {
 	// that it is one was asked.
 	facts []git.Entry
 	globs []globFact
+	// documentless are roots without the documents in them.
+	documentless []documentless
 }
 
 // holds says whether a tree says the same to all that was asked.
@@ -33,6 +35,11 @@ func (c *Closures) holds(a *answer, tree Tree) bool {
 	for _, fact := range a.facts {
 		e, _ := tree.Entry(fact.Path)
 		if e.Kind != fact.Kind || fact.ID != "" && e.ID != fact.ID {
+			return false
+		}
+	}
+	for _, d := range a.documentless {
+		if !d.holds(tree) {
 			return false
 		}
 	}
@@ -53,15 +60,23 @@ func (s *search) answer(name string) *answer {
 		s.dirs, s.files = map[string]git.Entry{"": root}, nil
 	}
 	a.roots = s.roots()
+	if len(s.open) == 0 {
+		a.documentless = s.documentless(a.roots)
+	}
 	for _, e := range a.roots {
 		s.facts[e.Path] = e
+	}
+	hashed := slices.Clone(a.roots)
+	for _, d := range a.documentless {
+		delete(s.facts, d.path)
+		hashed[slices.IndexFunc(hashed, func(e git.Entry) bool { return e.Path == d.path })].ID = d.sum
 	}
 	a.facts = slices.Collect(maps.Values(s.facts))
 
 	h := sha256.New()
 	// Names hold no zero bytes, so what is hashed can be read in one way only.
 	h.Write([]byte("closure 1\x00" + name + "\x00"))
-	writeEntries(h, a.roots)
+	writeEntries(h, hashed)
 	a.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	return a
 }

@@ -64,7 +64,7 @@ func (s *search) call(ctx context.Context, dir, file string, twin bool, c call) 
 		}
 		return "", err
 	}
-	s.add(p.Entry)
+	s.belongs(p.Entry)
 	if p.Kind != git.KindDir {
 		return "", nil
 	}

@@ -125,7 +125,7 @@ func (c *Closures) Of(ctx context.Context, tree Tree, blobs Blobs, w Wanted) (Cl
 	if err != nil {
 		return Closure{}, err
 	}
-	files := filesOf(tree, a.roots)
+	files := a.files(tree)
 	submodules := slices.ContainsFunc(files, func(e git.Entry) bool { return e.Kind == git.KindSubmodule })
 	return Closure{Digest: a.digest, Files: files, Modules: a.modules, Engine: a.engine, Open: a.open, Submodules: submodules, Dependencies: a.dependencies}, nil
 }
@@ -200,16 +200,19 @@ func (w Wanted) key() string {
 	return b.String()
 }
 
-// filesOf lists all that is no directory, in the roots and below them.
-func filesOf(tree Tree, roots []git.Entry) []git.Entry {
+// files lists all that is no directory, in the roots and below them.
+func (a *answer) files(tree Tree) []git.Entry {
 	var files []git.Entry
 	add := func(e git.Entry) { files = append(files, e) }
-	for _, root := range roots {
+	for _, root := range a.roots {
 		if root.Kind == git.KindDir {
 			walk(tree, root.Path, -1, add)
 		} else {
 			add(root)
 		}
+	}
+	for _, d := range a.documentless {
+		files = slices.DeleteFunc(files, func(e git.Entry) bool { return isDocument(e) && parentOf(e.Path) == d.path })
 	}
 	slices.SortFunc(files, func(a, b git.Entry) int { return strings.Compare(a.Path, b.Path) })
 	return files

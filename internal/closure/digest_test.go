@@ -34,6 +34,8 @@ func TestTheDigestChangesWithWhatBelongsAndWithNothingElse(t *testing.T) {
 		"a file made a symlink of its content":  {repository{"app/t.tftpl": "-> t"}, true},
 		"a module":                              {repository{"modules/net/main.tf": "#"}, true},
 		"a new file in a module":                {repository{"modules/net/x": "#"}, true},
+		"a document below a module":             {repository{"modules/net/docs/README.md": "#"}, true},
+		"a document of the folder":              {repository{"app/README.md": "#"}, true},
 		"where a symlink leads":                 {repository{"lib/one": "x"}, true},
 		"a file that a trigger matches":         {repository{"shared/a.yaml": "x"}, true},
 		"a new file that a trigger matches":     {repository{"shared/c.yaml": "x"}, true},
@@ -44,6 +46,7 @@ func TestTheDigestChangesWithWhatBelongsAndWithNothingElse(t *testing.T) {
 		"a nearer version file":                 {repository{"app/.opentofu-version": "1.9.2"}, true},
 		"the first version file of its kind":    {repository{".terraform-version": "1.5.7"}, true},
 
+		"a document of a module":                  {repository{"modules/net/README.md": "x", "modules/net/LICENSE": "x"}, false},
 		"a folder whose name begins with its":     {repository{"app2/main.tf": "x"}, false},
 		"a new folder beside":                     {repository{"app3/main.tf": "x"}, false},
 		"a module that is not called":             {repository{"modules/other/main.tf": "x"}, false},

@@ -158,6 +158,11 @@ func (s *search) readFrom(ctx context.Context, root, name, at string, program bo
 		return nil
 	}
 	s.add(p.Entry)
+	if program { // which may look around where it is
+		for dir := parentOf(p.Path); dir != ""; dir = parentOf(dir) {
+			s.named[dir] = true
+		}
+	}
 	if program && isFile(p.Kind) {
 		return s.script(ctx, root, p.Entry)
 	}
@@ -173,6 +178,7 @@ func (s *search) readLike(ctx context.Context, before, after string) error {
 		return err
 	}
 	if s.covers(p.Path) {
+		s.named[p.Path] = true
 		return nil
 	}
 	begin, end := escapeGlob(name), escapeGlob(after)

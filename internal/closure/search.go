@@ -17,6 +17,8 @@ type search struct {
 	blobs Blobs
 
 	dirs, files map[string]git.Entry
+	// named are the paths that something leads to, other than the call of a module.
+	named map[string]bool
 	// pending are the directories and symlinks that were added and whose targets were not yet.
 	pending []git.Entry
 	// modules that belong, and true when the calls in them were followed.
@@ -40,7 +42,7 @@ type search struct {
 
 func newSearch(c *Closures, tree Tree, blobs Blobs) *search {
 	return &search{
-		c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{},
+		c: c, tree: tree, blobs: blobs, dirs: map[string]git.Entry{}, files: map[string]git.Entry{}, facts: map[string]git.Entry{}, named: map[string]bool{},
 	}
 }
 
@@ -152,8 +154,14 @@ func (s *search) variableFiles(ctx context.Context, root git.Entry, w Wanted) er
 	return nil
 }
 
-// add says that something belongs: a directory with all that is below it.
+// add says that something belongs which is named: a directory with all that is below it.
 func (s *search) add(e git.Entry) {
+	s.named[e.Path] = true
+	s.belongs(e)
+}
+
+// belongs is add for what only the call of a module leads to.
+func (s *search) belongs(e git.Entry) {
 	if s.covers(e.Path) {
 		return
 	}
