@@ -165,3 +165,9 @@ func other(kind string) string {
 }
 
 func isTofu(kind string) bool { return strings.HasPrefix(kind, ".tofu") }
+
+// isOverride says whether a file of code replaces parts of what others say.
+func isOverride(name string) bool {
+	base, _ := split(name)
+	return base == "override" || strings.HasSuffix(base, "_override")
+}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
@@ -27,10 +28,15 @@ const separators = " \t\r\n\"'`,;|&()<>=:{}[]"
 // created, it belongs.
 func (s *search) reads(ctx context.Context, root, dir string, files map[string]code) error {
 	m := &scope{root: root, dir: dir, locals: map[string]hclsyntax.Expression{}, known: map[string]cty.Value{}}
-	for _, name := range sortedKeys(files) {
-		for local, expr := range files[name].paths.locals {
-			if _, twice := m.locals[local]; !twice {
-				m.locals[local] = expr
+	for _, override := range []bool{false, true} { // what is in override files goes last, and replaces the others
+		for _, name := range sortedKeys(files) {
+			if isOverride(name) != override {
+				continue
+			}
+			for local, expr := range files[name].paths.locals {
+				if _, twice := m.locals[local]; !twice || override {
+					m.locals[local] = expr
+				}
 			}
 		}
 	}
@@ -52,11 +58,49 @@ func (s *search) reads(ctx context.Context, root, dir string, files map[string]c
 					err = s.text(ctx, m, text, at, one.program)
 				}
 			})
+			if err == nil {
+				err = s.filesets(ctx, m, one.expr)
+			}
 			if err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// filesets adds what calls of fileset match whose pattern goes up.
+func (s *search) filesets(ctx context.Context, m *scope, expr hclsyntax.Expression) (err error) {
+	anyOf(expr, func(e hclsyntax.Expression) bool {
+		call, ok := e.(*hclsyntax.FunctionCallExpr)
+		if !ok || call.Name != "fileset" || len(call.Args) != 2 {
+			return false
+		}
+		dir, known := asText(m.value(call.Args[0]))
+		pattern, also := asText(m.value(call.Args[1]))
+		if !known || !also || !goesUp(pattern) {
+			return false
+		}
+		if dir, known = strings.CutPrefix(dir, repositoryRoot); !known {
+			dir = m.root + "/" + dir
+		}
+		err = s.matching(ctx, dir+"/", pattern)
+		return err != nil
+	})
+	return err
+}
+
+// matching adds what a pattern from a directory matches, which may go up before its first wildcard.
+func (s *search) matching(ctx context.Context, dir, pattern string) error {
+	base, rest := splitGlob(pattern)
+	if rest == "" || goesUp(rest) || alternatives(rest) > mostAlternatives || !doublestar.ValidatePattern(rest) {
+		return nil // a path, which is followed as one, or nothing that an engine takes
+	}
+	p, err := s.resolve(ctx, dir+base)
+	if err != nil || p.Kind != git.KindDir {
+		return err
+	}
+	s.addMatches(glob{base: p.Path, pattern: rest})
 	return nil
 }
 
@@ -90,10 +134,14 @@ func (s *search) variables(ctx context.Context, root string, e git.Entry) error 
 	return s.reads(ctx, root, parentOf(e.Path), map[string]code{e.Name(): c})
 }
 
-// text adds what the paths in a text lead to. Relative ones start where the engine runs; in what a program gets they may
-// start in the module's directory, too.
+// text adds what the paths in a text lead to. Relative ones start where the engine runs; in what a program gets
+// they may start in the module's directory, too.
 func (s *search) text(ctx context.Context, m *scope, text, at string, program bool) error {
-	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+	tokens := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) })
+	if !program && len(tokens) > 1 && !strings.ContainsAny(text, unknown+"$%\n") {
+		tokens = append(tokens, text) // names have spaces, too
+	}
+	for _, token := range tokens {
 		if rest, ok := strings.CutPrefix(token, "/.."); ok && program {
 			token = ".." + rest // what comes before is a shell's, as in $(dirname "$0")/../lib.sh
 		}

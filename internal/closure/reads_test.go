@@ -91,6 +91,24 @@ func TestWhatCodeReadsOutsideOfItsFolderBelongs(t *testing.T) {
 			},
 			files: "envs/app/main.tf envs/conf/a/b envs/conf/c",
 		},
+		"a pattern of a set that goes up": {
+			repository: repository{"envs/app/main.tf": output(`fileset(path.module, "../**/common.yml")`), "envs/x/common.yml": "", "envs/x/other.yml": "", "common.yml": ""},
+			files:      "envs/app/main.tf envs/x/common.yml",
+		},
+		"a pattern from the working directory, in a module": {
+			repository: repository{
+				"envs/app/main.tf": module("m", "../../modules/m"), "modules/m/main.tf": output(`[for f in fileset(path.cwd, "../../lib/*.py") : f]`),
+				"lib/a.py": "", "lib/b": "", "envs/lib/a.py": "",
+			},
+			files: "envs/app/main.tf lib/a.py modules/m/main.tf",
+		},
+		"the local value of an override file": {
+			repository: repository{
+				"envs/app/a_override.tf": "locals {\n  file = \"../new\"\n}\n", "envs/app/main.tf": "locals {\n  file = \"../old\"\n}\n" + output("file(local.file)"),
+				"envs/new": "", "envs/old": "",
+			},
+			files: "envs/app/a_override.tf envs/app/main.tf envs/new",
+		},
 		"in a loop": {
 			repository: repository{"envs/app/main.tf": output(`{for n in ["a", "b"] : n => file("${path.module}/../keys/${n}.pub")}`), "envs/keys/a.pub": "", "envs/keys/c.txt": ""},
 			files:      "envs/app/main.tf envs/keys/a.pub",

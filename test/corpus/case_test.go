@@ -101,6 +101,7 @@ func (c *testCase) parseLine(line string) error {
 	case "variable":
 		name, value, _ := strings.Cut(value, "=")
 		c.variables[name] = json.RawMessage(value)
+		c.wanted.Paths = append(c.wanted.Paths, closure.PathsIn(value)...) // as for a Stack
 	case "backend":
 		c.backend = true
 	case "link":
