@@ -11,6 +11,8 @@ var (
 	ErrPath = errors.New("path not found")
 	// ErrNoCode says that the directory has no code: no *.tf, *.tofu, *.tf.json or *.tofu.json, or no terragrunt.hcl.
 	ErrNoCode = errors.New("no code")
+	// ErrTerragruntStack says that the directory has only a terragrunt.stack.hcl, which Cairn does not run.
+	ErrTerragruntStack = errors.New("a Terragrunt stack is not supported")
 	// ErrModule says that code names a local module, or a file of Terragrunt's, that is not in the repository. The message
 	// says where.
 	ErrModule = errors.New("module not found")
@@ -30,6 +32,7 @@ func Reason(err error) string {
 	}{
 		{ErrPath, "PathNotFound"},
 		{ErrNoCode, "NoCode"},
+		{ErrTerragruntStack, "TerragruntStackNotSupported"},
 		{ErrModule, "ModuleNotFound"},
 		{ErrInvalidGlob, "InvalidGlob"},
 		{ErrVariableFile, "VariableFileNotFound"},

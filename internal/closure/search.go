@@ -94,7 +94,7 @@ func (s *search) root(ctx context.Context, name string) (git.Entry, error) {
 
 func (s *search) rootModule(ctx context.Context, root git.Entry) error {
 	if !hasCode(s.tree, root.Path) {
-		return fail(ErrNoCode, "there is no code in %s: no file named *.tf, *.tofu, *.tf.json or *.tofu.json", shown(root.Path))
+		return s.noCode(root, "there is no code in %s: no file named *.tf, *.tofu, *.tf.json or *.tofu.json", shown(root.Path))
 	}
 	if err := s.require(ctx, root.Path); err != nil {
 		return err

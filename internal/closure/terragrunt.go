@@ -12,8 +12,21 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// terragruntFile is what makes a directory a unit of Terragrunt's.
-const terragruntFile = "terragrunt.hcl"
+const (
+	// terragruntFile is what makes a directory a unit of Terragrunt's.
+	terragruntFile = "terragrunt.hcl"
+	// terragruntStackFile describes units that `terragrunt stack generate` creates.
+	terragruntStackFile = "terragrunt.stack.hcl"
+)
+
+// noCode says that a directory has nothing that the engine can run.
+func (s *search) noCode(root git.Entry, format string, args ...any) error {
+	if _, ok := s.tree.Entry(path.Join(root.Path, terragruntStackFile)); !ok {
+		return fail(ErrNoCode, format, args...)
+	}
+	return fail(ErrTerragruntStack, "Cairn does not run the %s in %s: run `terragrunt stack generate` there, "+
+		"commit the units that it creates, and create a Stack for each of them", terragruntStackFile, shown(root.Path))
+}
 
 // unit is a directory with a terragrunt.hcl. All paths in its configuration are from there, those of the files that it
 // includes too.
@@ -26,7 +39,7 @@ type unit struct {
 // terragrunt adds the Stack's unit and all that it depends on.
 func (s *search) terragrunt(ctx context.Context, root git.Entry) error {
 	if _, ok := s.tree.Entry(path.Join(root.Path, terragruntFile)); !ok {
-		return fail(ErrNoCode, "there is no %s in %s", terragruntFile, shown(root.Path))
+		return s.noCode(root, "there is no %s in %s", terragruntFile, shown(root.Path))
 	}
 	s.units = map[string]bool{root.Path: true}
 	for queue := []unit{{root.Path, true}}; len(queue) > 0; queue = queue[1:] {

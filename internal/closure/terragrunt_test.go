@@ -33,6 +33,32 @@ func TestTheUnitsThatAUnitDependsOn(t *testing.T) {
 	}
 }
 
+func TestAFolderWithATerragruntStack(t *testing.T) {
+	const stack = "unit \"vpc\" {\n source = \"../../units/vpc\"\n path = \"vpc\"\n}\n"
+	for name, tt := range map[string]struct {
+		repository repository
+		terragrunt bool
+		reason     string
+	}{
+		"Terragrunt has no unit to run":         {repository{"live/app/terragrunt.stack.hcl": stack}, true, "TerragruntStackNotSupported"},
+		"another engine has no code to run":     {repository{"live/app/terragrunt.stack.hcl": stack}, false, "TerragruntStackNotSupported"},
+		"a unit beside it runs":                 {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/terragrunt.hcl": ""}, true, ""},
+		"code beside it runs":                   {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, false, ""},
+		"code beside it is no unit":             {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, true, "TerragruntStackNotSupported"},
+		"a folder without one has just no code": {repository{"live/app/x": ""}, true, "NoCode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := of(t, tt.repository, Wanted{Path: "live/app", Terragrunt: tt.terragrunt})
+			if Reason(err) != tt.reason {
+				t.Errorf("got %q: %v", Reason(err), err)
+			}
+			if tt.reason == "TerragruntStackNotSupported" && !strings.Contains(err.Error(), "live/app: run `terragrunt stack generate` there, commit") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestWhatBelongsToTerragrunt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		repository repository

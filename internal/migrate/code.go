@@ -46,7 +46,9 @@ type folder struct {
 	unit bool
 	// includes says that it includes another.
 	includes bool
-	problems []string
+	// unitStack is true when there is a terragrunt.stack.hcl.
+	unitStack bool
+	problems  []string
 }
 
 // anyBackend is a type of backend that only the engine can tell.
@@ -95,6 +97,8 @@ func readFile(fsys fs.FS, name string, found map[string]*folder) error {
 		f := at()
 		f.terragrunt = true
 		return f.read(fsys, name, isJSON, (*folder).terragruntCode)
+	case base == "terragrunt.stack.hcl":
+		at().unitStack = true
 	case strings.HasSuffix(plain, ".hcl") && base != ".terraform.lock.hcl": // which a unit may include
 		return at().read(fsys, name, isJSON, (*folder).includedCode)
 	case strings.HasSuffix(plain, ".tfvars"):

@@ -111,6 +111,10 @@ func (i *importing) note(at string, verdict Verdict, field, format string, args 
 
 // folder makes a Stack of a folder, or says why not.
 func (i *importing) folder(f *folder) {
+	if f.unitStack && !f.terragrunt {
+		i.note(f.path, Cannot, "terragrunt.stack.hcl", "Cairn does not run it: run `terragrunt stack generate` there, "+
+			"commit the units that it creates, and import them: cairn import %s", path.Join(i.Folder, f.path, ".terragrunt-stack"))
+	}
 	switch {
 	case !f.code && !f.terragrunt:
 		return

@@ -242,6 +242,7 @@ var knownReasons = func() map[string]bool {
 		"SourceMissing", "SourceInvalid", "SecretMissing", "ConfigMapMissing", "ConfigMapKeyMissing", "OutputMissing", "RepositoryMissing",
 		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "TemplateInvalid", "ContentInvalid", "TooLarge",
 		"BuildNotAllowed", "DockerfileNotFound", "PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",
+		"TerragruntStackNotSupported",
 		// Repositories
 		"Fetched", "Fetching", "FetchFailed", "AuthenticationFailed", "HostKeyUnknown", "CertificateUntrusted", "Redirected", "RepositoryNotFound",
 		"Unreachable", "RefNotFound", "NotFetched", "Timeout", "ConfigurationInvalid", "CredentialsMissing", "CredentialsInvalid",
