@@ -19,8 +19,8 @@ type answer struct {
 	modules []string
 	engine  Engine
 	open    []string
-	// dependencies are directories of Terragrunt units.
-	dependencies []string
+	// dependencies are Terragrunt units.
+	dependencies []Dependency
 
 	// facts are the entries that were asked for. One without a kind was not there; of a directory without an ID only
 	// that it is one was asked.

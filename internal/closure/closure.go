@@ -64,8 +64,8 @@ type Closure struct {
 	// Open are the calls, for people, whose source cannot be known without running the engine (there is a variable in it).
 	// If there is one, the whole repository belongs.
 	Open []string
-	// Dependencies are the directories of the Terragrunt units whose outputs the Stack's own unit reads.
-	Dependencies []string
+	// Dependencies are the Terragrunt units that the Stack's own unit depends on, by path.
+	Dependencies []Dependency
 	// Submodules says that there is a submodule among the Files: what is in it comes from another repository.
 	Submodules bool
 }
@@ -151,7 +151,7 @@ func (c *Closures) answer(ctx context.Context, tree Tree, blobs Blobs, w Wanted)
 	if err != nil {
 		return nil, err
 	}
-	c.known.Add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open))
+	c.known.Add(key, a, len(a.roots)+len(a.facts)+len(a.globs)+len(a.modules)+len(a.open)+len(a.dependencies))
 	return a, nil
 }
 

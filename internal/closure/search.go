@@ -26,7 +26,7 @@ type search struct {
 	// units of Terragrunt that were read.
 	units map[string]bool
 	// dependencies are the units that the Stack's own one depends on.
-	dependencies []string
+	dependencies []Dependency
 	engine       Engine
 	open         []string
 	// evaluated counts the expressions that were evaluated for the paths in them.

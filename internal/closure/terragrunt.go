@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -18,6 +17,29 @@ const (
 	// terragruntStackFile describes units that `terragrunt stack generate` creates.
 	terragruntStackFile = "terragrunt.stack.hcl"
 )
+
+// Dependency is a Terragrunt unit that a Stack's own unit depends on.
+type Dependency struct {
+	// Path of the unit's directory from the repository's root; "" is the root.
+	Path string
+	// Outputs is true when the unit's outputs may be read. A dependencies block and skip_outputs only give an order.
+	Outputs bool
+}
+
+// dependenciesOf gives each unit once, by path, without the unit itself: configuration that a unit reads may name it.
+func dependenciesOf(unit string, uses []Dependency) []Dependency {
+	outputs := map[string]bool{}
+	for _, use := range uses {
+		if use.Path != unit {
+			outputs[use.Path] = outputs[use.Path] || use.Outputs
+		}
+	}
+	var all []Dependency
+	for _, dir := range sortedKeys(outputs) {
+		all = append(all, Dependency{Path: dir, Outputs: outputs[dir]})
+	}
+	return all
+}
 
 // noCode says that a directory has nothing that the engine can run.
 func (s *search) noCode(root git.Entry, format string, args ...any) error {
@@ -76,8 +98,7 @@ func (s *search) unit(ctx context.Context, u unit) ([]string, error) {
 		return nil, err
 	}
 	if u.root {
-		slices.Sort(r.units)
-		s.dependencies = slices.Compact(slices.Clone(r.units))
+		s.dependencies = dependenciesOf(u.dir, r.uses)
 	}
 	for _, dir := range append(r.sources, u.dir) {
 		if u.root {
@@ -104,6 +125,8 @@ type reading struct {
 	includes map[string]string
 	// sources are the directories of the module that it runs; units those that it depends on.
 	sources, units []string
+	// uses are the units among them that Terragrunt would apply before this one.
+	uses []Dependency
 	// isRead says that the configuration is only read, with read_terragrunt_config: the unit does not run what it names.
 	isRead bool
 }
@@ -190,6 +213,9 @@ func (r *reading) ref(ctx context.Context, ref ref, name, file, at string) error
 	case dir.Kind != git.KindDir:
 	case ref.kind == refUnit:
 		r.units = append(r.units, dir.Path)
+		if !ref.disabled {
+			r.uses = append(r.uses, Dependency{Path: dir.Path, Outputs: ref.outputs})
+		}
 	default:
 		if p, err = r.local(ctx, dir.Path, path.Join(".", inner), at); err != nil {
 			return err

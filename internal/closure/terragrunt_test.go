@@ -21,15 +21,79 @@ func doubling() string {
 	return text + "}\n" + source("local.l62")
 }
 
+func depends(on string, more ...string) string {
+	return "dependency \"x\" {\n config_path = " + on + "\n" + strings.Join(more, "\n") + "\n}\n"
+}
+
+func orders(list string) string { return "dependencies {\n paths = [" + list + "]\n}\n" }
+
 func TestTheUnitsThatAUnitDependsOn(t *testing.T) {
-	r := repository{
-		"live/app/terragrunt.hcl": include("find_in_parent_folders(\"root.hcl\")") + "dependency \"vpc\" {\n config_path = \"../vpc\"\n}\n",
-		"root.hcl":                "dependencies {\n paths = [\"../db\", \"${get_repo_root()}/live/vpc\"]\n}\n",
-		"live/vpc/terragrunt.hcl": "dependency \"far\" {\n config_path = \"../far\"\n}\n", "live/db/terragrunt.hcl": "", "live/far/terragrunt.hcl": "",
-	}
-	got := mustOf(t, r, Wanted{Path: "live/app", Terragrunt: true}).Dependencies
-	if diff := cmp.Diff([]string{"live/db", "live/vpc"}, got); diff != "" {
-		t.Error(diff)
+	for name, tt := range map[string]struct {
+		app    string
+		common string
+		want   []Dependency
+	}{
+		"outputs of a dependency may be read": {
+			app: depends(`"../vpc"`), want: []Dependency{{"live/vpc", true}},
+		},
+		"mock outputs change nothing": {
+			app: depends(`"../vpc"`, `mock_outputs = { id = "x" }`), want: []Dependency{{"live/vpc", true}},
+		},
+		"a dependency that skips outputs gives an order": {
+			app: depends(`"../vpc"`, "skip_outputs = true"), want: []Dependency{{"live/vpc", false}},
+		},
+		"outputs that may be skipped may be read": {
+			app: depends(`"../vpc"`, `skip_outputs = get_env("SKIP", "") == "yes"`), want: []Dependency{{"live/vpc", true}},
+		},
+		"a dependency that is not skipped is one": {
+			app: depends(`"../vpc"`, "skip_outputs = false", "enabled = true"), want: []Dependency{{"live/vpc", true}},
+		},
+		"a dependency that is not enabled is none": {
+			app: depends(`"../vpc"`, "enabled = false"),
+		},
+		"dependencies give an order": {
+			app: orders(`"../db", "../vpc"`), want: []Dependency{{"live/db", false}, {"live/vpc", false}},
+		},
+		"a unit that is named twice is one dependency": {
+			app: orders(`"../vpc"`) + depends(`"../vpc"`), want: []Dependency{{"live/vpc", true}},
+		},
+		"a unit may be named by its file": {
+			app: depends(`"../vpc/terragrunt.hcl"`), want: []Dependency{{"live/vpc", true}},
+		},
+		"paths are evaluated": {
+			app: depends(`"${get_repo_root()}/live/${local.name}"`) + "locals {\n name = \"vpc\"\n}\n", want: []Dependency{{"live/vpc", true}},
+		},
+		"a path that cannot be evaluated gives no order": {
+			app: depends(`get_env("VPC")`) + orders(`"../db"`), want: []Dependency{{"live/db", false}},
+		},
+		"the root of the repository may be a unit": {
+			app: depends("get_repo_root()"), want: []Dependency{{"", true}},
+		},
+		"an included file has dependencies": {
+			app: include("find_in_parent_folders(\"common.hcl\")"), common: orders(`"../db"`), want: []Dependency{{"live/db", false}},
+		},
+		"configuration that is read has dependencies": {
+			app:    "locals {\n c = read_terragrunt_config(\"${get_repo_root()}/common.hcl\")\n}\n",
+			common: depends(`"live/vpc"`), want: []Dependency{{"live/vpc", true}},
+		},
+		"a unit that is only read does not depend on its reader": {
+			app:    "locals {\n c = read_terragrunt_config(\"${get_repo_root()}/common.hcl\")\n}\n",
+			common: depends(`"live/app"`) + orders(`"live/db"`), want: []Dependency{{"live/db", false}},
+		},
+		"dependencies of a dependency are its own": {
+			app: depends(`"../db"`), want: []Dependency{{"live/db", true}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := repository{
+				"live/app/terragrunt.hcl": tt.app, "common.hcl": tt.common, "terragrunt.hcl": "",
+				"live/vpc/terragrunt.hcl": "", "live/db/terragrunt.hcl": depends(`"../far"`), "live/far/terragrunt.hcl": "",
+			}
+			got := mustOf(t, r, Wanted{Path: "live/app", Terragrunt: true}).Dependencies
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

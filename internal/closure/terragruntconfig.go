@@ -41,6 +41,8 @@ type ref struct {
 	what string
 	line int
 	expr hcl.Expression
+	// outputs is true of a dependency whose outputs may be read, disabled of one with enabled = false.
+	outputs, disabled bool
 }
 
 // config reads a file of Terragrunt's.
@@ -85,12 +87,26 @@ func readConfig(text []byte) config {
 		}
 		if a, ok := block.Body.Attributes[name]; ok {
 			what := strings.Join(append([]string{block.Type}, block.Labels...), " ")
-			c.refs = append(c.refs, ref{kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr})
+			c.refs = append(c.refs, ref{
+				kind: kind, what: what, line: a.SrcRange.Start.Line, expr: a.Expr,
+				outputs:  block.Type == "dependency" && !says(block.Body, "skip_outputs", true),
+				disabled: says(block.Body, "enabled", false),
+			})
 		}
 	}
 	c.readLocals(body)
 	c.readReads(body)
 	return c
+}
+
+// says reports whether an attribute is literally true, or literally false.
+func says(body *hclsyntax.Body, name string, is bool) bool {
+	a, ok := body.Attributes[name]
+	if !ok {
+		return false
+	}
+	literal, ok := a.Expr.(*hclsyntax.LiteralValueExpr)
+	return ok && literal.Val.Type() == cty.Bool && !literal.Val.IsNull() && literal.Val.True() == is
 }
 
 // evaluate gives the texts that an expression means, or says that they cannot be known. It knows the functions that

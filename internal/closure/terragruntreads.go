@@ -137,7 +137,7 @@ func (r *reading) readPath(ctx context.Context, ref ref, name, file string) erro
 		if err := other.file(ctx, p.Entry); err != nil {
 			return err
 		}
-		r.units = append(r.units, other.units...)
+		r.units, r.uses = append(r.units, other.units...), append(r.uses, other.uses...)
 	}
 	return nil
 }
