@@ -76,6 +76,13 @@ type StackStatus struct {
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
 
+	// Units are the Terragrunt units that the code of this Stack depends on, as it was last read. The Stacks that run them
+	// are dependencies of this one, as if they were in spec.dependsOn.
+	// +listType=map
+	// +listMapKey=path
+	// +optional
+	Units []Unit `json:"units,omitempty"`
+
 	// Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
 	// spec.outputs gets them all.
 	// +optional
@@ -91,6 +98,21 @@ type StackStatus struct {
 // Observed says that an operator has written the status. Until then observedGeneration is -1, or 0 for an object that an API server
 // stored before that was the default.
 func (s *StackStatus) Observed() bool { return s.ObservedGeneration > 0 }
+
+// Unit is a Terragrunt unit that the code of a Stack names in a dependency or dependencies block.
+type Unit struct {
+	// Path of the unit's folder from the repository's root; "." is the root. Example: live/prod/vpc.
+	Path string `json:"path"`
+	// Outputs is true when the Stack reads the unit's outputs: when they change, the Stack runs again. It is false for a
+	// dependencies block, and for a dependency block with skip_outputs = true.
+	// +optional
+	Outputs bool `json:"outputs,omitempty"`
+	// Stacks that run the unit: those of the same namespace, Repository and ref whose folder it is. Without one the unit
+	// gives no order. At most 100, the first by name. Example: [vpc].
+	// +listType=atomic
+	// +optional
+	Stacks []string `json:"stacks,omitempty"`
+}
 
 // NamedRun is what a Run is for.
 type NamedRun struct {

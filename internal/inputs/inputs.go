@@ -47,7 +47,7 @@ type Document struct {
 	Commands Commands `json:"commands,omitzero"`
 	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for a
 	// Secret, whose value the operator never reads. For an output of another Stack, "Stack/name#output", the fingerprint of
-	// its value.
+	// its value. For all outputs of a Stack whose Terragrunt unit the code reads, "Stack/name", a fingerprint of them.
 	Versions map[string]string `json:"versions,omitempty"`
 }
 

@@ -193,9 +193,19 @@ func (l lookups) dependents(ctx context.Context, o client.Object) []reconcile.Re
 	return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{stack.DependencyIndex: o.GetName()})
 }
 
+// unitUsers finds the Stacks whose code depends on the Terragrunt unit that a Stack runs, or ran.
+func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Request {
+	unit := stack.UnitOf(o.(*v1alpha1.Stack))
+	if unit == "" {
+		return nil
+	}
+	same := client.InNamespace(o.GetNamespace())
+	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingFields{stack.UnitUserIndex: unit})
+}
+
 // related finds the Stacks that depend on a Stack, and those that wait to be destroyed after it.
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := l.dependents(ctx, o)
+	requests := append(l.dependents(ctx, o), l.unitUsers(ctx, o)...)
 	for _, name := range stack.Dependencies(o.(*v1alpha1.Stack)) {
 		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
 		if err := l.cache.Get(ctx, key, other); err != nil {

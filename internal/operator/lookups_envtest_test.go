@@ -33,6 +33,7 @@ func enter(t *testing.T) apiserver.Room {
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.WaitingIndex, Values: run.IndexWaiting},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.ObjectIndex, Values: stack.IndexObjects},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.DependencyIndex, Values: stack.IndexDependencies},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.UnitUserIndex, Values: stack.IndexUnitUsers},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
 		apiserver.Index{Of: &v1alpha1.Repository{}, Field: repository.SecretIndex, Values: repository.IndexSecret},
 	)
@@ -106,6 +107,28 @@ func TestLookups(t *testing.T) {
 	elsewhere.Make(guest)
 	r.Seen(guest)
 
+	unit := func(in apiserver.Room, name, folder string, units ...v1alpha1.Unit) *v1alpha1.Stack {
+		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
+			Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
+			Source: v1alpha1.Source{Git: &v1alpha1.GitSource{
+				Repository: v1alpha1.RepositoryRef{Namespace: r.Namespace, Name: "units"}, Path: folder,
+			}},
+		}}
+		in.Make(s)
+		s.Status = v1alpha1.StackStatus{Units: units}
+		apiserver.Must(t, in.Client.Status().Update(t.Context(), s))
+		r.Seen(s)
+		return s
+	}
+	db := unit(r, "db", "live/db")
+	unit(r, "api", "live/api", v1alpha1.Unit{Path: "live/db", Stacks: []string{"db"}})
+	unit(r, "job", "live/job", v1alpha1.Unit{Path: "live/db"}, v1alpha1.Unit{Path: "live/api"})
+	unit(elsewhere, "job", "live/job", v1alpha1.Unit{Path: "live/db"})
+	ended := unit(r, "ended", "live/ended")
+	apiserver.Must(t, r.Client.Delete(t.Context(), ended))
+	r.Gone(ended)
+	unit(r, "late", "live/late", v1alpha1.Unit{Path: "live/ended"})
+
 	done := newRun(r, "vpc-1", "vpc", v1alpha1.PhaseSucceeded, "Applied")
 	left := done.DeepCopy()
 	left.Name, left.Status.Phase = "vpc-0", v1alpha1.PhaseApplying
@@ -124,6 +147,11 @@ func TestLookups(t *testing.T) {
 		"a Stack is news to those that depend on it":                  {ask.related(t.Context(), vpc), "net"},
 		"and to those that are deleted and wait for it":               {ask.related(t.Context(), net), "dns web"},
 		"one that nobody depends on is news to none":                  {ask.related(t.Context(), web), ""},
+		"a Stack is news to those whose unit depends on its own":      {ask.unitUsers(t.Context(), db), "api job"},
+		"also to those that do not know it yet":                       {ask.related(t.Context(), db), "api api job"},
+		"so is one that is gone":                                      {ask.related(t.Context(), ended), "late"},
+		"a Stack that runs no unit is not":                            {ask.unitUsers(t.Context(), code), ""},
+		"a State is news to the units that depend on its Stack's":     {ask.usersOf(t.Context(), state("db")), "api db"},
 		"a State is news to its Stack and those that use its outputs": {ask.usersOf(t.Context(), state("vpc")), "net vpc"},
 		"a State without a Stack is news to it when it is made":       {ask.usersOf(t.Context(), state("none")), "none"},
 		"a Stack is news to its Repository":                           {repositoryOf(t.Context(), guest), "infra"},

@@ -237,6 +237,8 @@ func index(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		{&v1alpha1.Run{}, run.WaitingIndex, run.IndexWaiting},
 		{&v1alpha1.Stack{}, stack.ObjectIndex, stack.IndexObjects},
 		{&v1alpha1.Stack{}, stack.DependencyIndex, stack.IndexDependencies},
+		{&v1alpha1.Stack{}, stack.UnitIndex, stack.IndexUnit},
+		{&v1alpha1.Stack{}, stack.UnitUserIndex, stack.IndexUnitUsers},
 		{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
 		{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 	}

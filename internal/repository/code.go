@@ -177,6 +177,11 @@ func refOf(r *v1alpha1.Repository, source *v1alpha1.GitSource) string {
 	return r.Spec.Ref
 }
 
+// SameRef reports whether two sources in a Repository are read at the same ref.
+func SameRef(r *v1alpha1.Repository, one, other *v1alpha1.GitSource) bool {
+	return refOf(r, one) == refOf(r, other)
+}
+
 // Allows says whether Stacks of a namespace may use the Repository.
 func Allows(r *v1alpha1.Repository, namespace string) bool {
 	return r.Namespace == namespace || slices.Contains(r.Spec.AllowedNamespaces, namespace) || slices.Contains(r.Spec.AllowedNamespaces, "*")

@@ -98,12 +98,8 @@ func change(w World) v1alpha1.Cause {
 	case len(changed) > 0:
 		return ofSpec(w, changed[0], inSpec)
 	}
-	if changed := changedVersions(last, &now); len(changed) > 0 {
-		c := v1alpha1.Cause{Type: v1alpha1.CauseVariables, Message: strings.Join(changed, ", ") + " changed"}
-		if strings.HasPrefix(changed[0], "output ") {
-			c.Type = v1alpha1.CauseDependency
-		}
-		return c
+	if kind, changed := changedVersions(last, &now); len(changed) > 0 {
+		return v1alpha1.Cause{Type: kind, Message: strings.Join(changed, ", ") + " changed"}
 	}
 	return ofSpec(w, "what is declared is not applied", true)
 }
@@ -186,23 +182,31 @@ func ownCommands(spec *v1alpha1.StackSpec, now, last inputs.Commands) bool {
 
 func sameName(a, b inputs.Policy) bool { return a.Name == b.Name }
 
-// changedVersions names the outputs and objects whose version is another one, outputs first, at most five of them.
-func changedVersions(last, now *inputs.Document) []string {
+// changedVersions names the outputs and objects whose version is another one, outputs first, at most five of them, and
+// says what kind of cause they are.
+func changedVersions(last, now *inputs.Document) (kind v1alpha1.CauseType, changed []string) {
+	kind = v1alpha1.CauseVariables
 	all := maps.Clone(now.Versions)
 	maps.Copy(all, last.Versions)
-	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if last.Versions[name] == now.Versions[name] {
 			continue
 		}
-		if stack, output, ok := outputOf(name); ok {
+		stack, output, isOutput := outputOf(name)
+		if isOutput {
+			kind = v1alpha1.CauseDependency
+		}
+		switch {
+		case isOutput && output == "":
+			changed = slices.Insert(changed, 0, "outputs of Stack "+stack)
+		case isOutput:
 			changed = slices.Insert(changed, 0, fmt.Sprintf("output %s of Stack %s", output, stack))
-		} else {
+		default:
 			changed = append(changed, strings.Replace(name, "/", " ", 1))
 		}
 	}
 	if n := len(changed); n > 5 {
 		changed = append(changed[:5], "and others")
 	}
-	return changed
+	return kind, changed
 }

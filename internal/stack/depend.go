@@ -30,20 +30,26 @@ type Dependent struct {
 	Circular bool
 }
 
-// dependenciesOf names the Stacks that a Stack depends on, each once, in the order of its spec.
-func dependenciesOf(spec *v1alpha1.StackSpec) []string {
+// Dependencies names the Stacks that have to be applied before a Stack, each once: those of its spec, in that order, and
+// those that run the Terragrunt units which its code depends on.
+func Dependencies(s *v1alpha1.Stack) []string {
 	var names []string
 	add := func(name string) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	for _, d := range spec.DependsOn {
+	for _, d := range s.Spec.DependsOn {
 		add(d.Name)
 	}
-	for _, v := range spec.Variables {
+	for _, v := range s.Spec.Variables {
 		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
 			add(v.ValueFrom.Stack.Name)
+		}
+	}
+	for _, u := range s.Status.Units {
+		for _, name := range u.Stacks {
+			add(name)
 		}
 	}
 	return names
@@ -70,7 +76,7 @@ func cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []str
 	seen := map[string]bool{}
 	var walk func(s *v1alpha1.Stack, way []string) []string
 	walk = func(s *v1alpha1.Stack, way []string) []string {
-		for _, name := range dependenciesOf(&s.Spec) {
+		for _, name := range Dependencies(s) {
 			if name == from.Name {
 				return append(way, name)
 			}
@@ -94,7 +100,7 @@ func reaches(from *v1alpha1.Stack, name string, lookup func(name string) *v1alph
 	seen := map[string]bool{}
 	var walk func(s *v1alpha1.Stack) bool
 	walk = func(s *v1alpha1.Stack) bool {
-		for _, next := range dependenciesOf(&s.Spec) {
+		for _, next := range Dependencies(s) {
 			if next == name {
 				return true
 			}
@@ -146,11 +152,14 @@ func dependentsGoFirst(w World) (Decision, bool) {
 }
 
 // outputKey names an output among the versions of a document.
-func outputKey(stack, output string) string { return "Stack/" + stack + "#" + output }
+func outputKey(stack, output string) string { return outputsKey(stack) + "#" + output }
 
-// outputOf reads what outputKey made.
+// outputsKey names all outputs of a Stack among the versions of a document.
+func outputsKey(stack string) string { return "Stack/" + stack }
+
+// outputOf reads what outputKey and outputsKey made. The output is empty for all of them.
 func outputOf(key string) (stack, output string, ok bool) {
-	rest, isOutput := strings.CutPrefix(key, "Stack/")
-	stack, output, ok = strings.Cut(rest, "#")
-	return stack, output, ok && isOutput
+	rest, ok := strings.CutPrefix(key, "Stack/")
+	stack, output, _ = strings.Cut(rest, "#")
+	return stack, output, ok
 }

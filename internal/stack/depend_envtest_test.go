@@ -75,7 +75,10 @@ func (r *room) state(resources int32, outputs map[string]string) {
 	if err := r.Room.Live.Get(r.Context(), client.ObjectKeyFromObject(state), state); err != nil {
 		r.Make(state)
 	}
-	state.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, Outputs: outputs, Inputs: "sha256:" + strings.Repeat("0", 64)}
+	state.Status = v1alpha1.StateStatus{
+		Version: 1, UpdatedBy: "net-0", OutputsVersion: 1, Resources: resources, Outputs: outputs,
+		Inputs: "sha256:" + strings.Repeat("0", 64),
+	}
 	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), state))
 	r.Seen(state)
 }

@@ -67,6 +67,16 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+func TestDependenciesOfAStack(t *testing.T) {
+	s := &v1alpha1.Stack{}
+	s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "vpc"}, {Name: "dns"}}
+	s.Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "db", Output: "o"}}}}
+	s.Status.Units = []v1alpha1.Unit{{Path: "none"}, {Path: "vpc", Stacks: []string{"vpc", "vpc-blue"}}, {Path: "db", Stacks: []string{"db"}}}
+	if diff := cmp.Diff([]string{"vpc", "dns", "db", "vpc-blue"}, Dependencies(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReaches(t *testing.T) {
 	stacks := map[string]*v1alpha1.Stack{}
 	for name, on := range map[string][]string{"a": {"c", "b"}, "b": {"d", "a"}, "c": {"a"}, "d": {"b"}, "e": {"a"}} {
@@ -132,6 +142,9 @@ func TestCycle(t *testing.T) {
 	add("x", "y")
 	add("y", "y")
 	add("z", "gone", "a")
+	add("unit")
+	stacks["unit"].Status.Units = []v1alpha1.Unit{{Path: "live/other", Stacks: []string{"other"}}}
+	add("other", "unit")
 	add("v")
 	stacks["v"].Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "v", Output: "o"}}}}
 	for name, want := range map[string][]string{
@@ -140,6 +153,9 @@ func TestCycle(t *testing.T) {
 		"x": nil, // leads into one and is not in it
 		"z": nil,
 		"v": {"v", "v"},
+
+		"unit":  {"unit", "other", "unit"},
+		"other": {"other", "unit", "other"},
 	} {
 		got := cycle(stacks[name], func(name string) *v1alpha1.Stack { return stacks[name] })
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -51,10 +51,14 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 		}
 		return w, r.gatherNamespace(ctx, &w)
 	}
+	doc, err := r.gatherSource(ctx, &w) // the code says what the Stack depends on
+	if err != nil {
+		return w, err
+	}
 	if err := r.gatherDependencies(ctx, &w); err != nil {
 		return w, err
 	}
-	if err := r.gatherInputs(ctx, &w); err != nil {
+	if err := r.gatherValues(ctx, &w, doc); err != nil {
 		return w, err
 	}
 	switch last := w.decisive(); {
@@ -213,6 +217,15 @@ func (r *Reconciler) lookAgain(ctx context.Context, stack *v1alpha1.Stack, runs 
 
 // gatherInputs makes the document of what decides a result now, or says why it cannot be made.
 func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
+	doc, err := r.gatherSource(ctx, w)
+	if err != nil {
+		return err
+	}
+	return r.gatherValues(ctx, w, doc)
+}
+
+// gatherSource begins the document with the spec and the code.
+func (r *Reconciler) gatherSource(ctx context.Context, w *World) (inputs.Document, error) {
 	spec := w.Stack.Spec
 	doc := inputs.Document{
 		Engine: spec.Engine, Variables: spec.Variables, VariableFiles: spec.VariableFiles,
@@ -222,23 +235,28 @@ func (r *Reconciler) gatherInputs(ctx context.Context, w *World) error {
 		Template: spec.Runner.Template, Backend: spec.Backend,
 	}
 	if w.Problem = checkBackend(w); w.Problem != nil {
-		return nil
+		return doc, nil
 	}
 	if err := run.CheckTemplate(doc); err != nil {
 		w.Problem = &Problem{Reason: "TemplateInvalid", Message: err.Error()}
-		return nil
+		return doc, nil
 	}
 	if _, err := run.ParseWindows(spec.Windows); err != nil {
 		w.Problem = &Problem{Reason: run.ReasonWindowInvalid, Message: err.Error()}
-		return nil
+		return doc, nil
 	}
 	if w.Problem = buildIsAllowed(w); w.Problem != nil {
+		return doc, nil
+	}
+	return doc, r.gatherCode(ctx, w, &doc)
+}
+
+// gatherValues completes the document with what comes from other objects, unless a problem is known.
+func (r *Reconciler) gatherValues(ctx context.Context, w *World, doc inputs.Document) error {
+	if w.Problem != nil {
 		return nil
 	}
-	if err := r.gatherCode(ctx, w, &doc); err != nil || w.Problem != nil {
-		return err
-	}
-	for _, ref := range references(&spec) {
+	for _, ref := range references(&w.Stack.Spec) {
 		meta, err := r.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		switch {
 		case err != nil:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,7 +51,10 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 		return unless(w.Problem, err)
 	}
 	w.Revision, w.Commit, w.CodeRead, w.Open = code.Revision, code.Commit, true, code.Open
-	if doc.Path = path.Clean(w.Stack.Spec.Source.Git.Path); doc.Path == "." {
+	if w.Units, err = r.gatherUnits(ctx, w.Stack, repo, code.Dependencies); err != nil {
+		return err
+	}
+	if doc.Path = folderOf(w.Stack); doc.Path == "." {
 		doc.Path = ""
 	}
 	if doc.Engine.Version == "" {

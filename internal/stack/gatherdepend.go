@@ -16,11 +16,10 @@ const DependencyIndex = "cairn.dev/dependencies"
 // IndexDependencies gives the values of DependencyIndex.
 func IndexDependencies(o client.Object) []string { return Dependencies(o.(*v1alpha1.Stack)) }
 
-// Dependencies names the Stacks that have to go before this one.
-func Dependencies(stack *v1alpha1.Stack) []string { return dependenciesOf(&stack.Spec) }
-
 func (r *Reconciler) gatherDependencies(ctx context.Context, w *World) error {
-	names := dependenciesOf(&w.Stack.Spec)
+	self := *w.Stack // as its code is now, which its status may not say yet
+	self.Status.Units = w.units()
+	names := Dependencies(&self)
 	if len(names) == 0 {
 		return nil
 	}
@@ -41,7 +40,7 @@ func (r *Reconciler) gatherDependencies(ctx context.Context, w *World) error {
 		}
 	}
 	var failed error
-	w.Cycle = cycle(w.Stack, func(name string) *v1alpha1.Stack {
+	w.Cycle = cycle(&self, func(name string) *v1alpha1.Stack {
 		other, err := lookup(name)
 		if err != nil {
 			failed = err
@@ -124,5 +123,5 @@ func (r *Reconciler) gatherUsedOutputs(ctx context.Context, w *World, doc *input
 		}
 		doc.Versions[outputKey(ref.Name, ref.Output)] = fingerprint
 	}
-	return nil
+	return r.gatherUnitOutputs(ctx, w, doc)
 }

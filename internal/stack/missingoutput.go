@@ -17,7 +17,7 @@ const namedOutputs = 5
 func outputProblem(w *World, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *Problem {
 	for _, d := range w.Dependencies {
 		if d.Name == ref.Name && d.Waits != "" {
-			return outputWaits(ref, d.Waits)
+			return outputWaits(ref.Name, d.Waits)
 		}
 	}
 	const instead = "have that Stack write its outputs to a Secret with spec.outputs, and take the variable from there"
@@ -25,7 +25,7 @@ func outputProblem(w *World, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *
 	case st.Resources < 0:
 		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s", ref.Name, ref.Output, instead)
 	case st.Outputs == nil && st.OutputsVersion != st.Version:
-		return outputWaits(ref, "its outputs are not read yet")
+		return outputsUnread(ref.Name)
 	case len(st.Outputs) >= v1alpha1.MostOutputs:
 		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can use: %s",
 			ref.Output, ref.Name, v1alpha1.MostOutputs, instead)
@@ -34,8 +34,10 @@ func outputProblem(w *World, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *
 		ref.Name, ref.Output, onlyThese(st.Outputs))
 }
 
-func outputWaits(ref *v1alpha1.OutputRef, why string) *Problem {
-	return &Problem{Passing: true, Reason: "DependencyNotReady", Message: fmt.Sprintf("waits for Stack %s: %s", ref.Name, why)}
+func outputsUnread(stack string) *Problem { return outputWaits(stack, "its outputs are not read yet") }
+
+func outputWaits(stack, why string) *Problem {
+	return &Problem{Passing: true, Reason: "DependencyNotReady", Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
 }
 
 func outputMissing(format string, args ...any) *Problem {

@@ -89,6 +89,7 @@ func indexes() []apiserver.Index {
 	return []apiserver.Index{
 		{Of: &v1alpha1.Run{}, Field: runs.StackIndex, Values: runs.IndexStack},
 		{Of: &v1alpha1.Stack{}, Field: DependencyIndex, Values: IndexDependencies},
+		{Of: &v1alpha1.Stack{}, Field: UnitIndex, Values: IndexUnit},
 		{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
 	}
 }

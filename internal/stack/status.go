@@ -43,6 +43,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion}
 		s.PlannedState = plannedState(w, d)
 	}
+	s.Units = w.units()
 	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
 	s.History = history(w)
 	if c := driftCondition(w, s.Drift); c != nil {

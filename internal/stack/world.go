@@ -26,6 +26,8 @@ type World struct {
 	// something, the whole repository belongs to the code.
 	CodeRead bool
 	Open     []string
+	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
+	Units []v1alpha1.Unit
 	// State of the Stack; nil when there is none.
 	State *v1alpha1.State
 	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the
