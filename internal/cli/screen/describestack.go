@@ -95,10 +95,20 @@ func dependencies(st *v1alpha1.Stack) string {
 			add(v.ValueFrom.Stack.Name)
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	var others []string
+	for _, u := range st.Status.Units {
+		for _, name := range u.Stacks {
+			add(name)
+		}
+		if len(u.Stacks) == 0 {
+			others = append(others, fmt.Sprintf("no Stack runs unit %s, so it gives no order", Clean(u.Path)))
+		}
 	}
-	return "Stack " + strings.Join(names, ", Stack ")
+	var all []string
+	if len(names) > 0 {
+		all = append(all, "Stack "+strings.Join(names, ", Stack "))
+	}
+	return strings.Join(append(all, others...), "; ")
 }
 
 // state is what is known of the state, and who has it locked.
