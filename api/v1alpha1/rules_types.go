@@ -4,8 +4,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Drift says how often to look for it, and what to do about it.
 type Drift struct {
-	// Every is the time between two checks; 0s turns them off. The checks of all Stacks are spread evenly over it.
-	// +kubebuilder:default="0s"
+	// Every is the time between two checks. Absent: the installation's default (chart value drift.every), 12h unless the
+	// installation says otherwise. 0s turns the checks of this Stack off. The checks of all Stacks are spread evenly over it.
+	// Example: 1h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`

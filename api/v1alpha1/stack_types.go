@@ -98,7 +98,8 @@ type StackSpec struct {
 	// +optional
 	Apply ApplyPolicy `json:"apply,omitempty"`
 
-	// Drift looks now and then whether what is there still is as it was applied.
+	// Drift says how often Cairn checks whether what exists is still as it was applied, and what follows when it is not. Absent: the
+	// checks are as often as the installation's default, and drift is reported.
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 

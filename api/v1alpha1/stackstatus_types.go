@@ -83,6 +83,11 @@ type StackStatus struct {
 	// +optional
 	Units []Unit `json:"units,omitempty"`
 
+	// DriftChecks says how often the Stack is checked for drift, which setting says so, and when the next check is due; absent when
+	// checks are turned off.
+	// +optional
+	DriftChecks *DriftChecks `json:"driftChecks,omitempty"`
+
 	// Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
 	// spec.outputs gets them all.
 	// +optional
@@ -193,6 +198,32 @@ type DriftStatus struct {
 	// +optional
 	Run string `json:"run,omitempty"`
 }
+
+// DriftChecks says how often a Stack is checked for drift and when the next check is due.
+type DriftChecks struct {
+	// Every is the time between two checks. Example: 12h0m0s.
+	Every metav1.Duration `json:"every"`
+	// SetBy says which setting Every comes from. Stack: spec.drift.every. Installation: the installation's default, which the chart
+	// value drift.every sets.
+	SetBy SetBy `json:"setBy"`
+	// Next is when the next check is due. It may start later, when it waits for a window or for the limit of concurrent Runs. Absent
+	// while no check can start: the Stack was never applied, is suspended, or has a change to apply first.
+	// +optional
+	Next *metav1.Time `json:"next,omitempty"`
+}
+
+// SetBy says which object a setting comes from.
+//
+// +kubebuilder:validation:Enum=Stack;Installation
+type SetBy string
+
+// Objects that settings come from.
+const (
+	// SetByStack: the Stack's spec.
+	SetByStack SetBy = "Stack"
+	// SetByInstallation: a flag of the operator.
+	SetByInstallation SetBy = "Installation"
+)
 
 // Condition types.
 const (

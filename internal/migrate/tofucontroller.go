@@ -135,6 +135,7 @@ func tofuApply(o *object, s *v1alpha1.StackSpec) {
 	every, _ := duration(spec.at("interval"))
 	switch {
 	case spec.at("disableDriftDetection").truth():
+		s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{}}
 		spec.at("interval").notNeeded("it is the time between two looks for drift, which are turned off; changes are seen as they happen")
 	case every.Duration > 0:
 		s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: min(max(every.Duration, 10*time.Second), 8760*time.Hour)}, OnDrift: onDrift}
@@ -142,7 +143,11 @@ func tofuApply(o *object, s *v1alpha1.StackSpec) {
 	default:
 		spec.at("interval").notNeeded("it is no time")
 	}
-	spec.at("disableDriftDetection").became("spec.drift")
+	if s.Drift != nil && s.Drift.Every.Duration == 0 {
+		spec.at("disableDriftDetection").became("spec.drift.every 0s")
+	} else {
+		spec.at("disableDriftDetection").became("spec.drift")
+	}
 	s.Suspend = s.Suspend || spec.at("suspend").truth()
 	spec.at("suspend").became("spec.suspend")
 	if spec.at("destroy").truth() {

@@ -82,6 +82,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			Reserved:   stack.NewReserved(),
 			AllowShell: o.AllowShell,
 			AllowBuild: o.Builds.Allowed,
+			DriftEvery: o.DriftEvery,
 			Traces:     p.telemetry.traces,
 		}))
 	if err != nil {

@@ -33,6 +33,8 @@ type Decision struct {
 	Stalled bool
 	// RequeueAfter looks again after this time; 0 waits for an event.
 	RequeueAfter time.Duration
+	// NextDriftCheck is when the next drift check is due; nil when none can start as the Stack is now.
+	NextDriftCheck *metav1.Time
 }
 
 // A rule decides, or leaves it to the next one.
@@ -306,7 +308,8 @@ func isReady(w World) (Decision, bool) {
 		d.Message = fmt.Sprintf("%d resources are as declared", n)
 	}
 	d.Message += lastCheckFailed(w)
-	d.RequeueAfter = untilDriftCheck(w)
+	d.NextDriftCheck = nextDriftCheck(w)
+	d.RequeueAfter = until(w, d.NextDriftCheck)
 	return d, true
 }
 

@@ -2,7 +2,6 @@ package stack
 
 import (
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,10 +16,16 @@ import (
 
 // every is the time between two drift checks; 0 for none.
 func every(w World) time.Duration {
+	interval, _ := driftInterval(w)
+	return interval
+}
+
+// driftInterval is the time between two drift checks, 0 for none, and what sets it: the Stack goes before the installation.
+func driftInterval(w World) (time.Duration, v1alpha1.SetBy) {
 	if d := w.Stack.Spec.Drift; d != nil && d.Every != nil {
-		return d.Every.Duration
+		return d.Every.Duration, v1alpha1.SetByStack
 	}
-	return 0
+	return w.DriftEvery, v1alpha1.SetByInstallation
 }
 
 // lookIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without it.
@@ -58,7 +63,7 @@ func appliesDrift(w World) bool {
 }
 
 func driftCheckIsDue(w World) (Decision, bool) {
-	if w.quiet || w.State == nil || every(w) == 0 || untilDriftCheck(w) > 0 {
+	if w.quiet || !driftCheckStarts(w) {
 		return Decision{}, false
 	}
 	w.quiet = true
@@ -81,7 +86,8 @@ func isDrifted(w World) (Decision, bool) {
 	}
 	d, ok := unready("Drifted", "%s since %s, found by Run %s; nothing that is declared changed%s%s",
 		drifted(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, hint, lastCheckFailed(w))
-	d.RequeueAfter, d.Stalled = untilDriftCheck(w), !appliesDrift(w)
+	d.NextDriftCheck, d.Stalled = nextDriftCheck(w), !appliesDrift(w)
+	d.RequeueAfter = until(w, d.NextDriftCheck)
 	return d, ok
 }
 
@@ -101,49 +107,6 @@ func lastCheckFailed(w World) string {
 		return ""
 	}
 	return "; the last drift check failed: Run " + last.Name + ": " + runCondition(last).Message
-}
-
-// untilDriftCheck is how long it is until the next check; 0 when it is time, or when there are none.
-//
-// The checks of all Stacks are spread evenly: each has its own place within the interval, by its UID, at which its checks
-// are due. A check is due when none was made, and no other Run looked at what there is, since that place was last passed.
-//
-// After an outage of the operator all Stacks have passed their places. Were all of them due at once, the spreading would be
-// gone, and people would wait. So a check that missed its place by much waits for the next one. A Stack that nothing
-// looked at for two intervals is overdue, and has four places in each.
-//
-// Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a place at .5 would seem to end before it.
-func untilDriftCheck(w World) time.Duration {
-	interval := every(w)
-	if interval == 0 {
-		return 0
-	}
-	looked := lookedAt(w)
-	if w.Now.Sub(looked) > 2*interval {
-		interval /= 4
-	}
-	place := placeOf(string(w.Stack.UID), interval).Truncate(time.Second)
-	passed := w.Now.Add(-place).Truncate(interval).Add(place)
-	if looked.Before(passed) && w.Now.Sub(passed) <= max(interval/10, time.Minute) {
-		return 0
-	}
-	return passed.Add(interval).Sub(w.Now)
-}
-
-// placeOf is a time from 0 up to the interval, as good as random, and always the same of one text.
-func placeOf(text string, interval time.Duration) time.Duration {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text)) // never fails
-	return time.Duration(mix(h.Sum64()) % uint64(interval))
-}
-
-// mix spreads what two texts that are nearly the same differ in over all bits.
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
 }
 
 // lookedAt is when a Run last looked at what there is, or tried to; zero when nobody can tell.

@@ -110,3 +110,46 @@ func TestAWindowThatCannotBeRead(t *testing.T) {
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
 }
+
+// The installation's default checks a Stack that says nothing of how often. It is not checked at once, and between two checks nothing is
+// written, also by a process that starts.
+func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
+	r := enterEmpty(t).with("net", func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply} })
+	off := enterEmpty(t).with("dns", checked(0))
+	for _, r := range []*room{r, off} {
+		r.Reconciler.DriftEvery = 12 * time.Hour
+		r.state(1, nil)
+		r.applied()
+		r.reconcile()
+		r.Seen(r.stack)
+	}
+	if off.stack.Status.DriftChecks != nil {
+		t.Errorf("a Stack that turns its checks off has %+v", off.stack.Status.DriftChecks)
+	}
+	announced := r.stack.Status.DriftChecks
+	if announced == nil || announced.Every.Duration != 12*time.Hour || announced.SetBy != v1alpha1.SetByInstallation || announced.Next == nil {
+		t.Fatalf("the status says %+v", announced)
+	}
+	version := r.stack.ResourceVersion
+	for _, before := range []time.Duration{12 * time.Hour, time.Hour, time.Second} {
+		at := announced.Next.Add(-before)
+		r.Clock = func() time.Time { return at }
+		if at.Before(time.Now()) {
+			continue
+		}
+		r.reconcile()
+		r.Seen(r.stack)
+		if r.stack.ResourceVersion != version {
+			t.Errorf("%s before the check the Stack is written: %+v", before, r.stack.Status.DriftChecks)
+		}
+	}
+	r.expectNoRun("net-2")
+	r.Clock = func() time.Time { return announced.Next.Time }
+	r.reconcile()
+	if check := r.run("net-2"); check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause.Message != "look for drift, every 12h" {
+		t.Errorf("the check is %+v", check.Spec)
+	}
+	off.Clock = func() time.Time { return time.Now().Add(48 * time.Hour) }
+	off.reconcile()
+	off.expectNoRun("dns-2")
+}

@@ -35,7 +35,11 @@ func TestACheckThatMissedItsPlace(t *testing.T) {
 			at := now.Truncate(tt.every).Add(place)
 			w.Now = at.Add(tt.passed)
 			w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now.Add(-tt.looked))}
-			got := untilDriftCheck(w)
+			announce(&w, at)
+			got := until(w, nextDriftCheck(w))
+			if starts := driftCheckStarts(w); starts != (got == 0) {
+				t.Errorf("it starts: %v, and the next check is in %s", starts, got)
+			}
 			if tt.want == overdueWait {
 				if got > tt.every/4 {
 					t.Errorf("the next check is in %s", got)
@@ -73,9 +77,9 @@ func TestAfterAnOutageChecksAreSpread(t *testing.T) {
 				// It was checked at its place in the interval before the outage.
 				place := placeOf(string(w.Stack.UID), every).Truncate(time.Second)
 				w.Runs[0].Status.FinishedAt = &metav1.Time{Time: began.Add(-place).Truncate(every).Add(place).Add(every)}
-				w.Now = back
-				for untilDriftCheck(w) > 0 {
-					w.Now = w.Now.Add(untilDriftCheck(w))
+				announce(&w, w.Runs[0].Status.FinishedAt.Add(every))
+				for w.Now = back; !driftCheckStarts(w); {
+					w.Now = w.Now.Add(announcing(&w))
 				}
 				waited := w.Now.Sub(back)
 				if waited > most {

@@ -15,11 +15,19 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
-// checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes.
+// checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes, and was announced.
 func checks(on v1alpha1.DriftPolicy) func(*World) {
 	return func(w *World) {
 		w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: time.Hour}, OnDrift: on}
 		w.Stack.UID = uidAt(57 * time.Minute)
+		announce(w, placeAfter(now.Add(-time.Hour), string(w.Stack.UID), time.Hour))
+	}
+}
+
+// announce has the status announce the next check.
+func announce(w *World, next time.Time) {
+	w.Stack.Status.DriftChecks = &v1alpha1.DriftChecks{
+		Every: metav1.Duration{Duration: every(*w)}, SetBy: v1alpha1.SetByStack, Next: &metav1.Time{Time: next},
 	}
 }
 
@@ -169,16 +177,17 @@ func TestDriftIsSpread(t *testing.T) {
 		w.Now = began
 		n := 0
 		for w.Now.Before(began.Add(24 * time.Hour)) {
-			if d := Decide(w); d.Start != nil {
+			d := Decide(w)
+			w.Stack.Status.DriftChecks = driftChecks(w, d)
+			if d.Start != nil {
 				n++
 				checks[int(w.Now.Sub(began).Minutes())%minutes]++
 				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now)}
 				continue
 			} else if d.RequeueAfter <= 0 {
 				t.Fatal("nothing says when to look again")
-			} else {
-				w.Now = w.Now.Add(d.RequeueAfter)
 			}
+			w.Now = w.Now.Add(d.RequeueAfter)
 		}
 		if n != 24 {
 			t.Fatalf("Stack %d was checked %d times in 24 hours", i, n)
@@ -195,6 +204,13 @@ func TestDriftIsSpread(t *testing.T) {
 	t.Logf("checks an hour, by minute\n%s", histogram.String())
 }
 
+// announcing has the status say what is decided, and gives the time until the Stack is reconciled again.
+func announcing(w *World) time.Duration {
+	d := Decide(*w)
+	w.Stack.Status.DriftChecks = driftChecks(*w, d)
+	return d.RequeueAfter
+}
+
 // 1,000 Stacks with a check each hour that takes a minute, and 20 places: never are more under way, and none waits long.
 func TestDriftKeepsToTheLimit(t *testing.T) {
 	const stacks, limit, takes = 1000, 20, time.Minute
@@ -208,7 +224,7 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: at}
 		w.Now = at
 		key := types.NamespacedName{Namespace: fmt.Sprintf("team-%d", i%7), Name: fmt.Sprint(i)}
-		worlds[key], due[key] = &w, at.Add(Decide(w).RequeueAfter)
+		worlds[key], due[key] = &w, at.Add(announcing(&w))
 	}
 	entry := func(key types.NamespacedName, since time.Time) run.Entry {
 		return run.Entry{Key: key, Rank: run.RankDrift, Since: since}
@@ -233,7 +249,7 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 			checks++
 			w := worlds[key]
 			w.Now, w.Stack.Status.Drift = at, &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(at)}
-			due[key] = at.Add(Decide(*w).RequeueAfter)
+			due[key] = at.Add(announcing(w))
 			for _, next := range queue.Remove(key) {
 				begin(next)
 			}
@@ -287,7 +303,8 @@ func TestACheckIsDueOnceInEachInterval(t *testing.T) {
 		w.Stack.UID = types.UID(fmt.Sprint(i))
 		due := 0
 		for w.Now = now; w.Now.Before(now.Add(3 * time.Hour)); w.Now = w.Now.Add(300 * time.Millisecond) {
-			if untilDriftCheck(w) == 0 {
+			announcing(&w)
+			if driftCheckStarts(w) {
 				due++
 				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now.Truncate(time.Second))}
 			}

@@ -44,6 +44,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.PlannedState = plannedState(w, d)
 	}
 	s.Units = w.units()
+	s.DriftChecks = driftChecks(w, d)
 	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
 	s.History = history(w)
 	if c := driftCondition(w, s.Drift); c != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -127,19 +128,52 @@ func (d Description) state(s Style) string {
 	return text
 }
 
+// driftSentence says what is known of drift, and when the next check is.
 func driftSentence(st *v1alpha1.Stack, s Style) string {
-	d := st.Status.Drift
-	rule := "not looked for"
-	if c := st.Spec.Drift; c != nil && c.Every != nil && c.Every.Duration > 0 {
-		rule = "looked for every " + duration.HumanDuration(c.Every.Duration)
+	var known string
+	if d := st.Status.Drift; d != nil && d.Since == nil {
+		known = fmt.Sprintf("none %s ago", s.age(d.CheckedAt.Time))
+	} else if d != nil {
+		known = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", driftCounts(d), s.age(d.Since.Time), d.Run))
 	}
+	checks := driftChecks(st, s)
+	if known == "" || checks == "" {
+		return known + checks
+	}
+	return known + "; " + checks
+}
+
+// driftChecks says how often a Stack is checked for drift, which setting says so, and when the next check is; empty before an
+// operator has said so.
+func driftChecks(st *v1alpha1.Stack, s Style) string {
+	checks := st.Status.DriftChecks
 	switch {
-	case d == nil && st.Spec.Drift == nil:
+	case st.DeletionTimestamp != nil:
 		return ""
-	case d == nil:
-		return rule + ", never yet"
-	case d.Since == nil:
-		return fmt.Sprintf("none %s ago; %s", s.age(d.CheckedAt.Time), rule)
+	case checks != nil:
+	case st.Spec.Drift != nil && st.Spec.Drift.Every != nil && st.Spec.Drift.Every.Duration == 0:
+		return "checks are off, since spec.drift.every is 0s"
+	case st.Status.Observed():
+		return "checks are off: neither spec.drift.every nor the installation's default sets an interval"
+	default:
+		return ""
 	}
-	return s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s; %s", driftCounts(d), s.age(d.Since.Time), d.Run, rule))
+	text := "checked every " + duration.HumanDuration(checks.Every.Duration)
+	if checks.SetBy == v1alpha1.SetByInstallation {
+		text += ", the installation's default"
+	} else {
+		text += " (spec.drift.every)"
+	}
+	switch next := checks.Next; {
+	case next == nil && st.Spec.Suspend:
+		return text + "; no check while the Stack is suspended"
+	case next == nil && st.Status.AppliedInputs == "":
+		return text + "; no check before the Stack is applied"
+	case next == nil:
+		return text + "; no check before the Stack is as declared"
+	case !next.After(s.Now):
+		return text + "; a check is due now"
+	default:
+		return fmt.Sprintf("%s; next check in %s, at %s", text, duration.HumanDuration(next.Sub(s.Now)), next.UTC().Format(time.RFC3339))
+	}
 }
