@@ -165,7 +165,8 @@ type StackSpec struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
-	// last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused.
+	// last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused. A plan that is under way when
+	// the Stack is deleted is ended; an apply is waited for.
 	// +kubebuilder:default=Destroy
 	// +optional
 	Deletion DeletionPolicy `json:"deletion,omitempty"`

@@ -83,6 +83,16 @@ func applying(w *World) {
 	})
 }
 
+// plansAgain is the plan of the next try.
+func plansAgain(w *World) {
+	w.Run.Status.Phase = v1alpha1.PhasePlanning
+	w.Run.Status.Attempts = append(w.Run.Status.Attempts, v1alpha1.Attempt{
+		Number: 3, Phase: v1alpha1.AttemptPlan, Pod: "net-7-plan-3", PodUID: "uid-3", StartedAt: *micro(now),
+	})
+}
+
+func inBuild(w *World) { current(&w.Run.Status).Phase = v1alpha1.AttemptBuild }
+
 func applyEnded(w *World) {
 	applying(w)
 	w.Run.Status.Attempts[1].FinishedAt = micro(now)
@@ -188,6 +198,38 @@ func TestSettle(t *testing.T) {
 		},
 		"a pod that never started makes room for newer inputs": {
 			world: world(planning, pod(PodPending), changed), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"a plan at work ends when its Stack is deleted, and the destroy does not wait for it": {
+			world: world(planning, deleting), phase: "Superseded", reason: "Superseded", message: "the Stack is being deleted", delete: true,
+		},
+		"also one whose pod is not known": {
+			world: world(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"and one whose pod is leaving on a node that may be lost": {
+			world: world(planning, deleting, pod(PodLeaving)), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"also of a suspended Stack": {
+			world: world(planning, deleting, suspended), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"an image that is built is not needed then either": {
+			world: world(planning, deleting, inBuild), phase: "Superseded", reason: "Superseded", delete: true,
+		},
+		"an apply at work goes on when its Stack is deleted": {
+			world: world(applying, deleting), phase: "Applying", reason: "Applying", requeue: time.Hour + overdue,
+		},
+		"also one whose pod has not started, as far as is known": {
+			world: world(applying, ownPod, deleting, pod(PodPending)), phase: "Applying", reason: "PodPending", requeue: time.Hour + overdue,
+		},
+		"the plan of a destroy goes on, since it is what the deletion asks for": {
+			world: world(planning, destroy, deleting), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
+		},
+		"but not when spec.deletion is Protect by then": {
+			world: world(planning, destroy, deleting, func(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionProtect }),
+			phase: "Superseded", reason: "Superseded", message: "spec.deletion is Protect", delete: true,
+		},
+		"a plan after an apply that failed ends too, and the Run says that it failed": {
+			world: world(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed", reason: "Transient",
+			message: "not tried again since the Stack is being deleted", delete: true,
 		},
 		"a drift check makes room for a change in the middle: it only looks": {
 			world: world(planning, drift, changed), phase: "Superseded", reason: "Superseded", delete: true,
@@ -426,5 +468,21 @@ func TestNextKind(t *testing.T) {
 				t.Errorf("got %s until %s, want %s until %s", kind, until, tt.want, tt.until)
 			}
 		})
+	}
+}
+
+// Whatever is known of its pod, an apply of a Stack that is being deleted stays the current attempt, and its pod stays, until that pod
+// is known to be gone or to have ended.
+func TestADeletedStackEndsNoApply(t *testing.T) {
+	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodLeaving, PodEnded, PodGone} {
+		for _, more := range [][]func(*World){nil, {ownPod}, {ownPod, reported}, {reported}, {destroy}} {
+			w := world(append([]func(*World){applying, deleting}, more...)...)
+			w.Pod = Pod{State: state}
+			s, d := Settle(w)
+			over, gone := current(&s).FinishedAt != nil, state == PodEnded || state == PodGone
+			if over != gone || (d.DeletePod && !gone) {
+				t.Errorf("pod %q: the apply is over: %v, and its pod is deleted: %v", state, over, d.DeletePod)
+			}
+		}
 	}
 }

@@ -56,12 +56,14 @@ func podCannotStart(w World) (Decision, bool) {
 	return Decision{DeletePod: true, End: failure}, true
 }
 
-// podIsTooLate: what a pod would plan that has not started is no longer wanted. A drift check only looks, so that one is
-// ended also in the middle: somebody waits for the change that came meanwhile.
+// podIsTooLate: what a pod would plan that has not started is no longer wanted. A drift check ends also in the middle, since a user
+// waits for the change that came meanwhile. So does every plan and build of a Stack that is being deleted: the destroy needs nothing
+// of it, and must not wait for an engine that hangs. An apply is never ended here.
 func podIsTooLate(w World) (Decision, bool) {
 	a := unfinished(w)
-	early := w.Pod.State == PodPending || (w.Pod.State == PodRunning && IsDriftCheck(w.Run))
-	if a == nil || !changesNothing(a) || !early {
+	ends := w.Pod.State == PodPending || (w.Pod.State == PodRunning && IsDriftCheck(w.Run)) ||
+		(w.Stack != nil && w.Stack.DeletionTimestamp != nil)
+	if a == nil || !changesNothing(a) || !ends {
 		return Decision{}, false
 	}
 	if why := staleness(w); why != "" {

@@ -1,0 +1,73 @@
+//go:build envtest
+
+package run
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// isDeleted deletes the Stack, which its finalizer keeps.
+func (r *room) isDeleted() {
+	r.Helper()
+	before := r.stack.DeepCopy()
+	r.stack.Finalizers = []string{v1alpha1.Finalizer}
+	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
+	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), r.stack))
+	r.Seen(r.stack)
+}
+
+// A plan whose pod runs, and may hang, ends when its Stack is deleted: the Run is over at once, so that the destroy can begin.
+func TestReconcileEndsThePlanOfADeletedStack(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.expectAttempts("Plan")
+	r.podRuns()
+	r.isDeleted()
+	r.reconcile()
+	r.expectPhase(v1alpha1.PhaseSuperseded, "Superseded")
+	for _, pod := range r.pods() {
+		if pod.DeletionTimestamp == nil {
+			t.Errorf("pod %s stays", pod.Name)
+		}
+	}
+}
+
+// An apply does not.
+func TestReconcileLeavesTheApplyOfADeletedStack(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	r.podRuns()
+	r.is(func(s *v1alpha1.RunStatus) {
+		s.Phase = v1alpha1.PhaseApplying
+		s.Attempts[0].Phase = v1alpha1.AttemptApply
+	})
+	r.isDeleted()
+	for range 2 {
+		r.reconcile()
+		r.expectAttempts("Apply")
+		r.expectPhase(v1alpha1.PhaseApplying, string(v1alpha1.PhaseApplying))
+	}
+	for _, pod := range r.pods() {
+		if pod.DeletionTimestamp != nil {
+			t.Errorf("pod %s is deleted", pod.Name)
+		}
+	}
+}
+
+// podRuns has the kubelet say that the pod of the attempt runs.
+func (r *room) podRuns() {
+	r.Helper()
+	pods := r.pods()
+	if len(pods) != 1 {
+		r.Fatalf("there are %d pods", len(pods))
+	}
+	pods[0].Status.Phase = corev1.PodRunning
+	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), &pods[0]))
+	r.Seen(&pods[0])
+}
