@@ -16,6 +16,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 		"--session-lifetime=0s", "--session-lifetime=-1h",
 		"--store-url=cairn.cairn-system.svc:8443", "--store-url=http://cairn.cairn-system.svc:8443", "--store-url=https://:8443", "--store-url=",
 		"--namespace=", "--namespace=Cairn",
+		"--log-level=loud", "--log-level=",
 	} {
 		t.Run(flag, func(t *testing.T) {
 			cmd := operatorCommand()
