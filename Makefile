@@ -63,6 +63,14 @@ $(BIN)/%: FORCE
 .PHONY: FORCE
 FORCE:
 
+# Once for a checkout, and again after a change of the pinned tools: what is there is left alone.
+.PHONY: setup
+setup: ## Prepare a machine for all of this: Debian packages, tools, Node modules (15 minutes the first time)
+	@tools/packages install
+	@$(MAKE) --no-print-directory tools
+	@for tool in golangci-lint controller-gen helm-docs helm versitygw gotestsum; do tools/build $$tool $(BIN); done
+	@$(MAKE) --no-print-directory web/node_modules/.package-lock.json test/browser/node_modules/.package-lock.json
+
 ##@ Try
 
 .PHONY: demo
@@ -130,7 +138,7 @@ sim-scope: ## Live through all histories of the small scope, a few minutes; STRI
 faults: build tools ## Have things fail around the real binaries (half an hour); ONLY="crash|410" chooses, STRIDE=10 takes one in ten
 	@go run ./test/faults -stride $(or $(STRIDE),1) $(if $(ONLY),-only '$(ONLY)')
 
-# What follows needs Linux, root and a few Debian packages (.ci/run has them). There is one node on a machine, so one package of
+# What follows needs Linux, root and a few Debian packages (tools/packages has them). There is one node on a machine, so one package of
 # tests goes after the other.
 .PHONY: node-tools
 node-tools: tools
