@@ -43,7 +43,7 @@ func TestPackages(t *testing.T) {
 			bin, log := t.TempDir(), filepath.Join(t.TempDir(), "installed")
 			put := func(name, script string) {
 				t.Helper()
-				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/bash\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // it has to be executed
+				if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/bash\n"+script+"\n"), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
