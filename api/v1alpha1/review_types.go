@@ -68,7 +68,7 @@ const (
 
 // Policy is a ConfigMap of policies over the engine's plan in JSON, as `tofu show -json` gives it. Each *.rego key is a
 // module of Open Policy Agent with the conventions of conftest: in package main, deny and violation refuse the plan, warn is
-// shown. Each *.yaml key has a list "validations" as a ValidatingAdmissionPolicy has: expressions of CEL over the variable
+// shown; require_approval lets the plan wait for an approval, also where spec.apply is Automatic. Each *.yaml key has a list "validations" as a ValidatingAdmissionPolicy has: expressions of CEL over the variable
 // plan, which have to be true.
 type Policy struct {
 	// ConfigMap in the Stack's namespace.
@@ -83,7 +83,10 @@ type PolicyResult struct {
 	Denied int32 `json:"denied"`
 	// Warned is how many only warn.
 	Warned int32 `json:"warned"`
-	// Findings, those that refuse it first; at most 50, the counts count all.
+	// ApprovalRequired is how many require an approval before the plan is applied, also where spec.apply is Automatic.
+	// +optional
+	ApprovalRequired int32 `json:"approvalRequired,omitempty"`
+	// Findings, those that refuse it first, then those that require an approval; at most 50, the counts count all.
 	// +listType=atomic
 	// +optional
 	Findings []PolicyFinding `json:"findings,omitempty"`
@@ -94,8 +97,8 @@ type PolicyFinding struct {
 	// Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
 	// its namespace: cairn-system/rules/tags.rego.
 	Policy string `json:"policy"`
-	// Action: Deny or Warn.
-	// +kubebuilder:validation:Enum=Deny;Warn
+	// Action: Deny, RequireApproval or Warn.
+	// +kubebuilder:validation:Enum=Deny;RequireApproval;Warn
 	Action string `json:"action"`
 	// Message for a person.
 	Message string `json:"message"`

@@ -85,9 +85,9 @@ func readValidations(m Module) ([]validation, error) {
 		switch v.action {
 		case "":
 			v.action = store.Deny
-		case store.Deny, store.Warn:
+		case store.Deny, store.RequireApproval, store.Warn:
 		default:
-			return nil, wrong(lines[i], "action %q: it is Deny or Warn", v.action)
+			return nil, wrong(lines[i], "action %q: it is Deny, RequireApproval or Warn", v.action)
 		}
 		if v.expression, err = program(env, text.Expression, cel.BoolType); err != nil {
 			return nil, wrong(lines[i], "expression: %s", err)

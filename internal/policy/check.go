@@ -185,15 +185,7 @@ func verdict(checked int32, all []store.Finding) store.Verdict {
 	slices.SortFunc(all, func(a, b store.Finding) int {
 		return cmp.Or(strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Message, b.Message))
 	})
-	v := store.Verdict{Checked: checked, Findings: all[:min(len(all), mostFindings):min(len(all), mostFindings)]}
-	for _, f := range all[len(v.Findings):] {
-		if f.Action == store.Deny {
-			v.MoreDenied++
-		} else {
-			v.MoreWarned++
-		}
-	}
-	return v
+	return store.Verdict{Checked: checked, Findings: all}.Cut(mostFindings)
 }
 
 // decode reads a plan.

@@ -37,6 +37,9 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 		"Deny rules/limits.rego: 5 resources would be destroyed, 3 may",
 		"Deny rules/names.yaml: nobody touches what is called kept",
 		`Deny rules/tags.rego: terraform_data.kept: the input "y" is not allowed`,
+		"RequireApproval rules/names.yaml: five resources or more would be destroyed",
+		"RequireApproval rules/tags.rego: terraform_data.counted[1] changes",
+		"RequireApproval rules/tags.rego: terraform_data.counted[2] changes",
 		"Warn rules/names.yaml: this would end terraform_data.counted[1], terraform_data.counted[2], terraform_data.keyed[\"a\"], " +
 			"terraform_data.out_of_code, module.gone.terraform_data.a",
 		"Warn rules/tags.rego: module.gone.terraform_data.a ends",
@@ -45,7 +48,7 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 		`Warn rules/tags.rego: terraform_data.keyed["a"] ends`,
 		"Warn rules/tags.rego: terraform_data.out_of_code ends",
 	}
-	if diff := cmp.Diff(want, said(v)); diff != "" || v.Checked != 4 {
+	if diff := cmp.Diff(want, said(v)); diff != "" || v.Checked != 5 {
 		t.Error(diff, v.Checked)
 	}
 }

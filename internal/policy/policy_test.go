@@ -72,10 +72,17 @@ func TestRulesInTheConventionsOfConftest(t *testing.T) {
 		}},
 		{"objects with msg", `violation contains {"msg": "no", "details": {"a": 1}}`, []string{"Deny c/a.rego: no"}},
 		{"a warning", `warn contains "think"`, []string{"Warn c/a.rego: think"}},
+		{"a requirement of approval", `require_approval contains "ask"`, []string{"RequireApproval c/a.rego: ask"}},
+		{"requirements that are true, or have an ending", "require_approval if true\nrequire_approval_cost contains {\"msg\": \"dear\"}", []string{
+			"RequireApproval c/a.rego: dear", "RequireApproval c/a.rego: require_approval",
+		}},
+		{"requirements between denials and warnings", "warn contains \"a\"\nrequire_approval contains \"b\"\ndeny contains \"c\"", []string{
+			"Deny c/a.rego: c", "RequireApproval c/a.rego: b", "Warn c/a.rego: a",
+		}},
 		{"names with an ending", "deny_tags contains \"a\"\nwarn_a_2 contains \"b\"\nviolation_x contains \"c\"", []string{
 			"Deny c/a.rego: a", "Deny c/a.rego: c", "Warn c/a.rego: b",
 		}},
-		{"names that only begin so", "denyall contains \"a\"\nwarning contains \"b\"\ndeny contains \"c\" if false", nil},
+		{"names that only begin so", "denyall contains \"a\"\nwarning contains \"b\"\nrequire_approvals contains \"c\"\nrequire contains \"d\"\ndeny contains \"c\" if false", nil},
 		{"nothing to say", `deny contains "x" if input.nothing`, nil},
 		{"import rego.v1", "import rego.v1\ndeny contains \"x\" if true", []string{"Deny c/a.rego: x"}},
 		{"a rule that is true", `deny if count(input.resource_changes) == 2`, []string{"Deny c/a.rego: deny"}},
@@ -149,6 +156,9 @@ func TestValidations(t *testing.T) {
 		{"a message that is made", `[{expression: "false", message: other, messageExpression: "plan.resource_changes.map(r, r.name).join(', ')"}]`,
 			[]string{"Deny v.yaml: a, b"}},
 		{"a message that cannot be made", `[{expression: "false", message: other, messageExpression: "plan.nothing.text"}]`, []string{"Deny v.yaml: other"}},
+		{"a requirement of approval", `[{expression: "false", message: ask, action: RequireApproval}]`, []string{"RequireApproval v.yaml: ask"}},
+		{"an expression that fails denies, also where it would require an approval", `[{expression: "plan.nothing == 1", action: RequireApproval}]`,
+			[]string{"Deny v.yaml: it cannot be evaluated: no such key: nothing"}},
 		{"an expression that fails denies, also where it would warn", `[{expression: "plan.nothing == 1", action: Warn}]`,
 			[]string{"Deny v.yaml: it cannot be evaluated: no such key: nothing"}},
 		{"an expression that is no bool", `[{expression: "plan.resource_changes"}]`,
@@ -192,7 +202,7 @@ func TestWhatIsWrongWithAPolicyIsNamed(t *testing.T) {
 		{"no Rego", "c/a.rego", "package main\n\ndeny contains msg if {", "policy c/a.rego, line 3: "},
 		{"old Rego", "c/a.rego", "package main\n\ndeny[msg] { msg := \"x\" }", "policy c/a.rego, line 3: this is the syntax of Rego before version 1: write `deny contains msg if"},
 		{"empty", "c/a.rego", "", "policy c/a.rego: empty module"},
-		{"nothing that is asked", "c/a.rego", "package terraform\ndeny contains \"x\"", "no rule deny, violation or warn in package main"},
+		{"nothing that is asked", "c/a.rego", "package terraform\ndeny contains \"x\"", "no rule deny, violation, require_approval or warn in package main"},
 		{"another package that begins so", "c/a.rego", "package mainframe\ndeny contains \"x\"", "no rule deny"},
 		{"a function", "c/a.rego", "package main\ndeny(x) := x", "policy c/a.rego, line 2: deny is a function"},
 		{"the network", "c/a.rego", "package main\ndeny contains \"x\" if http.send({})", "policy c/a.rego, line 2: the function http.send is not there for policies"},
@@ -213,7 +223,7 @@ func TestWhatIsWrongWithAPolicyIsNamed(t *testing.T) {
 		{"no CEL", "v.yaml", "validations:\n- {expression: \"true\"}\n- {expression: \"a b\"}", "policy v.yaml, line 3: expression: "},
 		{"a name that CEL does not have", "v.yaml", "validations: [{expression: object.x}]", "undeclared reference to 'object'"},
 		{"a number", "v.yaml", "validations: [{expression: \"1\"}]", "it is a int and has to be a bool"},
-		{"an action", "v.yaml", "validations: [{expression: \"true\", action: Audit}]", `action "Audit": it is Deny or Warn`},
+		{"an action", "v.yaml", "validations: [{expression: \"true\", action: Audit}]", `action "Audit": it is Deny, RequireApproval or Warn`},
 		{"a format that is too wide", "v.yaml", "validations: [{expression: \"'%.1000000000f'.format([1.0]) == 'b'\"}]", "precision"},
 		{"another file", "c/README.md", "# Rules", "policy c/README.md: the name of a policy ends in"},
 		{"a long file", "c/a.rego", strings.Repeat("#", largest+1), "longer than 256 KiB"},
@@ -237,11 +247,12 @@ func TestWhatIsWrongWithAPolicyIsNamed(t *testing.T) {
 func TestFindingsAreSortedAndBounded(t *testing.T) {
 	v := check(t,
 		"b.rego", "package main\ndeny contains sprintf(\"%04d %s\", [i, \"é\"]) if some i in numbers.range(1, 300)",
-		"a.yaml", "validations: [{expression: \"false\", action: Warn, message: w}, {expression: \"false\", message: d}]",
+		"a.yaml", "validations: [{expression: \"false\", action: Warn, message: w}, {expression: \"false\", action: RequireApproval, message: r}, {expression: \"false\", message: d}]",
 		"c.rego", "package main\nwarn contains concat(\"\", [\"é\" | some i in numbers.range(1, 2000)])",
 	)
-	if len(v.Findings) != mostFindings || v.MoreDenied != 101 || v.MoreWarned != 2 || v.Denied() != 301 || v.Warned() != 2 || v.Checked != 4 {
-		t.Errorf("%d findings, %d and %d more, %d and %d in all, %d checked", len(v.Findings), v.MoreDenied, v.MoreWarned, v.Denied(), v.Warned(), v.Checked)
+	more, all := []int{v.MoreDenied, v.MoreRequired, v.MoreWarned}, []int{v.Denied(), v.ApprovalRequired(), v.Warned()}
+	if len(v.Findings) != mostFindings || !slices.Equal(more, []int{101, 1, 2}) || !slices.Equal(all, []int{301, 1, 2}) || v.Checked != 5 {
+		t.Errorf("%d findings, %d more, %d in all, %d checked", len(v.Findings), more, all, v.Checked)
 	}
 	if diff := cmp.Diff([]string{"Deny a.yaml: d", "Deny b.rego: 0001 é", "Deny b.rego: 0002 é"}, said(v)[:3]); diff != "" {
 		t.Error(diff)

@@ -15,10 +15,11 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
-// The names of conftest: what refuses, and what warns.
+// The names of conftest, what refuses and what warns, and one more: what requires an approval.
 var (
-	denies = regexp.MustCompile(`^(deny|violation)(_[A-Za-z0-9]+)*$`)
-	warns  = regexp.MustCompile(`^warn(_[A-Za-z0-9]+)*$`)
+	denies   = regexp.MustCompile(`^(deny|violation)(_[A-Za-z0-9]+)*$`)
+	requires = regexp.MustCompile(`^require_approval(_[A-Za-z0-9]+)*$`)
+	warns    = regexp.MustCompile(`^warn(_[A-Za-z0-9]+)*$`)
 )
 
 // What a module may have at most. The compiler cannot be interrupted: its time doubles with each comprehension within
@@ -82,7 +83,7 @@ func readRules(modules []Module) (rules []rule, checked int32, err error) {
 		asked = append(asked, of...)
 	}
 	if len(asked) == 0 {
-		return nil, 0, &Invalid{Module: modules[0].Name, Message: "no rule deny, violation or warn in package main: it would never say anything"}
+		return nil, 0, &Invalid{Module: modules[0].Name, Message: "no rule deny, violation, require_approval or warn in package main: it would never say anything"}
 	}
 	compiler := ast.NewCompiler().WithCapabilities(can)
 	if compiler.Compile(parsed); compiler.Failed() {
@@ -186,6 +187,8 @@ func copies(name string, module *ast.Module, refs map[*rule]ast.Ref) ([]*rule, e
 		switch {
 		case denies.MatchString(word):
 			action = store.Deny
+		case requires.MatchString(word):
+			action = store.RequireApproval
 		case warns.MatchString(word):
 			action = store.Warn
 		default:

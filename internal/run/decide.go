@@ -282,22 +282,6 @@ func windowCloses(w World, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (D
 	return d, closed
 }
 
-func approved(w World) bool {
-	orphaned := len(w.Run.Status.Plan.Orphaned) > 0
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Run.Spec.FourEyes && !orphaned { // fourEyes nobody who changes the Stack can take from a Run
-		return true
-	}
-	a := w.Run.Spec.Approval
-	return w.Stack.Spec.Apply != v1alpha1.ApplyNever && a != nil && a.PlanDigest == w.Run.Status.Plan.Digest && !sameEyes(w)
-}
-
-// sameEyes says that whoever caused the Run approves it, where that takes another. The Stack may ask for that also after
-// the Run was made.
-func sameEyes(w World) bool {
-	a := w.Run.Spec.Approval
-	return (w.Run.Spec.FourEyes || w.Stack.Spec.FourEyes) && a != nil && a.By == w.Run.Spec.Cause.By
-}
-
 // lingers says that the pod which made the plan is there and stays long enough to be given the apply.
 func lingers(w World, a *v1alpha1.Attempt) bool {
 	return w.Pod.State == PodRunning && !w.Stack.Spec.Suspend && w.Now.Before(LingersUntil(w.Stack, a).Add(-margin))

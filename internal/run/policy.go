@@ -56,7 +56,9 @@ func denial(v store.Verdict) string {
 }
 
 func policyOf(v store.Verdict) *v1alpha1.PolicyResult {
-	result := &v1alpha1.PolicyResult{Checked: v.Checked, Denied: int32(v.Denied()), Warned: int32(v.Warned())}
+	result := &v1alpha1.PolicyResult{
+		Checked: v.Checked, Denied: int32(v.Denied()), Warned: int32(v.Warned()), ApprovalRequired: int32(v.ApprovalRequired()),
+	}
 	for _, f := range v.Findings[:min(len(v.Findings), mostFindings)] {
 		result.Findings = append(result.Findings, v1alpha1.PolicyFinding{
 			Policy: Clip(f.Policy, 600), Action: f.Action, Message: Clip(f.Message, 1<<10),

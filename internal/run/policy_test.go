@@ -22,6 +22,7 @@ var (
 	planOne  = &store.Plan{Digest: "sha256:one", Changes: true, Add: 1}
 	denied   = store.Verdict{Checked: 2, Findings: []store.Finding{{Policy: "rules/a.rego", Action: store.Deny, Message: "no owner"}, {Policy: "rules/b.rego", Action: store.Deny, Message: "no name"}, {Policy: "rules/b.rego", Action: store.Warn, Message: "dear"}}}
 	warned   = store.Verdict{Checked: 1, Findings: denied.Findings[2:]}
+	required = store.Verdict{Checked: 2, MoreRequired: 1, Findings: []store.Finding{{Policy: "rules/a.rego", Action: store.RequireApproval, Message: "dear"}}}
 	policyIs = func(message string) *store.Failure { return &store.Failure{Class: "Policy", Message: message} }
 )
 
@@ -44,14 +45,15 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 		unread          bool // there is no plan to read
 	}{
 		"no policies": {verdict: noPolicies, done: store.Done{Plan: planOne}},
-		"allowed":     {verdict: one(store.Verdict{Checked: 3}), done: store.Done{Plan: planOne}, policy: "3 0 0"},
-		"warned":      {verdict: one(warned), done: store.Done{Plan: planOne}, policy: "1 0 1"},
+		"allowed":     {verdict: one(store.Verdict{Checked: 3}), done: store.Done{Plan: planOne}, policy: "3 0 0 0"},
+		"warned":      {verdict: one(warned), done: store.Done{Plan: planOne}, policy: "1 0 0 1"},
+		"an approval is required, and the runner reports success": {verdict: one(required), done: store.Done{Plan: planOne}, policy: "2 0 2 0"},
 		"denied, as the runner says": {
 			verdict: one(denied), done: store.Done{Plan: planOne, Failure: policyIs("no")},
-			failure: "Policy rules/a.rego: no owner (and 1 more)", policy: "2 2 1",
+			failure: "Policy rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
 		"denied, and the runner reports success": {
-			verdict: one(denied), done: store.Done{Plan: planOne}, failure: "Policy rules/a.rego: no owner (and 1 more)", policy: "2 2 1",
+			verdict: one(denied), done: store.Done{Plan: planOne}, failure: "Policy rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
 		"never asked": {verdict: kept(nil), done: store.Done{Plan: planOne}, failure: "Transient the policies were never given this plan"},
 		"asked about another plan, which is allowed": {
@@ -80,7 +82,7 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 				failure = string(f.Class) + " " + f.Message
 			}
 			if plan != nil && plan.Policy != nil {
-				policy = fmt.Sprint(plan.Policy.Checked, plan.Policy.Denied, plan.Policy.Warned)
+				policy = fmt.Sprint(plan.Policy.Checked, plan.Policy.Denied, plan.Policy.ApprovalRequired, plan.Policy.Warned)
 			}
 			if failure != tt.failure || policy != tt.policy || (plan == nil) != tt.unread {
 				t.Errorf("failure %q, want %q; policy %q, want %q; plan %v", failure, tt.failure, policy, tt.policy, plan)

@@ -45,28 +45,6 @@ func ByScript(r *v1alpha1.Run) string {
 	return "a script runs in place of the engine (spec.commands.apply)"
 }
 
-// approvalHint says what lets a plan that waits go on.
-func approvalHint(w World) string {
-	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
-		return "; not applied while spec.apply of the Stack is Never"
-	}
-	hint := fmt.Sprintf("; approve with cairn approve %s", w.Stack.Name)
-	if script := ByScript(w.Run); script != "" {
-		hint = "; " + script + hint
-	}
-	if orphans := Orphans(w.Run.Status.Plan); orphans != "" {
-		hint = "; " + orphans + ", and this plan may make it once more: see to it first, or" + strings.TrimPrefix(hint, ";")
-	}
-	switch a := w.Run.Spec.Approval; {
-	case a == nil:
-	case a.PlanDigest != w.Run.Status.Plan.Digest:
-		hint = "; the approval by " + a.By + " was for another plan" + hint
-	case sameEyes(w):
-		hint = "; the approval by " + a.By + ", who caused this Run, does not count (spec.fourEyes): somebody else has to" + hint
-	}
-	return hint
-}
-
 // Orphans says which resources an apply made whose engine was killed, and that could not be taken into the state; empty when
 // there are none.
 func Orphans(p *v1alpha1.Plan) string {

@@ -33,7 +33,7 @@ func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
 			first = said
 		}
 	}
-	if more := verdict.MoreDenied + verdict.MoreWarned; more > 0 {
+	if more := verdict.More(); more > 0 {
 		fmt.Fprintf(a.text, "and %d more\n", more)
 	}
 	denied := verdict.Denied()
@@ -44,6 +44,9 @@ func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
 		return result{}, &deniedError{first}
 	}
 	message := fmt.Sprintf("%d checked", verdict.Checked)
+	if verdict.ApprovalRequired() > 0 {
+		message += ", approval required"
+	}
 	switch warned := verdict.Warned(); warned {
 	case 0:
 	case 1:

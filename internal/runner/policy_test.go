@@ -12,6 +12,7 @@ import (
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	warn := store.Finding{Policy: "rules/a.rego", Action: store.Warn, Message: "tags\nwould be \x1b[31mnice"}
+	ask := store.Finding{Policy: "rules/c.yaml", Action: store.RequireApproval, Message: "it is dear"}
 	deny := store.Finding{Policy: "rules/b.rego", Action: store.Deny, Message: "no public buckets"}
 	for name, test := range map[string]struct {
 		verdict store.Verdict
@@ -23,6 +24,8 @@ func TestPolicies(t *testing.T) {
 		"that have nothing to say": {store.Verdict{Checked: 3}, "fetch= init= plan= policy= after-policy= outputs-", "3 checked", nil, "── policy ──\n── after-policy ──\n"},
 		"that warn": {store.Verdict{Checked: 1, Findings: []store.Finding{warn, warn}}, "fetch= init= plan= policy= after-policy= outputs-", "1 checked, 2 warnings", nil,
 			"── policy ──\nWarn  rules/a.rego: tags would be nice\nWarn  rules/a.rego: tags would be nice\n"},
+		"that require an approval": {store.Verdict{Checked: 2, Findings: []store.Finding{ask, warn}, MoreRequired: 1}, "fetch= init= plan= policy= after-policy= outputs-",
+			"2 checked, approval required, 1 warning", nil, "── policy ──\nRequireApproval  rules/c.yaml: it is dear\nWarn  rules/a.rego: tags would be nice\nand 1 more\n"},
 		"that deny": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
 			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
 		"that deny more often than is told": {store.Verdict{Checked: 2, Findings: []store.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",

@@ -53,7 +53,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}),
 		policies: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_policy_check_duration_seconds", Buckets: []float64{0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
-			Help: "Time that all policies of a plan took. result is Allowed, Denied, or Failed when they could not be asked.",
+			Help: "Time that all policies of a plan took. result is Allowed, ApprovalRequired, Denied, or Failed when they could not be asked.",
 		}, []string{"result"}),
 		webhooks: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_webhooks_total",
@@ -138,6 +138,8 @@ func (m *Metrics) checked(began time.Time, said store.Verdict, err error) {
 		result = "Failed"
 	case said.Denied() > 0:
 		result = "Denied"
+	case said.ApprovalRequired() > 0:
+		result = "ApprovalRequired"
 	}
 	m.policies.WithLabelValues(result).Observe(time.Since(began).Seconds())
 }

@@ -96,6 +96,7 @@ func TestWhatPoliciesAndForgesSayIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
 	m.checked(time.Now(), store.Verdict{Checked: 1}, nil)
+	m.checked(time.Now(), store.Verdict{Checked: 1, Findings: []store.Finding{{Action: store.RequireApproval}}}, nil)
 	m.checked(time.Now(), store.Verdict{Checked: 1, Findings: []store.Finding{{Action: store.Deny}}}, nil)
 	m.checked(time.Now(), store.Verdict{}, errors.New("too much"))
 	m.webhook("GitHub", "Accepted")
@@ -104,7 +105,7 @@ func TestWhatPoliciesAndForgesSayIsCounted(t *testing.T) {
 	got := told(t, registry)
 	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	want := map[string]float64{
-		"policy_check_duration_seconds Allowed": 1, "policy_check_duration_seconds Denied": 1, "policy_check_duration_seconds Failed": 1,
+		"policy_check_duration_seconds Allowed": 1, "policy_check_duration_seconds ApprovalRequired": 1, "policy_check_duration_seconds Denied": 1, "policy_check_duration_seconds Failed": 1,
 		"webhooks_total GitHub Accepted": 1, "webhooks_total unknown Refused": 1, "log_bytes_total": 7,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -196,22 +196,14 @@ func (p *Policies) ask(ctx context.Context, of string, all []rules, plan []byte)
 		}
 		said.Checked += v.Checked
 		said.MoreDenied += v.MoreDenied
+		said.MoreRequired += v.MoreRequired
 		said.MoreWarned += v.MoreWarned
 		said.Findings = append(said.Findings, v.Findings...)
 	}
 	slices.SortStableFunc(said.Findings, func(a, b store.Finding) int {
 		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Message, b.Message))
 	})
-	return cut(said), nil
-}
-
-// cut keeps the first findings and counts the others.
-func cut(v store.Verdict) store.Verdict {
-	denied, warned := v.Denied(), v.Warned()
-	v.Findings = v.Findings[:min(len(v.Findings), mostFindings)]
-	v.MoreDenied, v.MoreWarned = 0, 0
-	v.MoreDenied, v.MoreWarned = denied-v.Denied(), warned-v.Warned()
-	return v
+	return said.Cut(mostFindings), nil
 }
 
 // askOne asks the policies of one ConfigMap. What was cut off is no verdict.

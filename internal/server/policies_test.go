@@ -395,9 +395,12 @@ func TestManyFindingsAreCut(t *testing.T) {
 	for i := range 3 {
 		c.own(fmt.Sprint("rules-", i), "a.rego=package main\nwarn contains msg if { some i in numbers.range(1, 150); msg := sprintf(\"%d\", [i]) }")
 	}
+	for i := range 2 {
+		c.own(fmt.Sprint("asks-", i), "a.rego=package main\nrequire_approval contains msg if { some i in numbers.range(1, 250); msg := sprintf(\"%d\", [i]) }")
+	}
 	c.require("base", "", refuses)
 	v, _, err := c.Verdict(t.Context(), c.run, c.digest)
-	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != store.Deny || v.Denied() != 1 || v.Warned() != 450 {
-		t.Errorf("%d findings, %d denied, %d warned, %v", len(v.Findings), v.Denied(), v.Warned(), err)
+	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != store.Deny || v.Denied() != 1 || v.ApprovalRequired() != 500 || v.Warned() != 450 {
+		t.Errorf("%d findings, %d denied, %d require an approval, %d warned, %v", len(v.Findings), v.Denied(), v.ApprovalRequired(), v.Warned(), err)
 	}
 }

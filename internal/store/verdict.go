@@ -6,16 +6,40 @@ type Verdict struct {
 	Checked int32 `json:"checked"`
 	// Findings, those that refuse the plan first. There are no more than 200.
 	Findings []Finding `json:"findings,omitempty"`
-	// MoreDenied and MoreWarned are how many others there were.
-	MoreDenied int `json:"moreDenied,omitempty"`
-	MoreWarned int `json:"moreWarned,omitempty"`
+	// MoreDenied, MoreRequired and MoreWarned are how many others there were.
+	MoreDenied   int `json:"moreDenied,omitempty"`
+	MoreRequired int `json:"moreRequired,omitempty"`
+	MoreWarned   int `json:"moreWarned,omitempty"`
 }
 
 // Denied counts the findings that refuse the plan.
 func (v Verdict) Denied() int { return v.MoreDenied + v.count(Deny) }
 
+// ApprovalRequired counts the findings that require an approval of the plan.
+func (v Verdict) ApprovalRequired() int { return v.MoreRequired + v.count(RequireApproval) }
+
 // Warned counts the findings that only warn.
 func (v Verdict) Warned() int { return v.MoreWarned + v.count(Warn) }
+
+// Cut keeps at most so many findings, the first ones, and counts the others.
+func (v Verdict) Cut(most int) Verdict {
+	kept := min(len(v.Findings), most)
+	for _, f := range v.Findings[kept:] {
+		switch f.Action {
+		case Deny:
+			v.MoreDenied++
+		case RequireApproval:
+			v.MoreRequired++
+		default:
+			v.MoreWarned++
+		}
+	}
+	v.Findings = v.Findings[:kept:kept]
+	return v
+}
+
+// More is how many findings there were beside those that are kept.
+func (v Verdict) More() int { return v.MoreDenied + v.MoreRequired + v.MoreWarned }
 
 func (v Verdict) count(action string) int {
 	n := 0
@@ -29,15 +53,16 @@ func (v Verdict) count(action string) int {
 
 // What a finding does.
 const (
-	Deny = "Deny"
-	Warn = "Warn"
+	Deny            = "Deny"
+	RequireApproval = "RequireApproval"
+	Warn            = "Warn"
 )
 
 // Finding is one thing that a policy has to say.
 type Finding struct {
 	// Policy that says it. Example: rules/tags.rego.
 	Policy string `json:"policy"`
-	// Action: Deny or Warn.
+	// Action: Deny, RequireApproval or Warn.
 	Action string `json:"action"`
 	// Message for a person.
 	Message string `json:"message"`

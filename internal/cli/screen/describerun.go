@@ -181,10 +181,14 @@ func findings(p *page, result *v1alpha1.PolicyResult, s Style) {
 	if result == nil {
 		return
 	}
-	p.row("  Policy", fmt.Sprintf("%s asked: %d deny, %d warn", count(int(result.Checked), "rule"), result.Denied, result.Warned))
+	requires := ""
+	if n := result.ApprovalRequired; n > 0 {
+		requires = fmt.Sprintf("%d require approval, ", n)
+	}
+	p.row("  Policy", fmt.Sprintf("%s asked: %d deny, %s%d warn", count(int(result.Checked), "rule"), result.Denied, requires, result.Warned))
 	for i, f := range result.Findings {
 		if i == mostFindings {
-			p.text("    and %d more", int(result.Denied+result.Warned)-i)
+			p.text("    and %d more", int(result.Denied+result.ApprovalRequired+result.Warned)-i)
 			return
 		}
 		color := yellow

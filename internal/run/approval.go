@@ -1,0 +1,103 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/store"
+)
+
+// approvalRule names what requires an approval before a plan is applied.
+type approvalRule string
+
+const (
+	// requiredByApply: spec.apply of the Stack is not Automatic.
+	requiredByApply approvalRule = "Apply"
+	// requiredByFourEyes: the Run was created with spec.fourEyes. Nobody who changes the Stack can take it from the Run.
+	requiredByFourEyes approvalRule = "FourEyes"
+	// requiredByOrphans: the plan may create resources a second time.
+	requiredByOrphans approvalRule = "Orphans"
+	// requiredByPolicy: a policy requires an approval of this plan.
+	requiredByPolicy approvalRule = "Policy"
+)
+
+// approvalRules are all rules that require an approval of the Run's plan. Without any the plan is applied at once.
+func approvalRules(w World) []approvalRule {
+	plan, rules := w.Run.Status.Plan, []approvalRule(nil)
+	for _, r := range []struct {
+		rule     approvalRule
+		requires bool
+	}{
+		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
+		{requiredByFourEyes, w.Run.Spec.FourEyes},
+		{requiredByOrphans, len(plan.Orphaned) > 0},
+		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
+	} {
+		if r.requires {
+			rules = append(rules, r.rule)
+		}
+	}
+	return rules
+}
+
+// approved reports whether the Run's plan may be applied now, as far as approvals are concerned.
+func approved(w World) bool {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return false
+	}
+	if len(approvalRules(w)) == 0 {
+		return true
+	}
+	a := w.Run.Spec.Approval
+	return a != nil && a.PlanDigest == w.Run.Status.Plan.Digest && !sameEyes(w)
+}
+
+// sameEyes says that whoever caused the Run approves it, where that takes another. The Stack may ask for that also after
+// the Run was made.
+func sameEyes(w World) bool {
+	a := w.Run.Spec.Approval
+	return (w.Run.Spec.FourEyes || w.Stack.Spec.FourEyes) && a != nil && a.By == w.Run.Spec.Cause.By
+}
+
+// approvalHint says what lets a plan that waits go on, and which rules let it wait that a user does not see in spec.apply.
+func approvalHint(w World) string {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return "; not applied while spec.apply of the Stack is Never"
+	}
+	var parts []string
+	switch a := w.Run.Spec.Approval; {
+	case a == nil:
+	case a.PlanDigest != w.Run.Status.Plan.Digest:
+		parts = append(parts, "the approval by "+a.By+" was for another plan")
+	case sameEyes(w):
+		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.fourEyes): somebody else has to")
+	}
+	if slices.Contains(approvalRules(w), requiredByPolicy) {
+		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))
+	}
+	if script := ByScript(w.Run); script != "" {
+		parts = append(parts, script)
+	}
+	approve := "approve with cairn approve " + w.Stack.Name
+	if orphans := Orphans(w.Run.Status.Plan); orphans != "" {
+		approve = orphans + ", and this plan may make it once more: see to it first, or " + approve
+	}
+	return "; " + strings.Join(append(parts, approve), "; ")
+}
+
+// policyRequirement names the first policy that requires an approval, with its message.
+func policyRequirement(result *v1alpha1.PolicyResult) string {
+	for _, f := range result.Findings {
+		if f.Action != store.RequireApproval {
+			continue
+		}
+		text := fmt.Sprintf("policy %s requires an approval: %s", f.Policy, Clip(f.Message, 300))
+		if n := result.ApprovalRequired - 1; n > 0 {
+			text += fmt.Sprintf(" (and %d more)", n)
+		}
+		return text
+	}
+	return "the policies require an approval"
+}
