@@ -16,7 +16,7 @@ type Drift struct {
 	Every *metav1.Duration `json:"every,omitempty"`
 
 	// OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
-	// approval where spec.apply is Manual.
+	// approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).
 	// +kubebuilder:default=Report
 	// +optional
 	OnDrift DriftPolicy `json:"onDrift,omitempty"`

@@ -93,10 +93,20 @@ type StackSpec struct {
 	Commands *Commands `json:"commands,omitempty"`
 
 	// Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
-	// Automatic: it is applied at once. Never: it is only shown. Manual covers destroys too.
+	// Automatic: it is applied at once, unless requireApprovalFor, fourEyes or a policy requires an approval. Never: it is
+	// only shown. Manual covers destroys too.
 	// +kubebuilder:default=Manual
 	// +optional
 	Apply ApplyPolicy `json:"apply,omitempty"`
+
+	// RequireApprovalFor lists the kinds of change that wait for an approval although apply is Automatic. A plan with at
+	// least one of them waits as a whole, also when it corrects drift. With apply Manual every plan waits anyway, and with
+	// Never nothing is applied: then this list changes nothing. Empty: no kind waits.
+	// Example: [Delete], which applies by itself, but asks before anything is destroyed.
+	// +kubebuilder:validation:MaxItems=5
+	// +listType=set
+	// +optional
+	RequireApprovalFor []ChangeKind `json:"requireApprovalFor,omitempty"`
 
 	// Drift says how often Cairn checks whether what exists is still as it was applied, and what follows when it is not. Absent: the
 	// checks are as often as the installation's default, and drift is reported.
@@ -229,6 +239,27 @@ const (
 	ApplyManual    ApplyPolicy = "Manual"
 	ApplyAutomatic ApplyPolicy = "Automatic"
 	ApplyNever     ApplyPolicy = "Never"
+)
+
+// ChangeKind is a kind of change that a plan can have, by the counts of the plan. A replacement destroys a resource and
+// creates it again, so it is a Replace, a Delete and a Create, as engines count it.
+//
+// +kubebuilder:validation:Enum=Create;Update;Replace;Delete;StackDeletion
+type ChangeKind string
+
+// Kinds of change that a plan can have.
+const (
+	// ChangeCreate: a resource is created, on its own or by a replacement.
+	ChangeCreate ChangeKind = "Create"
+	// ChangeUpdate: a resource is changed in place.
+	ChangeUpdate ChangeKind = "Update"
+	// ChangeReplace: a resource is destroyed and created again.
+	ChangeReplace ChangeKind = "Replace"
+	// ChangeDelete: a resource is destroyed: on its own, by a replacement, or with everything else when a destroy is
+	// requested or the Stack is deleted.
+	ChangeDelete ChangeKind = "Delete"
+	// ChangeStackDeletion: the Stack is being deleted, and everything it created is destroyed.
+	ChangeStackDeletion ChangeKind = "StackDeletion"
 )
 
 // DeletionPolicy says what deleting a Stack does.

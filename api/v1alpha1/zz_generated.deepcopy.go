@@ -1287,6 +1287,11 @@ func (in *StackSpec) DeepCopyInto(out *StackSpec) {
 		*out = new(Commands)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.RequireApprovalFor != nil {
+		in, out := &in.RequireApprovalFor, &out.RequireApprovalFor
+		*out = make([]ChangeKind, len(*in))
+		copy(*out, *in)
+	}
 	if in.Drift != nil {
 		in, out := &in.Drift, &out.Drift
 		*out = new(Drift)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,7 @@ func (s *session) mayDestroy(ctx context.Context, stack *v1alpha1.Stack, yes boo
 		return nil
 	case !s.tty:
 		return fmt.Errorf("everything that Stack %s made would be destroyed: --yes says that this is meant", stack.Name)
-	case stack.Spec.Apply == v1alpha1.ApplyManual:
+	case stack.Spec.Apply == v1alpha1.ApplyManual, slices.Contains(stack.Spec.RequireApprovalFor, v1alpha1.ChangeDelete):
 		return nil // the plan waits
 	}
 	ok, err := s.ask(ctx, fmt.Sprintf("All of the %d resources of Stack %s are destroyed at once. Only the Stack's name does it:", stack.Status.Resources, stack.Name), stack.Name)

@@ -19,6 +19,8 @@ const (
 	requiredByFourEyes approvalRule = "FourEyes"
 	// requiredByOrphans: the plan may create resources a second time.
 	requiredByOrphans approvalRule = "Orphans"
+	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
+	requiredByChanges approvalRule = "Changes"
 	// requiredByPolicy: a policy requires an approval of this plan.
 	requiredByPolicy approvalRule = "Policy"
 )
@@ -33,6 +35,7 @@ func approvalRules(w World) []approvalRule {
 		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
 		{requiredByFourEyes, w.Run.Spec.FourEyes},
 		{requiredByOrphans, len(plan.Orphaned) > 0},
+		{requiredByChanges, len(listedChanges(w)) > 0},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
 	} {
 		if r.requires {
@@ -61,6 +64,35 @@ func sameEyes(w World) bool {
 	return (w.Run.Spec.FourEyes || w.Stack.Spec.FourEyes) && a != nil && a.By == w.Run.Spec.Cause.By
 }
 
+// listedChanges are the kinds of change in the Run's plan that spec.requireApprovalFor of the Stack lists now, in the
+// order of kindsOfChange.
+func listedChanges(w World) []v1alpha1.ChangeKind {
+	return slices.DeleteFunc(kindsOfChange(w), func(kind v1alpha1.ChangeKind) bool {
+		return !slices.Contains(w.Stack.Spec.RequireApprovalFor, kind)
+	})
+}
+
+// kindsOfChange are the kinds of change in the Run's plan, by its counts. A replacement counts as Replace, and in Delete
+// and Create too, as engines count it.
+func kindsOfChange(w World) []v1alpha1.ChangeKind {
+	plan, kinds := w.Run.Status.Plan, []v1alpha1.ChangeKind(nil)
+	for _, k := range []struct {
+		kind  v1alpha1.ChangeKind
+		there bool
+	}{
+		{v1alpha1.ChangeCreate, plan.Add > 0},
+		{v1alpha1.ChangeUpdate, plan.Change > 0},
+		{v1alpha1.ChangeReplace, plan.Replace > 0},
+		{v1alpha1.ChangeDelete, plan.Destroy > 0},
+		{v1alpha1.ChangeStackDeletion, w.Stack.DeletionTimestamp != nil && w.Run.Spec.Operation == v1alpha1.OperationDestroy},
+	} {
+		if k.there {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	return kinds
+}
+
 // approvalHint says what lets a plan that waits go on, and which rules let it wait that a user does not see in spec.apply.
 func approvalHint(w World) string {
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
@@ -74,7 +106,11 @@ func approvalHint(w World) string {
 	case sameEyes(w):
 		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.fourEyes): somebody else has to")
 	}
-	if slices.Contains(approvalRules(w), requiredByPolicy) {
+	rules := approvalRules(w)
+	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
+		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+InWords(listedChanges(w)))
+	}
+	if slices.Contains(rules, requiredByPolicy) {
 		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))
 	}
 	if script := ByScript(w.Run); script != "" {
@@ -85,6 +121,22 @@ func approvalHint(w World) string {
 		approve = orphans + ", and this plan may make it once more: see to it first, or " + approve
 	}
 	return "; " + strings.Join(append(parts, approve), "; ")
+}
+
+// InWords lists kinds of change as in "Create, Replace and Delete".
+func InWords(kinds []v1alpha1.ChangeKind) string {
+	text := ""
+	for i, kind := range kinds {
+		switch i {
+		case 0:
+		case len(kinds) - 1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += string(kind)
+	}
+	return text
 }
 
 // policyRequirement names the first policy that requires an approval, with its message.

@@ -17,15 +17,25 @@ import (
 // What a plan that destroys something is reported as, by digest.
 var destroying = &store.Plan{Digest: "sha256:" + strings.Repeat("d", 64), Changes: true, Add: 1, Destroy: 2, Replace: 1}
 
-// plansToDestroy is a Run whose first plan is reported.
-func plansToDestroy(t *testing.T, verdict PolicyVerdict) *room {
+// plansToDestroy is a Run whose first plan is reported, of a Stack with these rules.
+func plansToDestroy(t *testing.T, verdict PolicyVerdict, rules func(*v1alpha1.StackSpec)) *room {
 	t.Helper()
 	r := enter(t)
+	r.change(rules)
 	r.reconcile()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: verdict}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: destroying}}))
 	r.Seen(r.run)
 	return r
+}
+
+// change is a change of the Stack's spec by a user.
+func (r *room) change(rules func(*v1alpha1.StackSpec)) {
+	r.Helper()
+	before := r.stack.DeepCopy()
+	rules(&r.stack.Spec)
+	apiserver.Must(r.T, r.Room.Client.Patch(r.Context(), r.stack, client.MergeFrom(before)))
+	r.Seen(r.stack)
 }
 
 // approve is what cairn approve writes.
@@ -44,10 +54,45 @@ func (r *room) expectMessage(want string) {
 	}
 }
 
+func asksFor(kinds ...v1alpha1.ChangeKind) func(*v1alpha1.StackSpec) {
+	return func(s *v1alpha1.StackSpec) { s.RequireApprovalFor = kinds }
+}
+
+// The report of a plan with a listed kind of change lets the Run wait, and its approval lets it go on, in the pod that waits.
+func TestAListedChangeWaitsForItsApproval(t *testing.T) {
+	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion))
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Delete; approve with cairn approve net")
+	r.reconcile()
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectAttempts("Plan")
+	r.approve(destroying.Digest)
+	r.reconcile()
+	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+}
+
+func TestAChangeThatIsNotListedIsAppliedByItself(t *testing.T) {
+	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeUpdate))
+	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+}
+
+// A user who takes the kind from the list while the Run waits lets it go on, as one does who sets Manual to Automatic.
+func TestTheListIsThatOfNow(t *testing.T) {
+	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete))
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.change(asksFor(v1alpha1.ChangeReplace))
+	r.reconcile()
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Replace; approve with cairn approve net")
+	r.change(asksFor())
+	r.reconcile()
+	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
+}
+
 // The verdict that is kept of the plan lets the Run wait, whatever the Stack says.
 func TestAPolicyLetsTheRunWait(t *testing.T) {
 	dear := store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: "rules/cost.rego", Action: store.RequireApproval, Message: "it is dear"}}}
-	r := plansToDestroy(t, func(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) { return &dear, true, nil })
+	r := plansToDestroy(t, func(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) { return &dear, true, nil }, asksFor())
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); policy rules/cost.rego requires an approval: it is dear; approve with cairn approve net")
 	if p := r.run.Status.Plan.Policy; p == nil || p.ApprovalRequired != 1 || len(p.Findings) != 1 || p.Findings[0].Action != "RequireApproval" {

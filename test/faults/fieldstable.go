@@ -13,6 +13,7 @@ var carriers = []carrier{
 	{"Stack", `
 source: {inline: {main.tf: 'output "x" { value = 1 }'}}
 apply: Automatic
+requireApprovalFor: [StackDeletion]
 deletion: Orphan
 fourEyes: false
 history: 5
