@@ -28,6 +28,9 @@ type galley struct {
 	backend          field
 	downloads        field
 	requiresApproval bool
+	// sources are files of v0.3 that were put beside the code; of03 says that only v0.3 has fields of this object.
+	sources field
+	of03    bool
 }
 
 func galleyTerraform(c *conversion, o *object) {
@@ -155,10 +158,15 @@ func (g *galley) state() {
 func (g *galley) apply() {
 	spec := g.at("spec")
 	g.s.Apply = v1alpha1.ApplyAutomatic
-	if g.requiresApproval {
-		g.s.Apply = v1alpha1.ApplyManual
+	switch {
+	case g.of03:
+		g.applyOn()
+	default:
+		if g.requiresApproval {
+			g.s.Apply = v1alpha1.ApplyManual
+		}
+		g.note(Became, "spec.requireApproval", "spec.apply %s; cairn approve, in place of a file on a volume", g.s.Apply)
 	}
-	g.note(Became, "spec.requireApproval", "spec.apply %s; cairn approve, in place of a file on a volume", g.s.Apply)
 	g.s.Deletion = v1alpha1.DeletionDestroy
 	if spec.at("ignoreDelete").truth() {
 		g.s.Deletion = v1alpha1.DeletionOrphan

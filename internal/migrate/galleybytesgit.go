@@ -114,23 +114,35 @@ func (g *galley) proxies() {
 // resources are files that were put beside the code.
 func (g *galley) resources() {
 	for _, f := range g.downloads.items() {
-		at := f.at("address")
-		a, err := readAddress(at.text())
 		f.at("path").became("see its address")
 		f.at("useAsVar").became("see its address")
-		source := g.s.Source.Git
-		if err == nil && f.at("useAsVar").truth() && source != nil && g.sameRepository(a) && plainRef(or(a.Ref, "master")) == source.Ref &&
-			(strings.HasSuffix(a.Path, ".tfvars") || strings.HasSuffix(a.Path, ".tfvars.json")) {
-			g.s.VariableFiles = append(g.s.VariableFiles, v1alpha1.VariableFile{Path: a.Path})
-			at.became("spec.variableFiles path %s", a.Path)
-			continue
-		}
-		if f.at("useAsVar").truth() {
-			at.cannot("a variable file of another repository or ref is not fetched: put it into the repository of the code (spec.variableFiles path), or into a ConfigMap or Secret (spec.variableFiles)")
-		} else {
-			at.cannot("files of elsewhere are not put beside the code: put them into its repository, or let the code take them as a module")
-		}
+		g.resource(f.at("address"), f.at("useAsVar").truth())
 	}
+	for _, f := range g.sources.items() {
+		f.at("extras").became("see its address")
+		g.resource(f.at("address"), isVariableFile(f.at("address").text()))
+	}
+}
+
+// resource is a file, or a folder, that was put beside the code; values says that it is a variable file.
+func (g *galley) resource(at field, values bool) {
+	a, err := readAddress(at.text())
+	source := g.s.Source.Git
+	switch {
+	case err == nil && values && source != nil && g.sameRepository(a) && plainRef(or(a.Ref, "master")) == source.Ref && isVariableFile(a.Path):
+		g.s.VariableFiles = append(g.s.VariableFiles, v1alpha1.VariableFile{Path: a.Path})
+		at.became("spec.variableFiles path %s", a.Path)
+	case values:
+		at.cannot("a variable file of another repository or ref is not fetched: put it into the repository of the code (spec.variableFiles path), or into a ConfigMap or Secret (spec.variableFiles)")
+	default:
+		at.cannot("files of elsewhere are not put beside the code: put them into its repository, or let the code take them as a module")
+	}
+}
+
+// isVariableFile says that an address or a path ends as variable files do.
+func isVariableFile(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return strings.HasSuffix(path, ".tfvars") || strings.HasSuffix(path, ".tfvars.json")
 }
 
 // sameRepository says whether an address is of the repository that the code is from, however it is written.

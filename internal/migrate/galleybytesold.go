@@ -10,6 +10,7 @@ func (g *galley) old() {
 	g.source, g.inline = spec.at("terraformModule"), spec.at("terraformModuleInline")
 	g.selectors = []field{spec.at("terraformModuleConfigMap")}
 	g.backend, g.downloads = spec.at("customBackend"), spec.at("resourceDownloads")
+	g.old03()
 }
 
 // oldTasks are scripts, variables and images of v1alpha1.
@@ -28,6 +29,7 @@ func (g *galley) oldTasks() {
 			g.task(f, script.task, v1alpha1.Command{Script: f.text()})
 		}
 	}
+	g.scripts03()
 	if image := spec.at("terraformRunner"); image.text() != "" {
 		g.ownImage(image, or(spec.at("terraformVersion").text(), "latest"))
 	}
