@@ -429,6 +429,11 @@ export interface components {
                     policy?: {
                         /**
                          * Format: int32
+                         * @description ApprovalRequired is how many require an approval before the plan is applied, also where spec.apply is Automatic.
+                         */
+                        approvalRequired?: number;
+                        /**
+                         * Format: int32
                          * @description Checked is how many modules and validations looked at it.
                          */
                         checked: number;
@@ -437,13 +442,13 @@ export interface components {
                          * @description Denied is how many findings refuse it.
                          */
                         denied: number;
-                        /** @description Findings, those that refuse it first; at most 50, the counts count all. */
+                        /** @description Findings, those that refuse it first, then those that require an approval; at most 50, the counts count all. */
                         findings?: {
                             /**
-                             * @description Action: Deny or Warn.
+                             * @description Action: Deny, RequireApproval or Warn.
                              * @enum {string}
                              */
-                            action: "Deny" | "Warn";
+                            action: "Deny" | "RequireApproval" | "Warn";
                             /** @description Message for a person. */
                             message: string;
                             /**
@@ -505,7 +510,8 @@ export interface components {
             spec: {
                 /**
                  * @description Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
-                 *     Automatic: it is applied at once. Never: it is only shown. Manual covers destroys too.
+                 *     Automatic: it is applied at once, unless requireApprovalFor, fourEyes or a policy requires an approval. Never: it is
+                 *     only shown. Manual covers destroys too.
                  * @default Manual
                  * @enum {string}
                  */
@@ -594,7 +600,7 @@ export interface components {
                     every: string;
                     /**
                      * @description OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
-                     *     approval where spec.apply is Manual.
+                     *     approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).
                      * @default Report
                      * @enum {string}
                      */
@@ -842,6 +848,13 @@ export interface components {
                         name: string;
                     };
                 }[];
+                /**
+                 * @description RequireApprovalFor lists the kinds of change that wait for an approval although apply is Automatic. A plan with at
+                 *     least one of them waits as a whole, also when it corrects drift. With apply Manual every plan waits anyway, and with
+                 *     Never nothing is applied: then this list changes nothing. Empty: no kind waits.
+                 *     Example: [Delete], which applies by itself, but asks before anything is destroyed.
+                 */
+                requireApprovalFor?: ("Create" | "Update" | "Replace" | "Delete" | "StackDeletion")[];
                 /**
                  * @description Retry says how often a Run that failed for a passing reason is tried again, each time with a new plan.
                  * @default {}
@@ -1248,6 +1261,11 @@ export interface components {
                             policy?: {
                                 /**
                                  * Format: int32
+                                 * @description ApprovalRequired is how many require an approval before the plan is applied, also where spec.apply is Automatic.
+                                 */
+                                approvalRequired?: number;
+                                /**
+                                 * Format: int32
                                  * @description Checked is how many modules and validations looked at it.
                                  */
                                 checked: number;
@@ -1256,13 +1274,13 @@ export interface components {
                                  * @description Denied is how many findings refuse it.
                                  */
                                 denied: number;
-                                /** @description Findings, those that refuse it first; at most 50, the counts count all. */
+                                /** @description Findings, those that refuse it first, then those that require an approval; at most 50, the counts count all. */
                                 findings?: {
                                     /**
-                                     * @description Action: Deny or Warn.
+                                     * @description Action: Deny, RequireApproval or Warn.
                                      * @enum {string}
                                      */
-                                    action: "Deny" | "Warn";
+                                    action: "Deny" | "RequireApproval" | "Warn";
                                     /** @description Message for a person. */
                                     message: string;
                                     /**

@@ -14,6 +14,7 @@ import { PlanView } from './plan/PlanView'
 import type { View } from './plan/types'
 import { ActionBar } from './run/ActionBar'
 import type { Possible } from './run/actions'
+import { Findings } from './run/Findings'
 
 beforeEach(() => {
   // Without a layout nothing would be in sight.
@@ -29,6 +30,24 @@ function Plan({ view }: { view: View }) {
   const [filter, setFilter] = useState(noFilter)
   return <PlanView view={view} filter={filter} onFilter={setFilter} />
 }
+
+describe('what policies say', () => {
+  const plan = { digest: 'sha256:1', changes: true, add: 1, change: 0, destroy: 0, replace: 0, import: 0, forget: 0 }
+  it('has a verdict between deny and warn', () => {
+    const policy = {
+      checked: 2,
+      denied: 0,
+      approvalRequired: 2,
+      warned: 0,
+      findings: [{ policy: 'rules/cost.rego', action: 'RequireApproval' as const, message: 'it is dear' }],
+    }
+    const { container } = render(<Findings plan={{ ...plan, policy }} />)
+    expect(container).toHaveTextContent('2 asked, 2 require approval')
+    expect(container).toHaveTextContent('Approval required' + 'it is dear' + 'rules/cost.rego')
+    expect(container).toHaveTextContent('and 1 more')
+    expect(container).not.toHaveTextContent('none has anything to say')
+  })
+})
 
 describe('a plan', () => {
   it('shows what forces a replacement, folded and unfolded', async () => {

@@ -139,6 +139,12 @@ export function ActionBar({ detail, possible, shown }: Props) {
                 {plan?.script && (
                   <p className="text-warn">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
                 )}
+                {(plan?.policy?.approvalRequired ?? 0) > 0 && (
+                  <p className="text-warn">
+                    Policies require an approval: {plan?.policy?.approvalRequired}{' '}
+                    {plan?.policy?.approvalRequired === 1 ? 'finding' : 'findings'}.
+                  </p>
+                )}
                 {(plan?.policy?.warned ?? 0) > 0 && (
                   <p className="text-warn">
                     Policies warn: {plan?.policy?.warned} {plan?.policy?.warned === 1 ? 'finding' : 'findings'}.

@@ -8,6 +8,8 @@ type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 export function Findings({ plan }: { plan: Plan }) {
   const policy = plan.policy
   const findings = policy?.findings ?? []
+  const required = policy?.approvalRequired ?? 0
+  const more = policy ? policy.denied + required + policy.warned - findings.length : 0
   const orphans = plan.orphaned ?? []
   return (
     <>
@@ -21,8 +23,9 @@ export function Findings({ plan }: { plan: Plan }) {
           <p>
             <span className="font-medium">Policies</span>: {policy.checked} asked
             {policy.denied > 0 && <span className="text-bad">, {policy.denied} deny</span>}
+            {required > 0 && <span className="text-warn">, {required} require approval</span>}
             {policy.warned > 0 && <span className="text-warn">, {policy.warned} warn</span>}
-            {policy.denied === 0 && policy.warned === 0 && (
+            {policy.denied === 0 && required === 0 && policy.warned === 0 && (
               <span className="text-good">, none has anything to say</span>
             )}
           </p>
@@ -30,16 +33,16 @@ export function Findings({ plan }: { plan: Plan }) {
             <ul className="mt-1 flex flex-col gap-1">
               {findings.map((f, i) => (
                 <li key={i} className="flex flex-wrap gap-x-2">
-                  <Badge tone={f.action === 'Deny' ? 'bad' : 'warn'}>{f.action}</Badge>
+                  <Badge tone={f.action === 'Deny' ? 'bad' : 'warn'}>
+                    {f.action === 'RequireApproval' ? 'Approval required' : f.action}
+                  </Badge>
                   <span className="min-w-0 break-words">{safe(f.message)}</span>
                   <span className="text-muted font-mono text-xs break-all">{safe(f.policy)}</span>
                 </li>
               ))}
             </ul>
           )}
-          {policy.denied + policy.warned > findings.length && (
-            <p className="text-muted text-sm">and {policy.denied + policy.warned - findings.length} more</p>
-          )}
+          {more > 0 && <p className="text-muted text-sm">and {more} more</p>}
         </div>
       )}
       {orphans.length > 0 && (
