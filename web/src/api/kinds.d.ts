@@ -578,7 +578,8 @@ export interface components {
                 };
                 /**
                  * @description Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
-                 *     last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused.
+                 *     last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused. A plan that is under way when
+                 *     the Stack is deleted is ended; an apply is waited for.
                  * @default Destroy
                  * @enum {string}
                  */
@@ -591,13 +592,17 @@ export interface components {
                     /** @description Name of the Stack. */
                     name: string;
                 }[];
-                /** @description Drift looks now and then whether what is there still is as it was applied. */
+                /**
+                 * @description Drift says how often Cairn checks whether what exists is still as it was applied, and what follows when it is not. Absent: the
+                 *     checks are as often as the installation's default, and drift is reported.
+                 */
                 drift?: {
                     /**
-                     * @description Every is the time between two checks; 0s turns them off. The checks of all Stacks are spread evenly over it.
-                     * @default 0s
+                     * @description Every is the time between two checks. Absent: the installation's default (chart value drift.every), 12h unless the
+                     *     installation says otherwise. 0s turns the checks of this Stack off. The checks of all Stacks are spread evenly over it.
+                     *     Example: 1h.
                      */
-                    every: string;
+                    every?: string;
                     /**
                      * @description OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
                      *     approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).
@@ -1032,8 +1037,9 @@ export interface components {
                     };
                 }[];
                 /**
-                 * @description Variables are values for the code's input variables. A later one wins over an earlier one of the same name, and
-                 *     all of them win over variableFiles. A name that the code does not declare is refused with the plan.
+                 * @description Variables are values for the code's input variables, each name at most once; their order does not matter. All of
+                 *     them win over variableFiles. Several field managers can each own some of them (server-side apply). A name that the
+                 *     code does not declare is rejected with the plan. Example: [{name: servers, value: 3}].
                  */
                 variables?: {
                     /** @description Name of the variable as the code declares it. */
@@ -1190,6 +1196,26 @@ export interface components {
                      * @description Since is when the drift was first seen; absent when there is none.
                      */
                     since?: string;
+                };
+                /**
+                 * @description DriftChecks says how often the Stack is checked for drift, which setting says so, and when the next check is due; absent when
+                 *     checks are turned off.
+                 */
+                driftChecks?: {
+                    /** @description Every is the time between two checks. Example: 12h0m0s. */
+                    every: string;
+                    /**
+                     * Format: date-time
+                     * @description Next is when the next check is due. It may start later, when it waits for a window or for the limit of concurrent Runs. Absent
+                     *     while no check can start: the Stack was never applied, is suspended, or has a change to apply first.
+                     */
+                    next?: string;
+                    /**
+                     * @description SetBy says which setting Every comes from. Stack: spec.drift.every. Installation: the installation's default, which the chart
+                     *     value drift.every sets.
+                     * @enum {string}
+                     */
+                    setBy: "Stack" | "Installation";
                 };
                 /**
                  * @description History are the Runs that went well and that are kept, oldest first, with as much of each as later ones are decided on. A Run
@@ -1390,6 +1416,11 @@ export interface components {
                      * @enum {string}
                      */
                     operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                    /**
+                     * Format: int64
+                     * @description StateVersion is the version of the State that a user wrote, for a Run that plans it for no other reason. Example: 5.
+                     */
+                    stateVersion?: number;
                 };
                 /**
                  * Format: int64
@@ -1404,6 +1435,19 @@ export interface components {
                     [key: string]: unknown;
                 };
                 /**
+                 * @description PlannedState is the version of the State that a user wrote (cairn state push, for example) and that was planned. Absent when a Run
+                 *     wrote the version that was planned last.
+                 */
+                plannedState?: {
+                    /** @description Run that plans it. Example: net-7. */
+                    run: string;
+                    /**
+                     * Format: int64
+                     * @description Version of the State. Example: 5.
+                     */
+                    version: number;
+                };
+                /**
                  * Format: int32
                  * @description Resources is how many resources the state holds.
                  */
@@ -1416,6 +1460,24 @@ export interface components {
                 revision?: string;
                 /** @description Run is the Run under way, if any. */
                 run?: string;
+                /**
+                 * @description Units are the Terragrunt units that the code of this Stack depends on, as it was last read. The Stacks that run them
+                 *     are dependencies of this one, as if they were in spec.dependsOn.
+                 */
+                units?: {
+                    /**
+                     * @description Outputs is true when the Stack reads the unit's outputs: when they change, the Stack runs again. It is false for a
+                     *     dependencies block, and for a dependency block with skip_outputs = true.
+                     */
+                    outputs?: boolean;
+                    /** @description Path of the unit's folder from the repository's root; "." is the root. Example: live/prod/vpc. */
+                    path: string;
+                    /**
+                     * @description Stacks that run the unit: those of the same namespace, Repository and ref whose folder it is. Without one the unit
+                     *     gives no order. At most 100, the first by name. Example: [vpc].
+                     */
+                    stacks?: string[];
+                }[];
             };
         };
         /**
