@@ -76,7 +76,7 @@ type StateStatus struct {
 	// they mean that nobody looked yet, since a Cairn that knew of no fingerprints wrote it.
 	// +optional
 	OutputsVersion int64 `json:"outputsVersion,omitempty"`
-	// Lock is held while an apply is under way.
+	// Lock is held while an apply is under way, or while a user's engine works with the state on a machine of the user.
 	// +optional
 	Lock *Lock `json:"lock,omitempty"`
 	// Rescued is a state that could not be written when it was made. It becomes a version before the next plan, unless another
@@ -100,7 +100,7 @@ type StateStatus struct {
 type Lock struct {
 	// ID that the engine made; every write has to carry it.
 	ID string `json:"id"`
-	// Run that holds it.
+	// Run that holds it; empty for a lock of a user.
 	// +optional
 	Run string `json:"run,omitempty"`
 	// Attempt of the Run.
@@ -109,6 +109,11 @@ type Lock struct {
 	// PodUID of the attempt's pod. Writes of any other pod are refused.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
+	// By is the user whose engine holds it, by the name that the API server has for the user; empty for a lock of a Run. Writes of any
+	// other user are denied, and the lock does not expire. Example: alice@example.com.
+	// +kubebuilder:validation:MaxLength=1024
+	// +optional
+	By string `json:"by,omitempty"`
 	// Who as the engine tells it. Example: runner@net-7-plan-1.
 	// +optional
 	Who string `json:"who,omitempty"`

@@ -48,7 +48,7 @@ var States = Kind[v1alpha1.State, people.State]{
 			UpdatedBy: s.Status.UpdatedBy, Rescued: s.Status.Rescued != nil,
 		}
 		if l := s.Status.Lock; l != nil {
-			row.Lock = &people.Lock{ID: l.ID, Run: l.Run, Who: l.Who, Since: l.Since.Time}
+			row.Lock = &people.Lock{ID: l.ID, Run: l.Run, By: l.By, Who: l.Who, Since: l.Since.Time}
 		}
 		return row
 	},

@@ -120,8 +120,10 @@ type State struct {
 
 // A Lock is that of a State.
 type Lock struct {
-	ID    string    `json:"id"`
-	Run   string    `json:"run,omitempty"`
+	ID  string `json:"id"`
+	Run string `json:"run,omitempty"`
+	// By is the user whose engine holds it, outside of the cluster; empty for a lock of a Run.
+	By    string    `json:"by,omitempty"`
 	Who   string    `json:"who,omitempty"`
 	Since time.Time `json:"since"`
 }

@@ -34,6 +34,10 @@
 //	POST /api/v1/namespaces/{ns}/states/{state}/rollback               Rollback; answers StateVersion. It and push take
 //	                                                                   current=N: 409 when N is not the current version
 //	POST /api/v1/namespaces/{ns}/states/{state}/unlock                 Unlock; 204
+//	GET  /api/v1/namespaces/{ns}/states/{state}/backend                the http backend of engines, for a user outside of the cluster; also
+//	                                                                   POST, LOCK and UNLOCK. The bearer token may be the password of
+//	                                                                   basic authentication. Needs pull to read, push to lock and write,
+//	                                                                   and unlock for a lock of somebody else
 //	POST /api/v1/namespaces/{ns}/states/{state}/restore                Restore; answers StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/migrate                lets the state move to where its Stack says now; StateMove. It takes
 //	                                                                   current=N

@@ -116,6 +116,7 @@ func endpoints() map[string]endpoint {
 			summary: "Put the state back that a pod printed to its log, encrypted. Needs rescue on states.", answer: people.StateVersion{}, body: "text/plain",
 		},
 	}
+	addBackend(all)
 	all["GET /api/v1/signin"] = endpoint{summary: "How people sign in with a browser. Anybody may ask.", answer: people.SignIn{}}
 	all["POST /api/v1/session"] = endpoint{
 		summary: "Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none.", body: "application/json", sent: people.Session{},
@@ -127,6 +128,29 @@ func endpoints() map[string]endpoint {
 	addKind(all, "repositories", listing.Repositories.Parameters(), people.Page[people.Repository]{}, people.Detail[people.Repository, object]{})
 	addKind(all, "states", listing.States.Parameters(), people.Page[people.State]{}, people.Detail[people.State, object]{})
 	return all
+}
+
+// addBackend describes what an engine asks by its http backend.
+func addBackend(all map[string]endpoint) {
+	const path, password = " /api/v1/namespaces/{namespace}/states/{name}/backend", " The bearer token may be the password of basic authentication."
+	all["GET"+path] = endpoint{
+		summary: "The current version of a state for a user's engine, by the protocol of the http backend; 404 when the Stack has none yet. Needs pull on states." + password,
+		mime:    "application/json",
+	}
+	all["POST"+path] = endpoint{
+		summary: "Write the next version of a state under the user's lock; 423 without it, 409 when lineage or serial does not follow. Needs push on states." + password,
+		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: people.StateVersion{},
+	}
+	all["LOCK"+path] = endpoint{
+		summary: "Lock a state for a user's engine. The body, and the answer, is the lock's info as engines write it; 423 with the info of what is in the way. " +
+			"Needs push on states." + password,
+		body: "application/json", mime: "application/json",
+	}
+	all["UNLOCK"+path] = endpoint{
+		summary: "End the lock that the body names, or the one that is held when there is no body. Needs push on states for a lock of the caller, and unlock for any other." + password,
+		body:    "application/json",
+	}
+	all["DELETE"+path] = endpoint{summary: "Always 405: a state ends with its Stack. Needs push on states."}
 }
 
 func addActions(all map[string]endpoint) {
@@ -199,6 +223,13 @@ func TestOpenAPI(t *testing.T) {
 		if item == nil {
 			item = &openapi3.PathItem{}
 			doc.Paths.Set(path, item)
+		}
+		if method == "LOCK" || method == "UNLOCK" { // which OpenAPI 3.0 does not know
+			if item.Extensions == nil {
+				item.Extensions = map[string]any{}
+			}
+			item.Extensions["x-"+strings.ToLower(method)] = d.operation(path, e)
+			continue
 		}
 		item.SetOperation(method, d.operation(path, e))
 	}

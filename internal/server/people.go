@@ -64,15 +64,15 @@ func (s *Server) addPeople(mux router) {
 	s.addActions(mux)
 	read(runs+"plan", right{"get", "runs", "plan"}, s.showPlan)
 	read(runs+"logs", mayReadLogs, s.showLogs)
-	pull := right{verb: "pull", resource: "states"}
-	read(states+"versions/{version}", pull, s.audited(pull, s.pullState))
-	read(states+"journal", pull, s.audited(pull, s.showJournal))
-	write(states+"versions", long, right{verb: "push", resource: "states"}, s.pushState)
+	read(states+"versions/{version}", mayPull, s.audited(mayPull, s.pullState))
+	read(states+"journal", mayPull, s.audited(mayPull, s.showJournal))
+	write(states+"versions", long, mayPush, s.pushState)
 	write(states+"rollback", long, right{verb: "rollback", resource: "states"}, s.rollbackState)
-	write(states+"unlock", quick, right{verb: "unlock", resource: "states"}, s.releaseState)
+	write(states+"unlock", quick, mayUnlock, s.releaseState)
 	write(states+"restore", long, right{verb: "restore", resource: "states"}, s.restoreState)
-	write(states+"migrate", quick, right{verb: "push", resource: "states"}, s.moveState)
+	write(states+"migrate", quick, mayPush, s.moveState)
 	write(states+"rescue", long, right{verb: "rescue", resource: "states"}, s.recoverState)
+	s.addUserBackend(mux, states+"backend")
 }
 
 // answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler.
@@ -94,12 +94,19 @@ func (s *Server) answerAudited(
 ) http.Handler {
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p person) error {
 		a, err := s.ask(r, p, need)
-		return s.audited(need, func(w http.ResponseWriter, r *http.Request, a ask) error {
-			if err != nil {
-				return err
-			}
-			return h(w, r, a)
-		})(w, r, a)
+		return s.auditedUnless(err, need, h)(w, r, a)
+	})
+}
+
+// auditedUnless is audited for who may not, too: err is why.
+func (s *Server) auditedUnless(
+	err error, need right, h func(http.ResponseWriter, *http.Request, ask) error,
+) func(http.ResponseWriter, *http.Request, ask) error {
+	return s.audited(need, func(w http.ResponseWriter, r *http.Request, a ask) error {
+		if err != nil {
+			return err
+		}
+		return h(w, r, a)
 	})
 }
 

@@ -51,7 +51,7 @@ func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 			_ = sends(s, r, "hostile", largestChunk)
 		}, saves},
 		"a state that is read slowly": {-1, 0, func(s *Server, r *http.Request) {
-			if free, err := s.holdState(r.Context(), hostile.Key()); err == nil {
+			if free, err := s.holdState(r.Context(), hostile.Key(), s.memory); err == nil {
 				defer free()
 				_, _ = io.Copy(io.Discard, r.Body)
 			}
@@ -110,7 +110,7 @@ func TestAStateCountsBeforeTheCatalogHasHeardOfIt(t *testing.T) {
 		},
 	})
 	s := &Server{Options: Options{Live: live, Catalog: listing.NewCatalog()}, memory: newRoom(bodyMemory, bodyPart, largeBody)}
-	free, err := s.holdState(t.Context(), types.NamespacedName{Namespace: "shop", Name: "net"})
+	free, err := s.holdState(t.Context(), types.NamespacedName{Namespace: "shop", Name: "net"}, s.memory)
 	if err != nil {
 		t.Fatal(err)
 	}

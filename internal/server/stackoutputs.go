@@ -23,7 +23,7 @@ func (s *Server) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) e
 		return refusef(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of Stack %.80q", c.RunName, output, stack)
 	}
 	of := types.NamespacedName{Namespace: c.Pod.Namespace, Name: stack}
-	free, err := s.holdState(r.Context(), of)
+	free, err := s.holdState(r.Context(), of, s.memory)
 	if err != nil {
 		return err
 	}

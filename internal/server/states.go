@@ -33,7 +33,7 @@ type lockInfo struct {
 
 // readState gives the current version, in the engines' http protocol: 404 before the first.
 func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
-	free, err := s.holdState(r.Context(), c.Key())
+	free, err := s.holdState(r.Context(), c.Key(), s.memory)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) err
 	return err
 }
 
-// holdState waits until there is memory for the current version of a state, of which a runner may read as many copies as it likes. How
+// holdState waits until there is memory for the current version of a state, of which an engine may read as many copies as it likes. How
 // large it is is taken from the catalog, which need not be up to date; where that has not heard of the state, it is asked for.
-func (s *Server) holdState(ctx context.Context, key types.NamespacedName) (func(), error) {
+func (s *Server) holdState(ctx context.Context, key types.NamespacedName, memory *room) (func(), error) {
 	var st *v1alpha1.State
 	if s.Catalog != nil {
 		st = s.Catalog.States.Get(key.Namespace, key.Name)
@@ -65,7 +65,7 @@ func (s *Server) holdState(ctx context.Context, key types.NamespacedName) (func(
 			return nil, fmt.Errorf("read State %s: %w", key, err)
 		}
 	}
-	return s.memory.hold(ctx, key.Namespace, st.Status.Size)
+	return memory.hold(ctx, key.Namespace, st.Status.Size)
 }
 
 // writeState takes the next version from the holder of the lock.
@@ -99,9 +99,7 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
-		return writeJSON(w, http.StatusLocked, lockInfo{
-			ID: refused.Lock.ID, Info: refused.Message, Who: refused.Lock.Who, Created: refused.Lock.Since.UTC(), Path: c.Stack,
-		})
+		return writeJSON(w, http.StatusLocked, inTheWay(refused, c.Stack))
 	}
 	if err != nil {
 		return err
@@ -128,6 +126,10 @@ func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (loc
 		return lockInfo{}, err
 	}
 	defer free()
+	return readLockInfo(data)
+}
+
+func readLockInfo(data []byte) (lockInfo, error) {
 	var info lockInfo
 	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > maxKey {
 		return lockInfo{}, refusef(http.StatusBadRequest, "the body has to be a lock's info with an ID")

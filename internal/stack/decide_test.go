@@ -97,6 +97,9 @@ func because(message string) func(*v1alpha1.Run) {
 	return func(r *v1alpha1.Run) { r.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: message} }
 }
 func locked(w *World) { w.State.Status.Lock = &v1alpha1.Lock{ID: "id", Run: "net-1", Attempt: 2} }
+func lockedByUser(w *World) {
+	w.State.Status.Lock = &v1alpha1.Lock{ID: "id", By: "alice", Who: "dev@laptop"}
+}
 func lastRun(name string) func(*World) {
 	return func(w *World) { w.Stack.Status.LastRun = name }
 }
@@ -276,6 +279,13 @@ func TestDecide(t *testing.T) {
 		},
 		"and when the destroy found nothing, a person is asked to look": {
 			world: world(deleted, state(0), locked, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed", message: "there may be resources that no state knows", stalled: true,
+		},
+		"nothing is gone while a user holds the lock of the state": {
+			world: world(deleted, state(0), lockedByUser, had("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+		},
+		"and what that user may have created is named after a destroy": {
+			world: world(deleted, state(0), lockedByUser, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed",
+			message: "user alice holds the lock of the state", stalled: true,
 		},
 		"a destroy that left something is not repeated for ever": {
 			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed", message: "2 resources", stalled: true,

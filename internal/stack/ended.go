@@ -66,6 +66,9 @@ func left(w World) string {
 	switch s := w.State.Status; {
 	case s.Resources > 0:
 		return fmt.Sprintf("the state holds %d resources still", s.Resources)
+	case s.Lock != nil && s.Lock.By != "":
+		return fmt.Sprintf("user %s holds the lock of the state, and may create resources under it (cairn state unlock %s %s ends it)",
+			s.Lock.By, w.Stack.Name, s.Lock.ID)
 	case s.Lock != nil:
 		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
 	case len(w.Unsaved) > 0:

@@ -150,13 +150,13 @@ func (w World) active() *v1alpha1.Run {
 }
 
 // empty says that there is nothing to destroy: no state holds a resource, none was saved aside, and no apply ended in the
-// middle, which its lock would tell, or its journal. Of a state that the engine encrypts only the engine knows: a destroy says it.
+// middle, which its lock would tell, or its journal; nor is a user's engine at work with it. Of a state that the engine encrypts only the engine knows: a destroy says it.
 func (w World) empty() bool {
 	if w.State == nil {
 		return true
 	}
 	s := w.State.Status
-	held := s.Lock != nil && s.Lock.Run != "" // one without a Run is that of the end that has begun
+	held := s.Lock != nil && (s.Lock.Run != "" || s.Lock.By != "") // one without either is that of the end that has begun
 	return !held && s.Rescued == nil && len(w.Unsaved) == 0 && (s.Resources == 0 || (s.Resources < 0 && w.destroyed()))
 }
 

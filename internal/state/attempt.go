@@ -6,11 +6,13 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Holder is who asks: one attempt of a Run, in one pod.
+// Holder is who asks: one attempt of a Run, in one pod; or a user, whose engine runs outside of the cluster.
 type Holder struct {
 	Run     string
 	Attempt int32
 	PodUID  types.UID
+	// User is the name that the API server has for the user; empty for an attempt.
+	User string
 }
 
 // CurrentAttempt is the caller's attempt when it is the one that the Run is at: the last one, of that very pod, and not
@@ -57,9 +59,11 @@ func applies(a *v1alpha1.Attempt, run *v1alpha1.Run) *Refusal {
 	return nil
 }
 
-// holds says whether the lock is the caller's. The ID alone is not enough: it is in the pod's log.
+// holds says whether the lock is the caller's. The ID alone is not enough: it is in the pod's log, and every user who may read the State
+// reads it there. The lock of a deletion has no holder.
 func holds(lock *v1alpha1.Lock, by Holder) bool {
-	return lock != nil && lock.PodUID == by.PodUID && lock.Run == by.Run && lock.Attempt == by.Attempt
+	return lock != nil && lock.ID != deletion &&
+		lock.PodUID == by.PodUID && lock.Run == by.Run && lock.Attempt == by.Attempt && lock.By == by.User
 }
 
 // over says whether the attempt that holds a lock can do nothing any more: its Run says that it is finished, or is gone,

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -19,6 +21,8 @@ type World struct {
 	Busy *v1alpha1.Run
 	// Stranded is where the last state was lost that could be sent nowhere; nil when none was.
 	Stranded *Stranded
+	// Backend is the engine's own that the Stack names, for what users ask; empty when Cairn keeps the state.
+	Backend string
 	// Now, for what is written down.
 	Now metav1.Time
 }
@@ -55,8 +59,8 @@ func AdmitLock(w World, by Holder, want LockRequest) Verdict {
 	}
 	lock := w.Status.Lock
 	switch {
-	case want.ID == "":
-		return Verdict{Refusal: refuse(Invalid, "a lock needs an ID")}
+	case !lockable(want.ID):
+		return Verdict{Refusal: badLockID(want.ID)}
 	case holds(lock, by) && lock.ID == want.ID:
 		return Verdict{}
 	case lock != nil && !w.Over:
@@ -79,11 +83,19 @@ func AdmitLock(w World, by Holder, want LockRequest) Verdict {
 	return Verdict{Status: next}
 }
 
+// lockable says that an engine may lock under that ID. That of a deletion means that the bytes go.
+func lockable(id string) bool { return id != "" && id != deletion }
+
+func badLockID(id string) *Refusal {
+	return refuse(Invalid, "a lock needs an ID, and %q is none: an engine creates one by itself", id)
+}
+
 // AdmitWrite says whether a state may follow the one that is there. The Status of its Verdict is for the caller to
 // finish, once the bytes are kept.
 //
 // A Run that is gone does not matter as long as the lock is there: it says that nobody else can have begun since, and
-// to lose what the engine just did would be worse.
+// to lose what the engine just did would be worse. So it is with a user, who has no Run: what works on the Stack meanwhile was
+// let in to plan only, and a plan that is older than a state is found to be.
 func AdmitWrite(w World, by Holder, id string, next Summary) Verdict {
 	if w.Run != nil {
 		attempt, refusal := CurrentAttempt(w.Run, by)
@@ -131,14 +143,21 @@ func holdsLock(lock *v1alpha1.Lock, by Holder, id string) *Refusal {
 		return refuse(NotHolder, "nobody holds the state's lock: take it first")
 	case lock.ID != id:
 		return refuse(NotHolder, "the state is locked under ID %s, not %q", lock.ID, id)
+	case !holds(lock, by) && lock.By != "":
+		return refuse(NotHolder, "the lock %s is held by %s", lock.ID, holderName(lock))
 	case !holds(lock, by):
 		return refuse(NotHolder, "the lock %s is held by attempt %d of Run %s in another pod", lock.ID, lock.Attempt, lock.Run)
 	}
 	return nil
 }
 
+// lockedBy says who has the lock and, of a user's lock, how it ends. That of an attempt ends by itself.
 func lockedBy(lock *v1alpha1.Lock) *Refusal {
 	r := refuse(Locked, "the state is locked by %s since %s", holderName(lock), clock(lock.Since))
+	if lock.By != "" {
+		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, and does not expire. "+
+			"If that engine does not run any more: cairn state unlock <stack> %s", lock.ID)
+	}
 	r.Lock = lock.DeepCopy()
 	return r
 }

@@ -68,10 +68,10 @@ func TestAdmitLock(t *testing.T) {
 		"a held lock is refused":                           {world: World{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "b", want: Locked},
 		"a held lock is refused under its own ID too":      {world: World{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "a", want: Locked},
 		"a lock whose holder is over is taken over":        {world: World{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}, Over: true}, id: "b", taken: true},
-		"an attempt that was replaced gets no lock":        {world: World{Run: applying()}, by: Holder{"net-7", 1, "pod-1"}, id: "a", want: NotCurrent},
-		"another pod gets no lock":                         {world: World{Run: applying()}, by: Holder{"net-7", 2, "pod-x"}, id: "a", want: NotCurrent},
+		"an attempt that was replaced gets no lock":        {world: World{Run: applying()}, by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", want: NotCurrent},
+		"another pod gets no lock":                         {world: World{Run: applying()}, by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotCurrent},
 		"a finished attempt gets no lock":                  {world: World{Run: done(applying())}, id: "a", want: NotCurrent},
-		"an attempt to come gets no lock":                  {world: World{Run: applying()}, by: Holder{"net-7", 3, "pod-2"}, id: "a", want: NotCurrent},
+		"an attempt to come gets no lock":                  {world: World{Run: applying()}, by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotCurrent},
 		"a Run without attempts gets no lock":              {world: World{Run: runOf(v1alpha1.AttemptApply)}, id: "a", want: NotCurrent},
 		"a Run that is gone gets no lock":                  {id: "a", want: NotCurrent},
 		"an apply waits for a rescued state to be planned": {world: World{Run: applying(), Status: v1alpha1.StateStatus{Rescued: rescued}}, id: "a", want: Locked},
@@ -133,9 +133,9 @@ func TestAdmitWrite(t *testing.T) {
 	next := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}
 	free, fresh, others := at5, v1alpha1.StateStatus{Lock: lockOf(me, "a")}, at5
 	free.Lock = nil
-	others.Lock = lockOf(Holder{"net-7", 2, "pod-x"}, "a")
+	others.Lock = lockOf(Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, "a")
 	earlier := at5
-	earlier.Lock = lockOf(Holder{"net-7", 1, "pod-2"}, "a")
+	earlier.Lock = lockOf(Holder{Run: "net-7", Attempt: 1, PodUID: "pod-2"}, "a")
 	tests := map[string]struct {
 		status v1alpha1.StateStatus
 		run    *v1alpha1.Run
@@ -158,12 +158,12 @@ func TestAdmitWrite(t *testing.T) {
 		"a free lock is refused":                           {status: free, run: applying(), id: "a", next: next, want: NotHolder},
 		"another pod's lock is refused":                    {status: others, run: applying(), id: "a", next: next, want: NotHolder},
 		"the lock of an earlier attempt is refused":        {status: earlier, run: applying(), id: "a", next: next, want: NotHolder},
-		"an attempt that was replaced is refused":          {status: at5, run: applying(), by: Holder{"net-7", 1, "pod-1"}, id: "a", next: next, want: NotCurrent},
-		"a pod that is not the attempt's is refused":       {status: others, run: applying(), by: Holder{"net-7", 2, "pod-x"}, id: "a", next: next, want: NotCurrent},
+		"an attempt that was replaced is refused":          {status: at5, run: applying(), by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", next: next, want: NotCurrent},
+		"a pod that is not the attempt's is refused":       {status: others, run: applying(), by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", next: next, want: NotCurrent},
 		"a finished attempt is refused":                    {status: at5, run: done(applying()), id: "a", next: next, want: NotCurrent},
 		"a plan is refused":                                {status: at5, run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), id: "a", next: next, want: NotCurrent},
 		"the holder writes though its Run is gone":         {status: at5, id: "a", next: next, write: true},
-		"nobody else writes when the Run is gone":          {status: at5, by: Holder{"net-7", 2, "pod-x"}, id: "a", next: next, want: NotHolder},
+		"nobody else writes when the Run is gone":          {status: at5, by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", next: next, want: NotHolder},
 		"a stale state is refused when the Run is gone":    {status: at5, id: "a", next: Summary{Serial: 4, Lineage: "L"}, want: Stale},
 		"without lock and Run nothing is written":          {status: free, id: "a", next: next, want: NotHolder},
 		"another lock ID is refused when the Run is gone":  {status: at5, id: "b", next: next, want: NotHolder},
@@ -194,9 +194,9 @@ func TestAdmitUnlock(t *testing.T) {
 		"a free lock is free":           {by: me, id: "a"},
 		"another ID is refused":         {lock: lockOf(me, "a"), by: me, id: "b", want: NotHolder},
 		"no ID is refused":              {lock: lockOf(me, "a"), by: me, want: NotHolder},
-		"another pod is refused":        {lock: lockOf(me, "a"), by: Holder{"net-7", 2, "pod-x"}, id: "a", want: NotHolder},
-		"another attempt is refused":    {lock: lockOf(me, "a"), by: Holder{"net-7", 3, "pod-2"}, id: "a", want: NotHolder},
-		"another Run's lock is refused": {lock: lockOf(Holder{"net-6", 2, "pod-2"}, "a"), by: me, id: "a", want: NotHolder},
+		"another pod is refused":        {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotHolder},
+		"another attempt is refused":    {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotHolder},
+		"another Run's lock is refused": {lock: lockOf(Holder{Run: "net-6", Attempt: 2, PodUID: "pod-2"}, "a"), by: me, id: "a", want: NotHolder},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"reflect"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
@@ -147,18 +145,11 @@ func (s *Store) Move(ctx context.Context, key types.NamespacedName, by string, s
 		if err := stillAt(st, shown); err != nil {
 			return nil, err
 		}
-		stack := &v1alpha1.Stack{}
-		if err := s.live.Get(ctx, key, stack); err != nil {
-			if apierrors.IsNotFound(err) {
-				return nil, refuse(Missing, "there is no Stack %s in namespace %s", key.Name, key.Namespace)
-			}
-			return nil, fmt.Errorf("read Stack %s: %w", client.ObjectKeyFromObject(st), err)
-		}
-		v := AdmitMove(w, stack.Spec.Backend != nil, by)
+		v := AdmitMove(w, w.Backend != "", by)
 		if v.Refusal != nil {
 			return nil, v.Refusal
 		}
-		if from, to = "", BackendName(stack.Spec.Backend); st.Status.Backend != nil {
+		if from, to = "", w.Backend; st.Status.Backend != nil {
 			from = st.Status.Backend.Type
 		}
 		now = *v.Status

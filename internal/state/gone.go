@@ -38,7 +38,7 @@ func (s *Store) over(ctx context.Context, namespace string, lock *v1alpha1.Lock)
 // podOf is the name of the pod that holds a lock; empty when no pod has its UID any more.
 func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock, run *v1alpha1.Run) (string, error) {
 	if run != nil {
-		if a, refusal := NamedAttempt(run, Holder{lock.Run, lock.Attempt, lock.PodUID}); refusal == nil {
+		if a, refusal := NamedAttempt(run, Holder{Run: lock.Run, Attempt: lock.Attempt, PodUID: lock.PodUID}); refusal == nil {
 			return a.Pod, nil
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,7 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Outcome is what there is after a person handed in a state.
+// Outcome is what there is after a state was handed in.
 type Outcome struct {
 	v1alpha1.StateStatus
 	// Unchanged: it was there already, and nothing was written.
@@ -245,15 +244,11 @@ func withSerial(data []byte, serial int64) ([]byte, error) {
 func (s *Store) lookForPerson(ctx context.Context, st *v1alpha1.State) (World, error) {
 	w := World{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
 	key := client.ObjectKeyFromObject(st)
-	stack := &metav1.PartialObjectMetadata{}
-	stack.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Stack"))
-	err := s.live.Get(ctx, key, stack)
-	if apierrors.IsNotFound(err) {
-		return w, refuse(Missing, "there is no Stack %s in namespace %s: make it first, suspended if it is not to run yet", key.Name, key.Namespace)
-	}
+	stack, err := s.stack(ctx, key)
 	if err != nil {
-		return w, fmt.Errorf("read Stack %s: %w", key, err)
+		return w, err
 	}
+	w.Backend = BackendName(stack.Spec.Backend)
 	if lock := w.Status.Lock; lock != nil {
 		if w.Over, err = s.over(ctx, key.Namespace, lock); err != nil {
 			return w, err

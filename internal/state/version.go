@@ -49,7 +49,7 @@ type origin struct {
 	after time.Time
 }
 
-func (h Holder) origin() origin { return origin{run: h.Run, attempt: h.Attempt} }
+func (h Holder) origin() origin { return origin{run: h.Run, attempt: h.Attempt, by: h.User} }
 
 // version is the next version of a state. Where its bytes are is filled in once they are there.
 func (s Summary) version(number int64, from origin, at metav1.Time) v1alpha1.StateVersion {
@@ -95,7 +95,12 @@ func current(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
 }
 
 func holderName(lock *v1alpha1.Lock) string {
-	if lock.Run == "" {
+	switch {
+	case lock.By != "" && lock.Who != "":
+		return fmt.Sprintf("user %s (%s)", lock.By, lock.Who)
+	case lock.By != "":
+		return "user " + lock.By
+	case lock.Run == "":
 		return lock.Who
 	}
 	return fmt.Sprintf("attempt %d of Run %s", lock.Attempt, lock.Run)

@@ -13,11 +13,18 @@ import (
 // Write makes data the next version of a state, for the holder of its lock. When it returns nil the version counts and
 // is durable; when it returns an error that is no Refusal it may count or not, and sending it again finds out.
 func (s *Store) Write(ctx context.Context, key types.NamespacedName, by Holder, id string, data []byte) error {
+	_, err := s.WriteVersion(ctx, key, by, id, data)
+	return err
+}
+
+// WriteVersion is Write, and gives what there is afterwards.
+func (s *Store) WriteVersion(ctx context.Context, key types.NamespacedName, by Holder, id string, data []byte) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return refuse(Invalid, "%v", err)
+		return Outcome{}, refuse(Invalid, "%v", err)
 	}
-	_, err = s.commit(ctx, key, &candidate{summary, data, by.origin()}, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	unchanged := false
+	now, err := s.commit(ctx, key, &candidate{summary, data, by.origin()}, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.look(ctx, st, by)
 		if err != nil {
 			return nil, err
@@ -26,9 +33,12 @@ func (s *Store) Write(ctx context.Context, key types.NamespacedName, by Holder, 
 		if v.Refusal != nil {
 			return nil, v.Refusal
 		}
-		return v.Status, nil
+		if unchanged = v.Status == nil; !unchanged && by.User != "" { // what a user took out of the state is not taken back
+			err = s.noteHeld(ctx, key, st.Status)
+		}
+		return v.Status, err
 	})
-	return err
+	return Outcome{now, unchanged}, err
 }
 
 // candidate is a state that is to become a version.

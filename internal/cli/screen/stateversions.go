@@ -83,15 +83,21 @@ func backendNotes(w io.Writer, st *v1alpha1.State) error {
 
 // LockOf says who holds a lock.
 func LockOf(lock *v1alpha1.Lock, s Style) string {
-	holder := or(lock.Who, "nobody who is known")
-	if lock.Run != "" {
+	holder := ""
+	switch {
+	case lock.By != "":
+		holder = "user " + lock.By
+	case lock.Run != "":
 		holder = "Run " + lock.Run
 		if lock.Attempt > 0 {
 			holder += fmt.Sprintf(", attempt %d", lock.Attempt)
 		}
-		if lock.Who != "" {
-			holder += " (" + lock.Who + ")"
-		}
+	}
+	switch {
+	case holder == "":
+		holder = or(lock.Who, "nobody who is known")
+	case lock.Who != "":
+		holder += " (" + lock.Who + ")"
 	}
 	return s.paint(yellow, Clean(fmt.Sprintf("Locked by %s, for %s. Lock ID: %s", holder, s.age(lock.Since.Time), lock.ID)))
 }

@@ -39,7 +39,7 @@ func TestVersionsOfAState(t *testing.T) {
 	if err := StateNotes(&out, st, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, lock := range []v1alpha1.Lock{{ID: "x", Who: "alice@laptop", Since: at(time.Hour)}, {ID: "y\x1b[2J", Since: at(time.Hour)}} {
+	for _, lock := range []v1alpha1.Lock{{ID: "x", Who: "alice@laptop", Since: at(time.Hour)}, {ID: "z", By: "alice@example.com", Who: "dev@laptop", Since: at(time.Hour)}, {ID: "y\x1b[2J", Since: at(time.Hour)}} {
 		out.WriteString("\n" + LockOf(&lock, s) + "\n")
 	}
 	const golden = "testdata/stateversions.txt"

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -137,7 +138,7 @@ func States(states []v1alpha1.State, s Style) *metav1.Table {
 	return table(states, func(st *v1alpha1.State) []any {
 		locked := "-"
 		if l := st.Status.Lock; l != nil {
-			locked = or(l.Run, l.Who)
+			locked = cmp.Or(l.Run, l.By, l.Who, "-")
 		}
 		var updated time.Time
 		if n := len(st.Status.Versions); n > 0 {

@@ -1,0 +1,220 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state"
+)
+
+// A user's engine, outside of the cluster, works with the state of a Stack by the protocol of the engines' http backend. It is answered as
+// that user, and by the same rules of internal/state as an engine in a pod.
+
+var (
+	mayPull   = right{verb: "pull", resource: "states"}
+	mayPush   = right{verb: "push", resource: "states"}
+	mayUnlock = right{verb: "unlock", resource: "states"}
+)
+
+// addUserBackend adds the backend of each state.
+func (s *Server) addUserBackend(mux router, path string) {
+	add := func(method string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
+		mux.Handle(method+" "+path, s.answerEngine(within, func(w http.ResponseWriter, r *http.Request, p person) error {
+			a, err := s.ask(r, p, need)
+			return s.auditedUnless(err, need, h)(w, r, a)
+		}))
+	}
+	add("GET", long, mayPull, s.readUserState)
+	add("POST", long, mayPush, s.writeUserState)
+	add("LOCK", quick, mayPush, s.lockUserState)
+	add("DELETE", quick, mayPush, s.deleteUserState)
+	mux.Handle("UNLOCK "+path, s.answerEngine(quick, func(w http.ResponseWriter, r *http.Request, p person) error {
+		need, a, err := s.askToUnlock(r, p)
+		unlock := s.forceUnlock
+		if need == mayPush {
+			unlock = s.giveLockBack
+		}
+		return s.auditedUnless(err, need, unlock)(w, r, a)
+	}))
+}
+
+// answerEngine finds out whose engine asks. An http backend shows a password and knows no other way in older engines: it is the bearer
+// token of the user, and the name beside it does not matter.
+func (s *Server) answerEngine(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
+	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (person, error) {
+		if _, token, ok := r.BasicAuth(); ok {
+			// Unlike a bearer token, a browser sends a password by itself.
+			if err := s.persons.sessions.ownSite(r); err != nil {
+				return person{}, err
+			}
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		p, err := s.identify(r)
+		if err == nil {
+			err = h(w, r, p)
+		}
+		return p, err
+	})
+}
+
+// askToUnlock is ask with the right that it takes: push for a lock of one's own, and unlock for any other. What is done is decided by the
+// right, since the lock may be another one by then.
+func (s *Server) askToUnlock(r *http.Request, p person) (right, ask, error) {
+	a, err := s.ask(r, p, mayPush)
+	if err == nil {
+		lock, err := s.lockOf(r.Context(), a.NamespacedName)
+		if err != nil || lock == nil || lock.By == a.GetName() {
+			return mayPush, a, err
+		}
+	}
+	a, err = s.ask(r, p, mayUnlock)
+	return mayUnlock, a, err
+}
+
+// lockOf is the lock of a state; nil when nobody holds it.
+func (s *Server) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.Lock, error) {
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read State %s: %w", key, err)
+	}
+	return st.Status.Lock, nil
+}
+
+func (a ask) holder() state.Holder { return state.Holder{User: a.GetName()} }
+
+// readUserState gives the current version. 404 is for a Stack without a state: an engine would take any other 404 for that too, and create
+// everything.
+func (s *Server) readUserState(w http.ResponseWriter, r *http.Request, a ask) error {
+	free, err := s.holdState(r.Context(), a.NamespacedName, s.persons.memory)
+	if err != nil {
+		return err
+	}
+	defer free()
+	data, err := s.State.ReadForUser(r.Context(), a.NamespacedName)
+	var no *state.Refusal
+	switch {
+	case errors.Is(err, state.ErrNone):
+		return noVersion(a, 0)
+	case errors.As(err, &no) && no.Reason == state.Missing:
+		return refusef(http.StatusConflict, "%s", no.Message)
+	case err != nil:
+		return err
+	}
+	w.Header().Set("Content-MD5", contentMD5(data))
+	return giveState(w, data)
+}
+
+// writeUserState takes the next version from the holder of the lock.
+func (s *Server) writeUserState(w http.ResponseWriter, r *http.Request, a ask) error {
+	id := r.URL.Query().Get("ID")
+	a.noted("lock", line(id, maxKey))
+	data, free, err := readBody(w, r, s.persons.memory, a.Namespace, state.MaxSize, 1)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := checkMD5(r, data); err != nil {
+		return err
+	}
+	now, err := s.State.WriteVersion(r.Context(), a.NamespacedName, a.holder(), id, data)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	if now.Unchanged { // sent again
+		a.noted("unchanged", true)
+	} else {
+		s.tell(r.Context(), a, "StatePushed", "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
+			now.Version, now.Serial, line(id, maxKey))
+	}
+	return stateIs(w, now.StateStatus)
+}
+
+// lockUserState takes the lock, or says why not in the form that an engine shows to its user.
+func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error {
+	data, err := readAll(w, r, largestLockInfo)
+	if err != nil {
+		return err
+	}
+	info, err := readLockInfo(data)
+	if err != nil {
+		return err
+	}
+	a.noted("lock", line(info.ID, maxKey), "operation", line(info.Operation, maxKey))
+	err = s.State.LockForUser(r.Context(), a.NamespacedName, a.holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)})
+	var refused *state.Refusal
+	if errors.As(err, &refused) {
+		return errors.Join(err, writeJSON(w, http.StatusLocked, inTheWay(refused, a.NamespacedName.String())))
+	}
+	if err != nil {
+		return err
+	}
+	s.tell(r.Context(), a, "StateLocked", "Lock", "locked the state with an engine, lock ID %s", line(info.ID, maxKey))
+	return writeJSON(w, http.StatusOK, info)
+}
+
+// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock; an engine that may wait for it
+// (-lock-timeout) wants an ID all the same.
+func inTheWay(refused *state.Refusal, path string) lockInfo {
+	info := lockInfo{ID: string(refused.Reason), Info: refused.Message, Path: path}
+	if lock := refused.Lock; lock != nil {
+		info.ID, info.Who, info.Created = lock.ID, cmp.Or(lock.By, lock.Who), lock.Since.UTC()
+	}
+	return info
+}
+
+// giveLockBack ends the lock of the user who asks.
+func (s *Server) giveLockBack(w http.ResponseWriter, r *http.Request, a ask) error {
+	return s.unlocked(w, r, a, "gave the lock %s back", func(id string) error {
+		return s.State.Unlock(r.Context(), a.NamespacedName, a.holder(), id)
+	})
+}
+
+// forceUnlock ends the lock of somebody else.
+func (s *Server) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) error {
+	return s.unlocked(w, r, a, "ended the lock %s by force", func(id string) error {
+		return s.State.Release(r.Context(), a.NamespacedName, id)
+	})
+}
+
+// unlocked ends the lock that an engine names. Older engines do not send the ID that force-unlock is given: they mean the lock that is there.
+func (s *Server) unlocked(w http.ResponseWriter, r *http.Request, a ask, done string, unlock func(id string) error) error {
+	data, err := readAll(w, r, largestLockInfo)
+	if err != nil {
+		return err
+	}
+	var info lockInfo
+	if len(data) > 0 {
+		info, err = readLockInfo(data)
+	} else if lock, gone := s.lockOf(r.Context(), a.NamespacedName); lock != nil {
+		info.ID = lock.ID
+	} else {
+		err = gone
+	}
+	if err != nil {
+		return err
+	}
+	id := line(info.ID, maxKey)
+	a.noted("lock", id)
+	if err := unlock(info.ID); err != nil {
+		return err
+	}
+	s.tell(r.Context(), a, "StateUnlocked", "Unlock", done, id)
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// deleteUserState never does.
+func (s *Server) deleteUserState(w http.ResponseWriter, _ *http.Request, a ask) error {
+	w.Header().Set("Allow", "GET, POST, LOCK, UNLOCK")
+	return refusef(http.StatusMethodNotAllowed, "no engine deletes a state of Cairn's: delete Stack %s", a.Name)
+}

@@ -1,0 +1,99 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// A user's engine works with the state of a Stack outside of the cluster, as an attempt does within it: it takes the lock, writes versions
+// under it with Write, and gives it back with Unlock. There is no pod by which Cairn could know that it is over, so its lock does not expire.
+
+// AdmitUserLock says whether a user's engine gets the lock. What works on the state, or was planned for it, comes first, as it does before a
+// push: the user's engine would otherwise change real resources, and could not write the state afterwards.
+func AdmitUserLock(w World, by Holder, want LockRequest) Verdict {
+	now := w.Status
+	if !lockable(want.ID) {
+		return Verdict{Refusal: badLockID(want.ID)}
+	}
+	if holds(now.Lock, by) && now.Lock.ID == want.ID { // sent again
+		return Verdict{}
+	}
+	if refusal := atRest(w); refusal != nil {
+		return Verdict{Refusal: refusal}
+	}
+	switch {
+	case w.Backend != "" || now.Backend != nil:
+		return Verdict{Refusal: keptInBackend(w)}
+	case now.Rescued != nil:
+		return Verdict{Refusal: rescuedFirst(now)}
+	case isLost(w):
+		return Verdict{Refusal: lostFirst(w, "push by force")}
+	}
+	next := now.DeepCopy()
+	next.Lock = &v1alpha1.Lock{ID: want.ID, By: by.User, Who: want.Who, Since: w.Now}
+	return Verdict{Status: next}
+}
+
+// keptInBackend rejects an engine that would work with Cairn's copy of a state that is somewhere else.
+func keptInBackend(w World) *Refusal {
+	if w.Backend == "" {
+		return refuse(Stale, "the state is still in backend %s, and Cairn has a copy: move it to Cairn first with cairn state migrate <stack>",
+			w.Status.Backend.Type)
+	}
+	return refuse(Stale, "spec.backend of the Stack says that the engine keeps the state in its own backend (%s): use that backend in place of "+
+		"Cairn's", w.Backend)
+}
+
+// LockForUser gives the lock of a state to a user's engine.
+func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by Holder, want LockRequest) error {
+	if _, err := s.restore(ctx, key); err != nil { // the engine goes on from what it reads next
+		return err
+	}
+	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		w, err := s.lookForPerson(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		v := AdmitUserLock(w, by, want)
+		if v.Refusal != nil {
+			return nil, v.Refusal
+		}
+		return v.Status, nil
+	})
+}
+
+// ReadForUser gives the current version to a user's engine: ErrNone before the first. A Stack that does not exist, or whose state is
+// somewhere else, is no Stack without a state: an engine would create everything again.
+func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]byte, error) {
+	stack, err := s.stack(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	data, st, err := s.read(ctx, key, current)
+	w := World{Backend: BackendName(stack.Spec.Backend)}
+	if st != nil {
+		w.Status = st.Status
+	}
+	if w.Backend != "" || w.Status.Backend != nil {
+		return nil, keptInBackend(w)
+	}
+	return data, err
+}
+
+// stack reads the Stack that a state is of; a Refusal when there is none.
+func (s *Store) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.Stack, error) {
+	stack := &v1alpha1.Stack{}
+	err := s.live.Get(ctx, key, stack)
+	if apierrors.IsNotFound(err) {
+		return nil, refuse(Missing, "there is no Stack %s in namespace %s: create it first, suspended if it is not to run yet", key.Name, key.Namespace)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Stack %s: %w", key, err)
+	}
+	return stack, nil
+}
