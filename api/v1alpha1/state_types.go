@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Serial",type=integer,JSONPath=`.status.serial`
 // +kubebuilder:printcolumn:name="Resources",type=integer,JSONPath=`.status.resources`
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.size`
-// +kubebuilder:printcolumn:name="Locked by",type=string,JSONPath=`.status.lock.run`
+// +kubebuilder:printcolumn:name="Locked by",type=string,JSONPath=`.status.lock['run','by']`
 // +kubebuilder:printcolumn:name="Updated by",type=string,JSONPath=`.status.updatedBy`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Lineage",type=string,priority=1,JSONPath=`.status.lineage`

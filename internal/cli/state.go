@@ -34,6 +34,7 @@ Each command needs a verb of its own on states; docs/state.md says which.`,
 	cmd.AddCommand(
 		stateListCommand(s), stateShowCommand(s), statePullCommand(s), statePushCommand(s), stateHistoryCommand(s),
 		stateJournalCommand(s), stateDiffCommand(s), stateRollbackCommand(s), stateRestoreCommand(s), stateMigrateCommand(s), stateUnlockCommand(s), stateRescueCommand(s),
+		stateBackendCommand(s),
 	)
 	return cmd
 }

@@ -15,7 +15,10 @@ func stateUnlockCommand(s *session) *cobra.Command {
 		Use:   "unlock STACK LOCK_ID",
 		Short: "End a lock on a Stack's state whose holder is over",
 		Long: `Ends the lock with that ID. Cairn does so by itself as soon as it knows that the pod that holds a lock is gone; this is for
-the rest. It is refused while that pod may still be at work: two engines at once would lose what one of them makes.`,
+the rest. It is refused while that pod may still be at work: two engines at once would lose what one of them makes.
+
+The lock of a user's engine, outside of the cluster, ends with that engine. Cairn cannot know whether it still runs: ask that user
+before you end its lock. What the engine changes afterwards it cannot write to the state.`,
 		Example: s.examples(`
 			cairn state history net
 			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),
@@ -43,6 +46,9 @@ func (s *session) stateUnlock(ctx context.Context, arg, id string, yes bool) err
 			return fmt.Errorf("the state of Stack %s is not locked", key.Name)
 		}
 		fmt.Fprintln(s.ErrOut, screen.LockOf(st.Status.Lock, s.style()))
+		if by := st.Status.Lock.By; by != "" {
+			fmt.Fprintf(s.ErrOut, "Ask %s whether that engine still runs. What it changes afterwards it cannot write to the state.\n", screen.Clean(by))
+		}
 	}
 	if err := s.agree(ctx, yes, true, fmt.Sprintf("End the lock %s on the state of Stack %s?", id, key.Name)); err != nil {
 		return err

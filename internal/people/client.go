@@ -198,6 +198,11 @@ func statePath(namespace, name, what string) string {
 	return "/api/v1/namespaces/" + url.PathEscape(namespace) + "/states/" + url.PathEscape(name) + "/" + what
 }
 
+// StateBackend is the address of the http backend for engines of a state, at a server.
+func StateBackend(server, namespace, name string) string {
+	return strings.TrimSuffix(server, "/") + statePath(namespace, name, "backend")
+}
+
 // call is one request.
 type call struct {
 	// method is GET when it is empty.
