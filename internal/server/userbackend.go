@@ -162,14 +162,14 @@ func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) er
 	return writeJSON(w, http.StatusOK, info)
 }
 
-// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock; an engine that may wait for it
-// (-lock-timeout) wants an ID all the same.
+// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock. An engine that may wait for it
+// (-lock-timeout) wants an ID all the same, and of an answer Terraform 1.5 shows nothing else to its user.
 func inTheWay(refused *state.Refusal, path string) lockInfo {
-	info := lockInfo{ID: string(refused.Reason), Info: refused.Message, Path: path}
-	if lock := refused.Lock; lock != nil {
-		info.ID, info.Who, info.Created = lock.ID, cmp.Or(lock.By, lock.Who), lock.Since.UTC()
+	lock := refused.Lock
+	if lock == nil {
+		return lockInfo{ID: refused.Message, Path: path}
 	}
-	return info
+	return lockInfo{ID: lock.ID, Info: refused.Message, Who: cmp.Or(lock.By, lock.Who), Created: lock.Since.UTC(), Path: path}
 }
 
 // giveLockBack ends the lock of the user who asks.
