@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// LockFailed is the summary of an engine that could not have a lock.
+const LockFailed = "Error acquiring the state lock"
+
 // HeldLock is what an engine told of a lock that it could not have.
 type HeldLock struct {
 	// Said is the backend's word. Example: Already locked for workspace creation: default.
@@ -23,7 +26,7 @@ var heldLock = regexp.MustCompile(`^Error message: (.*) Lock Info: ID: (\S*) Pat
 // the one that is held. Where an answer of http names the holder it has the ID twice.
 func LockedBy(backend string, d Diagnostic) (HeldLock, bool) {
 	found := heldLock.FindStringSubmatch(strings.Join(strings.Fields(d.Detail), " "))
-	if d.Summary != "Error acquiring the state lock" || found == nil {
+	if d.Summary != LockFailed || found == nil {
 		return HeldLock{}, false
 	}
 	held := HeldLock{Said: found[1], ID: found[2], Operation: found[3], Who: found[4], Since: found[5]}

@@ -7,13 +7,16 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// tellLock says of a lock in a backend of the engine's own who has it and what to do: the engine's own words are long, and with some backends name this pod.
+// tellLock says of a lock who has it and what to do: the engine's own words are long, and with some backends, and older engines, name this
+// pod. Of Cairn's lock the store says it.
 func (a *attempt) tellLock(told []engine.Diagnostic) {
-	if !a.backend().Own() {
-		return
-	}
+	denied := a.proxy.lockDenied()
 	for i := range told {
-		if held, ok := engine.LockedBy(a.backendType, told[i]); ok {
+		if !a.backend().Own() {
+			if denied != "" && told[i].Summary == engine.LockFailed {
+				told[i].Detail = denied
+			}
+		} else if held, ok := engine.LockedBy(a.backendType, told[i]); ok {
 			told[i].Detail = lockedBy(held, a.backendType, a.order.Stack, a.engine.Program())
 		}
 	}

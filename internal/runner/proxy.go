@@ -54,6 +54,8 @@ type proxy struct {
 	// and mended that a state was written then.
 	guarded         func(operation string) bool
 	mending, mended bool
+	// denied is what the store said of the lock that it did not give last; empty once it gave one.
+	denied string
 	// wrote says that a state was written after the lock was taken last, and unlocked that the lock was given back.
 	wrote, unlocked bool
 	// stage is where the engine works on a copy of the state; nil when it works on the state.
@@ -248,7 +250,10 @@ func (p *proxy) remember(method string, sent, got []byte, err error) {
 		p.newest, p.failed, p.refusal, p.wrote = sent, nil, "", true
 		p.base = fmt.Sprintf("sha256:%x", sha256.Sum256(sent))
 		p.writings++
-	case method == "LOCK" && err == nil:
+	case method == "LOCK" && err != nil:
+		p.denied = infoIn(err)
+	case method == "LOCK":
+		p.denied = ""
 		p.wrote, p.unlocked, p.locked = false, false, true
 		p.mending = p.failed != nil
 		p.base = baseIn(got)
@@ -302,6 +307,23 @@ func (p *proxy) startsFrom(locked []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.base = baseIn(locked)
+}
+
+// infoIn is what the store says of a lock that is held; empty of any other answer.
+func infoIn(err error) string {
+	var refused *store.Error
+	var held lockInfo
+	if errors.As(err, &refused) && refused.Code == http.StatusLocked {
+		_ = json.Unmarshal([]byte(refused.Message), &held)
+	}
+	return held.Info
+}
+
+// lockDenied says why the store did not give the lock that was asked for last; empty when it did, or did not say.
+func (p *proxy) lockDenied() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.denied
 }
 
 // baseIn is the SHA256 of the version that was current when a lock was taken; a server of an older Cairn leaves it out.

@@ -136,6 +136,18 @@ func TestOutputsInTheWayAreNoFailure(t *testing.T) {
 	}
 }
 
+// What the store says of it is all that is told: an older engine shows what it asked for, as if that were held.
+func TestAHeldLockIsToldInTheWordsOfTheStore(t *testing.T) {
+	s := newTestStore(t)
+	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
+	s.lock = []byte(`{"ID":"other","Who":"alice","Info":"the state is locked by user alice (dev@laptop)"}`)
+	run(t, s, nil, apply)
+	failure := s.done(2).Done.Failure
+	if failure.Class != "Transient" || failure.Message != "Error acquiring the state lock: the state is locked by user alice (dev@laptop)" {
+		t.Errorf("%+v", failure)
+	}
+}
+
 func TestAHeldLockIsTold(t *testing.T) {
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
