@@ -161,6 +161,26 @@ func TestWhatAPersonTakesOutOfAState(t *testing.T) {
 	}
 }
 
+// TestWhatAUsersEngineTakesOutOfAState is the user's from then on too. What a killed apply created is imported before that engine begins: it would
+// create it again.
+func TestWhatAUsersEngineTakesOutOfAState(t *testing.T) {
+	w := newWorld(t)
+	w.killedApply()
+	alice := w.servePeople().laptopOf("alice", "pull", "push")
+	alice.lock("u", 423, "an apply that was killed created aws_vpc.c, which is not in the state")
+	next := w.newRun(w.stack, "net-2")
+	r := w.newPod("net-2-apply-1", next).begin(next, v1alpha1.AttemptApply)
+	r.lock("s", 200, "")
+	r.write("s", vpcState(2, "a", "b", "c"), 200, "")
+	r.unlock("s", 200, "")
+	finish(w, next)
+	alice.lock("u", 200, "")
+	alice.write("u", vpcState(3, "b"), 200, "")
+	alice.unlock("u", 200, "")
+	last := w.newRun(w.stack, "net-3")
+	w.newPod("net-3-plan-1", last).begin(last, v1alpha1.AttemptPlan).missing()
+}
+
 // TestWhatAPersonPutsInItsPlace is not what an apply replaced that was killed, which the next plan would destroy.
 func TestWhatAPersonPutsInItsPlace(t *testing.T) {
 	theirs := func(serial int, names ...string) []byte {

@@ -21,6 +21,8 @@ type World struct {
 	Busy *v1alpha1.Run
 	// Stranded is where the last state was lost that could be sent nowhere; nil when none was.
 	Stranded *Stranded
+	// Unsaved are addresses of what an apply that was killed created and that is in no state, for a user's engine.
+	Unsaved []string
 	// Backend is the engine's own that the Stack names, for what users ask; empty when Cairn keeps the state.
 	Backend string
 	// Now, for what is written down.

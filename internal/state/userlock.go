@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
 )
 
 // A user's engine works with the state of a Stack outside of the cluster, as an attempt does within it: it takes the lock, writes versions
@@ -33,6 +34,8 @@ func AdmitUserLock(w World, by Holder, want LockRequest) Verdict {
 		return Verdict{Refusal: rescuedFirst(now)}
 	case isLost(w):
 		return Verdict{Refusal: lostFirst(w, "push by force")}
+	case len(w.Unsaved) > 0:
+		return Verdict{Refusal: importedFirst(w.Unsaved)}
 	}
 	next := now.DeepCopy()
 	next.Lock = &v1alpha1.Lock{ID: want.ID, By: by.User, Who: want.Who, Since: w.Now}
@@ -49,6 +52,16 @@ func keptInBackend(w World) *Refusal {
 		"Cairn's", w.Backend)
 }
 
+// importedFirst rejects an engine that would create once more what an apply created that was killed.
+func importedFirst(unsaved []string) *Refusal {
+	more := ""
+	if n := len(unsaved) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return refuse(Stale, "an apply that was killed created %s%s, which is not in the state: let a Run import it first with cairn apply <stack> "+
+		"(cairn state journal <stack> shows it)", unsaved[0], more)
+}
+
 // LockForUser gives the lock of a state to a user's engine.
 func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by Holder, want LockRequest) error {
 	if _, err := s.restore(ctx, key); err != nil { // the engine goes on from what it reads next
@@ -57,6 +70,9 @@ func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by Ho
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.lookForPerson(ctx, st)
 		if err != nil {
+			return nil, err
+		}
+		if w.Unsaved, err = s.unsaved(ctx, key); err != nil {
 			return nil, err
 		}
 		v := AdmitUserLock(w, by, want)
@@ -83,6 +99,21 @@ func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]by
 		return nil, keptInBackend(w)
 	}
 	return data, err
+}
+
+// unsaved are the addresses of what the journal has and the state does not, nor ever had.
+func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
+	told, err := s.Told(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, t := range told {
+		if t.How == engine.NotInState {
+			addresses = append(addresses, t.Address)
+		}
+	}
+	return addresses, nil
 }
 
 // stack reads the Stack that a state is of; a Refusal when there is none.

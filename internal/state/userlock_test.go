@@ -50,6 +50,7 @@ func TestAdmitUserLock(t *testing.T) {
 		"a rescued state that waits comes first":            {world: World{Status: at5(rescued)}, id: "a", want: Stale, says: "serial 7"},
 		"a state that was lost comes first":                 {world: World{Status: at5(), Stranded: lost}, id: "a", want: Stale, says: "cairn state rescue"},
 		"one that was put back is lost no more":             {world: World{Status: at5(byPerson), Stranded: lost}, id: "a"},
+		"what a killed apply created is imported first":     {world: World{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, says: "created aws_vpc.c and 1 more, which is not in the state"},
 		"a state in the engine's own backend is not locked": {world: World{Status: at5(), Backend: "s3"}, id: "a", want: Stale, says: "own backend (s3)"},
 		"nor one that has to be moved from there first":     {world: World{Status: at5(inBackend)}, id: "a", want: Stale, says: "cairn state migrate"},
 		"nothing is locked while the state is deleted":      {world: World{Status: at5(deleting)}, id: "a", want: Locked, says: "being deleted"},
