@@ -5,6 +5,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -274,6 +275,16 @@ func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
 	stranger.token, stranger.headers = "", http.Header{"Authorization": {"Bearer " + alice.token}} // newer engines can
 	if got := code(stranger, "GET"); got != 404 {
 		t.Errorf("with a header: %d", got)
+	}
+	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
+	must(t, err)
+	certified := laptop{peopleServer: p, http: p.transport(shown{certificate: &admin})}
+	if got := code(certified, "GET"); got != 404 {
+		t.Errorf("with a client certificate: %d", got)
+	}
+	certified.headers = http.Header{"Authorization": {"Basic Y2Fpcm46"}} // a user name, and no password
+	if got := code(certified, "GET"); got != 404 {
+		t.Errorf("with a client certificate and no password: %d", got)
 	}
 	framed := *alice // a browser that was given a URL with a password
 	framed.headers = http.Header{"Sec-Fetch-Site": {"cross-site"}}
