@@ -19,7 +19,8 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// backendUser is the user name that an engine shows beside the token. It has to show one, and the server does not read it.
+// backendUser is the user name that an engine shows beside the token. It has to show one, and the server does not read
+// it.
 const backendUser = "cairn"
 
 func stateBackendCommand(s *session) *cobra.Command {
@@ -27,8 +28,8 @@ func stateBackendCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backend STACK",
 		Short: "Print how OpenTofu or Terraform on your machine uses a Stack's state",
-		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks and writes the
-state of a Stack as you. The configuration has no secret. The engine gets your token from the environment variable
+		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks and
+writes the state of a Stack as you. The configuration has no secret. The engine gets your token from the environment variable
 TF_HTTP_PASSWORD, which --token fills.
 
 It takes the verb pull on the State to read, push to lock and write, and unlock to end the lock of another user.`,
@@ -51,8 +52,10 @@ It takes the verb pull on the State to read, push to lock and write, and unlock 
 			return s.stateBackend(cmd.Context(), args[0], config)
 		},
 	}
-	cmd.Flags().BoolVar(&token, "token", false, "print the bearer token of your kubeconfig, for TF_HTTP_PASSWORD, and nothing else")
-	cmd.Flags().BoolVar(&config, "backend-config", false, "print the arguments alone, for a file of init -backend-config=FILE, where the code has a backend \"http\" {}")
+	cmd.Flags().BoolVar(&token, "token", false,
+		"print the bearer token of your kubeconfig, for TF_HTTP_PASSWORD, and nothing else")
+	cmd.Flags().BoolVar(&config, "backend-config", false,
+		"print the arguments alone, for a file of init -backend-config=FILE, where the code has a backend \"http\" {}")
 	cmd.MarkFlagsMutuallyExclusive("token", "backend-config")
 	return cmd
 }
@@ -72,7 +75,8 @@ func (s *session) stateBackend(ctx context.Context, arg string, config bool) err
 	if way := wayInside(address); way != "" {
 		s.note("%s", way)
 	}
-	_, err = io.WriteString(s.Out, s.backendFile(key, people.StateBackend(address, key.Namespace, key.Name), string(ca), config))
+	backend := people.StateBackend(address, key.Namespace, key.Name)
+	_, err = io.WriteString(s.Out, s.backendFile(key, backend, string(ca), config))
 	return err
 }
 
@@ -83,8 +87,9 @@ func wayInside(address string) string {
 		return ""
 	}
 	host, _, _ := strings.Cut(strings.TrimPrefix(address, "https://"), ":")
-	return fmt.Sprintf("Cairn's server has no address outside of the cluster. On a machine that does not find %s, add \"127.0.0.1 %s\" to /etc/hosts, "+
-		"and let this run beside the engine: kubectl port-forward -n %s service/%s %s", host, host, f.namespace, f.service, f.port)
+	return fmt.Sprintf("Cairn's server has no address outside of the cluster. On a machine that does not find %s, "+
+		"add \"127.0.0.1 %s\" to /etc/hosts, and let this run beside the engine: "+
+		"kubectl port-forward -n %s service/%s %s", host, host, f.namespace, f.service, f.port)
 }
 
 // keepsState says that Cairn keeps the state of a Stack, as far as this user may read that.
@@ -100,8 +105,8 @@ func (s *session) keepsState(ctx context.Context, key client.ObjectKey) error {
 	case err != nil:
 		return s.notFound(ctx, err, key.Namespace, key.Name, "stack")
 	case stack.Spec.Backend != nil:
-		return fmt.Errorf("the engine keeps the state of Stack %s in its own backend (%s), as spec.backend says: use that backend on your machine too",
-			key.Name, state.BackendName(stack.Spec.Backend))
+		return fmt.Errorf("the engine keeps the state of Stack %s in its own backend (%s), as spec.backend says: "+
+			"use that backend on your machine too", key.Name, state.BackendName(stack.Spec.Backend))
 	}
 	return nil
 }
@@ -113,8 +118,10 @@ func (s *session) backendFile(key client.ObjectKey, address, ca string, config b
 		use = "Save this file as " + key.Name + ".tfbackend, for init -backend-config=" + key.Name + ".tfbackend."
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "# The state of Stack %s in namespace %s, for OpenTofu or Terraform on your machine. There is no secret in this file.\n# %s\n", key.Name, key.Namespace, use)
-	fmt.Fprintf(&text, "# Give the engine your token before you run it:\n#   export TF_HTTP_PASSWORD=\"$(%s state backend %s -n %s --token)\"\n", s.program, key.Name, key.Namespace)
+	fmt.Fprintf(&text, "# The state of Stack %s in namespace %s, for OpenTofu or Terraform on your machine. "+
+		"There is no secret in this file.\n# %s\n", key.Name, key.Namespace, use)
+	fmt.Fprintf(&text, "# Give the engine your token before you run it:\n"+
+		"#   export TF_HTTP_PASSWORD=\"$(%s state backend %s -n %s --token)\"\n", s.program, key.Name, key.Namespace)
 	indent := ""
 	if !config {
 		text.WriteString("terraform {\n  backend \"http\" {\n")
@@ -152,7 +159,8 @@ func (s *session) printToken() error {
 // bearerToken is what a kubeconfig shows to Kubernetes: a token, that of a file, or what a plugin gives.
 func bearerToken(config *rest.Config) (string, error) {
 	if config.Impersonate.UserName != "" {
-		return "", errors.New("an engine cannot act as another user (--as): take a token of that user, as kubectl create token gives one of a ServiceAccount")
+		return "", errors.New("an engine cannot act as another user (--as): take a token of that user, " +
+			"as kubectl create token gives one of a ServiceAccount")
 	}
 	catch := &catcher{}
 	through, err := rest.HTTPWrappersForConfig(config, catch)
@@ -170,8 +178,8 @@ func bearerToken(config *rest.Config) (string, error) {
 	defer answer.Body.Close()
 	token, ok := strings.CutPrefix(catch.authorization, "Bearer ")
 	if !ok || token == "" {
-		return "", errors.New("your kubeconfig has no bearer token: create one with kubectl create token SERVICEACCOUNT, or give the engine your " +
-			"client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
+		return "", errors.New("your kubeconfig has no bearer token: create one with kubectl create token SERVICEACCOUNT, " +
+			"or give the engine your client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
 	}
 	return token, nil
 }

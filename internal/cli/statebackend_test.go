@@ -17,7 +17,7 @@ func TestTheTokenForAnEngineIsThatOfTheKubeconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	const says = "#!/bin/sh\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"of-a-plugin\"}}'\n"
-	if err := os.WriteFile(plugin, []byte(says), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(plugin, []byte(says), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]struct {

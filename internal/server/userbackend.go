@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// A user's engine, outside of the cluster, works with the state of a Stack by the protocol of the engines' http backend. It is answered as
-// that user, and by the same rules of internal/state as an engine in a pod.
+// A user's engine, outside of the cluster, works with the state of a Stack by the protocol of the engines' http
+// backend. It is answered as that user, and by the same rules of internal/state as an engine in a pod.
 
 var (
 	mayPull   = right{verb: "pull", resource: "states"}
@@ -46,9 +46,11 @@ func (s *Server) addUserBackend(mux router, path string) {
 	}))
 }
 
-// answerEngine finds out whose engine asks. An http backend shows a password and knows no other way in older engines: it is the bearer
-// token of the user, and the name beside it does not matter.
-func (s *Server) answerEngine(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
+// answerEngine finds out whose engine asks. An http backend shows a password and knows no other way in older engines:
+// it is the bearer token of the user, and the name beside it does not matter.
+func (s *Server) answerEngine(
+	within time.Duration, h func(http.ResponseWriter, *http.Request, person) error,
+) http.Handler {
 	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (person, error) {
 		if _, token, ok := r.BasicAuth(); ok {
 			// Unlike a bearer token, a browser sends a password by itself.
@@ -66,8 +68,8 @@ func (s *Server) answerEngine(within time.Duration, h func(http.ResponseWriter, 
 	})
 }
 
-// askToUnlock is ask with the right that it takes: push for a lock of one's own, and unlock for any other. What is done is decided by the
-// right, since the lock may be another one by then.
+// askToUnlock is ask with the right that it takes: push for a lock of one's own, and unlock for any other. What is
+// done is decided by the right, since the lock may be another one by then.
 func (s *Server) askToUnlock(r *http.Request, p person) (right, ask, error) {
 	a, err := s.ask(r, p, mayPush)
 	if err == nil {
@@ -91,8 +93,8 @@ func (s *Server) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha
 
 func (a ask) holder() state.Holder { return state.Holder{User: a.GetName()} }
 
-// readUserState gives the current version. 404 is for a Stack without a state: an engine would take any other 404 for that too, and create
-// everything.
+// readUserState gives the current version. 404 is for a Stack without a state: an engine would take any other 404 for
+// that too, and create everything.
 func (s *Server) readUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	free, err := s.holdState(r.Context(), a.NamespacedName, s.persons.memory)
 	if err != nil {
@@ -150,7 +152,8 @@ func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) er
 		return err
 	}
 	a.noted("lock", line(info.ID, maxKey), "operation", line(info.Operation, maxKey))
-	err = s.State.LockForUser(r.Context(), a.NamespacedName, a.holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)})
+	want := state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)}
+	err = s.State.LockForUser(r.Context(), a.NamespacedName, a.holder(), want)
 	var refused *state.Refusal
 	if errors.As(err, &refused) {
 		return errors.Join(err, writeJSON(w, http.StatusLocked, inTheWay(refused, a.NamespacedName.String())))
@@ -162,14 +165,17 @@ func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) er
 	return writeJSON(w, http.StatusOK, info)
 }
 
-// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock. An engine that may wait for it
-// (-lock-timeout) wants an ID all the same, and of an answer Terraform 1.5 shows nothing else to its user.
+// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock. An engine
+// that may wait for it (-lock-timeout) wants an ID all the same, and of an answer Terraform 1.5 shows nothing else to
+// its user.
 func inTheWay(refused *state.Refusal, path string) lockInfo {
 	lock := refused.Lock
 	if lock == nil {
 		return lockInfo{ID: refused.Message, Path: path}
 	}
-	return lockInfo{ID: lock.ID, Info: refused.Message, Who: cmp.Or(lock.By, lock.Who), Created: lock.Since.UTC(), Path: path}
+	return lockInfo{
+		ID: lock.ID, Info: refused.Message, Who: cmp.Or(lock.By, lock.Who), Created: lock.Since.UTC(), Path: path,
+	}
 }
 
 // giveLockBack ends the lock of the user who asks.
@@ -186,8 +192,11 @@ func (s *Server) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) erro
 	})
 }
 
-// unlocked ends the lock that an engine names. Older engines do not send the ID that force-unlock is given: they mean the lock that is there.
-func (s *Server) unlocked(w http.ResponseWriter, r *http.Request, a ask, done string, unlock func(id string) error) error {
+// unlocked ends the lock that an engine names. Older engines do not send the ID that force-unlock is given: they mean
+// the lock that is there.
+func (s *Server) unlocked(
+	w http.ResponseWriter, r *http.Request, a ask, done string, unlock func(id string) error,
+) error {
 	data, err := readAll(w, r, largestLockInfo)
 	if err != nil {
 		return err

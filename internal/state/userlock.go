@@ -11,11 +11,13 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// A user's engine works with the state of a Stack outside of the cluster, as an attempt does within it: it takes the lock, writes versions
-// under it with Write, and gives it back with Unlock. There is no pod by which Cairn could know that it is over, so its lock does not expire.
+// A user's engine works with the state of a Stack outside of the cluster, as an attempt does within it: it takes the
+// lock, writes versions under it with Write, and gives it back with Unlock. There is no pod by which Cairn could know
+// that it is over, so its lock does not expire.
 
-// AdmitUserLock says whether a user's engine gets the lock. What works on the state, or was planned for it, comes first, as it does before a
-// push: the user's engine would otherwise change real resources, and could not write the state afterwards.
+// AdmitUserLock says whether a user's engine gets the lock. What works on the state, or was planned for it, comes
+// first, as it does before a push: the user's engine would otherwise change real resources, and could not write the
+// state afterwards.
 func AdmitUserLock(w World, by Holder, want LockRequest) Verdict {
 	now := w.Status
 	if !lockable(want.ID) {
@@ -45,11 +47,11 @@ func AdmitUserLock(w World, by Holder, want LockRequest) Verdict {
 // keptInBackend rejects an engine that would work with Cairn's copy of a state that is somewhere else.
 func keptInBackend(w World) *Refusal {
 	if w.Backend == "" {
-		return refuse(Stale, "the state is still in backend %s, and Cairn has a copy: move it to Cairn first with cairn state migrate <stack>",
-			w.Status.Backend.Type)
+		return refuse(Stale, "the state is still in backend %s, and Cairn has a copy: move it to Cairn first with "+
+			"cairn state migrate <stack>", w.Status.Backend.Type)
 	}
-	return refuse(Stale, "spec.backend of the Stack says that the engine keeps the state in its own backend (%s): use that backend in place of "+
-		"Cairn's", w.Backend)
+	return refuse(Stale, "spec.backend of the Stack says that the engine keeps the state in its own backend (%s): "+
+		"use that backend in place of Cairn's", w.Backend)
 }
 
 // importedFirst rejects an engine that would create once more what an apply created that was killed.
@@ -58,8 +60,8 @@ func importedFirst(unsaved []string) *Refusal {
 	if n := len(unsaved) - 1; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return refuse(Stale, "an apply that was killed created %s%s, which is not in the state: let a Run import it first with cairn apply <stack> "+
-		"(cairn state journal <stack> shows it)", unsaved[0], more)
+	return refuse(Stale, "an apply that was killed created %s%s, which is not in the state: let a Run import it first "+
+		"with cairn apply <stack> (cairn state journal <stack> shows it)", unsaved[0], more)
 }
 
 // LockForUser gives the lock of a state to a user's engine.
@@ -83,8 +85,8 @@ func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by Ho
 	})
 }
 
-// ReadForUser gives the current version to a user's engine: ErrNone before the first. A Stack that does not exist, or whose state is
-// somewhere else, is no Stack without a state: an engine would create everything again.
+// ReadForUser gives the current version to a user's engine: ErrNone before the first. A Stack that does not exist, or
+// whose state is somewhere else, is no Stack without a state: an engine would create everything again.
 func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]byte, error) {
 	stack, err := s.stack(ctx, key)
 	if err != nil {
@@ -121,7 +123,8 @@ func (s *Store) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.
 	stack := &v1alpha1.Stack{}
 	err := s.live.Get(ctx, key, stack)
 	if apierrors.IsNotFound(err) {
-		return nil, refuse(Missing, "there is no Stack %s in namespace %s: create it first, suspended if it is not to run yet", key.Name, key.Namespace)
+		return nil, refuse(Missing, "there is no Stack %s in namespace %s: create it first, suspended if it is not to run yet",
+			key.Name, key.Namespace)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read Stack %s: %w", key, err)
