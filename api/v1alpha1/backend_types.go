@@ -7,8 +7,9 @@ import (
 // Backend is one of the engine's own backends, in place of Cairn's. The engine reads, writes and locks the state there; Cairn's
 // State follows it, so that outputs, versions and what a person looks at are the same as ever.
 //
-// +kubebuilder:validation:ExactlyOneOf=type;fromCode
-// +kubebuilder:validation:XValidation:rule="!has(self.fromCode) || (self.fromCode && !has(self.create))",message="fromCode: true takes the backend from the code as it is"
+// +kubebuilder:validation:XValidation:rule="has(self.type) || has(self.fromCode)",message="name a type, or set fromCode: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.fromCode) || self.fromCode",message="fromCode is true or absent"
+// +kubebuilder:validation:XValidation:rule="!has(self.create) || has(self.type)",message="create needs a type"
 type Backend struct {
 	// Type of the backend, as in the code's own backend block. Example: s3.
 	// +kubebuilder:validation:MinLength=1
@@ -31,7 +32,10 @@ type Backend struct {
 	// +optional
 	ConfigFrom []BackendConfig `json:"configFrom,omitempty"`
 
-	// FromCode takes the backend block of the code as it is.
+	// FromCode takes the backend block of the code as it is. With a type beside it, type and config are for code without a block. They also
+	// complete a block of that type that leaves out an argument the backend needs, as an empty one does; what the block has wins. A
+	// block of another type is taken alone. Type beside fromCode does not work with Terragrunt. Default: false, the block of the code is
+	// replaced.
 	// +optional
 	FromCode bool `json:"fromCode,omitempty"`
 

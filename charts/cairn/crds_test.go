@@ -83,6 +83,11 @@ func TestStackSchema(t *testing.T) {
 		"a builder nobody has":                              {spec: build(`image: registry.example.com/a, builder: Docker`), want: "supported values"},
 		"a value twice":                                     {spec: build(`image: registry.example.com/a, args: [{name: A}, {name: A}]`), want: "Duplicate value"},
 		"a value with a bad name":                           {spec: build(`image: registry.example.com/a, args: [{name: "A=B"}]`), want: "spec.runner.build.args[0].name"},
+		"a backend for code without one":                    {spec: backend(`type: s3, fromCode: true, create: true, config: {bucket: b, key: k}`)},
+		"the backend of the code":                           {spec: backend(`fromCode: true`)},
+		"a backend of nothing":                              {spec: backend(`config: {bucket: b}`), want: "name a type, or set fromCode: true"},
+		"a backend that is not of the code":                 {spec: backend(`type: s3, fromCode: false`), want: "fromCode is true or absent"},
+		"a backend to create, of no type":                   {spec: backend(`fromCode: true, create: true`), want: "create needs a type"},
 		"a history below zero":                              {spec: `{source: {inline: {main.tf: ""}}, history: -1}`, want: "greater than or equal to 0"},
 		"zeros that mean zero":                              {spec: `{source: {inline: {main.tf: ""}}, history: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
 	} {
@@ -195,6 +200,11 @@ runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m
 // build is a Stack in an image that is built.
 func build(fields string) string {
 	return `{source: {inline: {main.tf: ""}}, runner: {build: {` + fields + `}}}`
+}
+
+// backend is a Stack that keeps its state in one of the engine's.
+func backend(fields string) string {
+	return `{source: {inline: {main.tf: ""}}, backend: {` + fields + `}}`
 }
 
 // legacy is what a team brings that has an S3 bucket, scripts of its own, and a Dockerfile.

@@ -27,12 +27,40 @@ type Config struct {
 	Create bool
 }
 
+// Beside splits a Config where the code has a backend block of that type too, whose arguments win: whole is what the engine works with, rest what
+// it has to be told beside the block. A block that has all that the backend needs is taken alone. A nil argument of the block is one whose
+// value is not known here: then whole has no Create.
+func (c Config) Beside(p Plugin, block map[string]json.RawMessage) (whole, rest Config) {
+	rest = c
+	rest.Values, rest.Secrets = maps.Clone(c.Values), maps.Clone(c.Secrets)
+	if p.Enough(block) {
+		rest.Values, rest.Secrets = nil, nil
+	}
+	for name := range block {
+		delete(rest.Values, name)
+		delete(rest.Secrets, name)
+	}
+	whole = rest
+	whole.Values = map[string]json.RawMessage{}
+	maps.Copy(whole.Values, rest.Values)
+	for name, value := range block {
+		if value == nil {
+			whole.Create = false
+			continue
+		}
+		whole.Values[name] = value
+	}
+	return whole, rest
+}
+
 // Plugin is a kind of backend.
 type Plugin interface {
 	// Name as in the code's backend block.
 	Name() string
 	// Validate says what is wrong with a Config, as far as can be told without asking the backend.
 	Validate(Config) error
+	// Enough says that a backend block has all arguments that the backend needs.
+	Enough(block map[string]json.RawMessage) bool
 	// Ensure makes what is missing for states to be kept, and gives a line for each thing that it made. It changes nothing that is there. Environ has the
 	// credentials that the engine would use.
 	Ensure(ctx context.Context, c Config, environ []string) (made []string, err error)
@@ -100,6 +128,11 @@ func (p plain) check(c Config) error {
 		}
 	}
 	return nil
+}
+
+func (p plain) Enough(block map[string]json.RawMessage) bool {
+	lacks := func(n need) bool { _, ok := block[n.argument]; return !ok }
+	return len(block) > 0 && !slices.ContainsFunc(p.needs, lacks)
 }
 
 func (p plain) Ensure(context.Context, Config, []string) ([]string, error) { return nil, nil }

@@ -51,6 +51,36 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+func TestBesideABlockOfTheCode(t *testing.T) {
+	spec := Config{Values: values(t, `{"bucket":"b","key":"k"}`), Secrets: map[string]string{"access_key": "me"}, Create: true}
+	for name, test := range map[string]struct {
+		block       map[string]json.RawMessage
+		whole, rest string
+		create      bool
+	}{
+		"an empty block leaves out everything":               {nil, `{"bucket":"b","key":"k"} me`, `{"bucket":"b","key":"k"} me`, true},
+		"an argument of the block wins":                      {values(t, `{"key":"mine"}`), `{"bucket":"b","key":"mine"} me`, `{"bucket":"b"} me`, true},
+		"a block that has all that is needed is taken alone": {values(t, `{"bucket":"c","key":"mine"}`), `{"bucket":"c","key":"mine"} `, `null `, true},
+		"so it does over a Secret":                           {values(t, `{"access_key":"you"}`), `{"access_key":"you","bucket":"b","key":"k"} `, `{"bucket":"b","key":"k"} `, true},
+		"nothing is created for a value that is not known":   {map[string]json.RawMessage{"bucket": nil}, `{"key":"k"} me`, `{"key":"k"} me`, false},
+	} {
+		whole, rest := spec.Beside(Of("s3"), test.block)
+		text := func(c Config) string {
+			data, err := json.Marshal(c.Values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data) + " " + c.Secrets["access_key"]
+		}
+		if text(whole) != test.whole || text(rest) != test.rest || whole.Create != test.create {
+			t.Errorf("%s: %s, %s, %v", name, text(whole), text(rest), whole.Create)
+		}
+	}
+	if len(spec.Values) != 2 || len(spec.Secrets) != 1 {
+		t.Errorf("the Stack's own were changed: %v", spec)
+	}
+}
+
 func TestEachIsInTheListOnce(t *testing.T) {
 	var names []string
 	for _, p := range All {

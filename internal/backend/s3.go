@@ -187,6 +187,17 @@ func (a arguments) text(name string) string {
 	return text
 }
 
+// texts is the list of an argument, or the one text of the older argument.
+func (a arguments) texts(name, older string) (all []string) {
+	if json.Unmarshal(a.Values[name], &all) == nil && len(all) > 0 {
+		return all
+	}
+	if one := a.text(older); one != "" {
+		return []string{one}
+	}
+	return nil
+}
+
 func (a arguments) flag(name string) bool {
 	var on bool
 	if json.Unmarshal(a.Values[name], &on) == nil {
@@ -220,6 +231,9 @@ func (a arguments) aws(ctx context.Context, environ []string) (aws.Config, error
 	options := []func(*config.LoadOptions) error{config.WithRegion(region)}
 	if profile := a.text("profile"); profile != "" {
 		options = append(options, config.WithSharedConfigProfile(profile))
+	}
+	if files := a.texts("shared_credentials_files", "shared_credentials_file"); len(files) > 0 {
+		options = append(options, config.WithSharedCredentialsFiles(files))
 	}
 	id, key, token := a.text("access_key"), a.text("secret_key"), a.text("token")
 	if id == "" {

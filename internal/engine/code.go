@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"cairn.dev/cairn/internal/hcltext"
 )
@@ -148,6 +150,8 @@ const BackendInCode = "BackendInCode"
 type OwnBackend struct {
 	// Type of the backend, and At the place of the block: file:line.
 	Type, At string
+	// Arguments are those that the block sets, and its own blocks. A value that is not a literal is nil.
+	Arguments map[string]json.RawMessage
 }
 
 // FindBackend gives the backend block of a root module that OverrideFile replaces; nil when there is none. A block of
@@ -157,6 +161,7 @@ func FindBackend(root fs.FS) (*OwnBackend, error) {
 	if err != nil {
 		return nil, err
 	}
+	var own *OwnBackend
 	for _, name := range code {
 		if name == OverrideFile {
 			continue
@@ -165,11 +170,41 @@ func FindBackend(root fs.FS) (*OwnBackend, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" {
-			return &OwnBackend{Type: found.Labels[0], At: at(found)}, nil
+		base, _ := split(name)
+		override := base == "override" || strings.HasSuffix(base, "_override") // its block replaces that of any other file
+		if found := block(name, text, "backend"); found != nil && found.Labels[0] != "local" && (own == nil || override) {
+			own = &OwnBackend{Type: found.Labels[0], At: at(found), Arguments: arguments(found.Body)}
 		}
 	}
-	return nil, nil
+	return own, nil
+}
+
+// longestLiteral is how many bytes of an expression are evaluated: its levels are levels of the stack.
+const longestLiteral = 4096
+
+// arguments are the attributes of a block and the blocks in it, with the values of those that are literals.
+func arguments(body hcl.Body) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	attributes, _ := body.JustAttributes() // what is no attribute is a block, and comes below
+	for name, attribute := range attributes {
+		all[name] = nil
+		if r := attribute.Expr.Range(); r.End.Byte-r.Start.Byte > longestLiteral {
+			continue
+		}
+		value, diags := attribute.Expr.Value(nil)
+		if diags.HasErrors() || !value.IsWhollyKnown() {
+			continue
+		}
+		if raw, err := ctyjson.Marshal(value, value.Type()); err == nil {
+			all[name] = raw
+		}
+	}
+	if native, ok := body.(*hclsyntax.Body); ok {
+		for _, in := range native.Blocks {
+			all[in.Type] = nil
+		}
+	}
+	return all
 }
 
 // Refuse is the error where Cairn has no state of a Stack: a plan on an empty state creates again what exists.

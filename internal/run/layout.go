@@ -71,7 +71,7 @@ func (p *places) addBackend(b *v1alpha1.Backend) {
 	if b == nil {
 		return
 	}
-	p.backend = &store.Backend{Type: b.Type, Create: b.Create}
+	p.backend = &store.Backend{Type: b.Type, FromCode: b.FromCode && b.Type != "", Create: b.Create}
 	for name, value := range b.Config {
 		if p.backend.Config == nil {
 			p.backend.Config = map[string]json.RawMessage{}

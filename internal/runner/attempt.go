@@ -45,6 +45,8 @@ type attempt struct {
 	changed *int32
 	// allSaved says that the state has all that an apply did.
 	allSaved bool
+	// inCode is the code's own backend block, where spec.backend is for code without one; nil while there is none.
+	inCode *engine.OwnBackend
 	// backendType is the type of the backend, once the engine was initialized.
 	backendType string
 	// held is the lock that the runner holds at the store while the engine has its own at its backend; nil when it holds none.

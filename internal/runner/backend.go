@@ -37,7 +37,10 @@ func (a *attempt) backend() engine.Backend {
 	if a.order.Backend == nil {
 		return engine.Backend{}
 	}
-	return engine.Backend{Type: a.order.Backend.Type, FromCode: a.order.Backend.Type == ""}
+	if a.order.Backend.Type == "" || a.inCode != nil {
+		return engine.Backend{FromCode: true}
+	}
+	return engine.Backend{Type: a.order.Backend.Type}
 }
 
 // backendFile writes the backend's arguments to where nobody but the engine reads them, makes what is missing if it is asked for, and gives the file; empty when
@@ -53,10 +56,8 @@ func (a *attempt) backendFile(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if kind := a.order.Backend.Type; kind != "" {
-		if err := a.ensureBackend(ctx, backend.Of(kind), config); err != nil {
-			return "", err
-		}
+	if config, err = a.createBackend(ctx, config); err != nil {
+		return "", err
 	}
 	if len(config.Values)+len(config.Secrets) == 0 {
 		return "", nil
@@ -118,25 +119,42 @@ func passwords(value string) (found []string) {
 	return found
 }
 
-func (a *attempt) ensureBackend(ctx context.Context, plugin backend.Plugin, config backend.Config) error {
+// createBackend creates what is missing where the state is kept, if the Stack asks for it, and gives the arguments for the engine: those that the
+// code's own block leaves out.
+func (a *attempt) createBackend(ctx context.Context, config backend.Config) (backend.Config, error) {
+	kind := a.order.Backend.Type
+	switch {
+	case kind == "": // with the block of the code, whatever it is
+		return config, nil
+	case a.inCode != nil && a.inCode.Type != kind: // spec.backend is about something else
+		return backend.Config{}, nil
+	}
+	plugin := backend.Of(kind)
 	if err := plugin.Validate(config); err != nil {
-		return &engine.Refused{Reason: "spec.backend: " + err.Error()}
+		return config, &engine.Refused{Reason: "spec.backend: " + err.Error()}
 	}
-	if !config.Create {
-		return nil
+	whole, rest := config, config
+	if a.inCode != nil {
+		whole, rest = config.Beside(plugin, a.inCode.Arguments)
+		if config.Create && !whole.Create {
+			fmt.Fprintf(a.text, "spec.backend.create: nothing is created, since %s has arguments that are not literals\n", a.clean(a.inCode.At))
+		}
 	}
-	made, err := plugin.Ensure(ctx, config, a.Environ)
+	if !whole.Create {
+		return rest, nil
+	}
+	made, err := plugin.Ensure(ctx, whole, a.Environ)
 	for _, what := range made {
 		fmt.Fprintf(a.text, "backend %s: %s\n", plugin.Name(), a.clean(what))
 	}
 	var said *backend.Error
 	if errors.As(err, &said) && said.ForAPerson() {
-		return &engine.Refused{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
+		return rest, &engine.Refused{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
 	}
 	if err != nil {
-		return fmt.Errorf("spec.backend.create: %w", err)
+		return rest, fmt.Errorf("spec.backend.create: %w", err)
 	}
-	return nil
+	return rest, nil
 }
 
 // followBackend has the store's state follow the backend, before anything is planned on it.

@@ -129,6 +129,11 @@ func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 	if err != nil {
 		return err
 	}
+	if b := a.order.Backend; b != nil && b.FromCode {
+		if a.inCode, err = engine.FindBackend(folder); err != nil {
+			return err
+		}
+	}
 	if err := engine.CheckCode(a.engine.Engine, a.backend(), folder); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/backend"
 )
 
@@ -13,14 +14,18 @@ func checkBackend(w *World) *Problem {
 	if b == nil {
 		return stateElsewhere(w)
 	}
+	if b.FromCode && b.Type == "" {
+		return nil
+	}
+	spec := w.Stack.Spec
+	if b.FromCode && spec.Engine.Name == v1alpha1.EngineTerragrunt { // what Terragrunt generates is known only after its init
+		return &Problem{Reason: "BackendInvalid", Message: "spec.backend: type beside fromCode does not work with Terragrunt, which generates the backend block: " +
+			"leave out one of the two"}
+	}
 	config := map[string]json.RawMessage{}
 	for name, value := range b.Config {
 		config[name] = value.Raw
 	}
-	if b.FromCode {
-		return nil
-	}
-	spec := w.Stack.Spec
 	said := backend.Config{Values: config, More: len(b.ConfigFrom)+len(spec.EnvFrom) > 0, Create: b.Create}
 	for _, e := range spec.Env {
 		said.Env = append(said.Env, e.Name)

@@ -25,7 +25,14 @@ func TestWhatIsWrongWithABackendIsNamed(t *testing.T) {
 		"a variable in its place": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "http"}, Env: []corev1.EnvVar{{Name: "TF_HTTP_ADDRESS"}}}, nil, ""},
 		"a secret in clear": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{Type: "pg", Config: map[string]apiextensionsv1.JSON{"conn_str": text("x")}}}, nil,
 			"BackendInvalid spec.backend: config.conn_str is a secret"},
-		"the code's":                       {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}, nil, ""},
+		"the code's": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}, nil, ""},
+		"the code's, and one for code without it": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs",
+			Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil, ""},
+		"the code's, and one that says too little": {v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs"}}, nil,
+			"BackendInvalid spec.backend: backend gcs needs config.bucket"},
+		"the code's, and one for Terragrunt, which writes it": {v1alpha1.StackSpec{Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
+			Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil,
+			"BackendInvalid spec.backend: type beside fromCode does not work with Terragrunt"},
 		"none, and a state that is in one": {v1alpha1.StackSpec{}, elsewhere, "StateElsewhere the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
 	} {
 		got := ""
