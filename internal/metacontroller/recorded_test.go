@@ -43,7 +43,8 @@ func strictly(t testing.TB, answer []byte, to any) {
 }
 
 // recorded are requests that metacontroller 4.17.2 sent to Cairn, beside a real API server, in the life of a Terraform and of a ConfigMap:
-// made, running, applied, changed, suspended by a person, changed to what makes no sense, deleted, being destroyed, gone, and let go.
+// made, running, applied, changed, suspended by a person, changed to what makes no sense, deleted, being destroyed, gone, and let go. What the Stacks in them
+// have of a conversion that was changed since was corrected by hand: their spec, and what was answered last.
 func recorded(t testing.TB, hook string) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/" + hook + "/*.json")

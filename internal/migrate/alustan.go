@@ -28,8 +28,8 @@ func alustanTerraform(c *conversion, o *object) {
 	s := v1alpha1.StackSpec{
 		Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerraform},
 		Apply:  v1alpha1.ApplyAutomatic,
-		// Where the state is was always the code's own matter, or that of the scripts. Cairn's own place for it would be empty, and all
-		// would be made twice.
+		// The code may have a backend block that names the key of the state: any other place would be empty, and everything would be created
+		// again.
 		Backend: &v1alpha1.Backend{FromCode: true},
 	}
 	o.note(Became, "", "spec.engine: alustan ran Terraform 1.8.1; the code's required_version counts now, or spec.engine.version")
@@ -83,8 +83,7 @@ func (o *object) alustanVariables(s *v1alpha1.StackSpec, alike bool) {
 	}
 }
 
-// alustanBackend makes the environment of a backend that alustan made a bucket and a table for, and that only the code, or a script, names
-// again.
+// alustanBackend is the bucket and the table that alustan created, for code without a backend block too. A block in the code still says the key.
 func (o *object) alustanBackend(s *v1alpha1.StackSpec) {
 	backend := o.at("spec", "backend")
 	if !backend.there() {
@@ -97,23 +96,26 @@ func (o *object) alustanBackend(s *v1alpha1.StackSpec) {
 			f.became("spec.env %s, as it was for the scripts", f.name)
 		}
 	}
-	var config []string
+	provider := backend.at("provider").text()
+	if provider != "aws" || backend.at("s3").scalar() == "" {
+		o.note(Became, "spec.backend", "spec.backend.fromCode: alustan knew the provider aws with a bucket only, and did nothing for %q; the state is where the backend "+
+			"block of the code says", provider)
+		return
+	}
+	place := place{Backend: v1alpha1.Backend{FromCode: true, Type: "s3", Create: true}}
+	place.text("key", o.namespace()+"/"+o.ref.Name+"/terraform.tfstate")
 	for _, argument := range [][2]string{{"bucket", "s3"}, {"region", "region"}, {"dynamodb_table", "dynamoDB"}} {
 		if value := backend.at(argument[1]).scalar(); value != "" {
-			config = append(config, argument[0]+": "+value)
+			place.text(argument[0], value)
 		}
 	}
-	own := ""
-	if len(config) > 0 {
-		own = "spec.backend: {type: s3, config: {" + strings.Join(config, ", ") + ", key: ...}} with the key that the script gives"
-	}
-	switch provider := backend.at("provider").text(); {
-	case provider == "aws" && own != "":
-		o.note(Became, "spec.backend", "spec.backend.fromCode: alustan made the bucket and the table, and never a key: where the state is the code's own "+
-			"backend block says. Where that leaves it to -backend-config in a script, write %s (docs/state.md)", own)
-	default:
-		o.note(Became, "spec.backend", "spec.backend.fromCode: alustan knew the provider aws only, and did nothing for %q; where the state is the code's own "+
-			"backend block says", provider)
+	s.Backend = &place.Backend
+	o.note(Became, "spec.backend", "spec.backend {fromCode: true, type: s3, create: true}: the first Run creates the bucket and the table, with the rights of the runner's "+
+		"account; alustan did with its own. A backend block of the code still says where the state is. Without one, or for what it lacks, config counts, with the key %s: "+
+		"where a script gave another key to init, write that one", place.say("key"))
+	if o.ref.Namespace == "" {
+		o.note(Todo, "metadata.namespace", "the object has no namespace, and default is in the key of its state: in two namespaces the same key would be two Stacks with one "+
+			"state. Write the namespace into spec.backend.config.key")
 	}
 }
 

@@ -530,3 +530,37 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 		}
 	}
 }
+
+// The key of a state in alustan's bucket is the object's own, whatever the Stack is called: two objects never share a state.
+func TestTheKeyOfAStateInAlustansBucket(t *testing.T) {
+	object := func(namespace, name string) string {
+		return fmt.Sprintf(`
+apiVersion: alustan.io/v1alpha1
+kind: Terraform
+metadata: {namespace: %q, name: %s}
+spec:
+  backend: {provider: aws, s3: states}
+  gitRepo: {url: "https://git.example.com/acme/net.git"}
+---
+`, namespace, name)
+	}
+	const own = `
+apiVersion: cairn.dev/v1alpha1
+kind: Stack
+metadata: {namespace: a, name: net}
+spec: {source: {inline: {main.tf: ""}}}
+`
+	r := convertText(t, []byte(object("a", "net")+object("a", "dns")+object("b", "net")+object("", "net")+own))
+	got := map[string]string{}
+	for _, s := range r.Stacks {
+		if s.Spec.Backend != nil {
+			got[s.Namespace+"/"+s.Name] = string(s.Spec.Backend.Config["key"].Raw)
+		}
+	}
+	want := map[string]string{
+		"a/net-alustan": `"a/net/terraform.tfstate"`, "a/dns": `"a/dns/terraform.tfstate"`, "b/net": `"b/net/terraform.tfstate"`, "/net": `"default/net/terraform.tfstate"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
