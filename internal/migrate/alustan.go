@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -54,11 +53,12 @@ func alustanTerraform(c *conversion, o *object) {
 	c.add(o, s, from)
 }
 
-// alustanVariables are the environment of the scripts, and nothing else: Terraform takes those that begin with TF_VAR_. alike says that people
-// gave the code's variables by their own names, as the first schema's examples do.
+// alustanVariables are the environment of the scripts, and nothing else: engines take those that begin with TF_VAR_, and ignore them where the
+// code declares no such variable. In spec.variables such a variable fails the Run. alike says that the object gives variables of the code by their own
+// names, as the examples of the first schema do.
 func (o *object) alustanVariables(s *v1alpha1.StackSpec, alike bool) {
-	backend := o.at("spec", "backend")
-	for _, f := range o.at("spec", "variables").fields() {
+	backend, variables := o.at("spec", "backend"), o.at("spec", "variables")
+	for _, f := range variables.fields() {
 		value := f.scalar()
 		if backend.at(f.name).there() {
 			f.ignored("spec.backend.%s is put over it", f.name)
@@ -70,16 +70,16 @@ func (o *object) alustanVariables(s *v1alpha1.StackSpec, alike bool) {
 		switch name, of := strings.CutPrefix(f.name, "TF_VAR_"); {
 		case of:
 			f.became("spec.env %s, as it was: that is the code's variable %s, and scripts read it too", f.name, name)
-		case alike && variableName.MatchString(f.name):
-			s.Variables = append(s.Variables, v1alpha1.Variable{Name: f.name, Value: &apiextensionsv1.JSON{Raw: quoted(value)}})
-			f.became("spec.variables %s, and spec.env %s, as it was for the scripts: alustan itself never gave it to the code. Take it out of spec.variables "+
-				"where the code declares no such variable, which the first Run says, or where no script gave it either and the first plan has changes for that", f.name, f.name)
+		case alike && variableName.MatchString(f.name) && !variables.at("TF_VAR_"+f.name).there():
+			s.Env = append(s.Env, corev1.EnvVar{Name: "TF_VAR_" + f.name, Value: value})
+			f.became("spec.env %s, as it was for the scripts, and TF_VAR_%s for the code, where it declares that variable. alustan gave it to the scripts only: where "+
+				"no script gave it to the code, the first plan may have changes", f.name, f.name)
 		default:
 			f.became("spec.env %s, as it was", f.name)
 		}
 	}
-	if f := o.at("spec", "variables"); f.there() && len(f.fields()) == 0 {
-		f.notNeeded("it is empty")
+	if variables.there() && len(variables.fields()) == 0 {
+		variables.notNeeded("it is empty")
 	}
 }
 

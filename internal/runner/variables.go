@@ -180,7 +180,9 @@ func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
 	for _, u := range undeclared {
 		if u.File == ownVariables && !a.order.Destroy {
 			return &engine.Refused{Reason: fmt.Sprintf(
-				"spec.variables has %q, and the code declares no variable of that name: correct the name, or declare it", u.Variable)}
+				"spec.variables has %q, and the code declares no variable of that name: correct the name, declare it, "+
+					"or, where only a script reads it, write it as TF_VAR_%s into spec.env",
+				u.Variable, u.Variable)}
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func TestAMisspeltVariableIsRefused(t *testing.T) {
 		destroy        bool
 		want           string
 	}{
-		"in spec.variables":         {variable: "servrs", want: `spec.variables has "servrs", and the code declares no variable of that name: correct the name, or declare it`},
+		"in spec.variables":         {variable: "servrs", want: `spec.variables has "servrs", and the code declares no variable of that name: correct the name, declare it, or, where only a script reads it, write it as TF_VAR_servrs into spec.env`},
 		"in a file":                 {file: "servrs = 3", variable: "servers"},
 		"of an apply, in a destroy": {variable: "servrs", destroy: true},
 	} {
