@@ -206,8 +206,13 @@ func TestStates(t *testing.T) {
 	ready := func(status, reason string) Object {
 		return Object{"type": "Ready", "status": status, "reason": reason, "message": "why", "observedGeneration": int64(2)}
 	}
-	stack := func(conditions ...any) Object {
+	fresh := func(conditions ...any) Object {
 		return Object{"metadata": Object{"generation": int64(2)}, "status": Object{"conditions": conditions}}
+	}
+	stack := func(conditions ...any) Object {
+		stack := fresh(conditions...)
+		set(stack, "net-1", "status", "lastRun")
+		return stack
 	}
 	for _, c := range []struct {
 		about   string
@@ -215,9 +220,12 @@ func TestStates(t *testing.T) {
 		name    string
 		message string
 	}{
-		{"no Stack", nil, progressing, "the Stack is being made"},
-		{"no status", []Object{{}}, progressing, "the Stack has not been looked at yet"},
-		{"nobody looked at the newest spec", []Object{stack(Object{"type": "Ready", "status": "True", "reason": "Applied", "observedGeneration": int64(1)})}, progressing, "the Stack has not been looked at yet"},
+		{"no Stack", nil, pending, "Awaiting processing: the Stack is created"},
+		{"no status", []Object{{}}, pending, "Awaiting processing: the Stack is not reconciled yet"},
+		{"no Run yet", []Object{fresh(ready("Unknown", "RepositoryNotReady"))}, pending, "Awaiting processing: RepositoryNotReady: why"},
+		{"suspended before its first Run", []Object{fresh(ready("False", "Suspended"))}, pending, "Awaiting processing: Suspended: why"},
+		{"broken before its first Run", []Object{fresh(ready("False", "BackendInvalid"))}, failed, "BackendInvalid: why"},
+		{"nobody looked at the newest spec", []Object{stack(Object{"type": "Ready", "status": "True", "reason": "Applied", "observedGeneration": int64(1)})}, progressing, "the Stack is not reconciled yet"},
 		{"applied", []Object{stack(Object{"type": "Drifted", "status": "True"}, ready("True", "Applied"))}, completed, "Applied: why"},
 		{"under way", []Object{stack(ready("Unknown", "Running"))}, progressing, "Running: why"},
 		{"waits for a person", []Object{stack(ready("False", "AwaitingApproval"))}, progressing, "AwaitingApproval: why"},
@@ -239,6 +247,26 @@ func TestAChangeIsNotCompletedBeforeTheStackHasIt(t *testing.T) {
 	set(r.Parent, Object{"TF_VAR_size": "2"}, "spec", "variables")
 	if got := answerTo(t, r).Status; got["state"] != progressing || got["message"] != "the Stack is being updated" {
 		t.Errorf("after a change: %v", got)
+	}
+}
+
+func TestAStackThatIsDeletedBeforeItsFirstRunIsNotPending(t *testing.T) {
+	if got := ending([]Object{{}}); got != (state{progressing, "the Stack is being deleted: the Stack is not reconciled yet"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// In the recorded life of a Terraform it is Pending, and nothing else, until its first Run.
+func TestATerraformIsPendingBeforeItsFirstRun(t *testing.T) {
+	for name, want := range map[string]string{"create": pending, "made": pending, "running": progressing, "applied": completed} {
+		if got := answerTo(t, request(t, name)).Status["state"]; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	d := decorating(t, "create")
+	a, err := Decorator(d, automatic)
+	if err != nil || *a.Annotations[stateAnnotation] != pending {
+		t.Errorf("a ConfigMap: %v, %v", a.Annotations, err)
 	}
 }
 

@@ -2,12 +2,14 @@ package metacontroller
 
 import (
 	"slices"
+	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
 // The states that alustan tells its users.
 const (
+	pending     = "Pending"
 	progressing = "Progressing"
 	completed   = "Completed"
 	failed      = "Failed"
@@ -22,15 +24,22 @@ func (s state) status() Object { return Object{"state": s.name, "message": s.mes
 // waits are reasons of a Stack that is not Ready while somebody decides: nothing is broken.
 var waits = []string{"AwaitingApproval", "ChangesPending", "Drifted", "Suspended"}
 
-// stateOf tells how the Stacks of a parent are; there is one, or none yet.
+// awaiting begins the message of what is Pending, in alustan's words.
+const awaiting = "Awaiting processing: "
+
+// stateOf tells how the Stacks of a parent are; there is one, or none yet. Before the first Run of a Stack it is Pending.
 func stateOf(stacks []Object) state {
 	if len(stacks) == 0 {
-		return state{progressing, "the Stack is being made"}
+		return state{pending, awaiting + "the Stack is created"}
 	}
 	stack := stacks[0]
+	under, before := progressing, ""
+	if text(stack, "status", "lastRun") == "" {
+		under, before = pending, awaiting
+	}
 	ready := condition(stack, v1alpha1.ConditionReady)
 	if ready == nil || number(ready, "observedGeneration") < number(stack, "metadata", "generation") {
-		return state{progressing, "the Stack has not been looked at yet"}
+		return state{under, before + "the Stack is not reconciled yet"}
 	}
 	reason := text(ready, "reason")
 	message := reason + ": " + text(ready, "message")
@@ -42,25 +51,26 @@ func stateOf(stacks []Object) state {
 			return state{failed, message}
 		}
 	}
-	return state{progressing, message}
+	return state{under, before + message}
 }
 
 // stateAfter is how the Stacks of a parent are once an answer with these children is applied. What a Stack that the answer changes says is
 // about the spec of before.
 func stateAfter(observed Observed, wanted []Object) state {
-	if observed.changes(wanted) {
+	now := stateOf(observed.of("Stack"))
+	if now.name != pending && observed.changes(wanted) {
 		return state{progressing, "the Stack is being updated"}
 	}
-	return stateOf(observed.of("Stack"))
+	return now
 }
 
 // ending is how Stacks are that are no longer wanted; what they said as they were complete is of the time before.
 func ending(stacks []Object) state {
 	now := stateOf(stacks)
-	if now.name == completed {
+	if now.name == completed || now.name == pending {
 		now.name = progressing
 	}
-	now.message = "the Stack is being deleted: " + now.message
+	now.message = "the Stack is being deleted: " + strings.TrimPrefix(now.message, awaiting)
 	return now
 }
 
