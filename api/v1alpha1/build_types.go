@@ -18,6 +18,11 @@ type Build struct {
 	// +optional
 	Dockerfile string `json:"dockerfile,omitempty"`
 
+	// Optional builds no image when the code has no such Dockerfile: the Stack runs in the image of the install then. Default: false, the
+	// Stack waits with DockerfileNotFound. Example: true.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+
 	// Context is the folder whose files the Dockerfile may copy, from the same root; "." is all of it. A change of any file in
 	// it builds anew, so it is best a small folder. Default: the Dockerfile's folder.
 	// +kubebuilder:validation:MaxLength=500

@@ -22,6 +22,7 @@ func NewBuild(spec *v1alpha1.Build) *Build {
 	}
 	b := &Build{Spec: *spec.DeepCopy()}
 	s := &b.Spec
+	s.Optional = false // what is built is built either way
 	if s.Dockerfile == "" {
 		s.Dockerfile = "Dockerfile"
 	}

@@ -114,3 +114,48 @@ func TestInlineCodeWithAnImage(t *testing.T) {
 	r.reconcile()
 	r.expect("False", "DockerfileNotFound", "net-1 net-2 net-3 ")
 }
+
+// TestAnOptionalImage is built only where the code has its Dockerfile. Until then neither its credentials nor the leave to build are needed.
+func TestAnOptionalImage(t *testing.T) {
+	g := enterGit(t)
+	optional := &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", Optional: true, PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
+	g.fetch(g.repo)
+	g.spec(func(s *v1alpha1.StackSpec) { s.Runner.Build = optional })
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 ")
+	if b := g.pinned("net-1").Build; b != nil {
+		t.Errorf("%+v", b)
+	}
+	g.ends("net-1", v1alpha1.PhaseSucceeded)
+	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch"}})
+	g.fetch(g.repo)
+	if !g.Code.Changed(t.Context(), g.repo, g.stack) {
+		t.Error("nobody is told of the commit")
+	}
+	g.reconcile()
+	g.expect("False", "BuildNotAllowed", "net-1 ")
+	g.AllowBuild = true
+	g.reconcile()
+	g.expect("False", "SecretMissing", "net-1 ")
+	g.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "push"}})
+	g.reconcile()
+	g.expect("Unknown", "Running", "net-1 net-2 ")
+	if b := g.pinned("net-2").Build; b == nil || b.Spec.Optional {
+		t.Errorf("%+v", b)
+	}
+
+	r := enter(t)
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Source.Inline = map[string]string{"main.tf": ""}
+		s.Runner.Build = optional
+	})
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+	if b := r.pinned("net-1").Build; b != nil {
+		t.Errorf("%+v", b)
+	}
+	r.ends("net-1", v1alpha1.PhaseSucceeded)
+	r.spec(func(s *v1alpha1.StackSpec) { s.Source.Inline["images/Dockerfile"] = "FROM scratch" })
+	r.reconcile()
+	r.expect("False", "BuildNotAllowed", "net-1 ")
+}

@@ -245,8 +245,10 @@ func (r *Reconciler) gatherSource(ctx context.Context, w *World) (inputs.Documen
 		w.Problem = &Problem{Reason: run.ReasonWindowInvalid, Message: err.Error()}
 		return doc, nil
 	}
-	if w.Problem = buildIsAllowed(w); w.Problem != nil {
-		return doc, nil
+	if b := spec.Runner.Build; b != nil && !b.Optional { // whether there is an optional one the code says
+		if w.Problem = buildIsAllowed(w); w.Problem != nil {
+			return doc, nil
+		}
 	}
 	return doc, r.gatherCode(ctx, w, &doc)
 }
@@ -256,7 +258,11 @@ func (r *Reconciler) gatherValues(ctx context.Context, w *World, doc inputs.Docu
 	if w.Problem != nil {
 		return nil
 	}
-	for _, ref := range references(&w.Stack.Spec) {
+	spec := w.Stack.Spec
+	if doc.Build == nil {
+		spec.Runner.Build = nil // nor are its credentials needed
+	}
+	for _, ref := range references(&spec) {
 		meta, err := r.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
 		switch {
 		case err != nil:

@@ -34,16 +34,47 @@ func (r *Reconciler) gatherImage(ctx context.Context, w *World, doc *inputs.Docu
 		return nil
 	}
 	image, err := code.Image(repo, build)
+	if w.doesWithout(err) {
+		return nil
+	}
 	if err == nil {
 		build.Source, err = r.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), image)
 	}
-	w.Problem = codeProblem(repo, err)
+	if w.Problem = codeProblem(repo, err); err == nil {
+		w.Problem = buildIsAllowed(w)
+	}
 	doc.Build = build
 	return unless(w.Problem, err)
 }
 
+// doesWithout says that the Stack's image is optional, and that the error is about a Dockerfile that the code does not have.
+func (w *World) doesWithout(err error) bool {
+	return w.Stack.Spec.Runner.Build.Optional && errors.Is(err, repository.ErrNoDockerfile)
+}
+
+// gatherOwnImage is gatherImage for code that is not from git.
+func (r *Reconciler) gatherOwnImage(ctx context.Context, w *World, doc *inputs.Document, version string) error {
+	build := inputs.NewBuild(w.Stack.Spec.Runner.Build)
+	if build == nil {
+		return nil
+	}
+	err := r.Sources.PackImage(ctx, w.Stack, version, build)
+	switch {
+	case w.doesWithout(err):
+		return nil
+	case errors.Is(err, repository.ErrNoDockerfile):
+		w.Problem = &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf("no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}
+		return nil
+	case err == nil:
+		w.Problem = buildIsAllowed(w)
+	}
+	doc.Build = build
+	return err
+}
+
 // PackImage puts what an image is built from into the build, of code that is not from git. The version is that of its ConfigMap, if it is from one.
-func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version string, build *inputs.Build) (*Problem, error) {
+// The error is repository.ErrNoDockerfile when the code has no such file.
+func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version string, build *inputs.Build) error {
 	if stack.Spec.Source.ConfigMap == nil {
 		version = inlineVersion(stack)
 	}
@@ -52,15 +83,15 @@ func (s *Sources) PackImage(ctx context.Context, stack *v1alpha1.Stack, version 
 	if digest == "" && err == nil {
 		var files map[string][]byte
 		if files, err = s.files(ctx, stack); err != nil {
-			return nil, err
+			return err
 		}
 		if files = within(files, build); files == nil {
-			return &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf("no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}, nil
+			return repository.ErrNoDockerfile
 		}
 		digest, err = s.keepFiles(ctx, version, files)
 	}
 	build.Source = digest
-	return nil, err
+	return err
 }
 
 // within leaves those files that are below the context's folder, the Dockerfile and what is read beside it; nil when there is no Dockerfile.

@@ -34,11 +34,10 @@ func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Docum
 	}
 	doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, version)
 	w.Revision = doc.Source
-	if doc.Build = inputs.NewBuild(w.Stack.Spec.Runner.Build); doc.Build == nil || err != nil || w.Problem != nil {
+	if err != nil || w.Problem != nil {
 		return err
 	}
-	w.Problem, err = r.Sources.PackImage(ctx, w.Stack, version, doc.Build)
-	return err
+	return r.gatherOwnImage(ctx, w, doc, version)
 }
 
 func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Document) error {
