@@ -38,13 +38,13 @@ func alustanTerraform(c *conversion, o *object) {
 	o.alustanBackend(&s)
 	o.alustanScripts(&s)
 	o.alustanPostDeploy(&s)
-	o.alustanImage(&s)
 	o.alustanAccount(spec.at("containerRegistry", "semanticVersion").there())
 	spec.at("provider").notNeeded("it put the cloud's command line tool into the image and listed resources in the status; scripts that need the " +
-		"tool take an image that has it, in spec.runner.image, and cairn state list tells the resources")
+		"tool take an image that has it, in spec.runner.image or by a Dockerfile, and cairn state list tells the resources")
 	spec.at("environment").cannot("it named a cluster to Argo CD, which is not Cairn's to do: label Argo CD's cluster Secret with environment=%s yourself",
 		spec.at("environment").text())
 	from := o.alustanSource(c, &s)
+	o.alustanImage(&s)
 	if spec.at("gitRepo").there() {
 		// Both made the image again every so often, and ran the script in it. The third looks at changes of the object only.
 		s.Drift = &v1alpha1.Drift{Every: hours(6), OnDrift: v1alpha1.DriftApply}

@@ -3,6 +3,7 @@ package migrate
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -116,15 +117,43 @@ func (o *object) alustanPostDeploy(s *v1alpha1.StackSpec) {
 	}
 }
 
-// alustanImage speaks of the image in which alustan put the code and the tools. Cairn brings the code, and the engine.
+// alustanBuild is the image that alustan built with Kaniko, with layers that stay. It wrote a Dockerfile of its own; Cairn takes that of the code's
+// folder, and does without an image where there is none: the code and the engine come without one.
+func (o *object) alustanBuild(s *v1alpha1.StackSpec) {
+	registry := o.at("spec", "containerRegistry")
+	name, secret := registry.at("imageName"), registry.at("secretRef")
+	image, remark, _ := strings.Cut(strings.TrimSpace(name.text()), " ")
+	if !imageRepository.MatchString(image) {
+		name.cannot("it is no repository of images, so none is built: name one in spec.runner.build.image, with its registry and without a tag (docs/images.md)")
+		secret.ignored("nothing is pushed")
+		return
+	}
+	dockerfile := path.Join(s.Source.Git.Path, "Dockerfile")
+	s.Runner.Build = &v1alpha1.Build{Image: image, Dockerfile: dockerfile, Optional: true, Builder: v1alpha1.BuilderKaniko, Cache: image}
+	name.became("spec.runner.build: where the code has the file %s, Kaniko builds the image from it and keeps its layers in the same repository. Without that file "+
+		"none is built: alustan's own Dockerfile brought the code and the engine, which Cairn brings itself. The install has to allow builds (docs/images.md)", dockerfile)
+	if remark != "" {
+		name.ignored("what follows the first space is a remark")
+	}
+	if push := secret.at("name").text(); push != "" {
+		s.Runner.Build.PushSecret = &v1alpha1.ObjectRef{Name: push}
+		secret.at("name").became("spec.runner.build.pushSecret, of type kubernetes.io/dockerconfigjson")
+	}
+	secret.at("key").ignored("it read the key .dockerconfigjson, as Cairn does")
+}
+
+// imageRepository is what spec.runner.build.image takes.
+var imageRepository = regexp.MustCompile(`^[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
+
+// alustanImage is the image that the scripts ran in.
 func (o *object) alustanImage(s *v1alpha1.StackSpec) {
 	registry := o.at("spec", "containerRegistry")
 	image := registry.at("imageName").text()
 	version := registry.at("semanticVersion")
 	if !version.there() {
-		registry.at("imageName").notNeeded("alustan made this image, from a Dockerfile of its own, to bring the code and the tools: Cairn brings the code and the " +
-			"engine into the pod. Scripts that need more (kubectl, the cloud's tool) take an image that has it in spec.runner.image (docs/images.md)")
-		registry.at("secretRef").notNeeded("nothing is pushed")
+		if registry.there() {
+			o.alustanBuild(s)
+		}
 		return
 	}
 	registry.at("provider").notNeeded("the image's name says where it is")
