@@ -32,10 +32,10 @@ type Backend struct {
 	// +optional
 	ConfigFrom []BackendConfig `json:"configFrom,omitempty"`
 
-	// FromCode takes the backend block of the code as it is. With a type beside it, type and config are for code without a block. They also
-	// complete a block of that type that leaves out an argument the backend needs, as an empty one does; what the block has wins. A
-	// block of another type is taken alone. Type beside fromCode does not work with Terragrunt. Default: false, the block of the code is
-	// replaced.
+	// FromCode takes the backend block of the code as it is. With a type beside it, type and config are for code
+	// without a block. They also complete a block of that type that leaves out an argument the backend needs, as an
+	// empty one does; what the block has wins. A block of another type is taken alone. Type beside fromCode does not
+	// work with Terragrunt. Default: false, the block of the code is replaced.
 	// +optional
 	FromCode bool `json:"fromCode,omitempty"`
 

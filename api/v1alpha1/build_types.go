@@ -18,8 +18,8 @@ type Build struct {
 	// +optional
 	Dockerfile string `json:"dockerfile,omitempty"`
 
-	// Optional builds no image when the code has no such Dockerfile: the Stack runs in the image of the install then. Default: false, the
-	// Stack waits with DockerfileNotFound. Example: true.
+	// Optional builds no image when the code has no such Dockerfile: the Stack runs in the image of the install then.
+	// Default: false, the Stack waits with DockerfileNotFound. Example: true.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 

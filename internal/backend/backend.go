@@ -27,9 +27,9 @@ type Config struct {
 	Create bool
 }
 
-// Beside splits a Config where the code has a backend block of that type too, whose arguments win: whole is what the engine works with, rest what
-// it has to be told beside the block. A block that has all that the backend needs is taken alone. A nil argument of the block is one whose
-// value is not known here: then whole has no Create.
+// Beside splits a Config where the code has a backend block of that type too, whose arguments win: whole is what the
+// engine works with, rest what it has to be told beside the block. A block that has all that the backend needs is taken
+// alone. A nil argument of the block is one whose value is not known here: then whole has no Create.
 func (c Config) Beside(p Plugin, block map[string]json.RawMessage) (whole, rest Config) {
 	rest = c
 	rest.Values, rest.Secrets = maps.Clone(c.Values), maps.Clone(c.Secrets)

@@ -27,7 +27,8 @@ var waits = []string{"AwaitingApproval", "ChangesPending", "Drifted", "Suspended
 // awaiting begins the message of what is Pending, in alustan's words.
 const awaiting = "Awaiting processing: "
 
-// stateOf tells how the Stacks of a parent are; there is one, or none yet. Before the first Run of a Stack it is Pending.
+// stateOf tells how the Stacks of a parent are; there is one, or none yet. Before the first Run of a Stack it is
+// Pending.
 func stateOf(stacks []Object) state {
 	if len(stacks) == 0 {
 		return state{pending, awaiting + "the Stack is created"}

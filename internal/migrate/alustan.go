@@ -27,8 +27,8 @@ func alustanTerraform(c *conversion, o *object) {
 	s := v1alpha1.StackSpec{
 		Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerraform},
 		Apply:  v1alpha1.ApplyAutomatic,
-		// The code may have a backend block that names the key of the state: any other place would be empty, and everything would be created
-		// again.
+		// The code may have a backend block that names the key of the state: any other place would be empty, and
+		// everything would be created again.
 		Backend: &v1alpha1.Backend{FromCode: true},
 	}
 	o.note(Became, "", "spec.engine: alustan ran Terraform 1.8.1; the code's required_version counts now, or spec.engine.version")
@@ -53,9 +53,9 @@ func alustanTerraform(c *conversion, o *object) {
 	c.add(o, s, from)
 }
 
-// alustanVariables are the environment of the scripts, and nothing else: engines take those that begin with TF_VAR_, and ignore them where the
-// code declares no such variable. In spec.variables such a variable fails the Run. alike says that the object gives variables of the code by their own
-// names, as the examples of the first schema do.
+// alustanVariables are the environment of the scripts, and nothing else: engines take those that begin with TF_VAR_,
+// and ignore them where the code declares no such variable. In spec.variables such a variable fails the Run. alike says
+// that the object gives variables of the code by their own names, as the examples of the first schema do.
 func (o *object) alustanVariables(s *v1alpha1.StackSpec, alike bool) {
 	backend, variables := o.at("spec", "backend"), o.at("spec", "variables")
 	for _, f := range variables.fields() {
@@ -83,7 +83,8 @@ func (o *object) alustanVariables(s *v1alpha1.StackSpec, alike bool) {
 	}
 }
 
-// alustanBackend is the bucket and the table that alustan created, for code without a backend block too. A block in the code still says the key.
+// alustanBackend is the bucket and the table that alustan created, for code without a backend block too. A block in the
+// code still says the key.
 func (o *object) alustanBackend(s *v1alpha1.StackSpec) {
 	backend := o.at("spec", "backend")
 	if !backend.there() {

@@ -117,8 +117,9 @@ func (o *object) alustanPostDeploy(s *v1alpha1.StackSpec) {
 	}
 }
 
-// alustanBuild is the image that alustan built with Kaniko, with layers that stay. It wrote a Dockerfile of its own; Cairn takes that of the code's
-// folder, and does without an image where there is none: the code and the engine come without one.
+// alustanBuild is the image that alustan built with Kaniko, with layers that stay. It wrote a Dockerfile of its own;
+// Cairn takes that of the code's folder, and does without an image where there is none: the code and the engine come
+// without one.
 func (o *object) alustanBuild(s *v1alpha1.StackSpec) {
 	registry := o.at("spec", "containerRegistry")
 	name, secret := registry.at("imageName"), registry.at("secretRef")

@@ -119,8 +119,8 @@ func passwords(value string) (found []string) {
 	return found
 }
 
-// createBackend creates what is missing where the state is kept, if the Stack asks for it, and gives the arguments for the engine: those that the
-// code's own block leaves out.
+// createBackend creates what is missing where the state is kept, if the Stack asks for it, and gives the arguments for
+// the engine: those that the code's own block leaves out.
 func (a *attempt) createBackend(ctx context.Context, config backend.Config) (backend.Config, error) {
 	kind := a.order.Backend.Type
 	switch {
@@ -137,7 +137,8 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 	if a.inCode != nil {
 		whole, rest = config.Beside(plugin, a.inCode.Arguments)
 		if config.Create && !whole.Create {
-			fmt.Fprintf(a.text, "spec.backend.create: nothing is created, since %s has arguments that are not literals\n", a.clean(a.inCode.At))
+			fmt.Fprintf(a.text, "spec.backend.create: nothing is created, since %s has arguments that are not literals\n",
+				a.clean(a.inCode.At))
 		}
 	}
 	if !whole.Create {

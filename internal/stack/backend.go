@@ -18,9 +18,9 @@ func checkBackend(w *World) *Problem {
 		return nil
 	}
 	spec := w.Stack.Spec
-	if b.FromCode && spec.Engine.Name == v1alpha1.EngineTerragrunt { // what Terragrunt generates is known only after its init
-		return &Problem{Reason: "BackendInvalid", Message: "spec.backend: type beside fromCode does not work with Terragrunt, which generates the backend block: " +
-			"leave out one of the two"}
+	if b.FromCode && spec.Engine.Name == v1alpha1.EngineTerragrunt { // what it generates is known after its init
+		return &Problem{Reason: "BackendInvalid", Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
+			"which generates the backend block: leave out one of the two"}
 	}
 	config := map[string]json.RawMessage{}
 	for name, value := range b.Config {

@@ -47,7 +47,8 @@ func (r *Reconciler) gatherImage(ctx context.Context, w *World, doc *inputs.Docu
 	return unless(w.Problem, err)
 }
 
-// doesWithout says that the Stack's image is optional, and that the error is about a Dockerfile that the code does not have.
+// doesWithout says that the Stack's image is optional, and that the error is about a Dockerfile that the code does not
+// have.
 func (w *World) doesWithout(err error) bool {
 	return w.Stack.Spec.Runner.Build.Optional && errors.Is(err, repository.ErrNoDockerfile)
 }
@@ -63,7 +64,8 @@ func (r *Reconciler) gatherOwnImage(ctx context.Context, w *World, doc *inputs.D
 	case w.doesWithout(err):
 		return nil
 	case errors.Is(err, repository.ErrNoDockerfile):
-		w.Problem = &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf("no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}
+		w.Problem = &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf(
+			"no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}
 		return nil
 	case err == nil:
 		w.Problem = buildIsAllowed(w)

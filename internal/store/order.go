@@ -120,8 +120,8 @@ type Hook struct {
 type Backend struct {
 	// Type of it; empty when the code says where.
 	Type string `json:"type,omitempty"`
-	// FromCode, beside a Type, takes the code's own backend block where there is one. Without a block Type and Config are all, and
-	// they complete one of that type that lacks an argument which it needs.
+	// FromCode, beside a Type, takes the code's own backend block where there is one. Without a block Type and Config
+	// are all, and they complete one of that type that lacks an argument which it needs.
 	FromCode bool `json:"fromCode,omitempty"`
 	// Config are its arguments, and ConfigDirs folders below the runner's inputs folder each of whose files is one more, all secret. A later one wins.
 	Config     map[string]json.RawMessage `json:"config,omitempty"`
