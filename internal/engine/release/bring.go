@@ -67,7 +67,6 @@ func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, err
 
 // verify makes sure that one of the signatures that the list of checksums may have is there and right.
 func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) error {
-	keys, known := r.keys[w.product]
 	var wrong error
 	for _, pattern := range m.signatures {
 		signature, err := r.read(ctx, w, w.name(pattern), largestSignature)
@@ -77,10 +76,7 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 		if err != nil {
 			return err
 		}
-		if !known {
-			return fmt.Errorf("%w: no public key is given for %s", signed.ErrSignature, w.product)
-		}
-		if wrong = keys.Verify(sums, signature); wrong == nil {
+		if wrong = r.keys[w.product].Verify(sums, signature); wrong == nil {
 			return nil
 		}
 	}
@@ -90,7 +86,7 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 	case r.unsigned[w.product]:
 		return nil
 	}
-	return fmt.Errorf("%w: %s %s is published without one", signed.ErrSignature, w.product, w.version)
+	return fmt.Errorf("%w: %s %s is published without one", errUnsigned, w.product, w.version)
 }
 
 func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64) ([]byte, error) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"cairn.dev/cairn/internal/signed"
 )
 
 // What can be wrong with a release. A signature that is wrong is signed.ErrSignature.
@@ -21,6 +23,9 @@ var (
 	// ErrDamaged may pass: what is kept has changed since it was verified. It is gone, and the next Get brings it anew.
 	ErrDamaged = errors.New("the program that was kept is damaged")
 )
+
+// errUnsigned is a release without any signature: a signed.ErrSignature.
+var errUnsigned = fmt.Errorf("%w: there is none", signed.ErrSignature)
 
 // errMissing is a file that a source does not have.
 var errMissing = errors.New("there is no such file")

@@ -29,7 +29,7 @@ type maker struct {
 	// sums is the list of checksums, signatures are names that its signature may have.
 	sums       string
 	signatures []string
-	// keys are the maker's armored public keys, as far as a library brings them.
+	// keys are the maker's armored public keys, where they are built in.
 	keys []string
 }
 
@@ -55,6 +55,7 @@ func makers() map[Product]maker {
 			sums:    "terraform_{version}_SHA256SUMS",
 			// The first is by the key of 2021. Of releases before it, the other is by a key that was revoked.
 			signatures: []string{"terraform_{version}_SHA256SUMS.72D7468F.sig", "terraform_{version}_SHA256SUMS.sig"},
+			keys:       []string{hashicorpKey},
 		},
 		Terragrunt: {
 			folder: "terragrunt",

@@ -59,8 +59,7 @@ type Options struct {
 	// Client fetches. Its rule for redirects is replaced: none leads from https to http. Nil means one that knows the
 	// proxies of the environment.
 	Client *http.Client
-	// Keys are armored OpenPGP public keys, in place of those that a product comes with. Only OpenTofu comes with one. A
-	// product without any is refused.
+	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in.
 	Keys map[Product][]string
 	// Unsigned are products whose releases are taken on their checksum alone when they publish no signature, as Terragrunt
 	// did not before 0.98.0. Who can change files on such a product's mirror can then make Cairn run anything. A signature
@@ -77,7 +76,7 @@ type Options struct {
 type Releases struct {
 	makers   map[Product]maker
 	sources  map[Product]source
-	keys     map[Product]signed.Keys // only of products that have some
+	keys     map[Product]signed.Keys
 	unsigned map[Product]bool
 	told     func(kept bool, err error)
 	shelf    shelf
@@ -151,9 +150,6 @@ func (r *Releases) configure(o Options) error {
 		if own := o.Keys[p]; len(own) > 0 {
 			armored = own
 		}
-		if len(armored) == 0 {
-			continue
-		}
 		if r.keys[p], err = signed.ParseKeys(armored...); err != nil {
 			return fmt.Errorf("keys of %s: %w", p, err)
 		}
@@ -200,7 +196,7 @@ func (r *Releases) Find(ctx context.Context, product Product, constraint string)
 		if v, ok := wish.newest(here); ok {
 			return v, nil
 		}
-		return "", err
+		return "", advise(product, err)
 	}
 	v, ok := wish.newest(versions)
 	if !ok {
@@ -245,7 +241,7 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 	if errors.Is(err, errMissing) {
 		return Program{}, r.noVersion(ctx, w, err)
 	}
-	return p, err
+	return p, advise(product, err)
 }
 
 // noVersion says what there is instead, when that is known.
