@@ -282,6 +282,9 @@ type Plan struct {
 	// EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6.
 	// +optional
 	EngineVersion string `json:"engineVersion,omitempty"`
+	// Wrapped is the engine that Terragrunt ran, with the exact version; only that one applies the plan.
+	// +optional
+	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
 	// Script says that a script of the Stack's spec.commands applies it, in place of the engine.
 	// +optional
 	Script bool `json:"script,omitempty"`

@@ -214,6 +214,8 @@ const (
 )
 
 // Engine says what plans and applies the code.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.wrapped) || !has(self.name) || self.name == 'Terragrunt'",message="wrapped is for name: Terragrunt"
 type Engine struct {
 	// Name of the engine.
 	// +kubebuilder:default=OpenTofu
@@ -224,6 +226,28 @@ type Engine struct {
 	// when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what code from
 	// git says: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from the root module's folder up,
 	// or else required_version; and when the code says nothing, the install's default. Example: "~> 1.12".
+	// +kubebuilder:validation:MaxLength=100
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
+	// that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+	// +optional
+	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
+}
+
+// WrappedEngine is an engine that Terragrunt runs.
+type WrappedEngine struct {
+	// Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
+	// Example: Terraform.
+	// +kubebuilder:validation:Enum=OpenTofu;Terraform
+	// +optional
+	Name EngineName `json:"name,omitempty"`
+
+	// Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
+	// otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
+	// .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
+	// required_version; and when the code says nothing, any version. Example: "~> 1.9".
 	// +kubebuilder:validation:MaxLength=100
 	// +optional
 	Version string `json:"version,omitempty"`

@@ -21,6 +21,9 @@ type Document struct {
 	Path   string `json:"path,omitempty"`
 	// Engine that plans and applies.
 	Engine v1alpha1.Engine `json:"engine"`
+	// Wrapped are the engines that Terragrunt may run, the best first, with what the Stack or its code says of the version of
+	// each. Empty when nothing is said, and for other engines.
+	Wrapped []v1alpha1.WrappedEngine `json:"wrapped,omitempty"`
 	// Variables, VariableFiles, Env and EnvFrom as the Stack has them. The values in Secrets are not here: Versions are.
 	Variables     []v1alpha1.Variable     `json:"variables,omitempty"`
 	VariableFiles []v1alpha1.VariableFile `json:"variableFiles,omitempty"`

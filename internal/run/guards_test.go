@@ -3,11 +3,13 @@ package run
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/store"
 )
 
 // What only tests with an API server would notice otherwise.
@@ -44,6 +46,27 @@ func TestAPlanIsAppliedWithTheEngineThatMadeIt(t *testing.T) {
 	} {
 		if got := orderOf(tt.world.Run, tt.world.Stack, doc).EngineVersion; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
+	asked := []store.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}
+	doc := inputs.Document{Wrapped: []v1alpha1.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}}
+	made := func(w *World) {
+		w.Run.Status.Plan = planOf(&store.Plan{Wrapped: &store.WrappedEngine{Name: "Terraform", Version: "1.5.7"}})
+	}
+	for _, tt := range []struct {
+		name  string
+		world World
+		want  []store.WrappedEngine
+	}{
+		{"a plan is made with what the Stack asks for", world(planning), asked},
+		{"its apply, with what made it", world(applying, made), []store.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
+		{"and where that is not known, with what the Stack asks for", world(applying), asked},
+	} {
+		if diff := cmp.Diff(tt.want, orderOf(tt.world.Run, tt.world.Stack, doc).Wrapped); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
 }

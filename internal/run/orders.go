@@ -174,6 +174,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 		Path:          doc.Path,
 		Engine:        string(doc.Engine.Name),
 		EngineVersion: doc.Engine.Version,
+		Wrapped:       wrappedOf(doc),
 		Outputs:       givesOutputs(run, stack),
 		Timeout:       stack.Spec.Timeout.Duration,
 		Operation:     string(run.Spec.Operation),
@@ -187,6 +188,9 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 		order.PlanDigest = plan.Digest
 		if isApply(*current(&run.Status)) && plan.EngineVersion != "" {
 			order.EngineVersion = "= " + plan.EngineVersion
+		}
+		if made := plan.Wrapped; isApply(*current(&run.Status)) && made != nil {
+			order.Wrapped = []store.WrappedEngine{{Name: string(made.Name), Version: "= " + made.Version}}
 		}
 	}
 	return order
@@ -223,6 +227,15 @@ func commandOf(run *v1alpha1.Run, doc inputs.Document) string {
 		return ""
 	}
 	return doc.Commands.Apply
+}
+
+// wrappedOf are the engines that Terragrunt may run, as they were pinned.
+func wrappedOf(doc inputs.Document) []store.WrappedEngine {
+	var all []store.WrappedEngine
+	for _, w := range doc.Wrapped {
+		all = append(all, store.WrappedEngine{Name: string(w.Name), Version: w.Version})
+	}
+	return all
 }
 
 // hooksOf are the hooks as they were pinned. Their text is shared, not copied.

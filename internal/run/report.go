@@ -209,6 +209,9 @@ func planOf(p *store.Plan) *v1alpha1.Plan {
 		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
 		EngineVersion: p.EngineVersion, Script: p.Script,
 	}
+	if p.Wrapped != nil && p.Wrapped.Version != "" {
+		plan.Wrapped = &v1alpha1.WrappedEngine{Name: v1alpha1.EngineName(p.Wrapped.Name), Version: p.Wrapped.Version}
+	}
 	for _, c := range p.Resources {
 		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))
 	}

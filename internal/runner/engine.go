@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/store"
 )
 
 // tool is the engine that an attempt runs.
@@ -43,63 +45,98 @@ func (a *attempt) atHand() bool {
 	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt && !hooks
 }
 
-// provideEngine takes the image's engine if it meets the order's constraint, and otherwise the store's.
+// provideEngine takes the engine that the order asks for and, with Terragrunt, the one that it wraps.
 func (a *attempt) provideEngine(ctx context.Context) (result, error) {
-	why := fmt.Sprintf("there is no program %s in this image", a.engine.Program())
-	if a.engine.path != "" {
-		meets, err := a.checkEngine(ctx)
+	if err := a.provide(ctx, &a.engine, a.order.EngineVersion); err != nil {
+		return result{}, err
+	}
+	message := a.engine.Name() + " " + a.engine.version
+	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
+		under, err := a.wrap(ctx, grunt)
 		if err != nil {
 			return result{}, err
 		}
-		why = fmt.Sprintf("this image has %s %s, and the Stack asks for %s", a.engine.Name(), a.engine.version, a.order.EngineVersion)
-		if meets {
-			why = ""
-		}
+		message += strings.TrimRight(", which runs "+under.Name()+" "+under.version, " ")
 	}
-	if why != "" {
-		if err := a.fetchEngine(ctx, why); err != nil {
-			return result{}, err
-		}
-	}
-	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
-		if err := a.underTerragrunt(grunt); err != nil {
-			return result{}, err
-		}
-	}
-	return result{message: a.engine.Name() + " " + a.engine.version}, nil
+	return result{message: message}, nil
 }
 
-// checkEngine asks the image's engine for its version and says whether it meets the order's constraint.
-func (a *attempt) checkEngine(ctx context.Context) (bool, error) {
+// provide takes the image's program if it meets the constraint, and otherwise the store's.
+func (a *attempt) provide(ctx context.Context, t *tool, constraint string) error {
+	why := fmt.Sprintf("there is no program %s in this image", t.Program())
+	if t.path != "" {
+		meets, err := a.meets(ctx, t, constraint)
+		if meets || err != nil {
+			return err
+		}
+		why = fmt.Sprintf("this image has %s %s, and the Stack asks for %s", t.Name(), t.version, constraint)
+	}
+	return a.fetchEngine(ctx, t, constraint, why)
+}
+
+// meets asks an engine for its version and says whether it meets a constraint.
+func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, error) {
 	var answer bytes.Buffer
-	ended, err := a.launch(ctx, call{args: a.engine.Version(), answer: &limited{&answer, largestAnswer}})
+	ended, err := a.launch(ctx, call{name: t.Name(), path: t.path, args: t.Version(), answer: &limited{&answer, largestAnswer}})
 	if err != nil {
 		return false, err
 	}
 	if ended.code != 0 {
-		return false, &programError{class: engine.Transient, message: explain(a.engine.Name(), ended, engine.Events{}), exitCode: ended.code}
+		return false, &programError{class: engine.Transient, message: explain(t.Name(), ended, engine.Events{}), exitCode: ended.code}
 	}
-	if a.engine.version, err = engine.ParseVersion(answer.Bytes()); err != nil || a.order.EngineVersion == "" {
+	if t.version, err = engine.ParseVersion(answer.Bytes()); err != nil || constraint == "" {
 		return err == nil, err
 	}
-	meets, err := engine.Meets(a.engine.version, a.order.EngineVersion)
+	meets, err := engine.Meets(t.version, constraint)
 	if err != nil {
 		return false, &engine.Refused{Reason: err.Error()}
 	}
 	return meets, nil
 }
 
-// underTerragrunt finds the engine that Terragrunt runs: the image's OpenTofu or, without one, its Terraform. A plan
-// needs no more to be applied by the same one: engines refuse each other's plans, and those of other versions.
-func (a *attempt) underTerragrunt(grunt engine.Terragrunt) error {
-	for _, under := range []engine.Engine{engine.OpenTofu{}, engine.Terraform{}} {
-		if grunt.Path = a.lookup(under.Program()); grunt.Path != "" {
-			grunt.Engine = under
-			a.engine.Engine = grunt
-			return nil
+// wrap takes the engine that Terragrunt is to run. Engines refuse each other's plans, and those of other versions, so an order to
+// apply names the one that made the plan.
+func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, error) {
+	under, constraint, err := a.wrapped()
+	if err != nil {
+		return tool{}, err
+	}
+	if under.path == "" || constraint != "" {
+		if err := a.provide(ctx, &under, constraint); err != nil {
+			return tool{}, err
 		}
 	}
-	return &engine.Refused{Reason: "there is neither tofu nor terraform in this image, and Terragrunt needs one"}
+	grunt.Engine, grunt.Path = under.Engine, under.path
+	a.engine.Engine = grunt
+	return under, nil
+}
+
+// wrapped gives the engine that Terragrunt is to run, and the constraint on its version: the first of the order's whose program is in
+// the image, or else the first. A version that does not meet the constraint does not make it another engine.
+func (a *attempt) wrapped() (tool, string, error) {
+	asked := a.order.Wrapped
+	if len(asked) == 0 {
+		asked = []store.WrappedEngine{{Name: engine.OpenTofu{}.Name()}, {Name: engine.Terraform{}.Name()}}
+	}
+	var first tool
+	for i, one := range asked {
+		var under engine.Engine = engine.OpenTofu{}
+		switch one.Name {
+		case under.Name():
+		case engine.Terraform{}.Name():
+			under = engine.Terraform{}
+		default:
+			return tool{}, "", &engine.Refused{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names OpenTofu or Terraform", one.Name)}
+		}
+		found := tool{Engine: under, path: a.lookup(under.Program())}
+		if found.path != "" {
+			return found, one.Version, nil
+		}
+		if i == 0 {
+			first = found
+		}
+	}
+	return first, asked[0].Version, nil
 }
 
 // initialize makes the code ready: modules, providers and the way to the state. With a saved plan it takes the very

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,9 @@ import (
 // largestEngine is how large an engine's program may be.
 const largestEngine = 1 << 30
 
-// fetchEngine takes the engine from the store, because the image's does not do, for the reason why.
-func (a *attempt) fetchEngine(ctx context.Context, why string) error {
-	release, err := a.client.Engine(ctx, a.engine.Name(), a.order.EngineVersion, runtime.GOOS, runtime.GOARCH)
+// fetchEngine takes an engine from the store, because the image's does not do, for the reason why.
+func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
+	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH)
 	if code := store.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {
 		return &engine.Refused{Reason: why + "; " + err.Error()}
 	}
@@ -27,24 +28,20 @@ func (a *attempt) fetchEngine(ctx context.Context, why string) error {
 		return fmt.Errorf("%s; ask the store for it: %w", why, err)
 	}
 	// The version becomes a path, and what is not a version meets no constraint.
-	constraint := a.order.EngineVersion
-	if constraint == "" {
-		constraint = ">= 0"
+	if meets, err := engine.Meets(release.Version, cmp.Or(constraint, ">= 0")); err != nil || !meets {
+		return errors.Join(fmt.Errorf("the store gave %s %q for %q", t.Name(), release.Version, constraint), err)
 	}
-	if meets, err := engine.Meets(release.Version, constraint); err != nil || !meets {
-		return errors.Join(fmt.Errorf("the store gave %s %q for %q", a.engine.Name(), release.Version, constraint), err)
-	}
-	dir := filepath.Join(a.work.engines(), strings.ToLower(a.engine.Name())+"-"+release.Version)
+	dir := filepath.Join(a.work.engines(), strings.ToLower(t.Name())+"-"+release.Version)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, a.engine.Program())
+	path := filepath.Join(dir, t.Program())
 	if !isProgram(path, release.Digest) {
-		if err := a.download(ctx, release, path); err != nil {
-			return fmt.Errorf("fetch %s %s: %w", a.engine.Name(), release.Version, err)
+		if err := a.download(ctx, t.Name(), release, path); err != nil {
+			return fmt.Errorf("fetch %s %s: %w", t.Name(), release.Version, err)
 		}
 	}
-	a.engine.path, a.engine.version = path, release.Version
+	t.path, t.version = path, release.Version
 	return nil
 }
 
@@ -59,13 +56,13 @@ func isProgram(path, digest string) bool {
 }
 
 // download gets a program. It is at its path only when it is what the store promised.
-func (a *attempt) download(ctx context.Context, release store.EngineRelease, path string) error {
+func (a *attempt) download(ctx context.Context, name string, release store.EngineRelease, path string) error {
 	file, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // a program has to be executable
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
-	if err := a.client.EngineProgram(ctx, a.engine.Name(), release.Version, runtime.GOOS, runtime.GOARCH, file, largestEngine); err != nil {
+	if err := a.client.EngineProgram(ctx, name, release.Version, runtime.GOOS, runtime.GOARCH, file, largestEngine); err != nil {
 		return err
 	}
 	if err := verify(file, release.Digest); err != nil {

@@ -46,6 +46,8 @@ type call struct {
 	// name of it for people; the engine's when it is empty.
 	name string
 	args []string
+	// path of the program, when it is another than the engine's.
+	path string
 	// answer gets what it prints on standard output, in place of the log.
 	answer io.Writer
 	// also gets what the log gets, with all secrets in it.
@@ -65,10 +67,10 @@ type call struct {
 // itself gets the signal: what it started, provider plugins above all, are needed to finish; they are its children in a
 // process group that nobody signals.
 func (a *attempt) launch(ctx context.Context, do call) (exit, error) {
-	cmd := exec.Command(a.engine.path, do.args...) //nolint:noctx // it is interrupted below, not killed
+	cmd := exec.Command(cmp.Or(do.path, a.engine.path), do.args...) //nolint:noctx // it is interrupted below, not killed
 	cmd.Dir = a.module()
 	cmd.Env = a.environment()
-	do.name = a.engine.Name()
+	do.name = cmp.Or(do.name, a.engine.Name())
 	if _, ok := a.engine.Engine.(engine.Terragrunt); ok { // it starts the one that holds the state, which may outlive it
 		do.group = &scriptGroup{runner: a.runner, called: do.name, text: a.text}
 	}

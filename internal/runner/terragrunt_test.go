@@ -104,7 +104,7 @@ func TestTerragrunt(t *testing.T) {
 			s.orders <- order
 			first := waitDone(t, s, 1)
 			plan := first.Done.Plan
-			if steps(first) != "fetch= engine= init= plan=" || plan == nil || plan.Add != 2 || plan.EngineVersion == "" || first.Steps[1].Message != "Terragrunt "+plan.EngineVersion {
+			if steps(first) != "fetch= engine= init= plan=" || plan == nil || plan.Add != 2 || plan.EngineVersion == "" || !strings.HasPrefix(first.Steps[1].Message, "Terragrunt "+plan.EngineVersion+", which runs ") {
 				t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
 			}
 			for _, form := range []string{"json", "text"} {
@@ -128,6 +128,69 @@ func TestTerragrunt(t *testing.T) {
 			}
 			if log := string(s.logs[2]); !strings.Contains(log, "Apply complete! Resources: 2 added") || strings.Contains(log, `{"@`) {
 				t.Errorf("%s", log)
+			}
+		})
+	}
+}
+
+// TestTheEngineThatTerragruntRuns is the image's when that is the one which is asked for, and otherwise the store's.
+func TestTheEngineThatTerragruntRuns(t *testing.T) {
+	asked := func(name, version string) store.WrappedEngine {
+		return store.WrappedEngine{Name: name, Version: version}
+	}
+	for name, test := range map[string]struct {
+		// image has these programs beside Terragrunt, and the store the rest.
+		image   []string
+		wrapped []store.WrappedEngine
+		// ran is the engine, and fetched that it came from the store.
+		ran     string
+		fetched bool
+		message string
+	}{
+		"the image's OpenTofu when nothing is asked for":          {[]string{"tofu", "terraform"}, nil, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu"},
+		"the image's Terraform when there is no OpenTofu":         {[]string{"terraform"}, nil, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform"},
+		"the store's OpenTofu in an image without an engine":      {nil, nil, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the image's OpenTofu when it meets what is asked for":    {[]string{"tofu"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the image's Terraform in the version that is for it":     {[]string{"terraform"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the store's Terraform beside the image's OpenTofu":       {[]string{"tofu"}, []store.WrappedEngine{asked("Terraform", "")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the store's OpenTofu beside an older one of the image":   {[]string{"old"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"no other engine because the image's has another version": {[]string{"old", "terraform"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"an exact version, as an order to apply names the plan's": {nil, []store.WrappedEngine{asked("Terraform", "= 1.5.7")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestStore(t)
+			s.keep("OpenTofu", "tofu", "1.12.6")
+			kept := s.engines["OpenTofu"]
+			s.keep("Terraform", "terraform", "1.5.7")
+			s.engines["OpenTofu"] = kept
+			dir := t.TempDir()
+			executable(t, filepath.Join(dir, "terragrunt"), standIn)
+			for _, program := range test.image {
+				if program == "old" {
+					executable(t, filepath.Join(dir, "tofu"), "#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.8.0\"}'")
+				} else if err := os.Symlink(filepath.Join(bin(t), program), filepath.Join(dir, program)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			order := s.plan(1, s.put(file("terragrunt.hcl", ""), file("main.tf", two)))
+			order.Engine, order.Wrapped = "Terragrunt", test.wrapped
+			p := startPod(t, s, nil, "PATH="+dir+":/usr/bin:/bin")
+			s.orders <- order
+			close(s.orders)
+			if err := p.wait(); err != nil {
+				t.Fatal(err)
+			}
+			report := s.done(1)
+			if report.Done.Failure != nil || steps(report) != "fetch= engine= init= plan=" || report.Steps[1].Message != test.message {
+				t.Fatalf("%s %+v %q\n%s", steps(report), report.Done.Failure, report.Steps[1].Message, p.output)
+			}
+			version := map[string]string{"OpenTofu": "1.12.6", "Terraform": "1.5.7"}[test.ran]
+			if plan := report.Done.Plan; plan.EngineVersion != "1.0.0" || plan.Wrapped == nil || *plan.Wrapped != asked(test.ran, version) {
+				t.Errorf("the plan is by %s and %+v", plan.EngineVersion, plan.Wrapped)
+			}
+			if fetched := s.asked("GET /v1/engines/"+test.ran+"/"+version) == 1; fetched != test.fetched {
+				t.Errorf("fetched: %v, %v", fetched, s.requests)
 			}
 		})
 	}
@@ -200,7 +263,7 @@ func TestWhatTerragruntMustNotDo(t *testing.T) {
 		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!", class: "Config",
 			message: `Unsupported block type: Blocks of type "foo" are not expected here.`},
 		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!", class: "Config",
-			message: "there is neither tofu nor terraform in this image, and Terragrunt needs one"},
+			message: "there is no program tofu in this image; the store answered 422: there is no OpenTofu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestStore(t)

@@ -69,7 +69,7 @@ func change(w World) v1alpha1.Cause {
 	}{
 		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), w.Stack.Spec.Source.ConfigMap == nil},
 		{"spec.source.git", commit && isOtherRef(w), true},
-		{"spec.engine", now.Engine != last.Engine, true},
+		{"spec.engine", now.Engine != last.Engine || !slices.Equal(now.Wrapped, last.Wrapped), true},
 		{"spec.variables", !equality.Semantic.DeepEqual(now.Variables, last.Variables), true},
 		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
 		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), true},

@@ -1,11 +1,9 @@
 package stack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,6 +30,9 @@ func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Docum
 			version = versionOf(meta)
 		}
 	}
+	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, closure.Engine{}); w.Problem != nil {
+		return nil
+	}
 	doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, version)
 	w.Revision = doc.Source
 	if err != nil || w.Problem != nil {
@@ -56,13 +57,8 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 	if doc.Path = folderOf(w.Stack); doc.Path == "." {
 		doc.Path = ""
 	}
-	if doc.Engine.Version == "" {
-		says := engineOf(code.Engine, doc.Engine.Name)
-		if says.Problem != "" {
-			w.Problem = &Problem{Reason: "EngineVersionInvalid", Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
-			return nil
-		}
-		doc.Engine.Version = cmp.Or(says.Constraint, strings.Join(says.Required, ", "))
+	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, code.Engine); w.Problem != nil {
+		return nil
 	}
 	defer func() {
 		if w.Problem != nil { // a request on the Repository tries again
@@ -118,16 +114,4 @@ func unless(p *Problem, err error) error {
 		return nil
 	}
 	return err
-}
-
-// engineOf is what the code says about the version of an engine.
-func engineOf(e closure.Engine, name v1alpha1.EngineName) closure.Version {
-	switch name {
-	case v1alpha1.EngineTerraform:
-		return e.Terraform
-	case v1alpha1.EngineTerragrunt:
-		return e.Terragrunt
-	default:
-		return e.OpenTofu
-	}
 }

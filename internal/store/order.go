@@ -43,6 +43,9 @@ type Order struct {
 	Engine string `json:"engine,omitempty"`
 	// EngineVersion is a constraint that the engine must meet; empty takes any. An apply names the plan's very version.
 	EngineVersion string `json:"engineVersion,omitempty"`
+	// Wrapped are the engines that Terragrunt may run, each with a constraint on its version. The first that is in the image is
+	// taken, or else the first. Empty is OpenTofu, then Terraform, in any version. An apply names the one of the plan.
+	Wrapped []WrappedEngine `json:"wrapped,omitempty"`
 	// VariableFiles are given to the engine in this order, before Variables.
 	VariableFiles []VariableFiles `json:"variableFiles,omitempty"`
 	// Variables win over VariableFiles; a later one wins over an earlier one.
@@ -80,6 +83,14 @@ type Order struct {
 	Build *Build `json:"build,omitempty"`
 	// Recipient is the install's public key (age). A state that can be sent nowhere goes to the pod's log, encrypted to it.
 	Recipient string `json:"recipient,omitempty"`
+}
+
+// WrappedEngine is an engine that Terragrunt runs.
+type WrappedEngine struct {
+	// Name: OpenTofu or Terraform.
+	Name string `json:"name"`
+	// Version is a constraint in an order, empty for any, and an exact version in a report.
+	Version string `json:"version,omitempty"`
 }
 
 // Build says how an image is built, and where it is pushed to.

@@ -65,6 +65,8 @@ type Plan struct {
 	Resources []ResourceChange `json:"resources,omitempty"`
 	// EngineVersion is the exact version that made the plan; only it applies it.
 	EngineVersion string `json:"engineVersion,omitempty"`
+	// Wrapped is the engine that Terragrunt ran to make the plan, if it did.
+	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
 	// Script says that the order names a script to apply it with.
 	Script bool `json:"script,omitempty"`
 	// Orphaned are resources that an apply made which was killed, and that could not be taken into the state.

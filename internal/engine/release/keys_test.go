@@ -83,7 +83,9 @@ func TestRemedies(t *testing.T) {
 			[]string{"--engine-key=Terragrunt=FILE", "chart value engines.keys.Terragrunt"},
 		},
 		"an archive that was changed": {
-			func(m *releases.Mirror) { m.Write("terragrunt/0.90.0/terragrunt_linux_amd64", bytes.Repeat([]byte("x"), 9)) },
+			func(m *releases.Mirror) {
+				m.Write("terragrunt/0.90.0/terragrunt_linux_amd64", bytes.Repeat([]byte("x"), 9))
+			},
 			[]string{"terragrunt_linux_amd64 is sha256:"},
 		},
 	} {
