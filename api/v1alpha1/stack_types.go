@@ -223,9 +223,9 @@ type Engine struct {
 	Name EngineName `json:"name,omitempty"`
 
 	// Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
-	// when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what code from
-	// git says: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from the root module's folder up,
-	// or else required_version; and when the code says nothing, the install's default. Example: "~> 1.12".
+	// when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
+	// code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
+	// the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
 	// +kubebuilder:validation:MaxLength=100
 	// +optional
 	Version string `json:"version,omitempty"`
@@ -237,10 +237,11 @@ type Engine struct {
 }
 
 // WrappedEngine is an engine that Terragrunt runs.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name != 'Terragrunt'",message="Terragrunt runs OpenTofu or Terraform"
 type WrappedEngine struct {
 	// Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
 	// Example: Terraform.
-	// +kubebuilder:validation:Enum=OpenTofu;Terraform
 	// +optional
 	Name EngineName `json:"name,omitempty"`
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,19 @@ func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 	} {
 		if diff := cmp.Diff(tt.want, orderOf(tt.world.Run, tt.world.Stack, doc).Wrapped); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func TestAWrappedEngineThatTheStatusDoesNotTake(t *testing.T) {
+	for name, w := range map[string]*store.WrappedEngine{
+		"none":                  nil,
+		"one without a version": {Name: "OpenTofu"},
+		"another engine":        {Name: "Terragrunt", Version: "1.0.0"},
+		"a long version":        {Name: "OpenTofu", Version: strings.Repeat("1", 101)},
+	} {
+		if got := planOf(&store.Plan{Wrapped: w}).Wrapped; got != nil {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

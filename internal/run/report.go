@@ -209,9 +209,7 @@ func planOf(p *store.Plan) *v1alpha1.Plan {
 		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
 		EngineVersion: p.EngineVersion, Script: p.Script,
 	}
-	if p.Wrapped != nil && p.Wrapped.Version != "" {
-		plan.Wrapped = &v1alpha1.WrappedEngine{Name: v1alpha1.EngineName(p.Wrapped.Name), Version: p.Wrapped.Version}
-	}
+	plan.Wrapped = ranBy(p.Wrapped)
 	for _, c := range p.Resources {
 		plan.Resources = append(plan.Resources, v1alpha1.ResourceChange(c))
 	}
@@ -219,6 +217,21 @@ func planOf(p *store.Plan) *v1alpha1.Plan {
 		plan.Orphaned = append(plan.Orphaned, v1alpha1.Orphan(o))
 	}
 	return plan
+}
+
+// longestVersion is how many characters a version may have in a Run's status.
+const longestVersion = 100
+
+// ranBy is the engine that Terragrunt ran; nil when the runner reports none that the status takes.
+func ranBy(w *store.WrappedEngine) *v1alpha1.WrappedEngine {
+	if w == nil || w.Version == "" || len(w.Version) > longestVersion {
+		return nil
+	}
+	name := v1alpha1.EngineName(w.Name)
+	if name != v1alpha1.EngineOpenTofu && name != v1alpha1.EngineTerraform {
+		return nil
+	}
+	return &v1alpha1.WrappedEngine{Name: name, Version: w.Version}
 }
 
 func microTime(t *time.Time) *metav1.MicroTime {

@@ -8,13 +8,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/closure"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 )
 
 // gatherCode puts the code as it is now into the document, or says why it cannot be had.
-func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Document) (err error) {
+func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Document) error {
 	source := w.Stack.Spec.Source
 	if source.Git != nil {
 		return r.gatherGit(ctx, w, doc)
@@ -30,13 +29,13 @@ func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Docum
 			version = versionOf(meta)
 		}
 	}
-	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, closure.Engine{}); w.Problem != nil {
-		return nil
-	}
-	doc.Source, w.Problem, err = r.Sources.Pack(ctx, w.Stack, version)
-	w.Revision = doc.Source
-	if err != nil || w.Problem != nil {
+	packed, problem, err := r.Sources.Pack(ctx, w.Stack, version, doc.Engine.Name)
+	if w.Problem = problem; err != nil || problem != nil {
 		return err
+	}
+	doc.Source, w.Revision = packed.Digest, packed.Digest
+	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, packed.Engine); w.Problem != nil {
+		return nil
 	}
 	return r.gatherOwnImage(ctx, w, doc, version)
 }

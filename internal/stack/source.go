@@ -25,6 +25,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/closure"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/memory"
 	"cairn.dev/cairn/internal/policy"
@@ -41,7 +42,10 @@ type Sources struct {
 	// say; empty for nothing.
 	texts   *memory.Memory[string, *text]
 	checked *lru.Cache[string, string]
-	later   *packs
+	// closures reads what code that is not from git says of its engine, and said remembers it by the code's version.
+	closures *closure.Closures
+	said     *lru.Cache[string, closure.Engine]
+	later    *packs
 
 	// Compile says what is wrong with policies. It compiles them in this process unless it is set to something safer.
 	Compile func(context.Context, []policy.Module) error
@@ -64,8 +68,13 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 	if err != nil {
 		panic(err) // as above
 	}
+	said, err := lru.New[string, closure.Engine](knownSources)
+	if err != nil {
+		panic(err) // as above
+	}
 	return &Sources{
-		live: live, bucket: bucket, packed: packed, texts: memory.New[string, *text](knownTexts, memory.Entry), checked: checked, later: newPacks(),
+		live: live, bucket: bucket, packed: packed, texts: memory.New[string, *text](knownTexts, memory.Entry), checked: checked,
+		closures: closure.New(closure.Options{Remember: knownSources}), said: said, later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)
 			return err
@@ -79,29 +88,39 @@ func (s *Sources) Packed() <-chan repository.Event { return s.later.ended }
 // Start owns the packing that goes on beside reconciles: when ctx is done it is ended and waited for.
 func (s *Sources) Start(ctx context.Context) error { return s.later.start(ctx) }
 
-// Pack gives the digest of the Stack's code as it is now. The version of a ConfigMap is "" for one that is not there.
-func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string) (digest string, problem *Problem, err error) {
-	source := stack.Spec.Source
+// Packed is code that is not from git.
+type Packed struct {
+	// Digest of its archive.
+	Digest string
+	// Engine is what it says of its engine's version.
+	Engine closure.Engine
+}
+
+// Pack gives the Stack's code as it is now, for an engine. The version of a ConfigMap is "" for one that is not there.
+func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version string, engine v1alpha1.EngineName) (Packed, *Problem, error) {
+	source, terragrunt := stack.Spec.Source, engine == v1alpha1.EngineTerragrunt
 	if source.ConfigMap == nil {
-		return s.keep(ctx, inlineVersion(stack), bytesOf(source.Inline))
+		return s.keep(ctx, inlineVersion(stack), terragrunt, func() map[string][]byte { return bytesOf(source.Inline) })
 	}
 	if version == "" {
-		return "", &Problem{Reason: "SourceMissing", Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
+		return Packed{}, &Problem{Reason: "SourceMissing", Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
 	}
-	if digest, err = s.known(ctx, version); digest != "" || err != nil {
-		return digest, nil, err
+	if p, err := s.knownOf(ctx, version, terragrunt); p.Digest != "" || err != nil {
+		return p, nil, err
 	}
 	var cm corev1.ConfigMap
-	err = s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: source.ConfigMap.Name}, &cm)
 	if apierrors.IsNotFound(err) {
-		return s.Pack(ctx, stack, "")
+		return s.Pack(ctx, stack, "", engine)
 	}
 	if err != nil {
-		return "", nil, err
+		return Packed{}, nil, err
 	}
-	files := bytesOf(cm.Data)
-	maps.Copy(files, cm.BinaryData)
-	return s.keep(ctx, versionOf(&cm), files)
+	return s.keep(ctx, versionOf(&cm), terragrunt, func() map[string][]byte {
+		files := bytesOf(cm.Data)
+		maps.Copy(files, cm.BinaryData)
+		return files
+	})
 }
 
 // Keep gives the digest of the archive of code from git. It is made once for all that has the same content: at once when all
@@ -175,16 +194,34 @@ func bytesOf(texts map[string]string) map[string][]byte {
 // versionOf names one version of one object.
 func versionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
 
-func (s *Sources) keep(ctx context.Context, version string, files map[string][]byte) (string, *Problem, error) {
-	if digest, err := s.known(ctx, version); digest != "" || err != nil {
-		return digest, nil, err
+func (s *Sources) keep(ctx context.Context, version string, terragrunt bool, read func() map[string][]byte) (Packed, *Problem, error) {
+	if p, err := s.knownOf(ctx, version, terragrunt); p.Digest != "" || err != nil {
+		return p, nil, err
 	}
+	files := read()
 	if problem := check(files); problem != nil {
-		return "", problem, nil
+		return Packed{}, problem, nil
 	}
-	digest, err := s.keepFiles(ctx, version, files)
-	return digest, nil, err
+	p := Packed{Engine: s.closures.Engine(ctx, files, terragrunt)}
+	s.said.Add(saidKey(version, terragrunt), p.Engine)
+	var err error
+	p.Digest, err = s.keepFiles(ctx, version, files)
+	return p, nil, err
 }
+
+// knownOf gives what is remembered of a version of code that is not from git; no Digest when that is not all of it.
+func (s *Sources) knownOf(ctx context.Context, version string, terragrunt bool) (p Packed, err error) {
+	said, ok := s.said.Get(saidKey(version, terragrunt))
+	if !ok {
+		return Packed{}, nil
+	}
+	p.Engine = said
+	p.Digest, err = s.known(ctx, version)
+	return p, err
+}
+
+// saidKey is by whom the code is read, too: Terragrunt's own file counts for Terragrunt only.
+func saidKey(version string, terragrunt bool) string { return fmt.Sprintf("%s %t", version, terragrunt) }
 
 func (s *Sources) keepFiles(ctx context.Context, version string, files map[string][]byte) (string, error) {
 	archive, err := pack(files)

@@ -24,9 +24,9 @@ func TestCodeThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
 	stack := &v1alpha1.Stack{}
 	stack.Spec.Source.Inline = map[string]string{"main.tf": ""}
 	for range 2 {
-		digest, problem, err := sources.Pack(t.Context(), stack, "")
-		if err != nil || problem != nil || kept["sources/"+digest] == nil {
-			t.Fatalf("%s, %v, %v", digest, problem, err)
+		code, problem, err := sources.Pack(t.Context(), stack, "", "")
+		if err != nil || problem != nil || kept["sources/"+code.Digest] == nil {
+			t.Fatalf("%+v, %v, %v", code, problem, err)
 		}
 		kept.forget()
 	}
@@ -59,11 +59,11 @@ func TestCodeOfManyStacksIsRememberedOnce(t *testing.T) {
 	pack := func(uid types.UID, files map[string]string) {
 		t.Helper()
 		stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: 3}, Spec: v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: files}}}
-		digest, problem, err := sources.Pack(t.Context(), stack, "")
+		code, problem, err := sources.Pack(t.Context(), stack, "", "")
 		if err != nil || problem != nil {
 			t.Fatal(problem, err)
 		}
-		digests[digest] = true
+		digests[code.Digest] = true
 	}
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		pack(uid, map[string]string{"main.tf": "# code", "b.tf": ""})

@@ -1,0 +1,80 @@
+//go:build envtest
+
+package stack
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// TestTheVersionThatCodeAsksForOutsideOfGit is pinned for the Run, and what cannot be read of it is said.
+func TestTheVersionThatCodeAsksForOutsideOfGit(t *testing.T) {
+	r := enter(t)
+	engine := func(run string, want v1alpha1.Engine, wrapped ...v1alpha1.WrappedEngine) {
+		t.Helper()
+		r.reconcile()
+		doc := r.pinned(run)
+		if diff := cmp.Diff(want, doc.Engine); diff != "" {
+			t.Errorf("%s: %s", run, diff)
+		}
+		if diff := cmp.Diff(wrapped, doc.Wrapped); diff != "" {
+			t.Errorf("%s: %s", run, diff)
+		}
+		r.ends(run, v1alpha1.PhaseSucceeded)
+	}
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Source.Inline = map[string]string{"main.tf": "", ".opentofu-version": "1.9.2", ".terraform-version": "1.5.7"}
+	})
+	engine("net-1", v1alpha1.Engine{Name: "OpenTofu", Version: "= 1.9.2"})
+
+	r.Make(configMap("code", "main.tf", `terraform { required_version = "~> 1.5.0" }`))
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Source, s.Engine = v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}, v1alpha1.Engine{Name: "Terraform"}
+	})
+	engine("net-2", v1alpha1.Engine{Name: "Terraform", Version: "~> 1.5.0"})
+
+	code := &corev1.ConfigMap{}
+	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "code"}, code))
+	code.Data = map[string]string{
+		"main.tf": "", ".terraform-version": "1.6.6", ".terragrunt-version": "1.1.3", "terragrunt.hcl": `terraform_version_constraint = "< 2"`,
+	}
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), code))
+	r.Seen(apiserver.Metadata("ConfigMap", code.Namespace, code.Name))
+	engine("net-3", v1alpha1.Engine{Name: "Terraform", Version: "= 1.6.6"})
+
+	r.spec(func(s *v1alpha1.StackSpec) { s.Engine = v1alpha1.Engine{Name: "Terragrunt"} })
+	engine("net-4", v1alpha1.Engine{Name: "Terragrunt", Version: "= 1.1.3"},
+		v1alpha1.WrappedEngine{Name: "OpenTofu", Version: "< 2"}, v1alpha1.WrappedEngine{Name: "Terraform", Version: "= 1.6.6"})
+
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Engine = v1alpha1.Engine{Name: "Terragrunt", Version: "1.0.0", Wrapped: &v1alpha1.WrappedEngine{Name: "Terraform", Version: "~> 1.9"}}
+	})
+	engine("net-5", v1alpha1.Engine{Name: "Terragrunt", Version: "1.0.0"}, v1alpha1.WrappedEngine{Name: "Terraform", Version: "~> 1.9"})
+
+	r.spec(func(s *v1alpha1.StackSpec) {
+		s.Engine, s.Source = v1alpha1.Engine{}, v1alpha1.Source{Inline: map[string]string{"main.tf": "", ".opentofu-version": "newest"}}
+	})
+	r.reconcile()
+	r.expect("False", "EngineVersionInvalid", "net-1 net-2 net-3 net-4 net-5 ")
+	r.spec(func(s *v1alpha1.StackSpec) { s.Engine = v1alpha1.Engine{Version: "1.8.0"} })
+	engine("net-6", v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"})
+}
+
+// TestWhatTerragruntWrapsIsForTerragrunt: the API server rejects it for another engine.
+func TestWhatTerragruntWrapsIsForTerragrunt(t *testing.T) {
+	r := enter(t)
+	r.stack.Spec.Engine = v1alpha1.Engine{Name: "Terraform", Wrapped: &v1alpha1.WrappedEngine{Name: "OpenTofu"}}
+	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
+		t.Error("Terraform wraps OpenTofu")
+	}
+	r.stack.Spec.Engine = v1alpha1.Engine{Name: "Terragrunt", Wrapped: &v1alpha1.WrappedEngine{Name: "Terragrunt"}}
+	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
+		t.Error("Terragrunt wraps itself")
+	}
+}
