@@ -96,6 +96,12 @@ type RepositorySpec struct {
 	// +optional
 	LFS bool `json:"lfs,omitempty"`
 
+	// Engine is the default of spec.engine for its Stacks: of a Stack that leaves out the name, the version or the wrapped engine. A
+	// version counts for Stacks of the same engine only, and counts more than what the code asks for. A change of it plans
+	// those Stacks. Example: {name: Terraform, version: "~> 1.9"}.
+	// +optional
+	Engine *Engine `json:"engine,omitempty"`
+
 	// Limits on what its Stacks do at the same time.
 	// +optional
 	Limits *RepositoryLimits `json:"limits,omitempty"`

@@ -63,6 +63,18 @@ type RepositoryRef struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
+// EngineOf gives what plans and applies the Stack's code: its own spec.engine with what its Repository says. The name is never empty.
+func (s *Stack) EngineOf() Engine {
+	e := s.Spec.Engine
+	if s.Status.Engine != nil {
+		e = *s.Status.Engine
+	}
+	if e.Name == "" {
+		e.Name = EngineOpenTofu
+	}
+	return e
+}
+
 // RepositoryKey names the Repository that the Stack's code is from; ok is false when it is from none.
 func (s *Stack) RepositoryKey() (key types.NamespacedName, ok bool) {
 	source := s.Spec.Source.Git

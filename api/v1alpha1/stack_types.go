@@ -79,7 +79,8 @@ type StackSpec struct {
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// Engine is what plans and applies the code.
+	// Engine is what plans and applies the code. What it leaves out is taken from spec.engine of the Repository, if the code is from
+	// one; status.engine says what came of both.
 	// +kubebuilder:default={}
 	// +optional
 	Engine Engine `json:"engine,omitempty"`
@@ -217,8 +218,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.wrapped) || !has(self.name) || self.name == 'Terragrunt'",message="wrapped is for name: Terragrunt"
 type Engine struct {
-	// Name of the engine.
-	// +kubebuilder:default=OpenTofu
+	// Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
 	// +optional
 	Name EngineName `json:"name,omitempty"`
 

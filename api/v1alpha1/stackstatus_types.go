@@ -29,6 +29,11 @@ type StackStatus struct {
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
 
+	// Engine is what plans and applies the code where the Repository's spec.engine decides a part of it; absent where only the
+	// Stack's own does. Versions that the code asks for are not in it: they are in each Run's plan.
+	// +optional
+	Engine *Engine `json:"engine,omitempty"`
+
 	// AppliedInputs is the digest of the inputs that were last applied, or found to need no change.
 	// +optional
 	AppliedInputs string `json:"appliedInputs,omitempty"`

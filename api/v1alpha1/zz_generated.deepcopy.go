@@ -837,6 +837,11 @@ func (in *RepositorySpec) DeepCopyInto(out *RepositorySpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Engine != nil {
+		in, out := &in.Engine, &out.Engine
+		*out = new(Engine)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Limits != nil {
 		in, out := &in.Limits, &out.Limits
 		*out = new(RepositoryLimits)
@@ -1374,6 +1379,11 @@ func (in *StackStatus) DeepCopyInto(out *StackStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.Engine != nil {
+		in, out := &in.Engine, &out.Engine
+		*out = new(Engine)
+		(*in).DeepCopyInto(*out)
 	}
 	if in.Image != nil {
 		in, out := &in.Image, &out.Image

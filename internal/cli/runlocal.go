@@ -153,7 +153,7 @@ func absolute(files []string) ([]string, error) {
 // localEngine finds the program for a Stack's engine.
 func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, error) {
 	var kind engine.Engine
-	switch stack.Spec.Engine.Name {
+	switch stack.EngineOf().Name {
 	case v1alpha1.EngineTerragrunt:
 		return nil, "", fmt.Errorf("stack %s is for Terragrunt, which makes its root module itself: cairn run local plans code for OpenTofu and Terraform only", stack.Name)
 	case v1alpha1.EngineTerraform:
@@ -204,7 +204,7 @@ func (l *localRun) checkVersion(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", l.program, err)
 	}
 	l.note("Planning with %s %s (%s).", l.kind.Name(), version, l.program)
-	if wanted := l.stack.Spec.Engine.Version; wanted != "" {
+	if wanted := l.stack.EngineOf().Version; wanted != "" {
 		if meets, err := engine.Meets(version, wanted); err == nil && !meets {
 			l.note("Mind: the Stack wants %s; what another version plans may be different.", wanted)
 		}

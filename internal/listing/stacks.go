@@ -37,7 +37,7 @@ var Stacks = Kind[v1alpha1.Stack, people.Stack]{
 			key, _ := s.RepositoryKey()
 			return key.Name
 		},
-		"engine": func(s *v1alpha1.Stack) string { return string(s.Spec.Engine.Name) },
+		"engine": func(s *v1alpha1.Stack) string { return string(s.EngineOf().Name) },
 	},
 	Words: func(s *v1alpha1.Stack) []string {
 		key, _ := s.RepositoryKey()
@@ -49,7 +49,7 @@ func stack(s *v1alpha1.Stack) people.Stack {
 	is := ready(s.Status.Conditions)
 	row := people.Stack{
 		Object: object(&s.ObjectMeta), Ready: string(is.Status), Reason: is.Reason, Message: is.Message, Changed: when(&is.LastTransitionTime),
-		Apply: string(s.Spec.Apply), Engine: string(s.Spec.Engine.Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
+		Apply: string(s.Spec.Apply), Engine: string(s.EngineOf().Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
 		Resources: s.Status.Resources, Run: s.Status.Run, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
 		Drifted: isDrifted(s), Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}

@@ -38,8 +38,9 @@ func burritoRepository(c *conversion, o *object) {
 		made.Spec.Limits = &v1alpha1.RepositoryLimits{Runs: int32(min(max(pods.number(), 0), 1000))}
 		pods.became("Repository %s: spec.limits.runs", made.Name)
 	}
+	made.Spec.Engine = burritoDefault(spec, made.Name)
 	const laid = "laid under what each TerraformLayer of this repository says: see there"
-	for _, name := range []string{"terraform", "opentofu", "terragrunt", "remediationStrategy", "overrideRunnerSpec", "runHistoryPolicy", "syncWindows"} {
+	for _, name := range []string{"remediationStrategy", "overrideRunnerSpec", "runHistoryPolicy", "syncWindows"} {
 		for _, f := range leaves(spec.at(name)) {
 			f.became(laid)
 		}
@@ -57,7 +58,7 @@ func burritoRepository(c *conversion, o *object) {
 // leaves are the fields of these names that burrito's maps of settings have.
 func leaves(f field) []field {
 	var known []field
-	for _, names := range [][]string{{"enabled"}, {"version"}, {"terragrunt", "enabled"}, {"terragrunt", "version"}, {"autoApply"}, {"applyWithoutPlanArtifact"}, {"onError", "maxRetries"}, {"runs"}} {
+	for _, names := range [][]string{{"autoApply"}, {"applyWithoutPlanArtifact"}, {"onError", "maxRetries"}, {"runs"}} {
 		known = append(known, f.at(names...))
 	}
 	return known
@@ -105,15 +106,15 @@ func burritoLayer(c *conversion, o *object) {
 	burritoTriggers(o, &s)
 	spec.at("additionalTargetRefs").cannot("plans for pull requests into other branches are not made")
 
-	layered.engine(&s)
-	layered.apply(o, &s)
-	layered.runner(o, &s)
-	c.burritoWindows(o, layered, &s)
-	burritoAnnotations(o)
 	var from *repository
 	if repo != nil {
 		from = c.named(repo)
 	}
+	layered.engine(&s, from)
+	layered.apply(o, &s)
+	layered.runner(o, &s)
+	c.burritoWindows(o, layered, &s)
+	burritoAnnotations(o)
 	if from == nil {
 		from = c.stranger(o, spec.at("repository"))
 	} else if from.Namespace != o.ref.Namespace && !slices.Contains(from.Spec.AllowedNamespaces, o.ref.Namespace) {
@@ -227,66 +228,6 @@ func (l layered) pick(names ...string) field {
 // each says something of a setting, in the layer.
 func (l layered) became(format string, names ...string) {
 	l.layer.at(names...).became("%s", format)
-}
-
-// isOld says that a layer is of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform always.
-func (l layered) isOld() bool {
-	return l.pick("terraform", "terragrunt").there() && !l.pick("terragrunt").there() && !l.pick("opentofu").there()
-}
-
-func (l layered) engine(s *v1alpha1.StackSpec) {
-	o := l.layer.of
-	tofu, terraform := l.pick("opentofu", "enabled").truth(), l.pick("terraform", "enabled").truth()
-	if l.layer.at("opentofu", "enabled").truth() {
-		terraform = false
-	}
-	if l.layer.at("terraform", "enabled").truth() {
-		tofu = false
-	}
-	if l.isOld() {
-		terraform, tofu = true, false
-	}
-	name := "opentofu"
-	switch {
-	case terraform:
-		name, s.Engine.Name = "terraform", v1alpha1.EngineTerraform
-	case tofu:
-		s.Engine.Name = v1alpha1.EngineOpenTofu
-	default:
-		s.Engine.Name = v1alpha1.EngineOpenTofu
-		o.note(Ignored, "spec.opentofu.enabled", "neither engine is enabled, with which burrito runs nothing: spec.engine.name is OpenTofu")
-	}
-	s.Engine.Version = l.pick(name, "version").text()
-	for _, engine := range []string{"terraform", "opentofu"} {
-		for _, f := range l.layer.at(engine).fields() {
-			switch {
-			case f.name != "enabled" && f.name != "version":
-			case engine == name:
-				f.became("spec.engine")
-			default:
-				f.notNeeded("the engine is %s", s.Engine.Name)
-			}
-		}
-	}
-	if s.Engine.Version == "" {
-		o.note(Became, "spec."+name+".version", "spec.engine.version says nothing: the version files of the code, or its required_version, as with burrito")
-	}
-	at := []string{"terragrunt"}
-	if l.isOld() {
-		at = []string{"terraform", "terragrunt"}
-	}
-	terragrunt := l.layer.at(at...)
-	if !l.pick(append(at, "enabled")...).truth() {
-		terragrunt.at("enabled").became("spec.engine.name: no Terragrunt")
-		terragrunt.at("version").notNeeded("Terragrunt is not enabled")
-		return
-	}
-	under := s.Engine.Version
-	s.Engine = v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: l.pick(append(at, "version")...).text()}
-	o.note(Became, terragrunt.path, "spec.engine is Terragrunt")
-	if under != "" {
-		o.note(Todo, "spec."+name+".version", "beneath Terragrunt it is the %s of the runner's image: spec.runner.image with version %s", name, under)
-	}
 }
 
 func (l layered) apply(o *object, s *v1alpha1.StackSpec) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	repositories "cairn.dev/cairn/internal/repository"
 )
 
 // uncovered are the fields of an object of which no note speaks.
@@ -497,14 +498,19 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 		"spec": {"repository": {"url": "https://git.example.com/acme/infra.git"}, "terraform": {"version": "1.5.7", "terragrunt": {"enabled": %t, "version": "0.45.4"}}}}`
 	const layer = `{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"},
 		"spec": {"path": "net", "branch": "main", "repository": {"name": "infra"}%s}}`
+	grunt := func(version string) v1alpha1.Engine {
+		return v1alpha1.Engine{
+			Name: v1alpha1.EngineTerragrunt, Version: version, Wrapped: &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform, Version: "1.5.7"},
+		}
+	}
 	for _, c := range []struct {
 		repository bool
 		layer      string
 		want       v1alpha1.Engine
 	}{
-		{true, ``, v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: "0.45.4"}},
+		{true, ``, grunt("0.45.4")},
 		{false, ``, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.5.7"}},
-		{false, `, "terraform": {"terragrunt": {"enabled": true, "version": "0.44.5"}}`, v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt, Version: "0.44.5"}},
+		{false, `, "terraform": {"terragrunt": {"enabled": true, "version": "0.44.5"}}`, grunt("0.44.5")},
 		{true, `, "terraform": {"version": "1.3.1", "terragrunt": {"enabled": false}}`, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.3.1"}},
 	} {
 		objects, err := Read([]byte(fmt.Sprintf(repository, c.repository) + "\n---\n" + fmt.Sprintf(layer, c.layer)))
@@ -515,7 +521,7 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, r.Stacks[0].Spec.Engine); diff != "" {
+		if diff := cmp.Diff(c.want, repositories.EngineOf(&r.Repositories[0], &r.Stacks[0])); diff != "" {
 			t.Errorf("%t%s:\n%s", c.repository, c.layer, diff)
 		}
 		for _, n := range r.Notes {

@@ -165,7 +165,11 @@ func (i *importing) name(at string) string {
 func (i *importing) engine(f *folder, spec *v1alpha1.StackSpec) {
 	if f.terragrunt {
 		spec.Engine.Name = v1alpha1.EngineTerragrunt
-		i.note(f.path, Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is what the code says, or the install's default")
+		i.note(f.path, Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is what the code says, or the newest")
+		if named, _ := i.versionFile(f.path); named {
+			spec.Engine.Wrapped = &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform}
+			i.note(f.path, Became, ".terraform-version", "spec.engine.wrapped.name Terraform; the file says the version at each Run")
+		}
 		return
 	}
 	spec.Engine.Name = v1alpha1.EngineOpenTofu

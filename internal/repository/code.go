@@ -68,7 +68,7 @@ func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 		c.told.Remove(stack.UID)
 		return Code{}, err
 	}
-	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(stack))
+	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(r, stack))
 	c.told.Add(stack.UID, at.fingerprint(found.Digest, stack))
 	if err != nil {
 		return Code{}, err
@@ -93,7 +93,7 @@ func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1al
 	if err != nil || !ok {
 		return true
 	}
-	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(stack)) // an error has no digest
+	digest, _ := c.closures.Digest(ctx, at.tree, at.mirror, wanted(r, stack)) // an error has no digest
 	return at.fingerprint(digest, stack) != told
 }
 
@@ -123,9 +123,9 @@ func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 	return Code{Commit: commit, Revision: revision(commit), Ask: ask, mirror: mirror, tree: tree}, nil
 }
 
-func wanted(stack *v1alpha1.Stack) closure.Wanted {
+func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 	source := stack.Spec.Source.Git
-	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: stack.Spec.Engine.Name == v1alpha1.EngineTerragrunt}
+	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: EngineOf(r, stack).Name == v1alpha1.EngineTerragrunt}
 	for _, f := range stack.Spec.VariableFiles {
 		if f.Path != "" {
 			w.VariableFiles = append(w.VariableFiles, f.Path)

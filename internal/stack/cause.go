@@ -61,6 +61,10 @@ func change(w World) v1alpha1.Cause {
 	commit := (now.Source != last.Source || imageChanged(now.Build, last.Build)) && now.Path == last.Path && w.Commit.ID != ""
 	var changed []string
 	inSpec := false
+	engine, ownEngine := "spec.engine", w.Engine == nil && w.Stack.Status.Engine == nil
+	if !ownEngine {
+		engine = "spec.engine of the Stack or its Repository"
+	}
 	for _, part := range []struct {
 		name    string
 		changed bool
@@ -69,7 +73,7 @@ func change(w World) v1alpha1.Cause {
 	}{
 		{"the code", !commit && (now.Source != last.Source || now.Path != last.Path), w.Stack.Spec.Source.ConfigMap == nil},
 		{"spec.source.git", commit && isOtherRef(w), true},
-		{"spec.engine", now.Engine != last.Engine || !slices.Equal(now.Wrapped, last.Wrapped), true},
+		{engine, now.Engine != last.Engine || !slices.Equal(now.Wrapped, last.Wrapped), ownEngine},
 		{"spec.variables", !equality.Semantic.DeepEqual(now.Variables, last.Variables), true},
 		{"spec.variableFiles", !equality.Semantic.DeepEqual(now.VariableFiles, last.VariableFiles), true},
 		{"spec.env", !equality.Semantic.DeepEqual(now.Env, last.Env) || !equality.Semantic.DeepEqual(now.EnvFrom, last.EnvFrom), true},

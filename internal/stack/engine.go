@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/closure"
 )
@@ -49,6 +51,16 @@ func chooseEngine(asked v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, 
 		return asked, nil, nil // so that the inputs digest of Stacks of which nothing is said stays as it was
 	}
 	return asked, wrapped, nil
+}
+
+// engine notes what the Repository makes of the Stack's engine.
+func (w *World) engine(e v1alpha1.Engine) v1alpha1.Engine {
+	own := w.Stack.Spec.Engine
+	own.Name = cmp.Or(own.Name, v1alpha1.EngineOpenTofu)
+	if !equality.Semantic.DeepEqual(e, own) {
+		w.Engine = &e
+	}
+	return e
 }
 
 // versionIn gives the constraint that the code has for an engine: its version file before what it requires.

@@ -11,6 +11,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/test/apiserver"
+	"cairn.dev/cairn/test/gitserver"
 )
 
 // TestTheVersionThatCodeAsksForOutsideOfGit is pinned for the Run, and what cannot be read of it is said.
@@ -77,4 +78,46 @@ func TestWhatTerragruntWrapsIsForTerragrunt(t *testing.T) {
 	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
 		t.Error("Terragrunt wraps itself")
 	}
+}
+
+// TestTheEngineOfARepository is that of its Stacks which say none, and another one plans them.
+func TestTheEngineOfARepository(t *testing.T) {
+	g := enterGit(t)
+	own := g.as(g.reads("own", g.repo, "net"))
+	own.spec(func(s *v1alpha1.StackSpec) { s.Engine = v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"} })
+	says := func(e *v1alpha1.Engine) {
+		t.Helper()
+		g.repo.Spec.Engine = e
+		apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
+		g.Seen(g.repo)
+	}
+	expect := func(r *room, run string, pinned v1alpha1.Engine, told *v1alpha1.Engine) {
+		t.Helper()
+		r.reconcile()
+		if diff := cmp.Diff(pinned, r.pinned(run).Engine); diff != "" {
+			t.Errorf("%s: %s", run, diff)
+		}
+		r.Seen(r.stack)
+		if diff := cmp.Diff(told, r.stack.Status.Engine); diff != "" {
+			t.Errorf("%s: the status: %s", run, diff)
+		}
+		r.ends(run, v1alpha1.PhaseSucceeded)
+		r.reconcile()
+	}
+	g.push(gitserver.Change{Message: "Pin", Files: map[string]string{"net/.terraform-version": "1.5.7", "net/.opentofu-version": "1.9.0"}})
+	says(&v1alpha1.Engine{Name: "Terraform"})
+	g.fetch(g.repo)
+	expect(g.room, "net-1", v1alpha1.Engine{Name: "Terraform", Version: "= 1.5.7"}, &v1alpha1.Engine{Name: "Terraform"})
+	expect(own, "own-1", v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"}, nil)
+
+	says(&v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
+	expect(g.room, "net-2", v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"}, &v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
+	if cause := g.run("net-2").Spec.Cause; cause.Message != "spec.engine of the Stack or its Repository changed" || cause.By != "" {
+		t.Errorf("the cause is %+v", cause)
+	}
+	own.reconcile()
+	own.expect("True", "Applied", "net-1 net-2 own-1 ")
+
+	says(nil)
+	expect(g.room, "net-3", v1alpha1.Engine{Name: "OpenTofu", Version: "= 1.9.0"}, nil)
 }

@@ -56,7 +56,7 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 	if doc.Path = folderOf(w.Stack); doc.Path == "." {
 		doc.Path = ""
 	}
-	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, code.Engine); w.Problem != nil {
+	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(w.engine(repository.EngineOf(repo, w.Stack)), code.Engine); w.Problem != nil {
 		return nil
 	}
 	defer func() {

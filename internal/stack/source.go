@@ -221,7 +221,9 @@ func (s *Sources) knownOf(ctx context.Context, version string, terragrunt bool) 
 }
 
 // saidKey is by whom the code is read, too: Terragrunt's own file counts for Terragrunt only.
-func saidKey(version string, terragrunt bool) string { return fmt.Sprintf("%s %t", version, terragrunt) }
+func saidKey(version string, terragrunt bool) string {
+	return fmt.Sprintf("%s %t", version, terragrunt)
+}
 
 func (s *Sources) keepFiles(ctx context.Context, version string, files map[string][]byte) (string, error) {
 	archive, err := pack(files)

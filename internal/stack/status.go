@@ -57,6 +57,9 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	} else {
 		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphaned)
 	}
+	if w.CodeRead { // otherwise what is known stays
+		s.Engine = w.Engine
+	}
 	if c := wholeRepositoryCondition(w); c != nil {
 		apimeta.SetStatusCondition(&s.Conditions, *c)
 	} else if w.CodeRead { // otherwise what is known stays

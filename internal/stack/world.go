@@ -25,7 +25,10 @@ type World struct {
 	// CodeRead says that the code was read, and Open names what in it is not known before the engine runs (closure.Closure): if there is
 	// something, the whole repository belongs to the code.
 	CodeRead bool
-	Open     []string
+	// Engine is the Stack's with what its Repository says, and nil where the Repository says nothing of it. It is known once the code
+	// was read.
+	Engine *v1alpha1.Engine
+	Open   []string
 	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
 	Units []v1alpha1.Unit
 	// State of the Stack; nil when there is none.

@@ -72,6 +72,7 @@ lfs: false
 submodules: false
 allowedNamespaces: [SPACE]
 limits: {runs: 5}
+engine: {name: OpenTofu, version: ">= 1.6"}
 credentials: {secret: {name: given}}
 webhook: {secret: {name: given}}
 `},
@@ -109,13 +110,15 @@ var uncovered = []reason{
 	{`Stack spec\.env\[\]\.valueFrom\.resourceFieldRef\..*`, "", "refused whatever is in it (charts/cairn/crds_test.go)"},
 	{`Stack spec\.env\[\]\.valueFrom\.fileKeyRef\..*`, "", "of a volume that nothing in a runner's pod has; Kubernetes has it behind a feature gate"},
 	{`Stack spec\.runner\.build\..*`, "", "an image is built on a real node: test/e2e/testdata/build.txtar, and internal/stack and internal/run have right and wrong ones"},
+	{`(Stack|Repository) spec\.engine\.wrapped\..*`, "", "of Terragrunt, which has to be fetched from its maker first (internal/runner/terragrunt_test.go and internal/stack/engine_envtest_test.go)"},
 	{`Stack spec\.backend\..*`, "", "a backend of the engine's own wants a server: test/scripts/testdata/backends.txtar and internal/runner/backend_test.go have right and wrong ones"},
 }
 
 // harmless are odd values that are taken, and after which an object is Ready all the same.
 var harmless = []reason{
+	{`Repository spec\.engine\.version`, "nothing of this name|out of the folder|spaces|a line break|an option", "no Stack takes it here; the Run of one that does says what is wrong"},
 	{`Repository spec\.allowedNamespaces\[\]`, "nothing of this name", "a namespace that may come"},
-	{`Repository spec\.ref|Stack spec\.(engine\.version|runner\.serviceAccountName|windows\[\]\.timeZone)`, "empty", "as if it were not there"},
+	{`Repository spec\.(ref|engine\.version)|Stack spec\.(engine\.version|runner\.serviceAccountName|windows\[\]\.timeZone)`, "empty", "as if it were not there"},
 	{`Stack spec\.dependsOn\[\]\.name`, "nothing of this name", "nothing is due, so nothing waits for it; the next Run does, and says so"},
 	{`Stack spec\.env\[\]\.name`, "nothing of this name|out of the folder|spaces|an option", "Kubernetes takes any name of an environment variable"},
 	{`Stack spec\.envFrom\[\]\.prefix`, "empty|nothing of this name|out of the folder|spaces|an option", "so it takes any prefix"},
@@ -130,7 +133,7 @@ var harmless = []reason{
 
 // elsewhere are values that are only given to the API server, since what they need is not here.
 var elsewhere = []reason{
-	{`Stack spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/engines_test.go)"},
+	{`(Stack|Repository) spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/engines_test.go)"},
 }
 
 // final are values that cannot be taken back.

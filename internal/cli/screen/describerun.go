@@ -126,7 +126,7 @@ func (d Description) engine() v1alpha1.EngineName {
 	if d.Stack == nil {
 		return "version"
 	}
-	return d.Stack.Spec.Engine.Name
+	return d.Stack.EngineOf().Name
 }
 
 func cause(r *v1alpha1.Run) string {

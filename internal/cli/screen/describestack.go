@@ -24,13 +24,22 @@ func (d Description) headStack(p *page) {
 		p.row("Planned by", Clean(c.Message))
 	}
 	p.row("Revision", Clean(st.Status.Revision))
-	p.row("Engine", strings.TrimSpace(string(st.Spec.Engine.Name)+" "+st.Spec.Engine.Version))
+	p.row("Engine", engineLine(st.EngineOf()))
 	p.row("Rules", rules(st))
 	p.row("After", dependencies(st))
 	p.row("State", d.state(s))
 	p.row("Drift", driftSentence(st, s))
 	p.row("Age", s.age(st.CreationTimestamp.Time))
 	p.row("Waits for", d.waits(s))
+}
+
+// engineLine says what plans and applies.
+func engineLine(e v1alpha1.Engine) string {
+	text := string(e.Name) + after(" ", e.Version)
+	if w := e.Wrapped; w != nil {
+		text += after(", which runs ", strings.TrimSpace(string(w.Name)+" "+w.Version))
+	}
+	return Clean(text)
 }
 
 // code says where the code is from.

@@ -1,0 +1,137 @@
+package migrate
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
+	repositories "cairn.dev/cairn/internal/repository"
+)
+
+// burrito's engine is that of the layer, or else of its repository, flag by flag: opentofu or terraform, and terragrunt over it. So it is
+// in Cairn: what the repository says is spec.engine of the Repository, and a Stack says only what is otherwise.
+
+// engineFields are the settings that an engine is made of.
+var engineFields = [][]string{
+	{"terraform", "enabled"}, {"terraform", "version"}, {"terraform", "terragrunt", "enabled"}, {"terraform", "terragrunt", "version"},
+	{"opentofu", "enabled"}, {"opentofu", "version"}, {"terragrunt", "enabled"}, {"terragrunt", "version"},
+}
+
+// burritoDefault is the engine that a repository has for its layers; nil where it enables none.
+func burritoDefault(spec field, name string) *v1alpha1.Engine {
+	l := layered{layer: spec}
+	e, below, ok := l.chosen()
+	for _, names := range engineFields {
+		f := spec.at(names...)
+		switch {
+		case !ok:
+			f.became("laid under what each TerraformLayer of this repository says: see there")
+		case l.counts(e, below, names):
+			f.became("Repository %s: spec.engine", name)
+		case names[len(names)-1] == "enabled" && !f.truth():
+			f.became("Repository %s: spec.engine, which is %s", name, e.Name)
+		default:
+			f.became("laid under what each TerraformLayer of this repository says: see there")
+		}
+	}
+	if !ok {
+		return nil
+	}
+	l.old(e)
+	return &e
+}
+
+// old tells of a Terragrunt that Cairn does not run.
+func (l layered) old(e v1alpha1.Engine) {
+	if meets, err := engine.Meets(e.Version, ">= 1.0"); e.Name == v1alpha1.EngineTerragrunt && err == nil && !meets {
+		l.layer.at(l.grunt("version")...).todo("Cairn runs Terragrunt 1.0 or later: try the code with it, then write that version into spec.engine.version")
+	}
+}
+
+// isOld says that a layer is of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform always.
+func (l layered) isOld() bool {
+	return l.pick("terraform", "terragrunt").there() && !l.pick("terragrunt").there() && !l.pick("opentofu").there()
+}
+
+// grunt is where Terragrunt's settings are.
+func (l layered) grunt(name string) []string {
+	if l.isOld() {
+		return []string{"terraform", "terragrunt", name}
+	}
+	return []string{"terragrunt", name}
+}
+
+// chosen is the engine, and the name of the settings of the one that plans; false when neither is enabled, with which burrito runs nothing.
+func (l layered) chosen() (e v1alpha1.Engine, settings string, ok bool) {
+	tofu, terraform := l.pick("opentofu", "enabled").truth(), l.pick("terraform", "enabled").truth()
+	if l.layer.at("opentofu", "enabled").truth() {
+		terraform = false
+	}
+	if l.layer.at("terraform", "enabled").truth() {
+		tofu = false
+	}
+	if l.isOld() {
+		terraform, tofu = true, false
+	}
+	settings, e.Name = "opentofu", v1alpha1.EngineOpenTofu
+	if terraform {
+		settings, e.Name = "terraform", v1alpha1.EngineTerraform
+	}
+	e.Version = l.pick(settings, "version").text()
+	if l.pick(l.grunt("enabled")...).truth() {
+		e = v1alpha1.Engine{
+			Name: v1alpha1.EngineTerragrunt, Version: l.pick(l.grunt("version")...).text(),
+			Wrapped: &v1alpha1.WrappedEngine{Name: e.Name, Version: e.Version},
+		}
+	}
+	return e, settings, tofu || terraform
+}
+
+// counts says whether a setting decides an engine that plans with these settings.
+func (l layered) counts(e v1alpha1.Engine, settings string, names []string) bool {
+	if names[0] == "terragrunt" || len(names) == 3 {
+		return e.Name == v1alpha1.EngineTerragrunt && len(names) == len(l.grunt(""))
+	}
+	return names[0] == settings
+}
+
+// engine gives the Stack what its layer says otherwise than the Repository that it reads from, which is nil when that is not in the input.
+func (l layered) engine(s *v1alpha1.StackSpec, from *repository) {
+	o := l.layer.of
+	e, settings, ok := l.chosen()
+	where := "spec.engine"
+	switch {
+	case !ok && l.repo.of == nil:
+		where = "spec.engine: nothing, so that it is what the Repository says"
+	case !ok:
+		s.Engine = e
+		o.note(Ignored, "spec.opentofu.enabled", "neither engine is enabled, with which burrito runs nothing: spec.engine.name is OpenTofu")
+	case from != nil && equality.Semantic.DeepEqual(repositories.EngineOf(&from.Repository, &v1alpha1.Stack{}), e):
+		where = "spec.engine of Repository " + from.Name
+	default:
+		s.Engine = e
+		l.old(e)
+	}
+	for _, names := range engineFields {
+		f := l.layer.at(names...)
+		switch {
+		case l.counts(e, settings, names):
+			f.became("%s", where)
+		case names[0] == "terragrunt" || len(names) == 3:
+			f.notNeeded("Terragrunt is not enabled")
+		default:
+			f.notNeeded("the engine is %s", planner(e).Name)
+		}
+	}
+	if ok && planner(e).Version == "" {
+		o.note(Became, "spec."+settings+".version", "no version is said: it is that of the code's version files, or of its required_version, as with burrito")
+	}
+}
+
+// planner is the engine that plans, with the version that is asked of it.
+func planner(e v1alpha1.Engine) v1alpha1.WrappedEngine {
+	if e.Wrapped != nil {
+		return *e.Wrapped
+	}
+	return v1alpha1.WrappedEngine{Name: e.Name, Version: e.Version}
+}

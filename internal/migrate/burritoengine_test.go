@@ -1,0 +1,97 @@
+package migrate
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	repositories "cairn.dev/cairn/internal/repository"
+)
+
+// TestBurritosEngineIsThatOfTheRepository unless the layer says another: what runs is what burrito runs, from both objects.
+func TestBurritosEngineIsThatOfTheRepository(t *testing.T) {
+	type engine = v1alpha1.Engine
+	grunt := func(version string, name v1alpha1.EngineName, of string) engine {
+		return engine{Name: "Terragrunt", Version: version, Wrapped: &v1alpha1.WrappedEngine{Name: name, Version: of}}
+	}
+	for name, test := range map[string]struct {
+		repository, layer string
+		// given is the Repository's, own the Stack's, and runs what comes of both.
+		given *engine
+		own   engine
+		runs  engine
+	}{
+		"all is the repository's": {
+			`terraform: {enabled: true, version: "1.5.7"}`, ``,
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{}, engine{Name: "Terraform", Version: "1.5.7"},
+		},
+		"the layer says the same": {
+			`terraform: {enabled: true, version: "1.5.7"}`, `terraform: {enabled: true}`,
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{}, engine{Name: "Terraform", Version: "1.5.7"},
+		},
+		"the layer has another version": {
+			`terraform: {enabled: true, version: "1.5.7"}`, `terraform: {version: "1.6.6"}`,
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.6.6"}, engine{Name: "Terraform", Version: "1.6.6"},
+		},
+		"the layer has another engine, in the version that the repository has for it": {
+			`{terraform: {enabled: true, version: "1.5.7"}, opentofu: {version: "1.9.0"}}`, `opentofu: {enabled: true}`,
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "OpenTofu", Version: "1.9.0"}, engine{Name: "OpenTofu", Version: "1.9.0"},
+		},
+		"the layer has another engine, in any version": {
+			`terraform: {enabled: true, version: "1.5.7"}`, `opentofu: {enabled: true}`,
+			&engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "OpenTofu"}, engine{Name: "OpenTofu"},
+		},
+		"Terragrunt of the repository": {
+			`{terraform: {enabled: true, version: "1.5.7"}, terragrunt: {enabled: true, version: "1.0.0"}}`, ``,
+			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{}, grunt("1.0.0", "Terraform", "1.5.7"),
+		},
+		"Terragrunt of the repository, and the layer is without it": {
+			`{terraform: {enabled: true, version: "1.5.7"}, terragrunt: {enabled: true, version: "1.0.0"}}`, `terragrunt: {enabled: false}`,
+			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.5.7"},
+		},
+		"the layer adds Terragrunt": {
+			`opentofu: {enabled: true, version: "1.9.0"}`, `terragrunt: {enabled: true, version: "1.1.3"}`,
+			&engine{Name: "OpenTofu", Version: "1.9.0"}, grunt("1.1.3", "OpenTofu", "1.9.0"), grunt("1.1.3", "OpenTofu", "1.9.0"),
+		},
+		"burrito 0.4": {
+			`terraform: {version: "1.5.7", terragrunt: {enabled: true, version: "1.0.0"}}`, ``,
+			new(grunt("1.0.0", "Terraform", "1.5.7")), engine{}, grunt("1.0.0", "Terraform", "1.5.7"),
+		},
+		"the repository enables none": {
+			`terraform: {version: "1.5.7"}`, `terraform: {enabled: true}`,
+			nil, engine{Name: "Terraform", Version: "1.5.7"}, engine{Name: "Terraform", Version: "1.5.7"},
+		},
+		"neither enables one": {`{}`, ``, nil, engine{Name: "OpenTofu"}, engine{Name: "OpenTofu"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const object = "apiVersion: config.terraform.padok.cloud/v1alpha1\nkind: %s\nmetadata: {name: a, namespace: b}\nspec:\n  %s\n"
+			spec := func(settings, more string) string {
+				if settings == "" || settings == "{}" {
+					return "{" + more + "}"
+				}
+				if settings[0] == '{' {
+					settings = settings[1 : len(settings)-1]
+				}
+				return "{" + settings + ", " + more + "}"
+			}
+			r := convertText(t, fmt.Appendf(nil, object+"---\n"+object,
+				"TerraformRepository", spec(test.repository, `repository: {url: "https://git.example.com/a"}`),
+				"TerraformLayer", spec(test.layer, `path: net, branch: main, repository: {name: a, namespace: b}`)))
+			if len(r.Repositories) != 1 || len(r.Stacks) != 1 {
+				t.Fatalf("%+v", r.Notes)
+			}
+			repo, stack := r.Repositories[0], r.Stacks[0]
+			if diff := cmp.Diff(test.given, repo.Spec.Engine); diff != "" {
+				t.Errorf("the Repository: %s", diff)
+			}
+			if diff := cmp.Diff(test.own, stack.Spec.Engine); diff != "" {
+				t.Errorf("the Stack: %s", diff)
+			}
+			if diff := cmp.Diff(test.runs, repositories.EngineOf(&repo, &stack)); diff != "" {
+				t.Errorf("what runs: %s", diff)
+			}
+		})
+	}
+}
