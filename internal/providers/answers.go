@@ -61,8 +61,8 @@ func parseVersions(data []byte) (listing, error) {
 	return list, nil
 }
 
-// download is where a registry says that an archive is, and what vouches for it.
-type download struct {
+// location is where a registry says that an archive is, and what vouches for it.
+type location struct {
 	// filename within the list of checksums, and sum as the registry itself tells it, in hex.
 	filename, sum            string
 	archive, sums, signature *url.URL
@@ -70,7 +70,7 @@ type download struct {
 }
 
 // parseDownload reads a registry's answer to a request for a platform of a version, made at base.
-func parseDownload(data []byte, base *url.URL, platform Platform) (download, error) {
+func parseDownload(data []byte, base *url.URL, platform Platform) (location, error) {
 	var answer struct {
 		OS, Arch, Filename, Shasum string
 		DownloadURL                string `json:"download_url"`
@@ -83,16 +83,16 @@ func parseDownload(data []byte, base *url.URL, platform Platform) (download, err
 		} `json:"signing_keys"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return download{}, fmt.Errorf("read where an archive is: %w", err)
+		return location{}, fmt.Errorf("read where an archive is: %w", err)
 	}
 	if (Platform{answer.OS, answer.Arch}) != platform {
-		return download{}, fmt.Errorf("asked for %s, the registry tells of another platform", platform)
+		return location{}, fmt.Errorf("asked for %s, the registry tells of another platform", platform)
 	}
 	sum, err := hex.DecodeString(answer.Shasum)
 	if err != nil || len(sum) != sha256.Size {
-		return download{}, errors.New("what the registry gives as a checksum is none")
+		return location{}, errors.New("what the registry gives as a checksum is none")
 	}
-	d := download{filename: answer.Filename, sum: hex.EncodeToString(sum)}
+	d := location{filename: answer.Filename, sum: hex.EncodeToString(sum)}
 	for _, key := range answer.SigningKeys.GPG {
 		d.keys = append(d.keys, key.Armor)
 	}
@@ -100,7 +100,7 @@ func parseDownload(data []byte, base *url.URL, platform Platform) (download, err
 		&answer.DownloadURL: &d.archive, &answer.SumsURL: &d.sums, &answer.SignatureURL: &d.signature,
 	} {
 		if *to, err = resolve(base, *reference); err != nil {
-			return download{}, err
+			return location{}, err
 		}
 	}
 	return d, nil

@@ -12,6 +12,8 @@ import (
 	"os"
 
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"cairn.dev/cairn/internal/download"
 )
 
 // Archive is a zip that was verified. Who asked for it closes it.
@@ -102,7 +104,8 @@ func (m *Mirror) pull(ctx context.Context, p Provider, version string, platform 
 		return fmt.Errorf("%s: %w: the registry's checksum is not the one in the list", name, ErrVerify)
 	}
 	err = m.place(p, name, func(file *os.File) error {
-		size, err := m.registry.fetch(ctx, d, file)
+		defer m.transfers.End(p.String())
+		size, err := m.registry.fetch(ctx, d, file, m.transfers.Begin(p.String(), where(d.archive)))
 		if err != nil {
 			return err
 		}
@@ -121,7 +124,7 @@ func (m *Mirror) pull(ctx context.Context, p Provider, version string, platform 
 }
 
 // fetch writes an archive into a file and gives its size, once its checksum is the expected one.
-func (r registry) fetch(ctx context.Context, d download, file *os.File) (int64, error) {
+func (r registry) fetch(ctx context.Context, d location, file *os.File, tally *download.Tally) (int64, error) {
 	answer, err := r.open(ctx, d.archive)
 	if err != nil {
 		return 0, err
@@ -131,8 +134,9 @@ func (r registry) fetch(ctx context.Context, d download, file *os.File) (int64, 
 	if answer.ContentLength > r.largest {
 		return 0, tooLarge
 	}
+	tally.Expect(answer.ContentLength)
 	hash := sha256.New()
-	size, err := io.Copy(io.MultiWriter(file, hash), io.LimitReader(answer.Body, r.largest+1))
+	size, err := io.Copy(io.MultiWriter(file, hash, tally), io.LimitReader(answer.Body, r.largest+1))
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("read %s: %w", where(d.archive), err)

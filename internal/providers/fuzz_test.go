@@ -113,7 +113,7 @@ func FuzzArchives(f *testing.F) {
 	f.Add([]byte(sum+"  ../x\n"+sum+"  terraform-provider-cloud_1.0.1_linux_arm64.zip"), "../x")
 	p := Provider{"example.com", "acme", "cloud"}
 	f.Fuzz(func(t *testing.T, list []byte, name string) {
-		found, err := archives(p, "1.0.0", Platform{"linux", "amd64"}, download{filename: name, sum: sum}, list)
+		found, err := archives(p, "1.0.0", Platform{"linux", "amd64"}, location{filename: name, sum: sum}, list)
 		if err != nil {
 			return
 		}

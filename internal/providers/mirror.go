@@ -24,6 +24,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/semaphore"
 
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/memory"
 )
 
@@ -78,7 +79,12 @@ type Mirror struct {
 	// records is held while a record of a version is read and written again.
 	records sync.Mutex
 	flights flights
+	// transfers are the files on their way, by the name of the provider.
+	transfers download.Transfers
 }
+
+// Progress is how far the download is that the mirror makes of a provider now; the zero Transfer when there is none.
+func (m *Mirror) Progress(p Provider) download.Transfer { return m.transfers.Of(p.String()) }
 
 const (
 	// mostKnown is how many files' checksums, and how many hosts' registries, are in memory.

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/providers/registrytest"
 )
 
@@ -524,3 +525,14 @@ func TestTheQueryOfAURLIsNotTold(t *testing.T) {
 type refusing struct{}
 
 func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
+
+// TestARegistryThatDoesNotAnswerIsNamedSoon, and not after minutes.
+func TestARegistryThatDoesNotAnswerIsNamedSoon(t *testing.T) {
+	r, err := newRegistry(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, ok := r.client.Transport.(*http.Transport); !ok || own.ResponseHeaderTimeout != download.Answer || own.TLSHandshakeTimeout != download.Answer {
+		t.Errorf("it is asked for longer: %+v", own)
+	}
+}

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"cairn.dev/cairn/internal/download"
 )
 
 // What is taken from a registry at most, and how long it may take.
@@ -39,7 +40,7 @@ type service struct {
 }
 
 func newRegistry(o Options) (registry, error) {
-	client := http.Client{Transport: transport()}
+	client := http.Client{Transport: download.Transport(0)}
 	if o.Client != nil {
 		client = *o.Client
 	}
@@ -56,18 +57,6 @@ func newRegistry(o Options) (registry, error) {
 	return registry{client: &client, largest: largestArchive, fresh: o.Fresh, now: o.Now, services: services}, err
 }
 
-func transport() *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: time.Minute,
-		IdleConnTimeout:       time.Minute,
-		MaxIdleConns:          20,
-		ForceAttemptHTTP2:     true,
-	}
-}
-
 // versions lists the versions of a provider.
 func (r registry) versions(ctx context.Context, p Provider) (listing, error) {
 	data, _, err := r.ask(ctx, p, "versions")
@@ -78,14 +67,14 @@ func (r registry) versions(ctx context.Context, p Provider) (listing, error) {
 }
 
 // download asks where the archive of a version for a platform is.
-func (r registry) download(ctx context.Context, p Provider, version string, platform Platform) (download, error) {
+func (r registry) download(ctx context.Context, p Provider, version string, platform Platform) (location, error) {
 	data, at, err := r.ask(ctx, p, version, "download", platform.OS, platform.Arch)
 	if err != nil {
-		return download{}, err
+		return location{}, err
 	}
 	d, err := parseDownload(data, at, platform)
 	if err != nil {
-		return download{}, fmt.Errorf("%s %s: %w", p, version, err)
+		return location{}, fmt.Errorf("%s %s: %w", p, version, err)
 	}
 	return d, nil
 }
@@ -137,18 +126,22 @@ func (r registry) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error)
 
 // open begins to read what is at a URL: ErrNotFound when there is nothing. The answer's body has to be closed.
 func (r registry) open(ctx context.Context, u *url.URL) (*http.Response, error) {
+	ctx, through, over := download.Watch(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
+		over()
 		return nil, err
 	}
 	answer, err := r.client.Do(request)
 	if err != nil {
+		over()
 		var asked *url.Error
 		if errors.As(err, &asked) { // its text has the query too, which may be somebody's permission to read
 			err = asked.Err
 		}
 		return nil, fmt.Errorf("ask %s: %w", where(u), err)
 	}
+	answer.Body = through(answer.Body)
 	switch answer.StatusCode {
 	case http.StatusOK:
 		return answer, nil

@@ -79,6 +79,8 @@ func (m *Mirror) release(ctx context.Context, p Provider, version string) (Relea
 		return Release{}, err
 	}
 	return fly(ctx, &m.flights, "release "+p.String()+" "+version, func(ctx context.Context) (Release, error) {
+		m.transfers.Begin(p.String(), "https://"+p.Hostname)
+		defer m.transfers.End(p.String())
 		release, err := m.verify(ctx, p, version)
 		if err != nil {
 			return Release{}, err

@@ -43,6 +43,8 @@ func (m *Mirror) list(ctx context.Context, p Provider) (listing, error) {
 		return last.list, nil
 	}
 	return fly(ctx, &m.flights, "list "+p.String(), func(ctx context.Context) (listing, error) {
+		m.transfers.Begin(p.String(), "https://"+p.Hostname)
+		defer m.transfers.End(p.String())
 		list, err := m.registry.versions(ctx, p)
 		switch {
 		case err == nil:

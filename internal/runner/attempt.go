@@ -23,6 +23,8 @@ type attempt struct {
 	text io.Writer
 	// report tells the store of each step.
 	report *reporter
+	// progress tells of downloads.
+	progress *sayer
 	// proxy is the state's way to the store.
 	proxy *proxy
 	// engine is what does the work.
@@ -82,6 +84,7 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 		text:   tee{r.Output, log},
 		report: startReporter(client, r.Log),
 	}
+	a.progress = &sayer{a: a}
 	failure := a.do(ctx)
 	done := store.Done{Failure: failure, Outputs: a.outputs, Image: a.built}
 	if failure == nil || failure.Class == policy { // a plan that is denied can still be read

@@ -20,7 +20,11 @@ const largestEngine = 1 << 30
 
 // fetchEngine takes an engine from the store, because the image's does not do, for the reason why.
 func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
-	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH)
+	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, a.following())
+	var away *unreachable
+	if errors.As(err, &away) {
+		return fmt.Errorf("%s; %w", why, away)
+	}
 	if code := store.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {
 		return &engine.Refused{Reason: why + "; " + err.Error()}
 	}

@@ -29,8 +29,10 @@ import (
 type mirror struct {
 	client *store.Client
 	log    *slog.Logger
-	server *http.Server
-	served chan struct{}
+	// following gives what is told of a download.
+	following func() func(store.Download) error
+	server    *http.Server
+	served    chan struct{}
 	// dir has files that are on their way, and trust the certificate.
 	dir, trust string
 	// url is where the engine finds the mirror. The password in it keeps others on the same node out, should the pod be
@@ -50,8 +52,8 @@ type mirror struct {
 const mirrorPatience = 90 * time.Second
 
 // startMirror begins to serve. dir is its own.
-func startMirror(ctx context.Context, dir string, client *store.Client, log *slog.Logger) (*mirror, error) {
-	m := &mirror{client: client, log: log, served: make(chan struct{}), dir: dir, trust: filepath.Join(dir, "trust"), password: rand.Text()}
+func startMirror(ctx context.Context, dir string, client *store.Client, following func() func(store.Download) error, log *slog.Logger) (*mirror, error) {
+	m := &mirror{client: client, log: log, following: following, served: make(chan struct{}), dir: dir, trust: filepath.Join(dir, "trust"), password: rand.Text()}
 	certificate, err := loopbackCertificate()
 	if err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path.Ext(name) == ".json" {
 		client, kind = client.Impatient(mirrorPatience), "application/json"
 	}
-	if err := client.Provider(r.Context(), name, file); err != nil {
+	if err := client.Provider(r.Context(), name, file, m.following()); err != nil {
 		m.fail(w, err)
 		return
 	}

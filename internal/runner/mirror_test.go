@@ -28,7 +28,7 @@ func TestTheMirrorIsForTheEngineOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := startMirror(t.Context(), t.TempDir(), client, quiet)
+	m, err := startMirror(t.Context(), t.TempDir(), client, func() func(store.Download) error { return nil }, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAFailedVerificationIsNotAskedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := client.Provider(t.Context(), "a/b/c/d e.json", file); store.Code(err) != 424 || len(codes) != 1 {
+	if err := client.Provider(t.Context(), "a/b/c/d e.json", file, nil); store.Code(err) != 424 || len(codes) != 1 {
 		t.Errorf("%v, %v", err, codes)
 	}
 	if s.requests[0] != "GET /v1/providers/a/b/c/d e.json" {

@@ -28,7 +28,7 @@ func (a *attempt) mirrorProviders(ctx context.Context) (func(), error) {
 	if err != nil {
 		return none, err
 	}
-	m, err := startMirror(ctx, dir, a.client, a.Log)
+	m, err := startMirror(ctx, dir, a.client, a.following, a.Log)
 	if err != nil {
 		return none, errors.Join(fmt.Errorf("mirror of providers: %w", err), os.RemoveAll(dir))
 	}

@@ -90,6 +90,19 @@ func (r *reporter) begin(name string) {
 	}
 }
 
+// say tells how far the step is that was begun last.
+func (r *reporter) say(message string) {
+	r.mu.Lock()
+	if r.last >= 0 && r.steps[r.last].State == running {
+		r.steps[r.last].Message = message
+	}
+	r.mu.Unlock()
+	select {
+	case r.news <- struct{}{}:
+	default: // as above
+	}
+}
+
 // end keeps how the step that was begun last ended. It is told with what follows at once: the beginning of the next step,
 // or the last report.
 func (r *reporter) end(how store.Step) {

@@ -39,12 +39,14 @@ type testStore struct {
 	outputs  store.Outputs
 	others   map[string]store.Output // outputs of other Stacks, by stack/output
 	engines  map[string]engineKept   // by name
-	reports  map[int32][]store.Report
-	logs     map[int32][]byte
-	requests []string
-	forms    map[string][]byte // forms of plans, by digest/form
-	verdict  store.Verdict
-	checked  []string // plans that the policies were asked about
+	// downloads are what is answered before an engine is there, one at a time; the last one for ever when it is unreachable.
+	downloads []store.Download
+	reports   map[int32][]store.Report
+	logs      map[int32][]byte
+	requests  []string
+	forms     map[string][]byte // forms of plans, by digest/form
+	verdict   store.Verdict
+	checked   []string // plans that the policies were asked about
 	// cancels are told to who asks whether to stop; held is how long they are waited for.
 	cancels chan string
 	held    time.Duration
@@ -316,6 +318,14 @@ func (s *testStore) serveEngine(w http.ResponseWriter, r *http.Request, path str
 			return
 		}
 		w.Write(kept.program)
+		return
+	}
+	if len(s.downloads) > 0 {
+		w.WriteHeader(http.StatusAccepted)
+		json.NewEncoder(w).Encode(s.downloads[0])
+		if s.downloads[0].Unreachable == "" {
+			s.downloads = s.downloads[1:]
+		}
 		return
 	}
 	json.NewEncoder(w).Encode(kept.release)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/signed"
@@ -22,6 +23,8 @@ import (
 type Engines interface {
 	Find(ctx context.Context, product release.Product, constraint string) (version string, err error)
 	Get(ctx context.Context, product release.Product, version, os, arch string) (release.Program, error)
+	// Progress is how far the download is that Find, with an empty version, or else Get waits for.
+	Progress(product release.Product, version, os, arch string) download.Transfer
 }
 
 // engines gives out what Engines has.
@@ -37,17 +40,23 @@ const engineWait = time.Minute
 
 // find answers with the newest version that meets a constraint, once its program is here.
 func (e engines) find(w http.ResponseWriter, r *http.Request, c Caller) error {
-	ctx, cancel := context.WithTimeout(r.Context(), engineWait)
-	defer cancel()
+	ctx := startDownloading(r, engineWait)
+	defer ctx.cancel()
 	product, platform, err := e.asked(r, c)
 	if err != nil {
 		return err
 	}
+	var p release.Program
+	what := "the list of versions of " + string(product)
 	version, err := e.from.Find(ctx, product, r.URL.Query().Get("version"))
-	if err != nil {
-		return engineRefusal(err)
+	if err == nil {
+		what = string(product) + " " + version
+		p, err = e.from.Get(ctx, product, version, platform.os, platform.arch)
 	}
-	p, err := e.from.Get(ctx, product, version, platform.os, platform.arch)
+	how := e.from.Progress(product, version, platform.os, platform.arch)
+	if told, err := ctx.later(w, what, how, err, errors.Is(err, release.ErrUnreachable)); told || err != nil {
+		return err
+	}
 	if err != nil {
 		return engineRefusal(err)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,7 +83,7 @@ func TestARunnerGetsItsEngine(t *testing.T) {
 	}
 	defer file.Close()
 	for constraint, want := range map[string]struct{ version, program string }{"~> 1.8.0": {"1.8.0", "one"}, "": {"1.9.1", "two"}} {
-		got, err := c.Engine(t.Context(), "OpenTofu", constraint, "linux", "arm64")
+		got, err := c.Engine(t.Context(), "OpenTofu", constraint, "linux", "arm64", goOn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,9 +110,6 @@ func TestWhyThereIsNoEngine(t *testing.T) {
 	m.Write("opentofu/1.7.0/tofu_1.7.0_linux_amd64.zip", []byte("evil"))
 	m.Write("terraform/1.5.7/terraform_1.5.7_SHA256SUMS.72D7468F.sig", []byte("signed, me"))
 	from := mirrored(t, m)
-	gone := releases.New(t)
-	gone.Vanish()
-
 	tests := map[string]struct {
 		from Engines
 		its  v1alpha1.EngineName
@@ -131,7 +130,6 @@ func TestWhyThereIsNoEngine(t *testing.T) {
 		"a platform that no runner has":        {from, "OpenTofu", "OpenTofu", "1.8.0", "plan9", "amd64", 422, "not given out"},
 		"a release with a wrong checksum":      {from, "OpenTofu", "OpenTofu", "1.7.0", "", "", 424, "checksum"},
 		"a release with a wrong signature":     {from, "Terraform", "Terraform", "1.5.7", "", "", 424, "signature"},
-		"a mirror that does not answer":        {mirrored(t, gone), "OpenTofu", "OpenTofu", "1.8.0", "", "", 503, "try again"},
 		"a program that changed under the eye": {damaged{from, t.TempDir()}, "OpenTofu", "OpenTofu", "1.8.0", "", "", 0, ""},
 	}
 	for name, test := range tests {
@@ -142,7 +140,7 @@ func TestWhyThereIsNoEngine(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer file.Close()
-			_, found := c.Engine(t.Context(), test.name, test.version, test.os, test.arch)
+			_, found := c.Engine(t.Context(), test.name, test.version, test.os, test.arch, giveUp)
 			got := c.EngineProgram(t.Context(), test.name, test.version, test.os, test.arch, file, 100)
 			if _, ok := test.from.(damaged); ok {
 				if store.Code(got) != 503 {
@@ -156,6 +154,79 @@ func TestWhyThereIsNoEngine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// goOn waits for any download, and giveUp for none from a place that does not answer.
+func goOn(store.Download) error { return nil }
+
+func giveUp(d store.Download) error {
+	if d.Unreachable != "" {
+		return errors.New(d.Unreachable)
+	}
+	return nil
+}
+
+// TestARunnerHearsHowFarADownloadIs, and gets the engine once it is there.
+func TestARunnerHearsHowFarADownloadIs(t *testing.T) {
+	program := bytes.Repeat([]byte("x"), 100_000)
+	m := releases.New(t, releases.Release{Product: "OpenTofu", Version: "1.8.0", OS: "linux", Arch: "amd64", Program: program})
+	const archive = "/opentofu/1.8.0/tofu_1.8.0_linux_amd64.zip"
+	size, goesOn := len(m.Read(archive[1:])), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != archive {
+			http.ServeFile(w, r, filepath.Join(m.Dir, filepath.FromSlash(r.URL.Path)))
+			return
+		}
+		data := m.Read(archive[1:])
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+		_, _ = w.Write(data[:40_000])
+		_ = http.NewResponseController(w).Flush()
+		<-goesOn
+		_, _ = w.Write(data[40_000:])
+	}))
+	t.Cleanup(slow.Close)
+	from, err := release.New(release.Options{
+		Dir: t.TempDir(), Mirrors: map[release.Product]string{release.OpenTofu: slow.URL}, Keys: map[release.Product][]string{release.OpenTofu: {m.Key}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = from.Close() })
+	var heard []store.Download
+	got, err := newEngines(t, from, v1alpha1.EngineOpenTofu).Engine(t.Context(), "OpenTofu", "", "linux", "amd64", func(d store.Download) error {
+		if heard = append(heard, d); d.Received == 40_000 {
+			close(goesOn)
+		}
+		return nil
+	})
+	if err != nil || got.Version != "1.8.0" || len(heard) == 0 {
+		t.Fatalf("%+v, %v, %+v", got, err, heard)
+	}
+	want := store.Download{What: "OpenTofu 1.8.0", From: slow.URL + archive, Received: 40_000, Total: int64(size)}
+	if diff := cmp.Diff(want, heard[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestARunnerHearsThatAPlaceDoesNotAnswer at once, with what to do; one that does not ask how far a download is is told to try again.
+func TestARunnerHearsThatAPlaceDoesNotAnswer(t *testing.T) {
+	gone := releases.New(t)
+	gone.Vanish()
+	c := newEngines(t, mirrored(t, gone), v1alpha1.EngineOpenTofu)
+	_, err := c.Engine(t.Context(), "OpenTofu", "1.8.0", "", "", giveUp)
+	for _, want := range []string{gone.URL, "--engine-mirror=OpenTofu=URL", "chart value engines.mirrors.OpenTofu"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v does not have %q", err, want)
+		}
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "", "", file, 100); store.Code(err) != 503 || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("%v", err)
 	}
 }
 

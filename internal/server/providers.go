@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/providers"
 )
 
@@ -18,6 +19,8 @@ type Providers interface {
 	Version(ctx context.Context, p providers.Provider, version string) (providers.Release, error)
 	// Archive gives the archive for a platform. The caller closes it.
 	Archive(ctx context.Context, p providers.Provider, version, os, arch string) (providers.Archive, error)
+	// Progress is how far the download is that one of these waits for.
+	Progress(p providers.Provider) download.Transfer
 }
 
 // provider answers with a mirror's files, in the protocol that engines know as network mirror: index.json, one
@@ -32,16 +35,29 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 			return refuseProvider(err)
 		}
 		name := r.PathValue("file")
+		ctx := startDownloading(r, longestDownloadWait)
+		defer ctx.cancel()
+		later := func(what string, err error) error {
+			away := err != nil && ctx.Err() == nil && !errors.Is(err, providers.ErrNotFound) && !errors.Is(err, providers.ErrVerify)
+			if told, err := ctx.later(w, what, from.Progress(p), err, away); told || err != nil {
+				return err
+			}
+			return refuseProvider(err)
+		}
 		if version, ok := strings.CutSuffix(name, ".json"); ok {
-			return refuseProvider(describeProvider(w, r, from, p, version))
+			answer, err := describeProvider(ctx, from, p, version)
+			if err != nil {
+				return later("the list of "+p.String(), err)
+			}
+			return writeJSON(w, http.StatusOK, answer)
 		}
 		version, platform, ok := p.ParseFilename(name)
 		if !ok {
 			return refusef(http.StatusNotFound, "%.200q is no archive of %s", name, p)
 		}
-		archive, err := from.Archive(r.Context(), p, version, platform.OS, platform.Arch)
+		archive, err := from.Archive(ctx, p, version, platform.OS, platform.Arch)
 		if err != nil {
-			return refuseProvider(err)
+			return later(p.String()+" "+version, err)
 		}
 		defer archive.Close() //nolint:errcheck // only read
 		w.Header().Set("Content-Type", "application/zip")
@@ -51,24 +67,20 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 	}
 }
 
-// describeProvider answers with the versions of a provider, or what there is of one.
-func describeProvider(w http.ResponseWriter, r *http.Request, from Providers, p providers.Provider, version string) error {
+// describeProvider gives the versions of a provider, or what there is of one.
+func describeProvider(ctx context.Context, from Providers, p providers.Provider, version string) (any, error) {
 	if version != "index" {
-		release, err := from.Version(r.Context(), p, version)
-		if err != nil {
-			return err
-		}
-		return writeJSON(w, http.StatusOK, release)
+		return from.Version(ctx, p, version)
 	}
-	versions, err := from.Versions(r.Context(), p)
+	versions, err := from.Versions(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	index := map[string]struct{}{}
 	for _, version := range versions {
 		index[version] = struct{}{}
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"versions": index})
+	return map[string]any{"versions": index}, nil
 }
 
 // refuseProvider says what an error means to who asked. Unlike others it is told in full: it is about a registry, and

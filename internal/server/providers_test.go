@@ -13,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/internal/providers"
 	"cairn.dev/cairn/internal/providers/registrytest"
+	"cairn.dev/cairn/internal/store"
 )
 
 // mirrorServer serves a mirror of a registry that has acme/cloud 1.1.0, and nothing else.
@@ -108,5 +109,53 @@ func TestFailuresOfTheMirrorOfProviders(t *testing.T) {
 	}
 	if refuseProvider(nil) != nil {
 		t.Error("nothing is refused")
+	}
+}
+
+// TestARunnerHearsHowFarAProviderIs, and that its registry does not answer; an engine that asks by itself hears only errors.
+func TestARunnerHearsHowFarAProviderIs(t *testing.T) {
+	registry := registrytest.New(t)
+	archive := registrytest.Zip(t, map[string][]byte{"terraform-provider-cloud": []byte("program")})
+	registry.Add("acme", "cloud", "1.1.0", map[string][]byte{"linux_amd64": archive})
+	goesOn := make(chan struct{})
+	registry.Answer(func(path string, code int, body []byte) (int, []byte) {
+		if strings.HasSuffix(path, ".zip") {
+			<-goesOn
+		}
+		return code, body
+	})
+	mirror, err := providers.New(providers.Options{Dir: t.TempDir(), Client: registry.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mirror.Close)
+	base := mirrorServer(t, mirror) + registrytest.Host + "/acme/cloud/"
+	heard := func(file string) store.Download {
+		t.Helper()
+		code, _, body := get(t, base+file+"?wait=200ms")
+		var d store.Download
+		if err := json.Unmarshal([]byte(body), &d); err != nil || code != http.StatusAccepted {
+			t.Fatal(code, body)
+		}
+		return d
+	}
+	const file = "terraform-provider-cloud_1.1.0_linux_amd64.zip"
+	if code, _, body := get(t, base+"1.1.0.json?wait=1m"); code != 200 {
+		t.Fatal(code, body)
+	}
+	d := heard(file)
+	if d.What != registrytest.Host+"/acme/cloud 1.1.0" || !strings.HasPrefix(d.From, "https://"+registrytest.Host) || d.Unreachable != "" {
+		t.Errorf("%+v", d)
+	}
+	close(goesOn)
+	if code, _, body := get(t, base+file+"?wait=1m"); code != 200 || body != string(archive) {
+		t.Error(code, len(body))
+	}
+	registry.Answer(func(string, int, []byte) (int, []byte) { return http.StatusBadGateway, nil })
+	if d := heard("../other/index.json"); !strings.Contains(d.Unreachable, registrytest.Host) || !strings.Contains(d.Unreachable, "answers 502") {
+		t.Errorf("%+v", d)
+	}
+	if code, _, body := get(t, base+"../other/index.json"); code != 503 || !strings.Contains(body, "answers 502") {
+		t.Error(code, body)
 	}
 }

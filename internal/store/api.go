@@ -21,11 +21,12 @@
 //	GET    /v1/outputs/{stack}/{output}
 //	                                  an output of another Stack that a variable takes its value from: Output
 //	GET    /v1/engines/{name}?version=constraint
-//	                                  the newest engine that meets a constraint: EngineRelease
+//	                                  the newest engine that meets a constraint: EngineRelease. With &wait=2s a Download, and
+//	                                  code 202, when the store has it not within that time: ask again
 //	GET    /v1/engines/{name}/{version}
 //	                                  its program; both take ?os= and &arch=, and answer 422 when there is none and 424
 //	                                  when it is not what its maker signed
-//	GET    /v1/providers/...          the provider network mirror protocol
+//	GET    /v1/providers/...          the provider network mirror protocol; with ?wait=2s a Download too
 //	POST   /v1/journal?batch=N        what an apply has done since it sent batch N-1, as it does it: JournalEntries; a batch that
 //	                                  is sent again is the same. Also from an attempt that was given up as lost, until another one begins
 //	GET    /v1/journal                what applies have done of which it is not known that the state has it, oldest first:

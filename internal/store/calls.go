@@ -43,7 +43,12 @@ func (c *Client) Plan(ctx context.Context, digest string, file *os.File, limit i
 }
 
 func (c *Client) download(ctx context.Context, path string, file *os.File, limit int64) error {
-	return c.do(ctx, call{method: http.MethodGet, path: path, take: func(body io.Reader) error {
+	return c.do(ctx, fileCall(path, file, limit))
+}
+
+// fileCall asks for what is written into a file, which then holds nothing else.
+func fileCall(path string, file *os.File, limit int64) call {
+	return call{method: http.MethodGet, path: path, take: func(body io.Reader) error {
 		if err := file.Truncate(0); err != nil {
 			return err
 		}
@@ -55,7 +60,7 @@ func (c *Client) download(ctx context.Context, path string, file *os.File, limit
 			err = fmt.Errorf("%s: %w", path, ErrTooLarge)
 		}
 		return err
-	}})
+	}}
 }
 
 // State passes a request of the engine's http backend on: GET, POST, DELETE, LOCK or UNLOCK, with the lock's ID if it

@@ -125,6 +125,8 @@ type call struct {
 	size int64
 	// take reads the answer. It begins anew when the request is sent again.
 	take func(io.Reader) error
+	// later reads an answer with code 202 in its place, if it is there.
+	later func(io.Reader) error
 }
 
 // longestMessage is how much is read of an answer that is an error.
@@ -179,7 +181,10 @@ func (c *Client) send(ctx context.Context, r call) error {
 		return err
 	}
 	body := &reader{from: answer.Body}
-	if r.take != nil {
+	switch {
+	case answer.StatusCode == http.StatusAccepted && r.later != nil:
+		err = r.later(body)
+	case r.take != nil:
 		err = r.take(body)
 	}
 	if body.err != nil {

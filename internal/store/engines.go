@@ -9,14 +9,14 @@ import (
 
 // Engine asks for the newest version of an engine that meets a constraint, for an operating system and an architecture as
 // Go names them. The store has its program when it answers. An *Error with code 422 says that there is none, one with code
-// 424 that the release is not what its maker signed.
-func (c *Client) Engine(ctx context.Context, name, constraint, os, arch string) (EngineRelease, error) {
+// 424 that the release is not what its maker signed. Until then told hears how far the download is, and may give it up.
+func (c *Client) Engine(ctx context.Context, name, constraint, os, arch string, told func(Download) error) (EngineRelease, error) {
 	var release EngineRelease
-	err := c.do(ctx, call{
+	err := c.await(ctx, call{
 		method: http.MethodGet, path: "/v1/engines/" + url.PathEscape(name),
 		query: url.Values{"version": {constraint}, "os": {os}, "arch": {arch}},
 		take:  into(&release),
-	})
+	}, told)
 	return release, err
 }
 

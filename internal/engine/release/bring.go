@@ -20,6 +20,7 @@ func (r *Releases) bring(ctx context.Context, m maker, w wanted) (p Program, err
 		return kept, err
 	}
 	defer func() { r.told(false, err) }()
+	defer r.transfers.End(w.key())
 	sum, err := r.checksum(ctx, m, w)
 	if err != nil {
 		return Program{}, err
@@ -89,8 +90,21 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 	return fmt.Errorf("%w: %s %s is published without one", errUnsigned, w.product, w.version)
 }
 
+// open begins to read a file, and counts what is read of it.
+func (r *Releases) open(ctx context.Context, w wanted, file string) (body, error) {
+	source := r.sources[w.product]
+	tally := r.transfers.Begin(w.key(), source.at(w.version, file))
+	from, err := source.open(ctx, w.version, file)
+	if err != nil {
+		return body{}, err
+	}
+	tally.Expect(from.size)
+	from.Reader = io.TeeReader(from.Reader, tally)
+	return from, nil
+}
+
 func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64) ([]byte, error) {
-	from, err := r.sources[w.product].open(ctx, w.version, file)
+	from, err := r.open(ctx, w, file)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +117,7 @@ func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64)
 
 // download writes a file whose checksum is known, and gives its size.
 func (r *Releases) download(ctx context.Context, w wanted, file, sum string, to io.Writer) (size int64, err error) {
-	from, err := r.sources[w.product].open(ctx, w.version, file)
+	from, err := r.open(ctx, w, file)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -48,30 +47,34 @@ func (f folder) versions(context.Context) ([]string, error) {
 	return names, nil
 }
 
-func (f folder) open(_ context.Context, version, file string) (io.ReadCloser, error) {
+func (f folder) at(version, file string) string {
+	return "file://" + path.Join(f.base, f.product, version, file)
+}
+
+func (f folder) open(_ context.Context, version, file string) (body, error) {
 	root, err := os.OpenRoot(f.base)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer root.Close() //nolint:errcheck // holds no data
 	return f.file(root, path.Join(version, file))
 }
 
-func (f folder) file(root *os.Root, name string) (io.ReadCloser, error) {
+func (f folder) file(root *os.Root, name string) (body, error) {
 	name = path.Join(f.product, name)
 	info, err := root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", path.Join(f.base, name), errMissing)
+		return body{}, fmt.Errorf("%s: %w", path.Join(f.base, name), errMissing)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is no file", ErrMalformed, path.Join(f.base, name))
+		return body{}, fmt.Errorf("%w: %s is no file", ErrMalformed, path.Join(f.base, name))
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	return body{tagged{file, ErrUnreachable}, file}, nil
+	return body{tagged{file, ErrUnreachable}, file, info.Size()}, nil
 }

@@ -76,6 +76,9 @@ type wanted struct {
 	version, os, arch string
 }
 
+// key names the download of it.
+func (w wanted) key() string { return w.name(string(w.product) + " {version} {os} {arch}") }
+
 func (w wanted) platform() string { return w.os + "_" + w.arch }
 
 // name fills in a name of a file.

@@ -31,6 +31,7 @@ import (
 
 	"github.com/hashicorp/go-version"
 
+	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/signed"
 )
 
@@ -82,7 +83,9 @@ type Releases struct {
 	shelf    shelf
 	lists    *flights[[]*version.Version]
 	programs *flights[Program]
-	largest  int64 // archive that is downloaded
+	// transfers are the files on their way, by the key of the program and the name of the product for its list of versions.
+	transfers download.Transfers
+	largest   int64 // archive that is downloaded
 }
 
 // New opens Dir and checks the options. It fetches nothing. The caller closes it.
@@ -209,12 +212,22 @@ func (r *Releases) Find(ctx context.Context, product Product, constraint string)
 // list gives all versions of a product, the newest first.
 func (r *Releases) list(ctx context.Context, product Product) ([]*version.Version, error) {
 	return r.lists.do(ctx, string(product), func(ctx context.Context) ([]*version.Version, error) {
+		r.transfers.Begin(string(product), r.sources[product].String())
+		defer r.transfers.End(string(product))
 		names, err := r.sources[product].versions(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: versions of %s: %w", ErrUnreachable, product, err)
 		}
 		return sorted(names), nil
 	})
+}
+
+// Progress is how far the download is that Find, with an empty version, or else Get waits for; the zero Transfer when there is none.
+func (r *Releases) Progress(product Product, version, os, arch string) download.Transfer {
+	if version == "" {
+		return r.transfers.Of(string(product))
+	}
+	return r.transfers.Of(wanted{product: product, version: version, os: os, arch: arch}.key())
 }
 
 var platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
@@ -235,7 +248,7 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 		return Program{}, fmt.Errorf("%w: %.40q %.40q is no platform", ErrNoVersion, os, arch)
 	}
 	w := wanted{product: product, version: version, os: os, arch: arch}
-	p, err := r.programs.do(ctx, w.name(string(product)+" {version} {os} {arch}"), func(ctx context.Context) (Program, error) {
+	p, err := r.programs.do(ctx, w.key(), func(ctx context.Context) (Program, error) {
 		return r.bring(ctx, m, w)
 	})
 	if errors.Is(err, errMissing) {

@@ -16,7 +16,9 @@ type source interface {
 	// versions are what is listed there, in no order.
 	versions(ctx context.Context) ([]string, error)
 	// open gives a file of a release: errMissing when there is none, ErrUnreachable when it may be there.
-	open(ctx context.Context, version, file string) (io.ReadCloser, error)
+	open(ctx context.Context, version, file string) (body, error)
+	// at is the address of such a file for people, without a password.
+	at(version, file string) string
 	// String is the address for people, without a password.
 	String() string
 }
@@ -51,6 +53,14 @@ func newSource(m maker, mirror string, client *http.Client) (source, error) {
 		return s, nil
 	}
 	return nil, fmt.Errorf("%s is neither https:// nor http:// nor file://", base.Redacted())
+}
+
+// body reads what came, with errors that say that they may pass.
+type body struct {
+	io.Reader
+	io.Closer
+	// size is how many bytes there will be; less than 1 when that is not known.
+	size int64
 }
 
 // readSmall reads and closes what may have no more than limit bytes.

@@ -1,15 +1,14 @@
 package release
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
+
+	"cairn.dev/cairn/internal/download"
 )
 
 // web is a source over HTTP.
@@ -42,42 +41,63 @@ func (w web) versions(ctx context.Context) ([]string, error) {
 	return nil, fmt.Errorf("%s has no list of versions", w.name)
 }
 
-func (w web) open(ctx context.Context, version, file string) (io.ReadCloser, error) {
-	return w.get(ctx, strings.ReplaceAll(w.release, "{version}", version)+"/"+url.PathEscape(file))
+func (w web) address(version, file string) string {
+	return strings.ReplaceAll(w.release, "{version}", version) + "/" + url.PathEscape(file)
 }
 
-func (w web) get(ctx context.Context, address string) (io.ReadCloser, error) {
+func (w web) at(version, file string) string {
+	u, err := url.Parse(w.address(version, file))
+	if err != nil {
+		return w.name
+	}
+	return u.Redacted()
+}
+
+func (w web) open(ctx context.Context, version, file string) (body, error) {
+	return w.get(ctx, w.address(version, file))
+}
+
+func (w web) get(ctx context.Context, address string) (body, error) {
+	ctx, through, over := download.Watch(ctx)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		over()
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	answer, err := w.client.Do(request)
+	answer, err := w.client.Do(request) //nolint:bodyclose // the caller closes it
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		over()
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, withoutQuery(err))
 	}
+	from := through(answer.Body)
 	if answer.StatusCode == http.StatusOK {
-		return body{tagged{answer.Body, ErrUnreachable}, answer.Body}, nil
+		return body{tagged{from, ErrUnreachable}, from, answer.ContentLength}, nil
 	}
-	answer.Body.Close()
+	from.Close()
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusGone {
-		return nil, fmt.Errorf("%s: %w", request.URL.Redacted(), errMissing)
+		return body{}, fmt.Errorf("%s: %w", request.URL.Redacted(), errMissing)
 	}
-	return nil, fmt.Errorf("%w: %s answered %s", ErrUnreachable, request.URL.Redacted(), answer.Status)
+	return body{}, fmt.Errorf("%w: %s answered %s", ErrUnreachable, request.URL.Redacted(), answer.Status)
 }
 
-// body reads what came, with errors that say that they may pass.
-type body struct {
-	io.Reader
-	io.Closer
+// withoutQuery leaves the query out of the address that an error names: that of a redirect may be somebody's permission to read.
+func withoutQuery(err error) error {
+	var asked *url.Error
+	if !errors.As(err, &asked) {
+		return err
+	}
+	u, bad := url.Parse(asked.URL)
+	if bad != nil {
+		return asked.Err
+	}
+	u.RawQuery, u.User = "", nil
+	return fmt.Errorf("%s: %w", u, asked.Err)
 }
 
 // careful gives a client that follows a redirect only as safely as it began: the way from https leads to https.
 func careful(c *http.Client) *http.Client {
 	if c == nil {
-		transport, _ := http.DefaultTransport.(*http.Transport)
-		transport = cmp.Or(transport, &http.Transport{}).Clone()
-		transport.ResponseHeaderTimeout = time.Minute
-		c = &http.Client{Transport: transport}
+		c = &http.Client{Transport: download.Transport(0)}
 	}
 	other := *c
 	other.CheckRedirect = func(next *http.Request, before []*http.Request) error {
