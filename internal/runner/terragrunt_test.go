@@ -7,66 +7,8 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/test/releases"
 )
-
-// standIn does for the tests what Terragrunt does with a folder: it asks git for the root of the repository where the source
-// does, copies the source and then the folder into a folder
-// of its cache, and runs the engine there. Where there is a real Terragrunt in the folder of tools, that is taken.
-const standIn = `#!/bin/sh
-if [ "$1" = --version ]; then echo terragrunt version v1.0.0; exit; fi
-[ "$1" = run ] || exit 64
-shift
-while [ "$1" != -- ]; do
-  case $1 in
-  --tf-path=*) engine=${1#*=} ;;
-  --download-dir=*) cache=${1#*=} ;;
-  --non-interactive|--no-color|--no-auto-init|--no-auto-retry|--tf-forward-stdout|--log-level=error|--log-custom-format=*) ;;
-  *) echo "flag provided but not defined: $1" >&2; exit 1 ;;
-  esac
-  shift
-done
-shift
-if grep -q '^foo' terragrunt.hcl; then
-  printf 'Error: Unsupported block type\n  on ./terragrunt.hcl line 1:\n   1: foo {}\nBlocks of type "foo" are not expected here.\n' >&2
-  exit 1
-fi
-source=$(sed -n 's/^ *source *= *"\(.*\)"$/\1/p' terragrunt.hcl)
-case $source in
-'${get_repo_root()}'*)
-  top=$(git rev-parse --show-toplevel) || exit 1
-  source=$top${source#*\}}
-  ;;
-esac
-include=$(sed -n 's/^ *path *= *find_in_parent_folders("\(.*\)")$/\1/p' terragrunt.hcl) config=terragrunt.hcl
-if [ -n "$include" ]; then
-  config=../$include
-  until [ -e "$config" ] || [ "$config" = "../../../../../$include" ]; do config=../$config; done
-fi
-backend=$(sed -n 's/^ *backend *= *"\(.*\)"$/\1/p' "$config")
-ran=$cache/one/two
-mkdir -p "$ran"
-[ -z "$source" ] || cp "$source"/* "$ran"
-cp ./*.hcl ./*.tf "$ran"
-[ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$ran"
-if [ -n "$backend" ] && grep -q '^ *generate' "$config"; then
-  printf 'terraform {\n  backend "%s" {}\n}\n' "$backend" >"$ran/backend.tf"
-fi
-if [ -n "$backend" ] && [ "$1" = init ]; then
-  set -- "$@" -backend-config=bucket=states
-fi
-here=$PWD code=0
-if [ "$1" = apply ] && grep -q '^dies' terragrunt.hcl; then
-  cd "$ran" && { "$engine" "$@" & } && until [ -e pid ]; do sleep 0.05; done
-  kill -9 $$
-fi
-if [ "$1" != apply ] || ! grep -q '^exclude' terragrunt.hcl; then
-  cd "$ran" && "$engine" "$@"
-  code=$?
-fi
-[ "$1" != init ] || [ ! -e .terraform.lock.hcl ] || cp .terraform.lock.hcl "$here"
-if [ $code = 1 ] && [ "$1" = apply ] && grep -q '^errors' "$here/terragrunt.hcl"; then exit 0; fi
-exit $code
-`
 
 // withTerragrunt gives a PATH with a Terragrunt.
 func withTerragrunt(t *testing.T) string {
@@ -75,7 +17,7 @@ func withTerragrunt(t *testing.T) string {
 		return "PATH=" + bin(t) + ":/usr/bin:/bin"
 	}
 	dir := t.TempDir()
-	executable(t, filepath.Join(dir, "terragrunt"), standIn)
+	executable(t, filepath.Join(dir, "terragrunt"), releases.Terragrunt)
 	return "PATH=" + dir + ":" + bin(t) + ":/usr/bin:/bin"
 }
 
@@ -165,7 +107,7 @@ func TestTheEngineThatTerragruntRuns(t *testing.T) {
 			s.keep("Terraform", "terraform", "1.5.7")
 			s.engines["OpenTofu"] = kept
 			dir := t.TempDir()
-			executable(t, filepath.Join(dir, "terragrunt"), standIn)
+			executable(t, filepath.Join(dir, "terragrunt"), releases.Terragrunt)
 			for _, program := range test.image {
 				if program == "old" {
 					executable(t, filepath.Join(dir, "tofu"), "#!/bin/sh\n[ $1 = version ] && echo '{\"terraform_version\":\"1.8.0\"}'")
@@ -354,7 +296,7 @@ func TestTerragruntThatIsKilled(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			s := newTestStore(t)
 			dir := t.TempDir()
-			executable(t, filepath.Join(dir, "terragrunt"), standIn)
+			executable(t, filepath.Join(dir, "terragrunt"), releases.Terragrunt)
 			if err := os.Symlink(filepath.Join(bin(t), program), filepath.Join(dir, program)); err != nil {
 				t.Fatal(err)
 			}

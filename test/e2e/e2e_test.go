@@ -27,7 +27,7 @@ import (
 
 // day is the order of the scripts. Those of test/scripts are told there by processes on one machine, and here by containers.
 var day = []string{
-	"install",
+	"install", "engines",
 	"../../scripts/testdata/example", "../../scripts/testdata/git", "../../scripts/testdata/git-ssh", "../../scripts/testdata/review", "shell",
 	"upgrade", "tenants", "image", "build", "killed", "deleted", "drained", "memory", "pending", "gone",
 	"split", "uninstall",
@@ -61,6 +61,7 @@ type cluster struct {
 	*node.Node
 	client.WithWatch
 	story.Teller
+	t testing.TB
 }
 
 // start starts the node, with the images that `make images` made.
@@ -84,7 +85,7 @@ func start(t testing.TB) cluster {
 	return cluster{n, kube, story.Teller{
 		Kubeconfig: n.Kubeconfig, Tools: n.Tools, Bin: filepath.Join(root, "bin"), Root: root, Host: n.Host, Audit: n.AuditLog(),
 		Written: []string{filepath.Join(n.Dir, "volumes"), filepath.Join(n.Dir, "pod-logs")},
-	}}
+	}, t}
 }
 
 func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []string) {
@@ -96,6 +97,7 @@ func (c cluster) commands() map[string]func(*testscript.TestScript, bool, []stri
 		"made":           made,
 		"orphan-all":     c.orphanAll,
 		"registry":       c.registry,
+		"releases":       c.releases,
 		"s3":             c.s3,
 		"until-made":     untilMade,
 	})

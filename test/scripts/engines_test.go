@@ -64,6 +64,7 @@ func engines(t *testing.T) []string {
 	for _, version := range []string{"1.10.1", "1.10.2"} {
 		all = append(all, releases.Release{Product: "OpenTofu", Version: version, Program: []byte("no program")})
 	}
+	all = append(all, releases.Release{Product: "Terragrunt", Version: "1.0.0", Program: []byte(releases.Terragrunt)})
 	mirror := releases.New(t, all...)
 	archives, err := filepath.Glob(filepath.Join(mirror.Dir, "opentofu", "1.10.1", "*.zip"))
 	if err != nil || len(archives) != 1 {
@@ -81,7 +82,7 @@ func engines(t *testing.T) []string {
 	mirror.SignWithAnotherKey()
 	mirror.Sign("OpenTofu", "1.10.2")
 	var flags []string
-	for _, engine := range []string{"OpenTofu", "Terraform"} {
+	for _, engine := range []string{"OpenTofu", "Terraform", "Terragrunt"} {
 		flags = append(flags, "--engine-mirror="+engine+"="+mirror.URL, "--engine-key="+engine+"="+key)
 	}
 	return flags
