@@ -121,7 +121,7 @@ func (r *Releases) download(ctx context.Context, w wanted, file, sum string, to 
 	if err != nil {
 		return 0, err
 	}
-	defer from.Close()
+	defer from.Close() //nolint:errcheck // only read
 	hash := sha256.New()
 	size, err = io.Copy(io.MultiWriter(to, hash), io.LimitReader(from, r.largest+1))
 	if err != nil {
