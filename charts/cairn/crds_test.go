@@ -151,8 +151,7 @@ func TestStackDefaults(t *testing.T) {
 	}
 	want := `apply: Manual
 deletion: Destroy
-engine:
-  name: OpenTofu
+engine: {}
 history: 10
 retry:
   backoff: 15s
