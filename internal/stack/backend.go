@@ -18,10 +18,6 @@ func checkBackend(w *World) *Problem {
 		return nil
 	}
 	spec := w.Stack.Spec
-	if b.FromCode && spec.Engine.Name == v1alpha1.EngineTerragrunt { // what it generates is known after its init
-		return &Problem{Reason: "BackendInvalid", Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
-			"which generates the backend block: leave out one of the two"}
-	}
 	config := map[string]json.RawMessage{}
 	for name, value := range b.Config {
 		config[name] = value.Raw
@@ -34,6 +30,16 @@ func checkBackend(w *World) *Problem {
 		return &Problem{Reason: "BackendInvalid", Message: fmt.Sprintf("spec.backend: %v", err)}
 	}
 	return nil
+}
+
+// checkBackendOf rejects what an engine cannot do, once it is known which one runs: Terragrunt generates the backend
+// block, so whether the code has one is known only after its init.
+func checkBackendOf(b *v1alpha1.Backend, engine v1alpha1.EngineName) *Problem {
+	if b == nil || !b.FromCode || b.Type == "" || engine != v1alpha1.EngineTerragrunt {
+		return nil
+	}
+	return &Problem{Reason: "BackendInvalid", Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
+		"which generates the backend block: leave out one of the two"}
 }
 
 // stateElsewhere stops a Stack whose backend was taken away while the state is there: Cairn's copy may be behind. The state's lock is the fence; this is

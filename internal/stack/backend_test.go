@@ -36,7 +36,11 @@ func TestWhatIsWrongWithABackendIsNamed(t *testing.T) {
 		"none, and a state that is in one": {v1alpha1.StackSpec{}, elsewhere, "StateElsewhere the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
 	} {
 		got := ""
-		if p := checkBackend(&World{Stack: &v1alpha1.Stack{Spec: test.spec}, State: test.state}); p != nil {
+		p := checkBackend(&World{Stack: &v1alpha1.Stack{Spec: test.spec}, State: test.state})
+		if p == nil {
+			p = checkBackendOf(test.spec.Backend, test.spec.Engine.Name)
+		}
+		if p != nil {
 			got = p.Reason + " " + p.Message
 		}
 		if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {

@@ -37,6 +37,9 @@ func (r *Reconciler) gatherCode(ctx context.Context, w *World, doc *inputs.Docum
 	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, packed.Engine); w.Problem != nil {
 		return nil
 	}
+	if w.Problem = checkBackendOf(doc.Backend, doc.Engine.Name); w.Problem != nil {
+		return nil
+	}
 	return r.gatherOwnImage(ctx, w, doc, version)
 }
 
@@ -57,6 +60,9 @@ func (r *Reconciler) gatherGit(ctx context.Context, w *World, doc *inputs.Docume
 		doc.Path = ""
 	}
 	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(w.engine(repository.EngineOf(repo, w.Stack)), code.Engine); w.Problem != nil {
+		return nil
+	}
+	if w.Problem = checkBackendOf(doc.Backend, doc.Engine.Name); w.Problem != nil {
 		return nil
 	}
 	defer func() {

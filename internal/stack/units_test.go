@@ -40,6 +40,11 @@ func TestIndexUnit(t *testing.T) {
 		"a Stack of another engine runs no unit": {
 			stack: unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Engine.Name = v1alpha1.EngineOpenTofu }),
 		},
+		"the engine may be that of the Repository": {
+			unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) {
+				s.Spec.Engine.Name, s.Status.Engine = "", &v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt}
+			}), []string{"prod/infra:live/vpc"},
+		},
 		"inline code is no unit": {
 			stack: unitStack("vpc", "live/vpc", func(s *v1alpha1.Stack) { s.Spec.Source = v1alpha1.Source{Inline: map[string]string{"main.tf": ""}} }),
 		},
