@@ -187,16 +187,18 @@ func TestNothingIsDueForADestroy(t *testing.T) {
 
 // An apply that somebody deleted in the middle may have changed anything: that what is declared now was applied before it tells nothing.
 func TestWhatADeletedApplyDidIsNotKnown(t *testing.T) {
-	w := world(state(3), applied("sha256:now"), had("net-1", "Succeeded", "sha256:now"), namedFor("net-2", "Apply", "Spec"))
-	d := Decide(w)
-	if d.Start == nil || d.Start.Operation != v1alpha1.OperationApply || d.Name != "net-3" {
-		t.Errorf("got %+v", d)
-	}
-	if s := status(w, d); s.AppliedInputs != "" {
-		t.Errorf("the status says that %s is applied", s.AppliedInputs)
-	}
-	w.Reserved = "net-2" // this one was never created
-	if d := Decide(w); d.Reason != "Applied" {
-		t.Errorf("got %+v", d)
+	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationDestroy} {
+		w := world(state(3), applied("sha256:now"), had("net-1", "Succeeded", "sha256:now"), namedFor("net-2", operation, "Spec"))
+		d := Decide(w)
+		if d.Start == nil || d.Start.Operation != v1alpha1.OperationApply || d.Name != "net-3" {
+			t.Errorf("%s: got %+v", operation, d)
+		}
+		if s := status(w, d); s.AppliedInputs != "" {
+			t.Errorf("%s: the status says that %s is applied", operation, s.AppliedInputs)
+		}
+		w.Reserved = "net-2" // this one was never created
+		if d := Decide(w); d.Reason != "Applied" {
+			t.Errorf("%s: got %+v", operation, d)
+		}
 	}
 }

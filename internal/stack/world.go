@@ -137,11 +137,12 @@ func (w World) forgottenTry() bool {
 	}))
 }
 
-// applyVanished says that the status names a Run that may apply, as one under way, and that somebody deleted it, or that nobody can tell whether it
-// was created: nobody knows what it applied.
+// applyVanished says that the status names a Run that may apply or destroy, as one under way, and that a user deleted it,
+// or that it is not known whether it was created: nobody knows what it changed.
 func (w World) applyVanished() bool {
 	n := w.Stack.Status.Named
-	return n != nil && n.Operation == v1alpha1.OperationApply && n.Name == w.Stack.Status.Run && n.Name != w.Reserved && w.run(n.Name) == nil
+	return n != nil && (n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationDestroy) &&
+		n.Name == w.Stack.Status.Run && n.Name != w.Reserved && w.run(n.Name) == nil
 }
 
 // active is the newest Run that is not finished.
