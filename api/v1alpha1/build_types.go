@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Build makes the image that the engine runs in, in the cluster, before the first Run that needs it. It is made again only when
-// something of this changes, or a file of its context. The install has to allow it (runner.build.enabled of the chart).
+// something of this changes, or a file of its context. The installation has to allow it (runner.build.enabled of the chart).
 type Build struct {
 	// Image is the repository to push to, without a tag or a digest: Runs take what was pushed by its digest.
 	// Example: registry.example.com/acme/terraform.
@@ -18,7 +18,7 @@ type Build struct {
 	// +optional
 	Dockerfile string `json:"dockerfile,omitempty"`
 
-	// Optional builds no image when the code has no such Dockerfile: the Stack runs in the image of the install then.
+	// Optional builds no image when the code has no such Dockerfile: the Stack then runs in the default image of the installation.
 	// Default: false, the Stack waits with DockerfileNotFound. Example: true.
 	// +optional
 	Optional bool `json:"optional,omitempty"`

@@ -38,6 +38,44 @@ export interface components {
                     };
                 };
                 /**
+                 * @description Engine is the default of spec.engine for its Stacks: of a Stack that leaves out the name, the version or the wrapped engine. A
+                 *     version counts for Stacks of the same engine only, and counts more than what the code asks for. A change of it plans
+                 *     those Stacks. Example: {name: Terraform, version: "~> 1.9"}.
+                 */
+                engine?: {
+                    /**
+                     * @description Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
+                     * @enum {string}
+                     */
+                    name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                    /**
+                     * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
+                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
+                     *     code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
+                     *     the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
+                     */
+                    version?: string;
+                    /**
+                     * @description Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
+                     *     that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+                     */
+                    wrapped?: {
+                        /**
+                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
+                         *     Example: Terraform.
+                         * @enum {string}
+                         */
+                        name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                        /**
+                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
+                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
+                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
+                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         */
+                        version?: string;
+                    };
+                };
+                /**
                  * @description Interval between two looks at the remote, beside what webhooks tell; 0s relies on webhooks alone.
                  * @default 5m
                  */
@@ -477,6 +515,22 @@ export interface components {
                     }[];
                     /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
                     script?: boolean;
+                    /** @description Wrapped is the engine that Terragrunt ran, with the exact version; only that one applies the plan. */
+                    wrapped?: {
+                        /**
+                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
+                         *     Example: Terraform.
+                         * @enum {string}
+                         */
+                        name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                        /**
+                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
+                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
+                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
+                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         */
+                        version?: string;
+                    };
                 };
                 /**
                  * Format: int32
@@ -541,7 +595,12 @@ export interface components {
                      *     versions and encryption, and the lock's table. Only for s3.
                      */
                     create?: boolean;
-                    /** @description FromCode takes the backend block of the code as it is. */
+                    /**
+                     * @description FromCode takes the backend block of the code as it is. With a type beside it, type and config are for code
+                     *     without a block. They also complete a block of that type that leaves out an argument the backend needs, as an
+                     *     empty one does; what the block has wins. A block of another type is taken alone. Type beside fromCode does not
+                     *     work with Terragrunt. Default: false, the block of the code is replaced.
+                     */
                     fromCode?: boolean;
                     /** @description Type of the backend, as in the code's own backend block. Example: s3. */
                     type?: string;
@@ -612,23 +671,42 @@ export interface components {
                     onDrift: "Report" | "Apply";
                 };
                 /**
-                 * @description Engine is what plans and applies the code.
+                 * @description Engine is what plans and applies the code. What it leaves out is taken from spec.engine of the Repository, if the code is from
+                 *     one; status.engine says what came of both.
                  * @default {}
                  */
                 engine: {
                     /**
-                     * @description Name of the engine.
-                     * @default OpenTofu
+                     * @description Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
                      * @enum {string}
                      */
-                    name: "OpenTofu" | "Terraform" | "Terragrunt";
+                    name?: "OpenTofu" | "Terraform" | "Terragrunt";
                     /**
                      * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
-                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what code from
-                     *     git says: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from the root module's folder up,
-                     *     or else required_version; and when the code says nothing, the install's default. Example: "~> 1.12".
+                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
+                     *     code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
+                     *     the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
                      */
                     version?: string;
+                    /**
+                     * @description Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
+                     *     that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+                     */
+                    wrapped?: {
+                        /**
+                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
+                         *     Example: Terraform.
+                         * @enum {string}
+                         */
+                        name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                        /**
+                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
+                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
+                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
+                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         */
+                        version?: string;
+                    };
                 };
                 /**
                  * @description Env are environment variables for the engine and its providers. Values from Secrets never appear in logs.
@@ -928,6 +1006,11 @@ export interface components {
                         /** @description Insecure lets the registry of the image have no certificate, or one that nobody trusts. */
                         insecure?: boolean;
                         /**
+                         * @description Optional builds no image when the code has no such Dockerfile: the Stack then runs in the default image of the installation.
+                         *     Default: false, the Stack waits with DockerfileNotFound. Example: true.
+                         */
+                        optional?: boolean;
+                        /**
                          * @description PushSecret is of type kubernetes.io/dockerconfigjson, in the Stack's namespace: the builder pulls and pushes with it, and the
                          *     kubelet pulls the image with it. The engine's pod does not have it.
                          */
@@ -1218,6 +1301,43 @@ export interface components {
                     setBy: "Stack" | "Installation";
                 };
                 /**
+                 * @description Engine is what plans and applies the code where the Repository's spec.engine decides a part of it; absent where only the
+                 *     Stack's own does. Versions that the code asks for are not in it: they are in each Run's plan.
+                 */
+                engine?: {
+                    /**
+                     * @description Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
+                     * @enum {string}
+                     */
+                    name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                    /**
+                     * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
+                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
+                     *     code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
+                     *     the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
+                     */
+                    version?: string;
+                    /**
+                     * @description Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
+                     *     that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+                     */
+                    wrapped?: {
+                        /**
+                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
+                         *     Example: Terraform.
+                         * @enum {string}
+                         */
+                        name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                        /**
+                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
+                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
+                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
+                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         */
+                        version?: string;
+                    };
+                };
+                /**
                  * @description History are the Runs that went well and that are kept, oldest first, with as much of each as later ones are decided on. A Run
                  *     comes to be here in the write that tells its end. The others, and all about these, are in the Runs themselves.
                  */
@@ -1335,6 +1455,22 @@ export interface components {
                             }[];
                             /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
                             script?: boolean;
+                            /** @description Wrapped is the engine that Terragrunt ran, with the exact version; only that one applies the plan. */
+                            wrapped?: {
+                                /**
+                                 * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
+                                 *     Example: Terraform.
+                                 * @enum {string}
+                                 */
+                                name?: "OpenTofu" | "Terraform" | "Terragrunt";
+                                /**
+                                 * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
+                                 *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
+                                 *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
+                                 *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                                 */
+                                version?: string;
+                            };
                         };
                         /** @description Revision names the source of these inputs; absent of older Runs. */
                         revision?: string;
@@ -1528,18 +1664,23 @@ export interface components {
                 inputs?: string;
                 /** @description Lineage as the engine made it; another one is refused. */
                 lineage?: string;
-                /** @description Lock is held while an apply is under way. */
+                /** @description Lock is held while an apply is under way, or while a user's engine works with the state on a machine of the user. */
                 lock?: {
                     /**
                      * Format: int32
                      * @description Attempt of the Run.
                      */
                     attempt?: number;
+                    /**
+                     * @description By is the user whose engine holds it, by the name that the API server has for the user; empty for a lock of a Run. Writes of any
+                     *     other user are denied, and the lock does not expire. Example: alice@example.com.
+                     */
+                    by?: string;
                     /** @description ID that the engine made; every write has to carry it. */
                     id: string;
                     /** @description PodUID of the attempt's pod. Writes of any other pod are refused. */
                     podUID?: string;
-                    /** @description Run that holds it. */
+                    /** @description Run that holds it; empty for a lock of a user. */
                     run?: string;
                     /**
                      * Format: date-time
