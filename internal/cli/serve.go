@@ -68,7 +68,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.DurationVar(&o.BucketUnused, "bucket-unused", 7*24*time.Hour, "how long code and inputs stay in the bucket to which nothing refers any more, 24h at least; 0 for ever")
 	f.StringVar(&o.CacheDir, "cache", "/var/cache/cairn", "folder for mirrors of repositories, engines and providers; what is in it can be fetched again")
 	f.StringToStringVar(&o.EngineMirrors, "engine-mirror", nil, "where an engine's releases are, in place of its maker's own site: OpenTofu=https://..., or file:///... for a folder")
-	f.StringToStringVar(&o.EngineKeys, "engine-key", nil, "file with the public keys that an engine's releases are signed with, for a mirror that signs with its own: Terraform=FILE; default: the keys of OpenTofu and HashiCorp, which are built in; none for Terragrunt")
+	f.StringToStringVar(&o.EngineKeys, "engine-key", nil, "file with the public keys that an engine's releases are signed with, for a mirror that signs with its own: Terraform=FILE; default: the makers' keys; OpenTofu's and HashiCorp's are built in, Terragrunt's is fetched and must have the built-in fingerprint")
 	f.StringSliceVar(&o.EngineUnsigned, "engine-unsigned", nil, "engines whose releases are taken on their checksum alone when they publish no signature")
 	f.BoolVar(&o.ProviderMirror, "provider-mirror", true, "give runners their providers through the store, pulled through and verified once")
 	f.StringVar(&o.ProviderFolder, "provider-folder", "", "folder with providers, as `tofu providers mirror` makes it, that is looked in before a registry is asked")

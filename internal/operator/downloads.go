@@ -17,7 +17,7 @@ type Downloads struct {
 	// EngineMirrors are addresses in place of the makers' own, by engine: https://, http:// or file:// for a folder.
 	EngineMirrors map[string]string
 	// EngineKeys are files with the armored OpenPGP public keys that an engine's releases are signed with, by engine.
-	// They replace the keys of OpenTofu and HashiCorp, which are built in.
+	// They replace the makers' keys, which are built in or, Terragrunt's, fetched and known by the fingerprint.
 	EngineKeys map[string]string
 	// EngineUnsigned are engines whose releases are taken on their checksum alone when they publish no signature.
 	EngineUnsigned []string

@@ -45,6 +45,8 @@ type Mirror struct {
 	Dir string
 	// Key is the armored public key that its releases are signed with.
 	Key string
+	// Fingerprint is that of Key: all of it, in upper-case hex.
+	Fingerprint string
 	// Hold, when it is set before the first request, is called in each one before it is answered.
 	Hold func(*http.Request)
 
@@ -109,7 +111,7 @@ func (m *Mirror) SignWithAnotherKey() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.Key = text.String()
+	m.Key, m.Fingerprint = text.String(), fmt.Sprintf("%X", m.signer.PrimaryKey.Fingerprint)
 }
 
 // Sign signs the list of checksums of a version as it is now.

@@ -77,7 +77,11 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 		if err != nil {
 			return err
 		}
-		if wrong = r.keys[w.product].Verify(sums, signature); wrong == nil {
+		keys, err := r.keysOf(ctx, m, w)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", w.product, w.version, err)
+		}
+		if wrong = keys.Verify(sums, signature); wrong == nil {
 			return nil
 		}
 	}
@@ -93,8 +97,13 @@ func (r *Releases) verify(ctx context.Context, m maker, w wanted, sums []byte) e
 // open begins to read a file, and counts what is read of it.
 func (r *Releases) open(ctx context.Context, w wanted, file string) (body, error) {
 	source := r.sources[w.product]
-	tally := r.transfers.Begin(w.key(), source.at(w.version, file))
-	from, err := source.open(ctx, w.version, file)
+	return r.counted(w, source.at(w.version, file), func() (body, error) { return source.open(ctx, w.version, file) })
+}
+
+// counted begins to read what is at an address, and counts what is read of it.
+func (r *Releases) counted(w wanted, address string, open func() (body, error)) (body, error) {
+	tally := r.transfers.Begin(w.key(), address)
+	from, err := open()
 	if err != nil {
 		return body{}, err
 	}

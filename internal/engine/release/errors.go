@@ -27,6 +27,12 @@ var (
 // errUnsigned is a release without any signature: a signed.ErrSignature.
 var errUnsigned = fmt.Errorf("%w: there is none", signed.ErrSignature)
 
+// errKey is a place of the maker's public key that has no key with the built-in fingerprint: a signed.ErrSignature.
+var errKey = fmt.Errorf("%w: the maker's public key is not at its place", signed.ErrSignature)
+
+// errKeyAway is a place of the maker's public key that does not answer. It goes with ErrUnreachable.
+var errKeyAway = errors.New("the maker's public key cannot be fetched")
+
 // errMissing is a file that a source does not have.
 var errMissing = errors.New("there is no such file")
 

@@ -51,6 +51,10 @@ func (f folder) at(version, file string) string {
 	return "file://" + path.Join(f.base, f.product, version, file)
 }
 
+func (f folder) keyAt() string { return "file://" + path.Join(f.base, f.product, keyFile) }
+
+func (f folder) key(ctx context.Context) (body, error) { return f.open(ctx, "", keyFile) }
+
 func (f folder) open(_ context.Context, version, file string) (body, error) {
 	root, err := os.OpenRoot(f.base)
 	if err != nil {

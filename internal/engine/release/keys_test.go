@@ -40,6 +40,27 @@ func TestTheKeysThatAreBuiltIn(t *testing.T) {
 	}
 }
 
+// TestTheKeyThatIsFetched: without any option it is the one that Terragrunt's instructions name by its fingerprint.
+func TestTheKeyThatIsFetched(t *testing.T) {
+	r, err := New(Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	got := map[Product][2]string{}
+	for product, m := range r.makers {
+		if _, known := r.keys[product]; !known {
+			got[product] = [2]string{m.fingerprint, r.sources[product].keyAt()}
+		}
+	}
+	want := map[Product][2]string{
+		Terragrunt: {"68C80F86DF98E710C0F22E2E577774ACA847CC49", "https://gruntwork.io/.well-known/pgp-key.txt"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestAMirrorWithAKeyOfItsOwn is not trusted until the installation names the key, and the message says how to.
 func TestAMirrorWithAKeyOfItsOwn(t *testing.T) {
 	m := releases.New(t,

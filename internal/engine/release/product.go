@@ -31,6 +31,9 @@ type maker struct {
 	signatures []string
 	// keys are the maker's armored public keys, where they are built in.
 	keys []string
+	// fingerprint is that of the maker's key where only this is built in: all of it, in upper-case hex. The key itself is
+	// fetched from key, a URL, or from the file KEYS of the product on a mirror.
+	fingerprint, key string
 }
 
 // makers is the one table of all products.
@@ -66,6 +69,9 @@ func makers() map[Product]maker {
 			archive:    "terragrunt_{os}_{arch}",
 			sums:       "SHA256SUMS",
 			signatures: []string{"SHA256SUMS.gpgsig"}, // since 0.98.0
+			// From Terragrunt's instructions for its installation.
+			fingerprint: "68C80F86DF98E710C0F22E2E577774ACA847CC49",
+			key:         "https://gruntwork.io/.well-known/pgp-key.txt",
 		},
 	}
 }

@@ -14,6 +14,7 @@
 //	<base>/terragrunt/0.99.0/terragrunt_linux_amd64
 //	<base>/terragrunt/0.99.0/SHA256SUMS
 //	<base>/terragrunt/0.99.0/SHA256SUMS.gpgsig
+//	<base>/terragrunt/KEYS                          the maker's public key, which is known by its fingerprint only
 //
 // A folder needs no list: without one, its folders are the versions. A company's own mirror may sign with its own key.
 //
@@ -25,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"time"
@@ -40,6 +42,7 @@ const (
 	largestIndex     = 16 << 20
 	largestSums      = 1 << 20
 	largestSignature = 64 << 10
+	largestKey       = 64 << 10
 	largestArchive   = 512 << 20
 	largestProgram   = 1 << 30
 
@@ -48,6 +51,8 @@ const (
 	refusedRest = time.Minute      // how long a release that was refused is not downloaded again
 	listTime    = 2 * time.Minute
 	getTime     = 15 * time.Minute
+	keyTime     = 2 * time.Minute
+	keyAge      = math.MaxInt64 // a public key that was fetched counts as long as the process lives
 )
 
 // Options of Releases.
@@ -60,7 +65,7 @@ type Options struct {
 	// Client fetches. Its rule for redirects is replaced: none leads from https to http. Nil means one that knows the
 	// proxies of the environment.
 	Client *http.Client
-	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in.
+	// Keys are armored OpenPGP public keys, in place of the maker's, which are built in or known by their fingerprint.
 	Keys map[Product][]string
 	// Unsigned are products whose releases are taken on their checksum alone when they publish no signature, as Terragrunt
 	// did not before 0.98.0. Who can change files on such a product's mirror can then make Cairn run anything. A signature
@@ -77,7 +82,8 @@ type Options struct {
 type Releases struct {
 	makers   map[Product]maker
 	sources  map[Product]source
-	keys     map[Product]signed.Keys
+	keys     map[Product]signed.Keys // without those that are fetched
+	fetched  *flights[signed.Keys]
 	unsigned map[Product]bool
 	told     func(kept bool, err error)
 	shelf    shelf
@@ -107,6 +113,15 @@ func New(o Options) (*Releases, error) {
 				return listRest
 			}
 			return listAge
+		}),
+		fetched: newFlights[signed.Keys](o.Now, keyTime, func(err error) time.Duration {
+			switch {
+			case err == nil:
+				return keyAge
+			case errors.Is(err, signed.ErrSignature):
+				return refusedRest
+			}
+			return 0
 		}),
 		programs: newFlights[Program](o.Now, getTime, func(err error) time.Duration {
 			if errors.Is(err, signed.ErrSignature) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrMalformed) {
@@ -152,6 +167,8 @@ func (r *Releases) configure(o Options) error {
 		armored := m.keys
 		if own := o.Keys[p]; len(own) > 0 {
 			armored = own
+		} else if m.fingerprint != "" {
+			continue
 		}
 		if r.keys[p], err = signed.ParseKeys(armored...); err != nil {
 			return fmt.Errorf("keys of %s: %w", p, err)
@@ -163,6 +180,7 @@ func (r *Releases) configure(o Options) error {
 // Close breaks off all downloads and waits for them.
 func (r *Releases) Close() error {
 	r.lists.close()
+	r.fetched.close()
 	r.programs.close()
 	return r.shelf.root.Close()
 }

@@ -15,8 +15,14 @@ func advise(p Product, err error) error {
 	case errors.Is(err, errUnsigned):
 		remedy = fmt.Sprintf("ask for a release that has a signature, or accept its checksum alone: "+
 			"start Cairn with --engine-unsigned=%s (chart value engines.unsigned)", p)
+	case errors.Is(err, errKey):
+		remedy = fmt.Sprintf("name the key that signs the releases: start Cairn with --engine-key=%s=FILE "+
+			"(chart value engines.keys.%s); or, if that address is your mirror, put the maker's public key there", p, p)
 	case errors.Is(err, signed.ErrSignature):
 		remedy = fmt.Sprintf("if the mirror signs releases with its own key, name that key: "+
+			"start Cairn with --engine-key=%s=FILE (chart value engines.keys.%s)", p, p)
+	case errors.Is(err, errKeyAway):
+		remedy = fmt.Sprintf("allow Cairn's server to reach that address (HTTPS_PROXY names a proxy), or name the key: "+
 			"start Cairn with --engine-key=%s=FILE (chart value engines.keys.%s)", p, p)
 	case errors.Is(err, ErrUnreachable):
 		remedy = fmt.Sprintf("allow Cairn's server to reach that address (HTTPS_PROXY names a proxy), or name a mirror: "+

@@ -17,6 +17,9 @@ type source interface {
 	versions(ctx context.Context) ([]string, error)
 	// open gives a file of a release: errMissing when there is none, ErrUnreachable when it may be there.
 	open(ctx context.Context, version, file string) (body, error)
+	// key gives the file with the maker's public key, with the errors of open; keyAt is its address, without a password.
+	key(ctx context.Context) (body, error)
+	keyAt() string
 	// at is the address of such a file for people, without a password.
 	at(version, file string) string
 	// String is the address for people, without a password.
@@ -26,10 +29,13 @@ type source interface {
 // indexes are the names that a list of versions has on a mirror.
 func indexes() []string { return []string{"index.json", "api.json"} }
 
+// keyFile is the name that a maker's public key has on a mirror, in the product's folder.
+const keyFile = "KEYS"
+
 // newSource gives the source at the address of a mirror, or the maker's own when that is empty.
 func newSource(m maker, mirror string, client *http.Client) (source, error) {
 	if mirror == "" {
-		return web{client: client, indexes: []string{m.index}, release: m.release, name: m.index}, nil
+		return web{client: client, indexes: []string{m.index}, release: m.release, keyFile: m.key, name: m.index}, nil
 	}
 	base, err := url.Parse(mirror)
 	if err != nil {
@@ -46,7 +52,8 @@ func newSource(m maker, mirror string, client *http.Client) (source, error) {
 			return nil, fmt.Errorf("%s is no address of a folder", base.Redacted())
 		}
 		at := strings.TrimSuffix(base.String(), "/") + "/" + m.folder
-		s := web{client: client, release: at + "/{version}", name: base.JoinPath(m.folder).Redacted()}
+		s := web{client: client, release: at + "/{version}", keyFile: at + "/" + keyFile}
+		s.name = base.JoinPath(m.folder).Redacted()
 		for _, name := range indexes() {
 			s.indexes = append(s.indexes, at+"/"+name)
 		}

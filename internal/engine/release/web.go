@@ -18,6 +18,8 @@ type web struct {
 	indexes []string
 	// release is the address of a release's folder, with {version} in it.
 	release string
+	// keyFile is the address of the maker's public key.
+	keyFile string
 	name    string
 }
 
@@ -45,13 +47,20 @@ func (w web) address(version, file string) string {
 	return strings.ReplaceAll(w.release, "{version}", version) + "/" + url.PathEscape(file)
 }
 
-func (w web) at(version, file string) string {
-	u, err := url.Parse(w.address(version, file))
+func (w web) at(version, file string) string { return w.shown(w.address(version, file)) }
+
+func (w web) keyAt() string { return w.shown(w.keyFile) }
+
+// shown is an address without its password.
+func (w web) shown(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return w.name
 	}
 	return u.Redacted()
 }
+
+func (w web) key(ctx context.Context) (body, error) { return w.get(ctx, w.keyFile) }
 
 func (w web) open(ctx context.Context, version, file string) (body, error) {
 	return w.get(ctx, w.address(version, file))

@@ -1,0 +1,46 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cairn.dev/cairn/internal/signed"
+)
+
+// keysOf returns the keys that sign the releases of a product: those that are configured or built in, or else the one
+// that is fetched and has the built-in fingerprint. It is fetched once for all releases.
+func (r *Releases) keysOf(ctx context.Context, m maker, w wanted) (signed.Keys, error) {
+	if keys, ok := r.keys[w.product]; ok {
+		return keys, nil
+	}
+	return r.fetched.do(ctx, string(w.product), func(ctx context.Context) (signed.Keys, error) {
+		return r.fetchKey(ctx, m, w)
+	})
+}
+
+// fetchKey fetches the maker's public key. Only the fingerprint is trusted, not the place that the key is fetched from.
+// Errors: errKey when the place has no such key, errKeyAway with ErrUnreachable when the place does not answer.
+func (r *Releases) fetchKey(ctx context.Context, m maker, w wanted) (signed.Keys, error) {
+	source := r.sources[w.product]
+	at := source.keyAt()
+	from, err := r.counted(w, at, func() (body, error) { return source.key(ctx) })
+	var data []byte
+	if err == nil {
+		data, err = readSmall(from, largestKey)
+	}
+	if errors.Is(err, ErrUnreachable) {
+		return signed.Keys{}, fmt.Errorf("%w: %w", errKeyAway, err)
+	}
+	if errors.Is(err, errMissing) { // which is said of the key, and not of the version
+		return signed.Keys{}, fmt.Errorf("%w: there is no file %s", errKey, at)
+	}
+	var keys signed.Keys
+	if err == nil {
+		keys, err = signed.ParseKey(data, m.fingerprint)
+	}
+	if err != nil {
+		return signed.Keys{}, fmt.Errorf("%w: %s: %w", errKey, at, err)
+	}
+	return keys, nil
+}
