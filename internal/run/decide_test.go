@@ -136,6 +136,10 @@ func closed(operation v1alpha1.Operation) func(*World) {
 
 func retried(n int32) func(*World) { return func(w *World) { w.Run.Status.Retries = n } }
 
+func nextTry(at time.Time) func(*World) {
+	return func(w *World) { w.Run.Status.NextAttempt = &metav1.Time{Time: at} }
+}
+
 // settled is what is expected of a world.
 type settled struct {
 	world World
@@ -354,6 +358,20 @@ func TestSettle(t *testing.T) {
 		},
 		"a passing failure is tried again later": {
 			world: world(planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 15 * time.Second,
+		},
+		"a suspended Stack has no next try": {
+			world: world(suspended, planning, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Suspended",
+		},
+		"nor after a clock that was ahead": {
+			world: world(suspended, planning, failed(v1alpha1.FailureTransient), later(-time.Minute), nextTry(now)),
+			phase: "Planning", reason: "Suspended",
+		},
+		"a Stack that is resumed waits for the rest of the time": {
+			world: world(planning, failed(v1alpha1.FailureTransient), later(5*time.Second), nextTry(now.Add(15*time.Second))),
+			phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 10 * time.Second,
+		},
+		"a failure that is final ends the Run of a suspended Stack": {
+			world: world(suspended, planning, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config",
 		},
 		"a failed apply is followed by a new plan, never by the old one": {
 			world: world(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *World) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),

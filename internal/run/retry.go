@@ -28,6 +28,7 @@ func attemptFailed(w World) (Decision, bool) {
 		return d, true
 	case at == nil:
 		return Decision{RetryAt: a.FinishedAt.Add(backoff(retry, w.Run.Status.Retries))}, true
+	case w.Stack.Spec.Suspend: // it is not tried again at that time
 	case isLeft(at.Sub(w.Now), backoff(retry, w.Run.Status.Retries)):
 		return Decision{Reason: ReasonRetrying, RequeueAfter: at.Sub(w.Now),
 			Message: fmt.Sprintf("%s: %s; retry %d of %d at %s", failedStep(a), a.Failure.Message,
