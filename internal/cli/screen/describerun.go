@@ -13,9 +13,9 @@ import (
 func runWaits(r *v1alpha1.Run, s Style) string {
 	said := Succeeded(r)
 	message := Clean(said.Message)
+	at, retries := nextTry(r)
 	switch {
-	case r.Status.NextAttempt != nil:
-		at := r.Status.NextAttempt.Time
+	case retries:
 		return fmt.Sprintf("the next try, in %s, at %s", Took(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
 	case WaitsForPerson(r):
 		text := "a person who approves the plan of Run " + r.Name
@@ -39,6 +39,14 @@ func runWaits(r *v1alpha1.Run, s Style) string {
 		return "somebody who resumes the Stack"
 	}
 	return ""
+}
+
+// nextTry is when a Run is tried again. A Run of a suspended Stack, and one that waits for something else since then, has no such time.
+func nextTry(r *v1alpha1.Run) (at time.Time, known bool) {
+	if r.Status.NextAttempt == nil || Succeeded(r).Reason != run.ReasonRetrying {
+		return at, false
+	}
+	return r.Status.NextAttempt.Time, true
 }
 
 // WaitsForPerson says that a Run goes on once its plan is approved.

@@ -16,7 +16,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 	if Phase(r).Finished() {
 		return Result(r)
 	}
-	if at := r.Status.NextAttempt; at != nil {
+	if at, retries := nextTry(r); retries {
 		return fmt.Sprintf("%s: next try in %s, since %s", head, Took(at.Sub(s.Now)), Clean(said.Message))
 	}
 	if WaitsForPerson(r) {
