@@ -40,8 +40,28 @@ type Decision struct {
 // A rule decides, or leaves it to the next one.
 type rule func(World) (Decision, bool)
 
-// Decide says the one next thing. The first rule that has an answer wins.
+// unheardAgain is when a Stack is reconciled again whose Run under way the cache does not have, unless an event comes first.
+const unheardAgain = time.Minute
+
+// Decide says the one next thing, and when to check again.
 func Decide(w World) Decision {
+	d := decideByRules(w)
+	if w.Unheard {
+		d.RequeueAfter = sooner(d.RequeueAfter, unheardAgain)
+	}
+	return d
+}
+
+// sooner is the shorter of two times after which a Stack is reconciled again; 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// decideByRules has the answer of the first rule that has one.
+func decideByRules(w World) Decision {
 	rules := []rule{
 		isNew,
 		lookIsUnderWay,

@@ -80,6 +80,7 @@ var inputsOfLast = inputs.Document{Source: "sha256:old code"}
 func reserved(name string) func(*World) {
 	return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun, w.Reserved = name, name, name }
 }
+func unheard(w *World)          { w.Unheard = true }
 func podIsLeft(w *World)        { w.Left = LeftPod{Name: "net-4-plan-1", Run: "net-4"} }
 func destroys(r *v1alpha1.Run)  { r.Spec.Operation = v1alpha1.OperationDestroy }
 func plans(r *v1alpha1.Run)     { r.Spec.Operation = v1alpha1.OperationPlan }
@@ -143,6 +144,12 @@ func TestDecide(t *testing.T) {
 		},
 		"a Run under way is let be": {
 			world: world(had("net-1", "Planning", "sha256:now")), ready: "Unknown", reason: "Running", message: "net-1 is under way: for a reason",
+		},
+		"a Run under way that the cache does not have is checked again, since no event may tell its end": {
+			world: world(had("net-1", "Planning", "sha256:now"), unheard), ready: "Unknown", reason: "Running", requeue: time.Minute,
+		},
+		"so it is when the Stack is deleted": {
+			world: world(deleted, had("net-1", "Planning", "sha256:now"), unheard), ready: "Unknown", reason: "Deleting", requeue: time.Minute,
 		},
 		"a Run under way is let be although the inputs changed: it sees that itself": {
 			world: world(had("net-1", "Applying", "sha256:old")), ready: "Unknown", reason: "Running",

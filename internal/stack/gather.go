@@ -134,7 +134,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 	runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { // a cache may have more, and that may be old
 		return metav1.IsControlledBy(&r, w.Stack) && (recorded(w.Stack, r.Name) || (r.Status.Phase == v1alpha1.PhaseSucceeded && r.Name != named))
 	})
-	if err := r.addNamed(ctx, w.Stack, &runs); err != nil {
+	if w.Unheard, err = r.addNamed(ctx, w.Stack, &runs); err != nil {
 		return err
 	}
 	if err := r.addUntold(ctx, w.Stack, &runs); err != nil {
@@ -153,24 +153,25 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 }
 
 // addNamed adds the Run that the status names, when the cache has not heard of it or has it no more: it may have been made a moment ago, or
-// gone well. One of the same name that the cache has may be that of an earlier Stack.
-func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+// gone well. One of the same name that the cache has may be that of an earlier Stack. It is unheard when the cache does not have it and it is
+// not finished: if it is deleted while the watch is broken, a new list does not have it either, and no event tells its end.
+func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (unheard bool, err error) {
 	named := stack.Status.Run
 	if named == "" || has(runs, stack, named) {
-		return nil
+		return false, nil
 	}
 	var run v1alpha1.Run
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: named}, &run)
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: named}, &run)
 	switch {
 	case apierrors.IsNotFound(err):
-		return r.lookAgain(ctx, stack, runs)
+		return false, r.lookAgain(ctx, stack, runs)
 	case err != nil:
-		return err
+		return false, err
 	case !metav1.IsControlledBy(&run, stack): // an earlier Stack's, of which there may be more
-		return r.addAll(ctx, stack, runs)
+		return false, r.addAll(ctx, stack, runs)
 	}
 	runs.Items = append(runs.Items, run)
-	return nil
+	return !run.Status.Phase.Finished(), nil
 }
 
 // addAll adds what the API server has of a Stack's Runs, and of those of an earlier Stack of its name.

@@ -123,9 +123,7 @@ func (r *Reconciler) act(ctx context.Context, w World, d Decision) (again time.D
 	again = d.RequeueAfter
 	if pruned != nil {
 		ctrl.LoggerFrom(ctx).Error(pruned, "Old Runs stay")
-		if again == 0 || again > pruneAgain {
-			again = pruneAgain
-		}
+		again = sooner(again, pruneAgain)
 	}
 	return again, nil
 }

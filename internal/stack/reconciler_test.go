@@ -232,11 +232,25 @@ func TestACacheThatIsBehindMakesNoSecondRun(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	r.Seen(r.stack)
+	if result := r.blind(); result.RequeueAfter != unheardAgain {
+		t.Errorf("the next look is in %s, and no event may tell that the Run is gone", result.RequeueAfter)
+	}
+	r.expect("Unknown", "Running", "net-1 ")
+	r.ends("net-1", v1alpha1.PhaseFailed)
+	if result := r.blind(); result.RequeueAfter != 0 {
+		t.Errorf("the next look is in %s, after the Run's end is told", result.RequeueAfter)
+	}
+	r.expect("False", "RunFailed", "net-1 ")
+}
+
+// blind is a pass of an operator whose cache has no Run.
+func (r *room) blind() ctrl.Result {
+	r.Helper()
 	blind := *r.Reconciler
 	blind.Client = withoutRuns{r.Room.Client}
-	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
-	apiserver.Must(t, err)
-	r.expect("Unknown", "Running", "net-1 ")
+	result, err := blind.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
+	apiserver.Must(r.T, err)
+	return result
 }
 
 // withoutRuns is a client whose cache has no Run.

@@ -40,6 +40,8 @@ type World struct {
 	Unreadable string
 	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
 	Runs []v1alpha1.Run
+	// Unheard says that the cache does not have the Run under way, and so may never tell its end.
+	Unheard bool
 	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	Taken int
 	// Reserved is the name of the Run that this process named in the status and did not create yet; empty when there is none.

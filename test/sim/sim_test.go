@@ -33,6 +33,8 @@ func TestHistoriesThatWereBroken(t *testing.T) {
 		"a Run that is created late begins beside the next":         {Seed: 2000066603, Often: true},
 		"the same, while the next one plans":                        {Seed: 2000128019, Often: true},
 		"a Stack goes before the pod of a deleted Run has ended":    {Seed: 4000004827, Often: true},
+		"a Run is deleted before a manager heard of it":             {Seed: 900385798},
+		"a suspended Stack's Run has a next try":                    {Seed: 900346928},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Limit = -1
@@ -87,6 +89,39 @@ func BenchmarkHistory(b *testing.B) {
 		if v, _ := s.run(Options{Seed: uint64(i) + 1, Limit: -1}); v != nil {
 			b.Fatal(v)
 		}
+	}
+}
+
+// A user deletes a Run before the manager's watch has told of it, and the watch breaks: no event ever tells that the Run is gone.
+func TestARunThatIsDeletedBeforeAManagerHearsOfIt(t *testing.T) {
+	s := newShared()
+	defer s.end()
+	w := newWorld(s, Options{Seed: 1, Limit: 0})
+	defer w.end()
+	w.putCode()
+	w.declare(0)
+	m := w.newManager(0)
+	w.managers, w.servers, w.quiet = []*manager{m}, []*server{w.newServer()}, true
+	elect(w, 0, 0)
+	for range 100 { // all but the watch of Runs goes on
+		for k := range kinds {
+			for k != runs && m.view.behind(k) > 0 {
+				m.hear(k)
+			}
+		}
+		if len(m.queue[ofStack]) > 0 {
+			m.reconcile(ofStack)
+		}
+	}
+	if w.api.run("net-1") == nil || w.api.stack("net").Status.Run != "net-1" {
+		t.Fatal(w.state())
+	}
+	if err := w.api.remove(runs, "net-1", nil, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	m.relist(runs)
+	if w.rest(); w.violation != nil {
+		t.Error(w.violation)
 	}
 }
 
