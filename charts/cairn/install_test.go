@@ -234,14 +234,15 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 
 			s.helm("upgrade", "cairn", ".", how, "-f", "testdata/everything.yaml", "--set=createNamespace=false,bucket.persistence.keep=true,keys.keep=true,crds.keep=true")
 			s.helm("uninstall", "cairn")
-			kept := append([]string{"Secret cairn-system cairn-keys", "PersistentVolumeClaim cairn-system cairn-bucket", "Namespace  builds", "Namespace  shop"}, kinds...)
+			const alustans = "CustomResourceDefinition  terraforms.alustan.io" // metacontroller.crds.keep
+			kept := append([]string{"Secret cairn-system cairn-keys", "PersistentVolumeClaim cairn-system cairn-bucket", alustans, "Namespace  builds", "Namespace  shop"}, kinds...)
 			s.has("after uninstall", kept...)
 			s.keysAreThere("after uninstall")
 
 			s.helm("install", "cairn", ".", how, volume, "--set=keys.keep=false,crds.keep=false,bucket.persistence.keep=false")
 			s.keysAreThere("installed again")
 			s.helm("uninstall", "cairn")
-			s.has("after uninstall, with nothing to be kept", "Namespace  builds", "Namespace  shop")
+			s.has("after uninstall, with nothing of this install to be kept", alustans, "Namespace  builds", "Namespace  shop")
 		})
 	}
 }
