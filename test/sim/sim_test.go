@@ -136,24 +136,8 @@ func TestARunThatIsDeletedWhileItApplies(t *testing.T) {
 	w.declare(0)
 	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Variables = v1alpha1.ApplyAutomatic, variables(1) })
 	w.managers, w.servers, w.quiet = []*manager{w.newManager(0)}, []*server{w.newServer()}, true
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for range 1000 {
-			if is() {
-				return
-			}
-			if all := w.enabled(); len(all) > 0 {
-				w.do(all[0])
-			} else if w.time = w.nextTime(); w.time < 0 {
-				break
-			} else {
-				w.ring()
-			}
-		}
-		t.Fatalf("not until %s; %s", what, w.state())
-	}
 	var first *machine
-	until("the pod is told to apply", func() bool {
+	until(t, w, "the pod is told to apply", func() bool {
 		if len(w.machines) > 0 {
 			first = w.machines[0]
 		}
@@ -163,11 +147,58 @@ func TestARunThatIsDeletedWhileItApplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Variables = variables(2) })
-	until("the next Run is created", func() bool { return len(w.api.objects[runs]) > 0 })
+	until(t, w, "the next Run is created", func() bool { return len(w.api.objects[runs]) > 0 })
 	if name := w.api.objects[runs][0].GetName(); name != "net-2" || first.runner.alive() {
 		t.Errorf("Run %s is created, and the pod of net-1 is alive: %v", name, first.runner.alive())
 	}
 	if w.rest(); w.violation != nil {
 		t.Error(w.violation)
 	}
+}
+
+// The clock of a manager is ten minutes ahead when it finds a pod lost in the middle of an apply, and the Stack is suspended. Once the clock is right,
+// that time counts for nothing at first, and says some minutes later that the runner may be left: a write that no second look repeats.
+func TestATimeThatIsAheadIsToldOnce(t *testing.T) {
+	s := newShared()
+	defer s.end()
+	w := newWorld(s, Options{Seed: 1, Limit: 0})
+	defer w.end()
+	w.putCode()
+	w.declare(0)
+	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Apply, s.Spec.Retry.Limit = v1alpha1.ApplyAutomatic, of(int32(1)) })
+	m := w.newManager(0)
+	w.managers, w.servers, w.quiet = []*manager{m}, []*server{w.newServer()}, true
+	until(t, w, "the pod is told to apply", func() bool {
+		return len(w.machines) > 0 && w.machines[0].runner != nil && w.machines[0].runner.attempt == 2
+	})
+	m.skew, w.skewed = 600, true
+	w.takeAway(w.machines[0].pod)
+	edit(w, w.api.stack("net"), func(s *v1alpha1.Stack) { s.Spec.Suspend = true })
+	until(t, w, "the apply is lost", func() bool { return w.api.run("net-1").Status.Attempts[1].FinishedAt != nil })
+	m.skew = 0
+	w.resync()
+	w.time += 320
+	before := w.stats.Writes
+	w.looksAgain()
+	if w.violation != nil || w.stats.Writes == before {
+		t.Errorf("%d writes: %v", w.stats.Writes-before, w.violation)
+	}
+}
+
+// until does what can be done next, and lets time pass, until something is so.
+func until(t *testing.T, w *world, what string, is func() bool) {
+	t.Helper()
+	for range 1000 {
+		if is() {
+			return
+		}
+		if all := w.enabled(); len(all) > 0 {
+			w.do(all[0])
+		} else if w.time = w.nextTime(); w.time < 0 {
+			break
+		} else {
+			w.ring()
+		}
+	}
+	t.Fatalf("not until %s; %s", what, w.state())
 }
