@@ -83,6 +83,14 @@ describe('what a Run waits for', () => {
     expect(said({ phase: 'Planning', reason: 'Retrying', status: { nextAttempt: '2026-01-01T00:00:30Z' } })).toBe(
       'Waits for the next try, in 30s.',
     )
+    expect(
+      said({
+        phase: 'Planning',
+        reason: 'Suspended',
+        message: 'waits',
+        status: { nextAttempt: '2026-01-01T00:00:30Z' },
+      }),
+    ).not.toMatch(/next try/)
     expect(said({ phase: 'Planning', reason: 'PodPending', message: 'no node fits' })).toBe(
       'Waits for its pod: no node fits',
     )

@@ -48,7 +48,7 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   const said = condition(run, 'Succeeded')
   const message = said?.message ?? ''
   const next = run.status?.nextAttempt
-  if (next) {
+  if (next && said?.reason === 'Retrying') {
     const left = Math.max(0, new Date(next).getTime() - now)
     return `Waits for the next try, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
   }
