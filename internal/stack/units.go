@@ -49,15 +49,10 @@ func IndexUnitUsers(o client.Object) []string {
 	return keys
 }
 
-// UnitOf names the Terragrunt unit that a Stack runs, whatever the ref; empty when it runs none. An engine that the
-// Repository chooses is known from the status.
+// UnitOf names the Terragrunt unit that a Stack runs, whatever the ref; empty when it runs none.
 func UnitOf(stack *v1alpha1.Stack) string {
-	engine := &stack.Spec.Engine
-	if stack.Status.Engine != nil {
-		engine = stack.Status.Engine
-	}
 	repo, ok := stack.RepositoryKey()
-	if !ok || engine.Name != v1alpha1.EngineTerragrunt {
+	if !ok || stack.EngineOf().Name != v1alpha1.EngineTerragrunt {
 		return ""
 	}
 	return unitKey(repo, folderOf(stack))
