@@ -68,22 +68,27 @@ func (w *world) wrote(k kind, old, now client.Object) {
 	}
 }
 
-// runCreated: no other Run of its Stack ever had its name, and no pod of a Run that was deleted is at work.
+// runCreated: no other Run of its Stack ever had its name.
 func (w *world) runCreated(r *v1alpha1.Run) {
 	name := nameOf{metav1.GetControllerOfNoCopy(r).UID, r.Name}
 	if w.names[name] {
 		w.violate("I1", "a second Run of the Stack is named %s", r.Name)
 	}
 	w.names[name] = true
-	for _, m := range w.machines {
-		if o := m.runner; o != nil && o.alive() && o.applying && o.stack == r.Spec.Stack.Name && w.api.run(o.run) == nil && w.api.pod(o.pod) != nil {
-			w.violate("I1", "Run %s is created while pod %s applies, whose Run was deleted", r.Name, o.pod)
-		}
-	}
 }
 
-// runBegins: of one Stack there is one Run at work. One that is made late, by a leader that is one no more, gets no pod.
+// runBegins: of one Stack there is one Run at work, and no pod of a Run that was deleted. A Run that a former leader creates
+// late gets no pod.
 func (w *world) runBegins(r *v1alpha1.Run) {
+	for _, m := range w.machines {
+		o := m.runner
+		if o == nil || !o.alive() || !o.applying || o.stack != r.Spec.Stack.Name || w.api.run(o.run) != nil {
+			continue
+		}
+		if pod := w.api.pod(o.pod); pod != nil && pod.UID == o.uid { // of another one of its name nobody knows
+			w.violate("I1", "Run %s begins while pod %s applies, whose Run was deleted", r.Name, o.pod)
+		}
+	}
 	for _, o := range w.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
 		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) && run.Number(other.Name) > run.Number(r.Name) {

@@ -35,6 +35,9 @@ func TestHistoriesThatWereBroken(t *testing.T) {
 		"a Stack goes before the pod of a deleted Run has ended":    {Seed: 4000004827, Often: true},
 		"a Run is deleted before a manager heard of it":             {Seed: 900385798},
 		"a suspended Stack's Run has a next try":                    {Seed: 900346928},
+		"a destroy Run is deleted while its pod destroys":           {Seed: 900864982},
+		"a Run that is created late gets no pod":                    {Seed: 1700502002},
+		"a forgotten runner is not the pod that has its name":       {Seed: 1700784218},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Limit = -1
