@@ -132,7 +132,7 @@ func (o *object) alustanBuild(s *v1alpha1.StackSpec) {
 	dockerfile := path.Join(s.Source.Git.Path, "Dockerfile")
 	s.Runner.Build = &v1alpha1.Build{Image: image, Dockerfile: dockerfile, Optional: true, Builder: v1alpha1.BuilderKaniko, Cache: image}
 	name.became("spec.runner.build: where the code has the file %s, Kaniko builds the image from it and keeps its layers in the same repository. Without that file "+
-		"none is built: alustan's own Dockerfile brought the code and the engine, which Cairn brings itself. The install has to allow builds (docs/images.md)", dockerfile)
+		"none is built: alustan's own Dockerfile brought the code and the engine, which Cairn brings itself. The installation has to allow builds (docs/images.md)", dockerfile)
 	if remark != "" {
 		name.ignored("what follows the first space is a remark")
 	}

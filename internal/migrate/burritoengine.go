@@ -41,7 +41,7 @@ func burritoDefault(spec field, name string) *v1alpha1.Engine {
 	return &e
 }
 
-// old tells of a Terragrunt that Cairn does not run.
+// old reports a version of Terragrunt that Cairn does not run.
 func (l layered) old(e v1alpha1.Engine) {
 	if meets, err := engine.Meets(e.Version, ">= 1.0"); e.Name == v1alpha1.EngineTerragrunt && err == nil && !meets {
 		l.layer.at(l.grunt("version")...).todo("Cairn runs Terragrunt 1.0 or later: try the code with it, then write that version into spec.engine.version")

@@ -136,7 +136,7 @@ func (r registry) open(ctx context.Context, u *url.URL) (*http.Response, error) 
 	if err != nil {
 		over()
 		var asked *url.Error
-		if errors.As(err, &asked) { // its text has the query too, which may be somebody's permission to read
+		if errors.As(err, &asked) { // its text has the query too, which may contain a credential
 			err = asked.Err
 		}
 		return nil, fmt.Errorf("ask %s: %w", where(u), err)

@@ -43,7 +43,7 @@ func (r *room) grunt(version string) error {
 
 func TestOnlyTheKeyWithTheFingerprintIsTaken(t *testing.T) {
 	tests := map[string]struct {
-		// change gets the mirror as its maker signed it, and a mirror of somebody else.
+		// change gets the mirror as its maker signed it, and a mirror of another signer.
 		change func(m, other *releases.Mirror)
 		want   error
 		says   string

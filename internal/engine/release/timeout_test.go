@@ -35,7 +35,7 @@ func TestAMirrorThatDoesNotAnswerIsNamedSoon(t *testing.T) {
 	}
 }
 
-// TestTheQueryOfARedirectIsNotTold: it may be somebody's permission to read.
+// TestTheQueryOfARedirectIsNotTold: the query may contain a credential.
 func TestTheQueryOfARedirectIsNotTold(t *testing.T) {
 	m := releases.New(t, tofu("1.8.0", "one"))
 	redirects := http.RedirectHandler("http://127.0.0.1:1/file?signature=canary", http.StatusFound)

@@ -89,7 +89,7 @@ func (w web) get(ctx context.Context, address string) (body, error) {
 	return body{}, fmt.Errorf("%w: %s answered %s", ErrUnreachable, request.URL.Redacted(), answer.Status)
 }
 
-// withoutQuery leaves the query out of the address that an error names: that of a redirect may be somebody's permission to read.
+// withoutQuery leaves the query out of the address that an error names: the query of a redirect may contain a credential.
 func withoutQuery(err error) error {
 	var asked *url.Error
 	if !errors.As(err, &asked) {
