@@ -10,13 +10,13 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Metrics count what is asked of a bucket. A nil one counts nothing.
+// Metrics count the operations on a bucket. A nil one counts nothing.
 type Metrics struct {
 	operations *prometheus.CounterVec
 	took       *prometheus.HistogramVec
 }
 
-// What is asked of a bucket.
+// Operations on a bucket.
 const (
 	opRead   = "read"
 	opWrite  = "write"
@@ -31,11 +31,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return &Metrics{
 		operations: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_bucket_operations_total",
-			Help: "What was asked of the bucket: read, write, exists, delete, list. result is OK, Missing, Canceled (whoever asked went away) or Failed.",
+			Help: "Operations on the bucket: read, write, exists, delete, list. result is success, not_found, canceled (by the caller) or failed.",
 		}, []string{"operation", "result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_bucket_operation_duration_seconds", Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
-			Help: "Time that the bucket took; for a read until its first byte.",
+			Help: "Duration of operations on the bucket; of a read until its first byte.",
 		}, []string{"operation"}),
 	}
 }
@@ -47,14 +47,14 @@ func (m *Metrics) count(operation string, began time.Time, err error) {
 	if m == nil {
 		return
 	}
-	result := "Failed"
+	result := "failed"
 	switch {
 	case err == nil:
-		result = "OK"
+		result = "success"
 	case errors.Is(err, ErrNotFound):
-		result = "Missing"
+		result = "not_found"
 	case errors.Is(err, context.Canceled), gcerrors.Code(err) == gcerrors.Canceled:
-		result = "Canceled"
+		result = "canceled"
 	}
 	m.operations.WithLabelValues(operation, result).Inc()
 	m.took.WithLabelValues(operation).Observe(time.Since(began).Seconds())

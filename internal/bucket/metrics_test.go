@@ -40,7 +40,7 @@ func TestWhatIsAskedOfABucketIsCounted(t *testing.T) {
 		t.Fatal("written below a file")
 	}
 	want := map[string]float64{
-		"write OK": 1, "write Canceled": 1, "write Failed": 1, "delete Missing": 1, "exists OK": 1, "read OK": 1, "read Missing": 1, "list OK": 2,
+		"write success": 1, "write canceled": 1, "write failed": 1, "delete not_found": 1, "exists success": 1, "read success": 1, "read not_found": 1, "list success": 2,
 	}
 	if diff := cmp.Diff(want, counted(t, registry)); diff != "" {
 		t.Error(diff)

@@ -14,7 +14,7 @@ import (
 // nobody did for a time (DeleteOlder). So whoever is about to name it, or to rely on it, makes sure that it is young, by
 // PutOnce or Renew: then it stays until the name is written.
 //
-//	put ──── renewed ──── named ............ named no more ──── older than the sweeper's time ──── deleted
+//	put ──── renewed ──── named ............ named no more ──── older than the collector's time ──── deleted
 //	   ◄ never older than RenewAfter and an hour ►
 //
 // Of one key, an object is not renewed and deleted at the same time, where both are done by one process.

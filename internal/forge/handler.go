@@ -57,17 +57,17 @@ type HandlerOptions struct {
 // What becomes of a webhook.
 const (
 	// ResultAccepted: the Repository is woken.
-	ResultAccepted = "Accepted"
+	ResultAccepted = "accepted"
 	// ResultIgnored: it is no push.
-	ResultIgnored = "Ignored"
+	ResultIgnored = "ignored"
 	// ResultRepeated: it was taken before.
-	ResultRepeated = "Repeated"
-	// ResultRefused: it is not signed with a secret of the Repository, or not what a forge sends.
-	ResultRefused = "Refused"
+	ResultRepeated = "repeated"
+	// ResultRejected: it is not signed with a secret of the Repository, or not what a forge sends.
+	ResultRejected = "rejected"
 	// ResultBusy: there were too many at once.
-	ResultBusy = "Busy"
+	ResultBusy = "busy"
 	// ResultFailed: the secrets could not be read, or the Repository not be woken.
-	ResultFailed = "Failed"
+	ResultFailed = "failed"
 )
 
 // Handler takes webhooks at POST /hooks/{namespace}/{repository}.
@@ -157,7 +157,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, lea
 }
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
-	at, result := h.Now(), ResultRefused
+	at, result := h.Now(), ResultRejected
 	var push Push
 	defer func() { h.Told(push.Forge, result) }()
 	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")

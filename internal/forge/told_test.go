@@ -35,7 +35,7 @@ func TestWhatBecomesOfEachWebhookIsTold(t *testing.T) {
 	send("broken", secret, "push", "4")
 	fails = errors.New("conflict")
 	send("infra", secret, "push", "5")
-	want := []string{"GitHub Accepted", "GitHub Repeated", "GitHub Ignored", "Refused", "Failed", "GitHub Failed"}
+	want := []string{"GitHub accepted", "GitHub repeated", "GitHub ignored", "rejected", "failed", "GitHub failed"}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}

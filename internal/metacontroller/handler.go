@@ -30,11 +30,11 @@ const (
 // What becomes of a request.
 const (
 	// ResultAnswered: metacontroller does what the answer says.
-	ResultAnswered = "Answered"
-	// ResultRefused: the request is not right.
-	ResultRefused = "Refused"
+	ResultAnswered = "answered"
+	// ResultRejected: the request is not right.
+	ResultRejected = "rejected"
 	// ResultBusy: there were too many at once.
-	ResultBusy = "Busy"
+	ResultBusy = "busy"
 )
 
 // HandlerOptions of a Handler.
@@ -96,7 +96,7 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 			body, err = respond(body, r.URL.Query().Get("apply"), decide)
 		}
 		if err != nil {
-			h.Told(hook, ResultRefused)
+			h.Told(hook, ResultRejected)
 			// Why is in the answer alone: it may quote the body.
 			h.Log.Debug("hook refused", "hook", hook, "path", r.URL.Path, "from", r.RemoteAddr, "status", codeOf(err))
 			problem(w, codeOf(err), err.Error())

@@ -56,7 +56,7 @@ func TestHandlerAnswers(t *testing.T) {
 	if w := call(t, h, http.MethodGet, "/sync", nil); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", w.Code)
 	}
-	if told["composite Answered"] != 2 || told["decorator Answered"] != 2 || told["composite Refused"] != 5 || told["decorator Refused"] != 1 {
+	if told["composite answered"] != 2 || told["decorator answered"] != 2 || told["composite rejected"] != 5 || told["decorator rejected"] != 1 {
 		t.Errorf("%v", told)
 	}
 }

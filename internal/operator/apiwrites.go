@@ -13,7 +13,7 @@ import (
 func countWrites(config *rest.Config, r prometheus.Registerer) {
 	writes := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "cairn_api_writes_total",
-		Help: "Writes to the Kubernetes API, reviews of tokens and rights among them, by resource. result is OK, Conflict, Refused (another 4xx) or Failed.",
+		Help: "Writes to the Kubernetes API, reviews of tokens and rights among them, by resource. result is success, conflict, rejected (another 4xx) or failed.",
 	}, []string{"verb", "resource", "result"})
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countingTransport{next, writes} })
 }
@@ -42,13 +42,13 @@ var writeVerbs = map[string]string{
 func resultOf(answer *http.Response, err error) string {
 	switch {
 	case err != nil || answer.StatusCode >= 500:
-		return "Failed"
+		return "failed"
 	case answer.StatusCode == http.StatusConflict:
-		return "Conflict"
+		return "conflict"
 	case answer.StatusCode >= 400:
-		return "Refused"
+		return "rejected"
 	}
-	return "OK"
+	return "success"
 }
 
 // written are the resources that Cairn writes. Any other one is other.

@@ -50,7 +50,7 @@ func (o owned) NeedLeaderElection() bool { return false }
 // open makes the engines and providers that a server gives out.
 func (d Downloads) open(cache string, t *telemetry) (server.Engines, server.Providers, owned, error) {
 	o := release.Options{
-		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Told: t.download("Engine"),
+		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Told: t.download("engine"),
 	}
 	for name, address := range d.EngineMirrors {
 		o.Mirrors[release.Product(name)] = address
@@ -73,7 +73,7 @@ func (d Downloads) open(cache string, t *telemetry) (server.Engines, server.Prov
 		return engines, nil, owned{engines.Close}, nil
 	}
 	mirror, err := providers.New(providers.Options{
-		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Told: t.download("Provider"),
+		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Told: t.download("provider"),
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, engines.Close())

@@ -23,8 +23,8 @@ import (
 // take from now.
 type fleet struct {
 	cache client.Reader
-	// active is closed once this process reconciles.
-	active <-chan struct{}
+	// leading is closed once this process reconciles.
+	leading <-chan struct{}
 	// shard is what the cache has. Repositories it has of all parts.
 	shard Shard
 }
@@ -37,7 +37,7 @@ func fleetDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	gaugeActive = fleetDesc("operator_active", "1 in the process that reconciles, 0 in one that stands by. shard is the part of the namespaces that it is for, 0 where there is one.", "shard")
+	gaugeLeader = fleetDesc("leader", "1 in the operator that reconciles, 0 in one on standby. shard is the part of the namespaces that it is for, 0 where there is one.", "shard")
 
 	gaugeStacks       = fleetDesc("stacks", "Stacks by their Ready condition.", "namespace", "ready", "reason")
 	gaugeUnreadySince = fleetDesc("stacks_oldest_unready_timestamp_seconds",
@@ -61,7 +61,7 @@ var (
 // Describe gives all that Collect may give.
 func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		gaugeActive, gaugeStacks, gaugeUnreadySince, gaugeDrifted, gaugeDriftSince, gaugeRuns, gaugeRunsSince,
+		gaugeLeader, gaugeStacks, gaugeUnreadySince, gaugeDrifted, gaugeDriftSince, gaugeRuns, gaugeRunsSince,
 		gaugeStates, gaugeStateBytes, gaugeStateLargest, gaugeResources, gaugeRescued, gaugeLocks, gaugeLocksSince, gaugeRepositories,
 	} {
 		descs <- d
@@ -72,12 +72,12 @@ func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 func (f *fleet) Collect(metrics chan<- prometheus.Metric) {
 	shard := strconv.Itoa(f.shard.Index)
 	select {
-	case <-f.active:
+	case <-f.leading:
 	default:
-		metrics <- prometheus.MustNewConstMetric(gaugeActive, prometheus.GaugeValue, 0, shard)
+		metrics <- prometheus.MustNewConstMetric(gaugeLeader, prometheus.GaugeValue, 0, shard)
 		return
 	}
-	metrics <- prometheus.MustNewConstMetric(gaugeActive, prometheus.GaugeValue, 1, shard)
+	metrics <- prometheus.MustNewConstMetric(gaugeLeader, prometheus.GaugeValue, 1, shard)
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()
 	for _, look := range []func(context.Context, *gauges) error{f.stacks, f.runs, f.states, f.repositories} {

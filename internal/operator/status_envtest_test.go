@@ -52,7 +52,7 @@ func TestAStatusThatAnotherWroteLast(t *testing.T) {
 	r.until(r.metrics, "/metrics", func(_ int, body string) bool { return passes.FindString(body) != looked })
 	_, body := r.get(r.metrics, "/metrics")
 	written := regexp.MustCompile(`(?m)^cairn_api_writes_total\{resource="stacks/status".*$`).FindAllString(body, -1)
-	if len(written) != 1 || written[0] != `cairn_api_writes_total{resource="stacks/status",result="OK",verb="patch"} 2` {
+	if len(written) != 1 || written[0] != `cairn_api_writes_total{resource="stacks/status",result="success",verb="patch"} 2` {
 		t.Errorf("a status was written for the first time and put right once, and written were %q", written)
 	}
 }

@@ -52,8 +52,8 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 		upkeep: upkeep.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
-			Help: "Engines (Engine) and archives of providers (Provider) that runners asked for. result is Kept when it was here already, Brought, or Failed.",
-		}, []string{"what", "result"}),
+			Help: "Engines and archives of providers that runners asked for. artifact is engine or provider; result is hit (cached already), downloaded or failed.",
+		}, []string{"artifact", "result"}),
 		traces: traces,
 	}, nil
 }
@@ -73,7 +73,7 @@ func half(o Options) string {
 // add has the manager tell what is to be told once it runs. publish, after that, has its metrics server give the metrics.
 func (t *telemetry) add(mgr ctrl.Manager, o Options) error {
 	if o.Operator {
-		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), active: mgr.Elected(), shard: o.Shard}); err != nil {
+		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), leading: mgr.Elected(), shard: o.Shard}); err != nil {
 			return err
 		}
 	}
@@ -97,15 +97,15 @@ func (t *telemetry) witness(mgr ctrl.Manager, log *slog.Logger) *run.Witness {
 }
 
 // download counts what runners asked for.
-func (t *telemetry) download(what string) func(kept bool, err error) {
-	return func(kept bool, err error) {
-		result := "Brought"
+func (t *telemetry) download(artifact string) func(hit bool, err error) {
+	return func(hit bool, err error) {
+		result := "downloaded"
 		switch {
 		case err != nil:
-			result = "Failed"
-		case kept:
-			result = "Kept"
+			result = "failed"
+		case hit:
+			result = "hit"
 		}
-		t.downloads.WithLabelValues(what, result).Inc()
+		t.downloads.WithLabelValues(artifact, result).Inc()
 	}
 }

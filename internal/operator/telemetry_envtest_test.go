@@ -135,8 +135,8 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), lease))
 	})
 	r.until(r.health, "/readyz", isReady)
-	if _, body := r.get(r.metrics, "/metrics"); !strings.Contains(body, `cairn_operator_active{shard="0"} 0`) || strings.Contains(body, "cairn_stacks{") {
-		t.Errorf("while it stands by it tells\n%s", body)
+	if _, body := r.get(r.metrics, "/metrics"); !strings.Contains(body, `cairn_leader{shard="0"} 0`) || strings.Contains(body, "cairn_stacks{") {
+		t.Errorf("on standby it exports\n%s", body)
 	}
 	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), lease)) // the other one ends
 	if code, body := r.get(r.health, "/healthz"); code != http.StatusOK {
@@ -149,11 +149,11 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 		`cairn_state_resources{` + in + `} 3`,
 		`cairn_state_locks{` + in + `} 1`,
 		`cairn_state_locks_oldest_timestamp_seconds{` + in + `} 1000`,
-		`cairn_operator_active{shard="0"} 1`,
+		`cairn_leader{shard="0"} 1`,
 		`cairn_build_info{process="serve",version=`,
-		`cairn_api_writes_total{resource="stacks/status",result="OK",verb="patch"}`,
-		`cairn_bucket_operations_total{operation="exists",result="OK"}`,
-		`cairn_store_requests_total{code="204",route="GET /healthz"}`,
+		`cairn_api_writes_total{resource="stacks/status",result="success",verb="patch"}`,
+		`cairn_bucket_operations_total{operation="exists",result="success"}`,
+		`cairn_server_requests_total{code="204",route="GET /healthz"}`,
 	} {
 		r.until(r.metrics, "/metrics", func(_ int, body string) bool { return strings.Contains(body, want) })
 	}

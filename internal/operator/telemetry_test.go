@@ -63,7 +63,7 @@ func read(t *testing.T, path string) string {
 
 func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
 	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/observability.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_[a-z_]+)` \\| ([a-z_, ]*) ?\\|").FindAllStringSubmatch(read(t, "docs/observability.md"), -1) {
 		labels := strings.Split(strings.ReplaceAll(row[2], " ", ""), ",")
 		slices.Sort(labels)
 		documented[row[1]] = strings.Join(labels, ", ")
@@ -76,7 +76,7 @@ func TestTheDocumentationHasEveryMetricWithItsLabelsAndNoOther(t *testing.T) {
 // A label with as many values as there are Stacks, Runs or people makes series without end.
 func TestNoLabelIsANameThatPeopleMake(t *testing.T) {
 	bounded := []string{
-		"", "cause", "class", "code", "direction", "folder", "forge", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "shard", "step", "verb", "version", "what",
+		"", "artifact", "cause", "class", "code", "direction", "folder", "git_provider", "hook", "method", "operation", "phase", "process", "ready", "reason", "resource", "result", "route", "shard", "step", "verb", "version",
 	}
 	gauges := described(&fleet{})
 	gauges["cairn_repository_oldest_fetch_timestamp_seconds"] = "namespace"
@@ -244,14 +244,14 @@ func TestServersThatAreAwayAreAnAlertWhileOperatorsAreThere(t *testing.T) {
 	}
 }
 
-// Each part of the namespaces has an active operator of its own, and so has each install: one of them says nothing of another.
-func TestAPartWithoutAnActiveOperatorIsAnAlertWhileOthersHaveOne(t *testing.T) {
+// Each shard has a leader of its own, and so has each installation: one of them says nothing about another.
+func TestAShardWithoutALeaderIsAnAlertWhileOthersHaveOne(t *testing.T) {
 	told := map[string]bool{}
-	for _, f := range []*fleet{{active: make(chan struct{})}, {active: make(chan struct{}), shard: Shard{Index: 1, Total: 2}}} {
+	for _, f := range []*fleet{{leading: make(chan struct{})}, {leading: make(chan struct{}), shard: Shard{Index: 1, Total: 2}}} {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(f)
 		families, err := registry.Gather()
-		if err != nil || len(families) != 1 || families[0].GetName() != "cairn_operator_active" {
+		if err != nil || len(families) != 1 || families[0].GetName() != "cairn_leader" {
 			t.Fatal(err, families)
 		}
 		for _, label := range families[0].GetMetric()[0].GetLabel() {
@@ -261,8 +261,8 @@ func TestAPartWithoutAnActiveOperatorIsAnAlertWhileOthersHaveOne(t *testing.T) {
 	if !told["shard=0"] || !told["shard=1"] {
 		t.Errorf("the parts tell %v", told)
 	}
-	if want, got := "sum by (namespace, shard) (cairn_operator_active) == 0", exprOf(t, "CairnNoLeader"); !strings.HasSuffix(got, want) {
-		t.Errorf("one that is active is enough for all: %s", got)
+	if want, got := "sum by (namespace, shard) (cairn_leader) == 0", exprOf(t, "CairnNoLeader"); !strings.HasSuffix(got, want) {
+		t.Errorf("one leader is enough for all: %s", got)
 	}
 }
 

@@ -58,9 +58,9 @@ type Options struct {
 	Client *http.Client
 	// Fresh is how long a list of versions is taken as it is before the registry is asked again; 0 means 5 minutes.
 	Fresh time.Duration
-	// Told is told of each archive that is asked for: that it was kept already, or that it was not and what came of the
+	// Told is told of each archive that is asked for: that it was cached already (a hit), or that it was not and what came of the
 	// pull. Nil means nobody.
-	Told func(kept bool, err error)
+	Told func(hit bool, err error)
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }

@@ -24,7 +24,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_repository_fetch_duration_seconds", Buckets: []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300},
-			Help: "Time that fetches of Repositories took, that they waited for others included.",
+			Help: "Duration of fetches of Repositories, the wait for other fetches included. result is success or failed.",
 		}, []string{"result"}),
 	}
 }
@@ -35,9 +35,9 @@ func (m *Metrics) count(f *Fetch) {
 		return
 	}
 	m.fetches.WithLabelValues(cmp.Or(f.Reason, "Fetched")).Inc()
-	result := "Fetched"
+	result := "success"
 	if f.Reason != "" {
-		result = "Failed"
+		result = "failed"
 	}
 	m.took.WithLabelValues(result).Observe(f.Took.Seconds())
 }

@@ -65,7 +65,7 @@ func (s *Web) trace(ctx context.Context, namespace, name string, push forge.Push
 	s.Traces.Tell(tracing.Span{
 		ID: root.Child("webhook", push.Delivery), Parent: root, Name: "webhook", Start: push.At, End: time.Now(),
 		Attributes: []attribute.KeyValue{
-			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.forge", push.Forge),
+			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.git_provider", push.Forge),
 		},
 	})
 }

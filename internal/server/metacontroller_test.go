@@ -43,9 +43,9 @@ func TestHooksOfMetacontrollerAreApart(t *testing.T) {
 		}
 	}
 	const want = `
-# HELP cairn_metacontroller_hooks_total Hooks that metacontroller called. hook is composite or decorator; result is Answered, Refused or Busy.
+# HELP cairn_metacontroller_hooks_total Hooks that metacontroller called. hook is composite or decorator; result is answered, rejected or busy.
 # TYPE cairn_metacontroller_hooks_total counter
-cairn_metacontroller_hooks_total{hook="composite",result="Answered"} 1
+cairn_metacontroller_hooks_total{hook="composite",result="answered"} 1
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "cairn_metacontroller_hooks_total"); err != nil {
 		t.Error(err)

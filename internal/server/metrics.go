@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/store"
 )
 
-// Metrics count what a server is asked. A nil one counts nothing.
+// Metrics count the requests that a server answers. A nil one counts nothing.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
@@ -27,49 +27,49 @@ type Metrics struct {
 	actions  *prometheus.CounterVec
 }
 
-// NewMetrics makes Metrics that a registry has.
+// NewMetrics creates Metrics and registers them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
 		requests: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_store_requests_total",
-			Help: "Requests of runners and people, by route. The code is Aborted for an answer that was broken off.",
+			Name: "cairn_server_requests_total",
+			Help: "Requests of runners and users, by route. code is aborted for a response that was cut off.",
 		}, []string{"route", "code"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cairn_store_request_duration_seconds", Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300},
-			Help: "Time that requests of runners and people took. /v1/order, /v1/interrupt and logs that are followed are held until there is something to say.",
+			Name: "cairn_server_request_duration_seconds", Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300},
+			Help: "Duration of requests of runners and users. /v1/order, /v1/interrupt and followed logs are long polls.",
 		}, []string{"route"}),
 		flying: in.NewGauge(prometheus.GaugeOpts{
-			Name: "cairn_store_requests_in_flight",
-			Help: "Requests that are being answered or held now.",
+			Name: "cairn_server_requests_in_flight",
+			Help: "Requests that are being answered, open long polls included.",
 		}),
 		bytes: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_store_bytes_total",
-			Help: "Bytes of the bodies of requests (Received) and answers (Sent).",
+			Name: "cairn_server_bytes_total",
+			Help: "Bytes of the bodies of requests (direction received) and responses (sent).",
 		}, []string{"direction"}),
 		logs: in.NewCounter(prometheus.CounterOpts{
 			Name: "cairn_log_bytes_total",
-			Help: "Bytes of logs that were taken from runners.",
+			Help: "Bytes of logs received from runners.",
 		}),
 		policies: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_policy_check_duration_seconds", Buckets: []float64{0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
-			Help: "Time that all policies of a plan took. result is Allowed, ApprovalRequired, Denied, or Failed when they could not be asked.",
+			Help: "Duration of the evaluation of all policies for a plan. result is allowed, approval_required, denied, or failed when they could not be evaluated.",
 		}, []string{"result"}),
 		webhooks: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_webhooks_total",
-			Help: "Webhooks of forges. result is Accepted, Ignored, Repeated, Refused, Busy or Failed; the forge is unknown unless it is signed well.",
-		}, []string{"forge", "result"}),
+			Help: "Webhooks of Git providers. result is accepted, ignored, repeated, rejected, busy or failed; git_provider is unknown without a valid signature.",
+		}, []string{"git_provider", "result"}),
 		hooks: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_metacontroller_hooks_total",
-			Help: "Hooks that metacontroller called. hook is composite or decorator; result is Answered, Refused or Busy.",
+			Help: "Hooks that metacontroller called. hook is composite or decorator; result is answered, rejected or busy.",
 		}, []string{"hook", "result"}),
 		signIns: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_sign_ins_total",
-			Help: "People who wanted to sign in with a browser. method is Token, OIDC or Link; result is SignedIn or Refused.",
+			Help: "Attempts to sign in with a browser. method is Token, OIDC or Link; result is success or denied.",
 		}, []string{"method", "result"}),
 		actions: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_people_actions_total",
-			Help: "What people did, or read in clear, through the server, by resource and the verb that it takes. result is Done, or Refused for whatever reason.",
+			Name: "cairn_user_actions_total",
+			Help: "Audited actions of users through the server, by resource and RBAC verb. result is success or failed, whatever the cause.",
 		}, []string{"resource", "verb", "result"}),
 	}
 }
@@ -84,14 +84,14 @@ func (m *Metrics) measure(mux http.Handler) http.Handler {
 		rec, body := &counter{recorder: recorder{ResponseWriter: w}}, &countedBody{ReadCloser: r.Body}
 		r.Body = body
 		m.flying.Inc()
-		code := "Aborted"
+		code := "aborted"
 		defer func() {
 			m.flying.Dec()
 			route := cmp.Or(r.Pattern, "none") // of the mux, which knows them all
 			m.requests.WithLabelValues(route, code).Inc()
 			m.took.WithLabelValues(route).Observe(time.Since(began).Seconds())
-			m.bytes.WithLabelValues("Received").Add(float64(body.n))
-			m.bytes.WithLabelValues("Sent").Add(float64(rec.n))
+			m.bytes.WithLabelValues("received").Add(float64(body.n))
+			m.bytes.WithLabelValues("sent").Add(float64(rec.n))
 		}()
 		mux.ServeHTTP(rec, r)
 		code = strconv.Itoa(cmp.Or(rec.code, http.StatusOK))
@@ -132,21 +132,21 @@ func (m *Metrics) checked(began time.Time, said store.Verdict, err error) {
 	if m == nil {
 		return
 	}
-	result := "Allowed"
+	result := "allowed"
 	switch {
 	case err != nil:
-		result = "Failed"
+		result = "failed"
 	case said.Denied() > 0:
-		result = "Denied"
+		result = "denied"
 	case said.ApprovalRequired() > 0:
-		result = "ApprovalRequired"
+		result = "approval_required"
 	}
 	m.policies.WithLabelValues(result).Observe(time.Since(began).Seconds())
 }
 
-func (m *Metrics) webhook(forge, result string) {
+func (m *Metrics) webhook(gitProvider, result string) {
 	if m != nil {
-		m.webhooks.WithLabelValues(cmp.Or(forge, "unknown"), result).Inc()
+		m.webhooks.WithLabelValues(cmp.Or(gitProvider, "unknown"), result).Inc()
 	}
 }
 

@@ -48,7 +48,7 @@ func TestRequestsAreCountedByRouteNotByPath(t *testing.T) {
 	m, mux := NewMetrics(registry), http.NewServeMux()
 	var during float64
 	mux.HandleFunc("PUT /v1/things/{name}", func(w http.ResponseWriter, r *http.Request) {
-		during = told(t, registry)["store_requests_in_flight"]
+		during = told(t, registry)["server_requests_in_flight"]
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusConflict)
 		_, _ = io.WriteString(w, "taken")
@@ -77,11 +77,11 @@ func TestRequestsAreCountedByRouteNotByPath(t *testing.T) {
 	}
 	server.Close() // waits for all
 	want := map[string]float64{
-		"store_requests_total 409 PUT /v1/things/{name}": 2, "store_requests_total Aborted POST /v1/half": 1,
-		"store_requests_total 200 GET /v1/nothing": 1, "store_requests_total 404 none": 1,
-		"store_request_duration_seconds PUT /v1/things/{name}": 2, "store_request_duration_seconds POST /v1/half": 1,
-		"store_request_duration_seconds GET /v1/nothing": 1, "store_request_duration_seconds none": 1,
-		"store_requests_in_flight": 0, "store_bytes_total Received": 4, "store_bytes_total Sent": 2*5 + 2 + float64(len("404 page not found\n")),
+		"server_requests_total 409 PUT /v1/things/{name}": 2, "server_requests_total aborted POST /v1/half": 1,
+		"server_requests_total 200 GET /v1/nothing": 1, "server_requests_total 404 none": 1,
+		"server_request_duration_seconds PUT /v1/things/{name}": 2, "server_request_duration_seconds POST /v1/half": 1,
+		"server_request_duration_seconds GET /v1/nothing": 1, "server_request_duration_seconds none": 1,
+		"server_requests_in_flight": 0, "server_bytes_total received": 4, "server_bytes_total sent": 2*5 + 2 + float64(len("404 page not found\n")),
 		"log_bytes_total": 0,
 	}
 	if diff := cmp.Diff(want, told(t, registry)); diff != "" {
@@ -99,14 +99,14 @@ func TestWhatPoliciesAndForgesSayIsCounted(t *testing.T) {
 	m.checked(time.Now(), store.Verdict{Checked: 1, Findings: []store.Finding{{Action: store.RequireApproval}}}, nil)
 	m.checked(time.Now(), store.Verdict{Checked: 1, Findings: []store.Finding{{Action: store.Deny}}}, nil)
 	m.checked(time.Now(), store.Verdict{}, errors.New("too much"))
-	m.webhook("GitHub", "Accepted")
-	m.webhook("", "Refused")
+	m.webhook("GitHub", "accepted")
+	m.webhook("", "rejected")
 	m.logged(7)
 	got := told(t, registry)
 	maps.DeleteFunc(got, func(_ string, n float64) bool { return n == 0 })
 	want := map[string]float64{
-		"policy_check_duration_seconds Allowed": 1, "policy_check_duration_seconds ApprovalRequired": 1, "policy_check_duration_seconds Denied": 1, "policy_check_duration_seconds Failed": 1,
-		"webhooks_total GitHub Accepted": 1, "webhooks_total unknown Refused": 1, "log_bytes_total": 7,
+		"policy_check_duration_seconds allowed": 1, "policy_check_duration_seconds approval_required": 1, "policy_check_duration_seconds denied": 1, "policy_check_duration_seconds failed": 1,
+		"webhooks_total GitHub accepted": 1, "webhooks_total unknown rejected": 1, "log_bytes_total": 7,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

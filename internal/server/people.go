@@ -239,10 +239,10 @@ func (s *Server) audited(
 		log := s.Log.With(traced(r)...).With("by", a.GetName(), "impersonatedBy", real, "method", a.by, "verb", need.verb,
 			"resource", need.resource, "namespace", a.Namespace, "name", a.Name).With(facts...)
 		if err != nil {
-			s.Metrics.acted(need, "Refused")
+			s.Metrics.acted(need, "failed")
 			log.Warn("audit: not done", "error", err)
 		} else {
-			s.Metrics.acted(need, "Done")
+			s.Metrics.acted(need, "success")
 			log.Info("audit: done")
 		}
 		return err

@@ -129,11 +129,11 @@ func (s *Server) endSession(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) noteSignIn(r *http.Request, by string, p person, err error) {
 	log := s.Log.With(traced(r)...).With("by", p.String(), "method", by)
 	if err != nil {
-		s.Metrics.signedIn(by, "Refused")
+		s.Metrics.signedIn(by, "denied")
 		log.Warn("audit: not signed in", "error", err)
 		return
 	}
-	s.Metrics.signedIn(by, "SignedIn")
+	s.Metrics.signedIn(by, "success")
 	log.Info("audit: signed in")
 }
 

@@ -5,70 +5,70 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Metrics tell how much the bucket has of what is shared, and what is done about it. A nil one tells nothing.
+// Metrics count the shared objects of the bucket and what garbage collection deletes. A nil one counts nothing.
 type Metrics struct {
-	objects, bytes    *prometheus.GaugeVec
-	swept, sweptBytes *prometheus.CounterVec
-	sweeps            *prometheus.CounterVec
-	lastSweep         prometheus.Gauge
+	objects, bytes               *prometheus.GaugeVec
+	deletedObjects, deletedBytes *prometheus.CounterVec
+	cycles                       *prometheus.CounterVec
+	lastSuccess                  prometheus.Gauge
 }
 
-// NewMetrics makes Metrics that a registry has.
+// NewMetrics creates Metrics and registers them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	folder := []string{"folder"}
 	m := &Metrics{
 		objects: in.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "cairn_bucket_shared_objects", Help: "Objects of the bucket that no Stack or Run has for itself, after the last sweep: inputs, sources, closures.",
+			Name: "cairn_bucket_shared_objects", Help: "Objects in the bucket that Stacks and Runs share, after the last garbage collection: inputs, sources, closures.",
 		}, folder),
 		bytes: in.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "cairn_bucket_shared_bytes", Help: "Their size.",
+			Name: "cairn_bucket_shared_bytes", Help: "Size of the shared objects in the bucket, after the last garbage collection.",
 		}, folder),
-		swept: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_bucket_swept_objects_total", Help: "Objects that were deleted because nothing refers to them any more.",
+		deletedObjects: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_bucket_gc_deleted_objects_total", Help: "Objects that garbage collection deleted because nothing refers to them.",
 		}, folder),
-		sweptBytes: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_bucket_swept_bytes_total", Help: "Their size.",
+		deletedBytes: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_bucket_gc_deleted_bytes_total", Help: "Size of the objects that garbage collection deleted.",
 		}, folder),
-		sweeps: in.NewCounterVec(prometheus.CounterOpts{
-			Name: "cairn_bucket_sweeps_total", Help: "Sweeps of the bucket. result is Swept, Skipped when there is no object of Cairn's in Kubernetes, or Failed.",
+		cycles: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "cairn_bucket_gc_cycles_total", Help: "Garbage collections of the bucket. result is success, skipped (Kubernetes has no Stack, Run or State) or failed.",
 		}, []string{"result"}),
-		lastSweep: in.NewGauge(prometheus.GaugeOpts{
-			Name: "cairn_bucket_last_sweep_timestamp_seconds", Help: "When the last sweep ended that went well; 0 before the first.",
+		lastSuccess: in.NewGauge(prometheus.GaugeOpts{
+			Name: "cairn_bucket_gc_last_success_timestamp_seconds", Help: "End of the last successful garbage collection; 0 before the first.",
 		}),
 	}
-	for _, result := range []string{sweepSwept, sweepSkipped, sweepFailed} {
-		m.sweeps.WithLabelValues(result) // a counter that is there only from 1 on never increased
+	for _, result := range []string{collectionSucceeded, collectionSkipped, collectionFailed} {
+		m.cycles.WithLabelValues(result) // a counter that first appears with 1 never increased
 	}
 	return m
 }
 
-// Results of a sweep.
+// Results of a garbage collection.
 const (
-	sweepSwept   = "Swept"
-	sweepSkipped = "Skipped"
-	sweepFailed  = "Failed"
+	collectionSucceeded = "success"
+	collectionSkipped   = "skipped"
+	collectionFailed    = "failed"
 )
 
-func (m *Metrics) count(s Swept, err error) {
+func (m *Metrics) count(c Collected, err error) {
 	if m == nil {
 		return
 	}
-	for folder, n := range s.Folders {
-		m.swept.WithLabelValues(folder).Add(float64(n.Deleted))
-		m.sweptBytes.WithLabelValues(folder).Add(float64(n.DeletedBytes))
+	for folder, n := range c.Folders {
+		m.deletedObjects.WithLabelValues(folder).Add(float64(n.Deleted))
+		m.deletedBytes.WithLabelValues(folder).Add(float64(n.DeletedBytes))
 	}
 	switch {
 	case err != nil:
-		m.sweeps.WithLabelValues(sweepFailed).Inc()
+		m.cycles.WithLabelValues(collectionFailed).Inc()
 		return
-	case s.Skipped:
-		m.sweeps.WithLabelValues(sweepSkipped).Inc()
+	case c.Skipped:
+		m.cycles.WithLabelValues(collectionSkipped).Inc()
 		return
 	}
-	m.sweeps.WithLabelValues(sweepSwept).Inc()
-	m.lastSweep.SetToCurrentTime()
-	for folder, n := range s.Folders {
+	m.cycles.WithLabelValues(collectionSucceeded).Inc()
+	m.lastSuccess.SetToCurrentTime()
+	for folder, n := range c.Folders {
 		m.objects.WithLabelValues(folder).Set(float64(n.Objects))
 		m.bytes.WithLabelValues(folder).Set(float64(n.Bytes))
 	}

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The folders of the bucket with what is swept, and the one whose names count.
+// The folders of the bucket whose garbage is collected, and the one whose names count.
 const (
 	folderInputs    = "inputs"
 	folderSources   = "sources"

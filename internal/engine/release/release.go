@@ -71,9 +71,9 @@ type Options struct {
 	// did not before 0.98.0. Who can change files on such a product's mirror can then make Cairn run anything. A signature
 	// that is there must be right all the same.
 	Unsigned []Product
-	// Told is told of each program that is asked for: that it was kept already, or that it was not and what came of the
+	// Told is told of each program that is asked for: that it was cached already (a hit), or that it was not and what came of the
 	// download. Nil means nobody.
-	Told func(kept bool, err error)
+	Told func(hit bool, err error)
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }
@@ -85,7 +85,7 @@ type Releases struct {
 	keys     map[Product]signed.Keys // without those that are fetched
 	fetched  *flights[signed.Keys]
 	unsigned map[Product]bool
-	told     func(kept bool, err error)
+	told     func(hit bool, err error)
 	shelf    shelf
 	lists    *flights[[]*version.Version]
 	programs *flights[Program]

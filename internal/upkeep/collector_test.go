@@ -62,9 +62,9 @@ func (o *objects) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return errors.Join(o.err, meta.SetList(list, of))
 }
 
-// A room is a sweeper of a bucket in a folder.
+// A room is a collector of a bucket in a folder.
 type room struct {
-	*Sweeper
+	*Collector
 	t      *testing.T
 	dir    string
 	cache  *objects
@@ -86,7 +86,7 @@ func enter(t *testing.T) *room {
 	const week = 7 * 24 * time.Hour
 	b.RenewAfter(RenewAfter(week))
 	cache := &objects{}
-	return &room{&Sweeper{Live: cache, Bucket: b, Unused: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
+	return &room{&Collector{Live: cache, Bucket: b, Unused: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
 }
 
 // keeps puts code, its closure and a document of inputs with it into the bucket, of an age: the name stands for all three.
@@ -137,7 +137,7 @@ func (r *room) stack(name string) *v1alpha1.Stack {
 	return &v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputs: r.digest[name]}}
 }
 
-func TestASweepTakesWhatNobodyNames(t *testing.T) {
+func TestGarbageCollectionDeletesWhatNothingNames(t *testing.T) {
 	r := enter(t)
 	for _, name := range []string{"stack", "run", "state", "variables", "none"} {
 		r.keeps(name, 30)
@@ -150,7 +150,7 @@ func TestASweepTakesWhatNobodyNames(t *testing.T) {
 	r.cache.all = []runtime.Object{
 		r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{Inputs: r.digest["run"]}}, &v1alpha1.State{Status: v1alpha1.StateStatus{Inputs: r.digest["state"]}},
 	}
-	swept, err := r.Sweep(t.Context(), time.Now())
+	collected, err := r.Collect(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestASweepTakesWhatNobodyNames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	for folder, f := range swept.Folders {
+	for folder, f := range collected.Folders {
 		if f.Objects != 5 || f.Deleted != 1 || f.Bytes < 5*100 || f.DeletedBytes < 100 {
 			t.Errorf("%s: %+v", folder, f)
 		}
@@ -186,7 +186,7 @@ func TestCodeThatIsSharedIsKept(t *testing.T) {
 	}
 	r.put("inputs/"+digest, data, 30)
 	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{Inputs: digest}}}
-	if _, err := r.Sweep(t.Context(), time.Now()); err != nil {
+	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(r.kept("shared"), " "); got != 1 {
@@ -195,7 +195,7 @@ func TestCodeThatIsSharedIsKept(t *testing.T) {
 }
 
 // An image is built once more from what it was built from, for a destroy or when its registry has lost it.
-func TestASweepKeepsWhatImagesAreBuiltFrom(t *testing.T) {
+func TestGarbageCollectionKeepsWhatImagesAreBuiltFrom(t *testing.T) {
 	r := enter(t)
 	r.keeps("image", 30)
 	data, digest, err := inputs.Document{Source: "sha256:code", Build: &inputs.Build{Source: "sha256:code-image"}}.Encode()
@@ -204,7 +204,7 @@ func TestASweepKeepsWhatImagesAreBuiltFrom(t *testing.T) {
 	}
 	r.put("inputs/"+digest, data, 30)
 	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputs: digest}}}
-	if _, err := r.Sweep(t.Context(), time.Now()); err != nil {
+	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := r.Bucket.Exists(t.Context(), "sources/sha256:code-image"); err != nil || !ok {
@@ -212,7 +212,7 @@ func TestASweepKeepsWhatImagesAreBuiltFrom(t *testing.T) {
 	}
 }
 
-func TestInDoubtNothingIsSwept(t *testing.T) {
+func TestInDoubtNothingIsDeleted(t *testing.T) {
 	for name, c := range map[string]struct {
 		doubt   func(*room)
 		skipped bool
@@ -233,9 +233,9 @@ func TestInDoubtNothingIsSwept(t *testing.T) {
 			r.keeps("none", 30)
 			r.cache.all = []runtime.Object{r.stack("stack")}
 			c.doubt(r)
-			swept, err := r.Sweep(t.Context(), time.Now())
-			if (err == nil) != c.skipped || swept.Skipped != c.skipped {
-				t.Errorf("%+v, %v", swept, err)
+			collected, err := r.Collect(t.Context(), time.Now())
+			if (err == nil) != c.skipped || collected.Skipped != c.skipped {
+				t.Errorf("%+v, %v", collected, err)
 			}
 			if got := r.kept("none"); got != "kept" {
 				t.Errorf("of what nobody names: %s", got)
@@ -244,7 +244,7 @@ func TestInDoubtNothingIsSwept(t *testing.T) {
 	}
 }
 
-// What is used again between the look at what is named and the sweep is young then.
+// What is used again between the look at what is named and the collection is young then.
 func TestWhatIsUsedAgainMeanwhileIsKept(t *testing.T) {
 	r := enter(t)
 	r.keeps("stack", 30)
@@ -257,7 +257,7 @@ func TestWhatIsUsedAgainMeanwhileIsKept(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.Sweep(t.Context(), time.Now()); err != nil {
+	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.kept("again"); !strings.Contains(got, "inputs") || !strings.Contains(got, "sources") {
@@ -277,7 +277,7 @@ func TestANameThatMovesMeanwhileIsSeen(t *testing.T) {
 			r.cache.all = []runtime.Object{r.stack("stack"), r.stack("moves")}
 		}
 	}
-	if _, err := r.Sweep(t.Context(), time.Now()); err != nil {
+	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.kept("moves"); got != "kept" {
@@ -290,7 +290,7 @@ func TestInputsThatAreNotKeptYetAreNoReasonToStop(t *testing.T) {
 	r := enter(t)
 	r.keeps("none", 30)
 	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{Inputs: "sha256:not-yet"}}}
-	if _, err := r.Sweep(t.Context(), time.Now()); err != nil {
+	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.kept("none"); got != "gone" {
@@ -298,13 +298,13 @@ func TestInputsThatAreNotKeptYetAreNoReasonToStop(t *testing.T) {
 	}
 }
 
-func TestASweepIsTold(t *testing.T) {
+func TestGarbageCollectionIsLoggedAndCounted(t *testing.T) {
 	r := enter(t)
 	registry := prometheus.NewRegistry()
 	var log bytes.Buffer
 	r.Metrics, r.Log = NewMetrics(registry), slog.New(slog.NewTextHandler(&log, nil))
-	if n := testutil.CollectAndCount(r.Metrics.sweeps); n != 3 { // so that the first that fails is an increase, which an alert sees
-		t.Errorf("%d results are told before the first sweep", n)
+	if n := testutil.CollectAndCount(r.Metrics.cycles); n != 3 { // so that the first that fails is an increase, which an alert sees
+		t.Errorf("%d results are told before the first collection", n)
 	}
 	r.once(t.Context())
 	r.keeps("stack", 30)
@@ -332,23 +332,23 @@ func TestASweepIsTold(t *testing.T) {
 	}
 	want := map[string]float64{
 		"shared_objects closures": 1, "shared_objects inputs": 1, "shared_objects sources": 1,
-		"swept_objects_total closures": 1, "swept_objects_total inputs": 1, "swept_objects_total sources": 1,
-		"sweeps_total Swept": 1, "sweeps_total Skipped": 1, "sweeps_total Failed": 1,
+		"gc_deleted_objects_total closures": 1, "gc_deleted_objects_total inputs": 1, "gc_deleted_objects_total sources": 1,
+		"gc_cycles_total success": 1, "gc_cycles_total skipped": 1, "gc_cycles_total failed": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, line := range []string{"the bucket was swept\"", "sources.objects=1", "sources.deleted=1", "was not swept: there is no", "was not swept to the end"} {
+	for _, line := range []string{"of the bucket succeeded\"", "sources.objects=1", "sources.deleted=1", "skipped: there is no", "of the bucket failed"} {
 		if !strings.Contains(log.String(), line) {
 			t.Errorf("%q is not in the log:\n%s", line, log.String())
 		}
 	}
 }
 
-func TestItIsSweptNowAndThen(t *testing.T) {
+func TestGarbageIsCollectedPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looks atomic.Int32
-		s := &Sweeper{Live: &objects{err: errors.New("away"), listed: func() { looks.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
+		s := &Collector{Live: &objects{err: errors.New("away"), listed: func() { looks.Add(1) }}, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- s.Start(ctx) }()
@@ -359,7 +359,7 @@ func TestItIsSweptNowAndThen(t *testing.T) {
 			time.Sleep(at.wait)
 			synctest.Wait()
 			if n := looks.Load(); n != at.want {
-				t.Errorf("%d sweeps, want %d", n, at.want)
+				t.Errorf("%d collections, want %d", n, at.want)
 			}
 		}
 		cancel()

@@ -19,13 +19,13 @@ const (
 	// LeastUnused is the shortest time that may be waited for: what is about to be named is as old as half of it and an hour.
 	LeastUnused = 24 * time.Hour
 
-	// every is how often the bucket is swept, and soon when it is for the first time, so that nothing happens while a process
+	// every is how often garbage is collected, and soon when it is for the first time, so that nothing happens while a process
 	// starts. Both are spread.
 	every = 12 * time.Hour
 	soon  = 30 * time.Minute
-	// longest is how long a sweep may take. What it does not get to is the next one's.
+	// longest is how long a garbage collection may take. What it does not get to is the next one's.
 	longest = 2 * time.Hour
-	// most is how many objects a sweep deletes in a folder.
+	// most is how many objects a garbage collection deletes in a folder.
 	most = 20_000
 	// pace is the time that a request to the bucket takes at least, lists apart.
 	pace = 20 * time.Millisecond
@@ -42,37 +42,38 @@ func CheckUnused(unused time.Duration) error {
 	return nil
 }
 
-// Sweeper sweeps the bucket. The process that makes what is swept is the one that sweeps: the operator that is active.
-type Sweeper struct {
+// Collector deletes the garbage of the bucket: objects to which nothing refers. It runs in the process that creates these objects:
+// the leader of the operators.
+type Collector struct {
 	// Live reads all Stacks, Runs and States, those of other operators on the same bucket too.
 	Live client.Reader
-	// Bucket that is swept. It has RenewAfter.
+	// Bucket whose garbage is collected. It has RenewAfter.
 	Bucket *bucket.Bucket
 	// Unused is how long an object stays to which nothing refers.
 	Unused time.Duration
-	// Log and Metrics are told of each sweep.
+	// Log and Metrics record each garbage collection.
 	Log     *slog.Logger
 	Metrics *Metrics
 }
 
-// Swept is what came of a sweep.
-type Swept struct {
+// Collected is the result of a garbage collection.
+type Collected struct {
 	// Skipped says that nothing was looked at, see used.blind.
 	Skipped bool
 	// Folders by name.
 	Folders map[string]Folder
 }
 
-// Folder is what came of a sweep of a folder: what there is now, and what was deleted.
+// Folder is the result of a garbage collection in a folder: the objects that are left, and those that were deleted.
 type Folder struct {
 	Objects, Bytes, Deleted, DeletedBytes int64
 }
 
-// NeedLeaderElection says that one process sweeps.
-func (s *Sweeper) NeedLeaderElection() bool { return true }
+// NeedLeaderElection is true: only the leader collects garbage.
+func (c *Collector) NeedLeaderElection() bool { return true }
 
-// Start sweeps now and then until ctx is done.
-func (s *Sweeper) Start(ctx context.Context) error {
+// Start collects garbage periodically until ctx is done.
+func (c *Collector) Start(ctx context.Context) error {
 	wait := spread(soon)
 	for {
 		timer := time.NewTimer(wait)
@@ -82,7 +83,7 @@ func (s *Sweeper) Start(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		s.once(ctx)
+		c.once(ctx)
 		wait = spread(every)
 	}
 }
@@ -92,69 +93,69 @@ func spread(d time.Duration) time.Duration {
 	return d + rand.N(d/2) //nolint:gosec // it only keeps installs apart
 }
 
-func (s *Sweeper) once(ctx context.Context) {
+func (c *Collector) once(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	began := time.Now()
-	swept, err := s.Sweep(ctx, began)
+	collected, err := c.Collect(ctx, began)
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	s.Metrics.count(swept, err)
-	log := s.Log.With("took", time.Since(began).Round(time.Millisecond).String())
-	for name, f := range swept.Folders {
+	c.Metrics.count(collected, err)
+	log := c.Log.With("took", time.Since(began).Round(time.Millisecond).String())
+	for name, f := range collected.Folders {
 		log = log.With(name, slog.GroupValue(slog.Int64("objects", f.Objects), slog.Int64("bytes", f.Bytes), slog.Int64("deleted", f.Deleted), slog.Int64("deletedBytes", f.DeletedBytes)))
 	}
 	switch {
 	case err != nil:
-		log.Warn("the bucket was not swept to the end; it is tried again", "error", err)
-	case swept.Skipped:
-		log.Info("the bucket was not swept: there is no Stack, Run or State")
+		log.Warn("garbage collection of the bucket failed; it is retried", "error", err)
+	case collected.Skipped:
+		log.Info("garbage collection of the bucket skipped: there is no Stack, Run or State")
 	default:
-		log.Info("the bucket was swept")
+		log.Info("garbage collection of the bucket succeeded")
 	}
 }
 
-// Sweep deletes what nothing refers to and nothing has made, or been about to name, since Unused before now. When what is named
+// Collect deletes what nothing refers to and nothing has made, or been about to name, since Unused before now. When what is named
 // cannot be told for certain nothing is deleted.
-func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
-	u, err := s.gather(ctx)
+func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, error) {
+	u, err := c.gather(ctx)
 	if err != nil {
-		return Swept{}, fmt.Errorf("look for what is used: %w", err)
+		return Collected{}, fmt.Errorf("find what is in use: %w", err)
 	}
 	if u.blind() {
-		return Swept{Skipped: true}, nil
+		return Collected{Skipped: true}, nil
 	}
-	swept := Swept{Folders: map[string]Folder{}}
+	collected := Collected{Folders: map[string]Folder{}}
 	for _, folder := range []string{folderClosures, folderInputs, folderSources} {
 		var f Folder
-		err := s.Bucket.Walk(ctx, folder, func(o bucket.Object) error {
+		err := c.Bucket.Walk(ctx, folder, func(o bucket.Object) error {
 			f.Objects, f.Bytes = f.Objects+1, f.Bytes+o.Size
 			if f.Deleted >= most {
 				return nil
 			}
-			gone, err := s.act(ctx, u, o, now.Add(-s.Unused))
+			gone, err := c.act(ctx, u, o, now.Add(-c.Unused))
 			if gone {
 				f.Objects, f.Bytes, f.Deleted, f.DeletedBytes = f.Objects-1, f.Bytes-o.Size, f.Deleted+1, f.DeletedBytes+o.Size
 			}
 			return err
 		})
-		swept.Folders[folder] = f
+		collected.Folders[folder] = f
 		if err != nil {
-			return swept, fmt.Errorf("sweep %s: %w", folder, err)
+			return collected, fmt.Errorf("collect garbage in %s: %w", folder, err)
 		}
 	}
-	return swept, nil
+	return collected, nil
 }
 
 // act does with an object what is decided, and says whether it is gone.
-func (s *Sweeper) act(ctx context.Context, u used, o bucket.Object, before time.Time) (gone bool, err error) {
+func (c *Collector) act(ctx context.Context, u used, o bucket.Object, before time.Time) (gone bool, err error) {
 	do := u.decide(o, before)
 	if do == ask {
 		if err := rest(ctx); err != nil {
 			return false, err
 		}
-		source, err := s.Bucket.Get(ctx, o.Key, largestDigest)
+		source, err := c.Bucket.Get(ctx, o.Key, largestDigest)
 		switch {
 		case errors.Is(err, bucket.ErrNotFound):
 			return false, nil
@@ -170,13 +171,13 @@ func (s *Sweeper) act(ctx context.Context, u used, o bucket.Object, before time.
 		return false, err
 	}
 	if do == renew {
-		err := s.Bucket.Renew(ctx, o.Key)
+		err := c.Bucket.Renew(ctx, o.Key)
 		if errors.Is(err, bucket.ErrNotFound) {
 			return false, nil
 		}
 		return false, err
 	}
-	return s.Bucket.DeleteOlder(ctx, o.Key, before)
+	return c.Bucket.DeleteOlder(ctx, o.Key, before)
 }
 
 // largestDigest is more than a digest has.
@@ -195,15 +196,15 @@ func rest(ctx context.Context) error {
 }
 
 // gather finds out what is named.
-func (s *Sweeper) gather(ctx context.Context) (used, error) {
+func (c *Collector) gather(ctx context.Context) (used, error) {
 	u := used{inputs: map[string]bool{}, sources: map[string]bool{}}
 	// Runs first: from there names move to Stacks and States, and the Run goes. What moves the other way is young.
 	for _, list := range []client.ObjectList{&v1alpha1.RunList{}, &v1alpha1.StackList{}, &v1alpha1.StateList{}} {
-		if err := s.name(ctx, list, &u); err != nil {
+		if err := c.name(ctx, list, &u); err != nil {
 			return u, err
 		}
 	}
-	err := s.Bucket.Walk(ctx, folderVariables, func(o bucket.Object) error {
+	err := c.Bucket.Walk(ctx, folderVariables, func(o bucket.Object) error {
 		u.variables(o.Key)
 		return nil
 	})
@@ -214,7 +215,7 @@ func (s *Sweeper) gather(ctx context.Context) (used, error) {
 		if err := rest(ctx); err != nil {
 			return u, err
 		}
-		doc, err := s.document(ctx, digest)
+		doc, err := c.document(ctx, digest)
 		if errors.Is(err, bucket.ErrNotFound) {
 			continue // a Stack names its inputs before there is a Run; its code is young then
 		}
@@ -233,9 +234,9 @@ func (s *Sweeper) gather(ctx context.Context) (used, error) {
 const page = 500
 
 // name adds what all objects of a kind name.
-func (s *Sweeper) name(ctx context.Context, list client.ObjectList, u *used) error {
+func (c *Collector) name(ctx context.Context, list client.ObjectList, u *used) error {
 	for {
-		if err := s.Live.List(ctx, list, client.Limit(page), client.Continue(list.GetContinue())); err != nil {
+		if err := c.Live.List(ctx, list, client.Limit(page), client.Continue(list.GetContinue())); err != nil {
 			return err
 		}
 		u.name(list)
@@ -249,8 +250,8 @@ func (s *Sweeper) name(ctx context.Context, list client.ObjectList, u *used) err
 }
 
 // document reads one past the memory of those that are in use.
-func (s *Sweeper) document(ctx context.Context, digest string) (inputs.Document, error) {
-	data, err := s.Bucket.Get(ctx, folderInputs+"/"+digest, inputs.MaxSize)
+func (c *Collector) document(ctx context.Context, digest string) (inputs.Document, error) {
+	data, err := c.Bucket.Get(ctx, folderInputs+"/"+digest, inputs.MaxSize)
 	if err != nil {
 		return inputs.Document{}, err
 	}
