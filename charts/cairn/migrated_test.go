@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/migrate"
 )
 
-// What `cairn migrate` and `cairn import` write is taken by the API server as it stands.
+// What `cairn migrate` and `cairn generate` write is taken by the API server as it stands.
 func TestWhatMigrateWritesIsTaken(t *testing.T) {
 	c := connect(t)
 	files, err := filepath.Glob("../../internal/migrate/testdata/*/*.golden.yaml")

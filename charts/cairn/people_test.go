@@ -122,7 +122,7 @@ func introduce(ctx context.Context) error {
 func inForce(ctx context.Context) (bool, error) {
 	for user, want := range map[string]string{
 		"eve": "patch stacks", "vera": "get runs/plan", "pete": "plan stacks", "alan": "apply stacks", "carol": "destroy stacks", "bob": "approve runs", "cass": "cancel runs", "sue": "shell stacks",
-		"ed": "update stacks", "rita": "rescue states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
+		"ed": "update stacks", "rita": "recover states", "rudi": "update runs", gitops: "update stacks", operator: "update stacks/finalizers", "alice": "update stacks",
 	} {
 		verb, resource, _ := strings.Cut(want, " ")
 		if ok, err := allowed(ctx, user, verb, resource); !ok {
@@ -567,7 +567,7 @@ func TestWhoDeletesARunThatLostItsState(t *testing.T) {
 		attempts []v1alpha1.Attempt
 		want     string
 	}{
-		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailureLost, v1alpha1.FailureStranded), "cairn state rescue net puts it back"},
+		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailureLost, v1alpha1.FailureStranded), "cairn state recover net puts it back"},
 		"any other they do":                  {"ed", attempts(v1alpha1.FailureStranded, v1alpha1.FailureLost), ""},
 		"and one that never began":           {"ed", nil, ""},
 		"who may put it back does":           {"rita", attempts(v1alpha1.FailureStranded), ""},
@@ -652,7 +652,7 @@ func TestRoles(t *testing.T) {
 		"get stacks", "list stacks", "watch runs", "get states", "list repositories", "get runs/plan", "get runs/logs",
 		"patch stacks", "update stacks", "create stacks", "delete stacks", "update repositories", "plan stacks", "apply stacks", "destroy stacks",
 		"patch runs", "update runs", "create runs", "delete runs", "approve runs", "reject runs", "cancel runs",
-		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "rescue states",
+		"update states", "patch states", "pull states", "push states", "rollback states", "unlock states", "recover states",
 		"update stacks/status", "patch runs/status", "update stacks/finalizers",
 	}
 	for role, want := range map[string]string{
@@ -663,7 +663,7 @@ func TestRoles(t *testing.T) {
 		"cairn-approve": "patch runs, approve runs, reject runs",
 		"cairn-cancel":  "patch runs, cancel runs",
 		"cairn-edit":    "get stacks, patch stacks, update stacks, create stacks, delete stacks, update repositories, delete runs",
-		"cairn-state":   "get states, pull states, push states, rollback states, unlock states, rescue states",
+		"cairn-state":   "get states, pull states, push states, rollback states, unlock states, recover states",
 	} {
 		t.Run(role, func(t *testing.T) {
 			user := "only-" + role

@@ -49,7 +49,7 @@ var verbs = map[string]map[string][]string{
 	},
 	"repositories": {Fetch: {"patch"}},
 	// What is done to States goes through Cairn's server, which asks for the verb itself.
-	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"}, "rescue": {"rescue"}, "restore": {"restore"}},
+	"states": {"pull": {"pull"}, "push": {"push"}, "rollback": {"rollback"}, "unlock": {"unlock"}, "recover": {"recover"}, "restore": {"restore"}},
 }
 
 // Verbs are what a role has to allow for each action on a resource.

@@ -61,13 +61,11 @@ func TestExitCodes(t *testing.T) {
 // A script that mistypes it would else take the help for a state.
 func TestACommandThatIsNoneIsRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"state pul net":          `unknown command "pul" for "cairn state": did you mean pull, push?`,
-		"state -n a everything":  `unknown command "everything" for "cairn state": see cairn state --help`,
-		"run remote --stack net": "unknown flag: --stack",
-		"run remote":             `unknown command "remote" for "cairn run": see cairn run --help`,
-		"sttae":                  `unknown command "sttae" for "cairn"`,
-		"state":                  "",
-		"run":                    "",
+		"state pul net":            `unknown command "pul" for "cairn state": did you mean pull, push?`,
+		"state -n a everything":    `unknown command "everything" for "cairn state": see cairn state --help`,
+		"state remote --stack net": "unknown flag: --stack",
+		"sttae":                    `unknown command "sttae" for "cairn"`,
+		"state":                    "",
 	} {
 		s, out, _ := quiet()
 		cmd := root(s)

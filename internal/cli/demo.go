@@ -86,7 +86,7 @@ func (d demo) stay(ctx context.Context) error {
 In another terminal:
   export KUBECONFIG=%s PATH=%s:$PATH
   cairn get
-  cairn why fleet
+  cairn describe fleet
   kubectl get secret fleet-outputs -o yaml
 Try next:
   kubectl patch secret fleet-tfvars -p '{"stringData":{"terraform.tfvars":"servers = 5\npassword = \"battery staple\""}}'

@@ -16,9 +16,9 @@ func describeCommand(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "describe STACK|RUN",
 		Aliases: []string{"why"},
-		Short:   "Say on one screen why a Stack is not Ready, and what to do",
+		Short:   "Show the details of a Stack or Run: why it is not Ready, and what to do next",
 		Example: s.examples(`
-			cairn why net
+			cairn describe net
 			cairn describe net-7`),
 		Args:              s.takes(1),
 		ValidArgsFunction: s.complete(completeStacksAndRuns),

@@ -67,7 +67,7 @@ data folder: serve.pid, or operator.pid and server.pid.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  cairn get, cairn why STACK, cairn help; kubectl works too\n%sCtrl-C stops it.\n",
+				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  cairn get, cairn describe STACK, cairn help; kubectl works too\n%sCtrl-C stops it.\n",
 					cluster.kubeconfig, cluster.path(), link)
 				<-ctx.Done()
 				return nil

@@ -9,23 +9,46 @@ import (
 )
 
 func planCommand(s *session) *cobra.Command {
-	var how showing
+	var (
+		how   showing
+		local planLocal
+	)
 	cmd := &cobra.Command{
-		Use:   "plan STACK",
-		Short: "Plan a Stack as it is declared now, and show the plan; nothing is applied",
-		Long: `Asks for a Run that only plans, follows it and shows its plan. Nothing is applied, and a plan that waits for an approval
-goes on waiting. The exit code is 2 when the plan has changes. It takes the verb plan on the Stack.`,
+		Use:   "plan STACK [flags] [-- ARGUMENTS OF plan]",
+		Short: "Plan a Stack in the cluster, or a working directory with --local; nothing is applied",
+		Long: `Requests a Run that only plans, follows it and shows its plan. Nothing is applied, and a plan that waits for an approval
+continues to wait. Needs the verb plan on the Stack.
+
+With --local DIR no Run is created: the engine on this machine plans the code in DIR, which need not be pushed, against the state of the Stack. It
+works in a temporary copy of DIR and of the local modules that its code calls, with a copy of the state and without a lock, so neither the code nor
+the state changes. The temporary files are removed at the end. The plan gets the Stack's variables as far as you may read them: values in the Stack,
+ConfigMaps and Secrets with your permissions, outputs of other Stacks through their states. Files of --var-file override them. Providers use the
+credentials of this machine, not the Stack's. Needs the verb pull on the State.
+
+Exit codes: 0 no changes, 1 failed, 2 changes.`,
 		Example: s.examples(`
 			cairn plan net
 			cairn plan net --raw
-			cairn plan net -o json`),
-		Args:              s.takes(1),
+			cairn plan net -o json
+			cairn plan net --local .
+			cairn plan net --local envs/prod/net --root .
+			cairn plan net --local . --var-file mine.tfvars -- -target=aws_vpc.this`),
 		ValidArgsFunction: s.complete(completeStacks),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args, engineArgs, err := local.split(cmd, args)
+			if err != nil {
+				return err
+			}
+			if err := s.takes(1)(cmd, args); err != nil {
+				return err
+			}
 			if err := how.check(); err != nil {
 				return err
 			}
 			ctx := cmd.Context()
+			if local.dir != "" {
+				return s.planLocal(ctx, args[0], local, engineArgs)
+			}
 			stack, err := s.stack(ctx, args[0])
 			if err != nil {
 				return err
@@ -50,6 +73,7 @@ goes on waiting. The exit code is 2 when the plan has changes. It takes the verb
 		},
 	}
 	how.addFlags(cmd)
+	local.addFlags(cmd)
 	return cmd
 }
 

@@ -76,7 +76,7 @@ Exit codes: 0 fine, 1 failed, 2 changes are waiting, 130 interrupted while somet
 	s.forPeople(cmd, groupStacks,
 		getCommand(s), describeCommand(s), planCommand(s), diffCommand(s), applyCommand(s), approveCommand(s), rejectCommand(s),
 		destroyCommand(s), cancelCommand(s), retryCommand(s), shellCommand(s), logsCommand(s), historyCommand(s), outputsCommand(s),
-		suspendCommand(s), resumeCommand(s), stateCommand(s), runCommand(s), migrateCommand(s), importCommand(s),
+		suspendCommand(s), resumeCommand(s), stateCommand(s), migrateCommand(s), generateCommand(s),
 	)
 	cmd.AddCommand(versionCommand(), evaluatePoliciesCommand())
 	for _, c := range []*cobra.Command{devCommand(), demoCommand(), serveCommand(), operatorCommand(), serverCommand()} {

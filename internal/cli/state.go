@@ -21,9 +21,14 @@ import (
 func stateCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "Look into a Stack's state, and put it right",
-		Long: `Looks into the state of a Stack, and puts it right where something went wrong. It takes Cairn's server, not its operator.
-Each command needs a verb of its own on states; docs/state.md says which.`,
+		Short: "Read, change and repair a Stack's state",
+		Long: `Reads, changes and repairs the state of a Stack. These commands need Cairn's server, not its operator. Each one needs a verb of its own on states;
+docs/state.md lists them.
+
+Three commands bring a state back, each from another place:
+  rollback  from an earlier version, as history lists them
+  recover   from the log of a pod, when an apply could save its state nowhere else
+  restore   from the backup in the bucket, when Kubernetes lost the State object`,
 		Example: s.examples(`
 			cairn state list net
 			cairn state show net 'aws_subnet.this["a"]'
@@ -33,7 +38,7 @@ Each command needs a verb of its own on states; docs/state.md says which.`,
 	}
 	cmd.AddCommand(
 		stateListCommand(s), stateShowCommand(s), statePullCommand(s), statePushCommand(s), stateHistoryCommand(s),
-		stateJournalCommand(s), stateDiffCommand(s), stateRollbackCommand(s), stateRestoreCommand(s), stateMigrateCommand(s), stateUnlockCommand(s), stateRescueCommand(s),
+		stateJournalCommand(s), stateDiffCommand(s), stateRollbackCommand(s), stateRestoreCommand(s), stateMigrateCommand(s), stateUnlockCommand(s), stateRecoverCommand(s),
 		stateBackendCommand(s),
 	)
 	return cmd

@@ -14,11 +14,13 @@ func stateRestoreCommand(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "restore STACK",
-		Short: "Take the backup of a Stack's state that Cairn does not take by itself",
-		Long: `The bucket has a backup of each state. When Kubernetes has forgotten one, as when etcd is restored, Cairn puts it back by itself. It does not
-when the backup is of another Stack of that name, or when both went their own ways: then nothing is planned until somebody who runs Cairn takes
-the backup, or forgets it. That is for them, since it may have secrets of another owner of the name: it takes verb restore on states, which no role of
-the chart has.`,
+		Short: "Restore a state from its backup in the bucket, where Cairn does not do so by itself",
+		Long: `Restores the state from its backup. The bucket has a backup of each state. When Kubernetes has lost a State object, as after a restore of etcd, Cairn
+restores the state by itself. It does not when the backup is of another Stack with the same name, or when State and backup both have later
+versions: then nothing is planned until an administrator of Cairn restores the backup, or discards it with --forget. The backup may have secrets of
+another owner of the name, so this needs the verb restore on states, which no role of the chart has.
+
+To go back to an earlier version use "cairn state rollback"; to recover a state from the log of a pod, "cairn state recover".`,
 		Example: s.examples(`
 			cairn state restore net
 			cairn state restore net --forget`),
@@ -31,7 +33,7 @@ the chart has.`,
 			return s.stateRestore(cmd.Context(), args[0], forget, yes, format)
 		},
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "forget the backup: the state counts as it is, or there is none")
+	cmd.Flags().BoolVar(&forget, "forget", false, "discard the backup: the state stays as it is, or there is none")
 	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
 	yesFlag(cmd, &yes)
 	return cmd
@@ -42,9 +44,9 @@ func (s *session) stateRestore(ctx context.Context, arg string, forget, yes bool
 	if err != nil {
 		return err
 	}
-	question := "Put the backup in the place of the state of Stack %s?"
+	question := "Replace the state of Stack %s with its backup?"
 	if forget {
-		question = "Forget the backup of the state of Stack %s? What it knows of is then nobody's."
+		question = "Discard the backup of the state of Stack %s? Cairn then manages none of the resources that only the backup has."
 	}
 	if err := s.agree(ctx, yes, true, fmt.Sprintf(question, key.Name)); err != nil {
 		return err

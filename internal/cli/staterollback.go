@@ -19,10 +19,13 @@ func stateRollbackCommand(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "rollback STACK VERSION",
-		Short: "Make an older version of a Stack's state the current one",
-		Long: `Makes a new version of the state with the content of an older one; no version is lost. It is refused while the state is
-locked or a Run of the Stack is at work. Nothing real is changed: the next plan compares what is there with that state,
-and does not know of what was made since.`,
+		Short: "Roll a Stack's state back to an earlier version",
+		Long: `Creates a new version of the state with the content of an earlier one, as "cairn state history" lists them; no version is lost. It is rejected while
+the state is locked or a Run of the Stack is active. No resources change: the next plan compares the resources with that state, and does not know
+those that were created since.
+
+To recover a state that no version has, because an apply could not save it, use "cairn state recover"; to use the backup in the bucket, "cairn state
+restore".`,
 		Example: s.examples(`
 			cairn state diff net 5 3
 			cairn state rollback net 3`),
@@ -69,7 +72,7 @@ func (s *session) stateRollback(ctx context.Context, arg, to string, yes bool, f
 	return s.tellVersion(format, key, made)
 }
 
-// showVersion shows what an older version of a state has otherwise than the current one, as far as this person may see that.
+// showVersion shows what an older version of a state has otherwise than the current one, as far as this user may see that.
 // It gives the version that this was; 0 when it is not known.
 func (s *session) showVersion(ctx context.Context, key client.ObjectKey, version int64) (int64, error) {
 	data, err := s.pull(ctx, key, version)

@@ -80,8 +80,8 @@ func sameObject(a, b unstructured.Unstructured) bool {
 	return err == nil && bytes.Equal(left, right)
 }
 
-// FuzzImport: whatever is in a repository, nothing ends the program, and each folder of code has a Stack or a note.
-func FuzzImport(f *testing.F) {
+// FuzzGenerate: whatever is in a repository, nothing ends the program, and each folder of code has a Stack or a note.
+func FuzzGenerate(f *testing.F) {
 	f.Add("main.tf", `terraform { required_version = "~> 1.5" }`, "a/main.tf", `module "b" { source = "../b" }`)
 	f.Add("modules/a/main.tf", `provider "a" {}`, "terragrunt.hcl", `include "root" { path = find_in_parent_folders() }`)
 	f.Add("a/b/main.tf.json", `{"terraform": {"backend": {"s3": {}}}}`, "x/terragrunt.hcl", `terraform { source = "../a" }`)
@@ -93,7 +93,7 @@ func FuzzImport(f *testing.F) {
 				files[path] = &fstest.MapFile{Data: []byte(text)}
 			}
 		}
-		r, err := Import(Code{Files: files, URL: "https://git.example.com/acme/infra.git"})
+		r, err := Generate(Code{Files: files, URL: "https://git.example.com/acme/infra.git"})
 		if err != nil {
 			return
 		}

@@ -178,15 +178,15 @@ func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 	return answer.Close()
 }
 
-// Rescue puts the state back that a pod printed to its log, encrypted, since it could be sent nowhere. All of the log is
+// Recover puts the state back that a pod printed to its log, encrypted, since it could be sent nowhere. All of the log is
 // read, and of it only what is encrypted is sent.
-func (c *Client) Rescue(ctx context.Context, namespace, name string, log io.Reader) (StateVersion, error) {
+func (c *Client) Recover(ctx context.Context, namespace, name string, log io.Reader) (StateVersion, error) {
 	sealed, err := Sealed(log)
 	if err != nil {
 		return StateVersion{}, err
 	}
 	return c.stateVersion(ctx, call{
-		method: http.MethodPost, path: statePath(namespace, name, "rescue"), body: bytes.NewReader(sealed),
+		method: http.MethodPost, path: statePath(namespace, name, "recover"), body: bytes.NewReader(sealed),
 	})
 }
 

@@ -147,10 +147,10 @@ func TestCredentialsDoNotFollowARedirect(t *testing.T) {
 func TestOnlyWhatIsSealedOfALogIsSent(t *testing.T) {
 	c, got := serving(t, http.StatusOK, `{"version": 1}`)
 	sealed := "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----\n"
-	if v, err := c.Rescue(t.Context(), "web", "net", strings.NewReader("a secret\n"+sealed+"more\n")); err != nil || v.Version != 1 {
+	if v, err := c.Recover(t.Context(), "web", "net", strings.NewReader("a secret\n"+sealed+"more\n")); err != nil || v.Version != 1 {
 		t.Fatal(v, err)
 	}
-	want := []asked{{"POST /api/v1/namespaces/web/states/net/rescue", sealed}}
+	want := []asked{{"POST /api/v1/namespaces/web/states/net/recover", sealed}}
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Error(diff)
 	}

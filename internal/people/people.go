@@ -41,7 +41,7 @@
 //	POST /api/v1/namespaces/{ns}/states/{state}/restore                Restore; answers StateVersion
 //	POST /api/v1/namespaces/{ns}/states/{state}/migrate                lets the state move to where its Stack says now; StateMove. It takes
 //	                                                                   current=N
-//	POST /api/v1/namespaces/{ns}/states/{state}/rescue                 the body is the log of a pod that a state was printed
+//	POST /api/v1/namespaces/{ns}/states/{state}/recover                the body is the log of a pod that a state was printed
 //	                                                                   to; answers StateVersion
 //
 // A request comes with what its person shows to Kubernetes: a bearer token or a client certificate, or the cookie of who signed in; and the headers

@@ -46,7 +46,7 @@ func (a *attempt) rescue(process context.Context) error {
 		if err := a.print(state); err != nil {
 			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: %w", name, errors.Join(refused, err))}
 		}
-		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, encrypted: read it back with cairn state rescue", name, refused)}
+		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, encrypted: read it back with cairn state recover", name, refused)}
 	})
 }
 

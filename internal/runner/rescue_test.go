@@ -119,7 +119,7 @@ func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
 	}
 	p := run(t, s, nil, apply)
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply! rescue!" || !strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn state rescue") {
+	if steps(report) != "fetch= init= apply! rescue!" || !strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn state recover") {
 		t.Errorf("%s %+v", steps(report), report.Steps)
 	}
 	if failure := report.Done.Failure; failure.Class != stranded || failure.Message != report.Steps[3].Message {

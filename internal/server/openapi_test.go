@@ -112,8 +112,8 @@ func endpoints() map[string]endpoint {
 			summary: "Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: people.StateMove{},
 			query: map[string]string{"current": "The version that moves; 409 when another one is current."},
 		},
-		"POST /api/v1/namespaces/{namespace}/states/{name}/rescue": {
-			summary: "Put the state back that a pod printed to its log, encrypted. Needs rescue on states.", answer: people.StateVersion{}, body: "text/plain",
+		"POST /api/v1/namespaces/{namespace}/states/{name}/recover": {
+			summary: "Put the state back that a pod printed to its log, encrypted. Needs recover on states.", answer: people.StateVersion{}, body: "text/plain",
 		},
 	}
 	addBackend(all)

@@ -71,7 +71,7 @@ func (s *Server) addPeople(mux router) {
 	write(states+"unlock", quick, mayUnlock, s.releaseState)
 	write(states+"restore", long, right{verb: "restore", resource: "states"}, s.restoreState)
 	write(states+"migrate", quick, mayPush, s.moveState)
-	write(states+"rescue", long, right{verb: "rescue", resource: "states"}, s.recoverState)
+	write(states+"recover", long, right{verb: "recover", resource: "states"}, s.recoverState)
 	s.addUserBackend(mux, states+"backend")
 }
 

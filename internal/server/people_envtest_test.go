@@ -263,8 +263,8 @@ func TestAPersonMayWhatARoleAllowsAndNoMore(t *testing.T) {
 			_, err := c.RestoreState(t.Context(), w.namespace, "net", false)
 			return err
 		}},
-		{"rescue", "states", func(c *people.Client) error {
-			_, err := c.Rescue(t.Context(), w.namespace, "net", strings.NewReader(sealedText))
+		{"recover", "states", func(c *people.Client) error {
+			_, err := c.Recover(t.Context(), w.namespace, "net", strings.NewReader(sealedText))
 			return err
 		}},
 	}

@@ -183,10 +183,10 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 	a.noted("version", now.Version, "serial", now.Serial)
 	if now.Unchanged {
 		a.noted("unchanged", true)
-		s.tell(r.Context(), a, "StateRescued", "Rescue", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
+		s.tell(r.Context(), a, "StateRescued", "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
 			now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, "StateRescued", "Rescue", "put a state back from the log of a pod: it is version %d (serial %d)",
+		s.tell(r.Context(), a, "StateRescued", "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
 			now.Version, now.Serial)
 	}
 	return stateIs(w, now.StateStatus)
@@ -254,7 +254,7 @@ func unread(err error) error {
 }
 
 // unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it goes on from,
-// encrypted, armored. Whoever may rescue one state must not read another one that way.
+// encrypted, armored. Who may recover one state must not read another one that way.
 func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) (base string, data []byte, err error) {
 	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
 	var mismatch *age.NoIdentityMatchError

@@ -207,14 +207,14 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 		{sealedTo(t, w.keys.Recipient(), "other/net", lost), "of another Stack"},
 		{sealedTo(t, w.keys.Recipient(), "", lost), "of another Stack"},
 	} {
-		_, err := alice.Rescue(ctx, ns, "net", strings.NewReader(test.log))
+		_, err := alice.Recover(ctx, ns, "net", strings.NewReader(test.log))
 		answered(t, err, http.StatusUnprocessableEntity, test.says)
 	}
-	if _, err := alice.Rescue(ctx, ns, "net", strings.NewReader("nothing")); !errors.Is(err, people.ErrNotSealed) {
+	if _, err := alice.Recover(ctx, ns, "net", strings.NewReader("nothing")); !errors.Is(err, people.ErrNotSealed) {
 		t.Errorf("got %v", err)
 	}
 	for range 2 {
-		got, err := alice.Rescue(ctx, ns, "net", strings.NewReader(good))
+		got, err := alice.Recover(ctx, ns, "net", strings.NewReader(good))
 		if diff := cmp.Diff(people.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}
@@ -232,9 +232,9 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 			t.Errorf("the event is %q; want %q", got, want)
 		}
 	}
-	_, err = alice.Rescue(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", stateFile(1, "L", "older"))))
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", stateFile(1, "L", "older"))))
 	answered(t, err, http.StatusConflict, "nothing to put back")
-	_, err = alice.Rescue(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", []byte("no state"))))
+	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", []byte("no state"))))
 	answered(t, err, http.StatusBadRequest, "not a state file")
 	if p.log.line("what was made since") != "" {
 		t.Error("a state is in the server's log")
@@ -261,7 +261,7 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 		}
 	}
 	bomb := sealedTo(t, w.keys.Recipient(), w.namespace+"/net", make([]byte, 1<<20))
-	_, err := p.as(who).Rescue(t.Context(), w.namespace, "net", strings.NewReader(bomb))
+	_, err := p.as(who).Recover(t.Context(), w.namespace, "net", strings.NewReader(bomb))
 	answered(t, err, http.StatusBadRequest, "not a state file")
 }
 

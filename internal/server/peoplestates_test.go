@@ -29,7 +29,7 @@ func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
 	free()
 }
 
-// TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A rescue does so however small it is when it comes: it
+// TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A recovery does so however small it is when it comes: it
 // may be large when it is unpacked.
 func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 	s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: newPersons(nil, nil)}
@@ -39,7 +39,7 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 		ask  func(http.ResponseWriter, *http.Request, ask) error
 	}{
 		"a push":   {peoplePart, strings.Repeat(" ", largeBody+1), s.pushState},
-		"a rescue": {largeBody + 1, "small", s.recoverState},
+		"a recovery": {largeBody + 1, "small", s.recoverState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			free, err := s.persons.memory.hold(t.Context(), "", test.held)

@@ -151,7 +151,7 @@ func stateIsStranded(w World) (Decision, bool) {
 	if last == nil || w.active() != nil || !isStranded(last) || stateIsBack(w, last) {
 		return Decision{}, false
 	}
-	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back: cairn state rescue %s; to go on without it, delete Run %s",
+	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; to go on without it, delete Run %s",
 		last.Name, runCondition(last).Message, w.Stack.Name, last.Name)
 }
 

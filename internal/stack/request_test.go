@@ -135,7 +135,7 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, dependencyWaits, asks("Apply")), ready: "Unknown", reason: "DependencyNotReady",
 		},
 		"while a state is nowhere but in a log, it waits": {
-			world: world(had("net-1", "Failed", "sha256:now", says("Stranded")), asks("Apply")), ready: "False", reason: "StateStranded", message: "cairn state rescue net", stalled: true,
+			world: world(had("net-1", "Failed", "sha256:now", says("Stranded")), asks("Apply")), ready: "False", reason: "StateStranded", message: "cairn state recover net", stalled: true,
 		},
 		"a Run that was asked for and named but not made is made": {
 			world: world(isApplied, asks("Apply"), taken, namedFor("net-2", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",

@@ -53,7 +53,7 @@ func TestShells(t *testing.T) {
 			world: world(had("net-1", "Superseded", "sha256:now"), had("net-2", "Succeeded", "sha256:now", shells)), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 		"a state that it lost has to be put back": {
-			world: world(isApplied, had("net-2", "Failed", "sha256:now", shells, says("Stranded"))), ready: "False", reason: "StateStranded", message: "cairn state rescue net", stalled: true,
+			world: world(isApplied, had("net-2", "Failed", "sha256:now", shells, says("Stranded"))), ready: "False", reason: "StateStranded", message: "cairn state recover net", stalled: true,
 		},
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
-// The rule for a State whose current version a user wrote: by push, rollback, restore or rescue, or with an engine
+// The rule for a State whose current version a user wrote: by push, rollback, restore or recover, or with an engine
 // of the user's own. What is declared did not change, so nothing else is due; but what the state knows may not be
 // what there is any more.
 //	written by a user ──► planned: recorded in the write that names the Run ──► approved, rejected, applied, or drift

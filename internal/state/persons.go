@@ -25,7 +25,7 @@ func isLost(w World) bool {
 
 // lostFirst refuses what would pass for the state that a stranded attempt lost, and let the Stack go on without it.
 func lostFirst(w World, otherwise string) *Refusal {
-	return refuse(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state rescue <stack>, or %s "+
+	return refuse(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state recover <stack>, or %s "+
 		"to leave it behind", w.Stranded.Attempt, w.Stranded.Run, otherwise)
 }
 

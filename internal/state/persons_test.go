@@ -87,7 +87,7 @@ func TestAdmitPush(t *testing.T) {
 		"force leaves a rescued state behind":             {world: World{Status: at5(rescued)}, next: Summary{Serial: 9, Lineage: "L"}, force: true},
 		"force makes the same bytes count again then":     {world: World{Status: at5(rescued)}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},
 		"a state that was lost comes first":               {world: World{Status: at5(), Stranded: lost}, next: follows, want: Stale, says: "attempt 2 of Run net-7 lost a newer state"},
-		"before the first one too":                        {world: World{Stranded: lost}, next: follows, want: Stale, says: "cairn state rescue"},
+		"before the first one too":                        {world: World{Stranded: lost}, next: follows, want: Stale, says: "cairn state recover"},
 		"and before the same bytes":                       {world: World{Status: at5(), Stranded: lost}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, want: Stale},
 		"force leaves a lost state behind":                {world: World{Status: at5(), Stranded: lost}, next: follows, force: true},
 		"with the same bytes too":                         {world: World{Status: at5(), Stranded: lost}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, force: true, serial: 6},

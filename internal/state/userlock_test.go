@@ -48,7 +48,7 @@ func TestAdmitUserLock(t *testing.T) {
 		"a Run that plans comes first":                      {world: World{Status: at5(), Busy: planning}, id: "a", want: Busy, says: "cairn cancel net-7"},
 		"a plan that waits for an approval comes first":     {world: World{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, says: "the plan of Run net-7 waits"},
 		"a rescued state that waits comes first":            {world: World{Status: at5(rescued)}, id: "a", want: Stale, says: "serial 7"},
-		"a state that was lost comes first":                 {world: World{Status: at5(), Stranded: lost}, id: "a", want: Stale, says: "cairn state rescue"},
+		"a state that was lost comes first":                 {world: World{Status: at5(), Stranded: lost}, id: "a", want: Stale, says: "cairn state recover"},
 		"one that was put back is lost no more":             {world: World{Status: at5(byPerson), Stranded: lost}, id: "a"},
 		"what a killed apply created is imported first":     {world: World{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, says: "created aws_vpc.c and 1 more, which is not in the state"},
 		"a state in the engine's own backend is not locked": {world: World{Status: at5(), Backend: "s3"}, id: "a", want: Stale, says: "own backend (s3)"},

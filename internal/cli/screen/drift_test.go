@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// What `cairn why STACK` says of drift checks: how often, what sets that, and when the next one is.
+// What `cairn describe STACK` says of drift checks: how often, what sets that, and when the next one is.
 func TestDriftSentence(t *testing.T) {
 	every := func(d time.Duration) *v1alpha1.Drift { return &v1alpha1.Drift{Every: &metav1.Duration{Duration: d}} }
 	checks := func(by v1alpha1.SetBy, in time.Duration) *v1alpha1.DriftChecks {

@@ -41,7 +41,7 @@ func (d Description) hints(program string) []string {
 	case "DestroyFailed", "NotDestroyed":
 		return []string{command("retry", name) + " tries again at once"}
 	case "StateStranded":
-		return []string{command("state rescue", name) + " puts the state back from the pod's log"}
+		return []string{command("state recover", name) + " recovers the state from the pod's log"}
 	case "ChangesPending":
 		return []string{command("diff", name) + " shows them", "spec.apply of the Stack lets them be applied"}
 	case "Drifted":
@@ -53,7 +53,7 @@ func (d Description) hints(program string) []string {
 	case "DependencyNotReady":
 		if other, ok := strings.CutPrefix(Clean(Ready(d.Stack).Message), "waits for Stack "); ok {
 			other, _, _ = strings.Cut(other, ":")
-			return []string{command("why", other)}
+			return []string{command("describe", other)}
 		}
 	case "Applied", "Running", "Destroying":
 		return nil

@@ -93,7 +93,7 @@ export function advice(failure: string, run: RunObject): string {
     case 'Canceled':
       return 'Somebody canceled it. Ask for another Run when it is wanted again.'
     case 'Stranded':
-      return `The state could not be saved and is in the pod's log. Before anything else: cairn state rescue ${run.spec.stack.name}`
+      return `The state could not be saved and is in the pod's log. Before anything else: cairn state recover ${run.spec.stack.name}`
   }
   return ''
 }

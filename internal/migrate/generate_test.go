@@ -25,14 +25,14 @@ func repositoryOf(t *testing.T, file string) fstest.MapFS {
 	return files
 }
 
-func TestImports(t *testing.T) {
-	files, err := filepath.Glob("testdata/import/*.txtar")
+func TestGenerate(t *testing.T) {
+	files, err := filepath.Glob("testdata/generate/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
-			r, err := Import(Code{Files: repositoryOf(t, file), URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
+			r, err := Generate(Code{Files: repositoryOf(t, file), URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func TestImports(t *testing.T) {
 // In a folder of a repository, paths are from the repository's root.
 func TestAFolderOfARepository(t *testing.T) {
 	files := fstest.MapFS{"net/main.tf": {}, "net/a.tfvars": {}}
-	r, err := Import(Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
+	r, err := Generate(Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestARepositoryNobodyCanRead(t *testing.T) {
 		"ftp://me:shh@git.example.com/a":      `"ftp://git.example.com/a": ftp:// is not taken`,
 		"":                                    "no address of git",
 	} {
-		_, err := Import(Code{Files: fstest.MapFS{}, URL: url})
+		_, err := Generate(Code{Files: fstest.MapFS{}, URL: url})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "shh") {
 			t.Errorf("%s: got %v, want %q", url, err, want)
 		}
@@ -75,7 +75,7 @@ func TestARepositoryNobodyCanRead(t *testing.T) {
 }
 
 func TestARepositoryWithoutCode(t *testing.T) {
-	r, err := Import(Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
+	r, err := Generate(Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
 	if err != nil || len(r.Stacks)+len(r.Repositories) > 0 {
 		t.Error(r, err)
 	}
@@ -96,7 +96,7 @@ func TestAVersionOfTerragruntIsOfNoOtherEngine(t *testing.T) {
 	} {
 		tt.files["live/.terragrunt-version"] = &fstest.MapFile{Data: []byte("0.80.0")}
 		tt.files["live/net/main.tf"] = &fstest.MapFile{Data: []byte(code)}
-		r, err := Import(Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
+		r, err := Generate(Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
 		if err != nil {
 			t.Fatal(err)
 		}

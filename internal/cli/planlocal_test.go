@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +11,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestArgumentsThatWouldLeadAPlanElsewhereAreRefused(t *testing.T) {
+func TestArgumentsThatWouldLeadAPlanElsewhereAreRejected(t *testing.T) {
 	for _, args := range [][]string{{"-out=plan"}, {"-out", "plan"}, {"--out=plan"}, {"-target=x", "-state=y"}, {"-lock=true"}} {
 		if checkPlanArguments(args) == nil {
 			t.Errorf("%q is taken", args)
@@ -61,5 +62,30 @@ func TestTheEngineOfALocalPlan(t *testing.T) {
 	}
 	if _, _, err := localEngine(&v1alpha1.Stack{}, filepath.Join(t.TempDir(), "nothing")); err == nil {
 		t.Error("a program is found that is not there")
+	}
+}
+
+func TestTheFlagsOfALocalPlanNeedLocal(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a program":                     {[]string{"net", "--engine=tofu"}, "--engine needs --local DIR"},
+		"a folder above the directory":  {[]string{"net", "--root=."}, "--root needs --local DIR"},
+		"files with variables":          {[]string{"net", "--var-file=a.tfvars"}, "--var-file needs --local DIR"},
+		"arguments for the engine":      {[]string{"net", "--", "-target=a.b"}, "need --local DIR"},
+		"no Stack":                      {[]string{"--local=."}, "what it takes is"},
+		"two Stacks":                    {[]string{"net", "vpc", "--local=."}, "what it takes is"},
+		"the Stack only after --":       {[]string{"--local=.", "--", "net"}, "what it takes is"},
+		"a plan to apply":               {[]string{"net", "--local=.", "--", "-out=plan"}, "-out is not allowed with --local"},
+		"the text of a Run's engine":    {[]string{"net", "--local=.", "--raw"}, "[local raw]"},
+		"the plan of a Run as document": {[]string{"net", "--local=.", "-o=json"}, "[local output]"},
+	} {
+		cmd := planCommand(newSession())
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(test.args)
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
 	}
 }

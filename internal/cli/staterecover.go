@@ -17,39 +17,42 @@ import (
 	"cairn.dev/cairn/internal/run"
 )
 
-func stateRescueCommand(s *session) *cobra.Command {
+func stateRecoverCommand(s *session) *cobra.Command {
 	var pod, file, format string
 	cmd := &cobra.Command{
-		Use:   "rescue STACK",
-		Short: "Put back a state that only a pod's log has",
-		Long: `When an apply could write its state nowhere, its pod prints it to its log, encrypted so that only Cairn can read it, and the
-Stack waits. This reads the log and has the server put the state back; then the Stack goes on.
+		Use:   "recover STACK",
+		Short: "Recover a state that an apply could only write to its pod's log",
+		Long: `Recovers the state of an apply that could reach no server to save it. The pod then prints the state to its log, encrypted so that only Cairn can
+read it, and the Stack is not planned (Ready has the reason StateStranded). This command sends that log to the server, which makes the state the
+current version; then the Stack continues.
 
-By default it is the log of the pod whose Run waits for this, read from Kubernetes as you. When the pod is gone, take its
-log from where your logs are kept: --file. Lines may have times and names before them.`,
+By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. When the pod is gone, give the log from your
+log storage with --file; lines may have timestamps and names before the text.
+
+To go back to an earlier version use "cairn state rollback"; to use the backup in the bucket, "cairn state restore".`,
 		Example: s.examples(`
-			cairn state rescue net
-			cairn state rescue net --pod net-7-apply-2
-			cairn state rescue net --file net-7.log
-			kubectl logs net-7-apply-2 | cairn state rescue net --file -`),
+			cairn state recover net
+			cairn state recover net --pod net-7-apply-2
+			cairn state recover net --file net-7.log
+			kubectl logs net-7-apply-2 | cairn state recover net --file -`),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.complete(completeStates),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format, formatJSON, formatYAML); err != nil {
 				return err
 			}
-			return s.stateRescue(cmd.Context(), args[0], pod, file, format)
+			return s.stateRecover(cmd.Context(), args[0], pod, file, format)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&pod, "pod", "", "pod whose log has the state; default: the one that could not write it")
+	f.StringVar(&pod, "pod", "", "pod whose log has the state; default: the one that could not save it")
 	f.StringVar(&file, "file", "", "file with the log, - for standard input")
 	f.StringVarP(&format, "output", "o", "", "json or yaml")
 	cmd.MarkFlagsMutuallyExclusive("pod", "file")
 	return cmd
 }
 
-func (s *session) stateRescue(ctx context.Context, arg, pod, file, format string) error {
+func (s *session) stateRecover(ctx context.Context, arg, pod, file, format string) error {
 	key, err := s.stateName(arg)
 	if err != nil {
 		return err
@@ -59,19 +62,19 @@ func (s *session) stateRescue(ctx context.Context, arg, pod, file, format string
 		return err
 	}
 	defer log.Close()
-	fmt.Fprintf(s.ErrOut, "Looking for the state in %s ...\n", from)
+	fmt.Fprintf(s.ErrOut, "Searching for the state in %s ...\n", from)
 	server, err := s.server(ctx)
 	if err != nil {
 		return err
 	}
-	version, err := server.Rescue(ctx, key.Namespace, key.Name, log)
+	version, err := server.Recover(ctx, key.Namespace, key.Name, log)
 	if err != nil {
 		return s.explainServer(fmt.Errorf("%s: %w", from, err))
 	}
 	return s.tellVersion(format, key, version)
 }
 
-// logOf opens the log to look through, and says what it is.
+// logOf opens the log to search, and describes where it is from.
 func (s *session) logOf(ctx context.Context, key client.ObjectKey, pod, file string) (log io.ReadCloser, from string, err error) {
 	switch {
 	case file == "-":
@@ -89,7 +92,7 @@ func (s *session) logOf(ctx context.Context, key client.ObjectKey, pod, file str
 	return log, "the log of pod " + pod, err
 }
 
-// strandedPod is the pod of the newest attempt that could write its state nowhere.
+// strandedPod is the pod of the newest attempt that could not save its state.
 func (s *session) strandedPod(ctx context.Context, key client.ObjectKey) (string, error) {
 	c, err := s.kubernetes()
 	if err != nil {
@@ -111,7 +114,7 @@ func (s *session) strandedPod(ctx context.Context, key client.ObjectKey) (string
 		}
 	}
 	if pod == "" {
-		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to rescue; --pod or --file names a log all the same", key.Name)
+		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to recover; to read another log, use --pod or --file", key.Name)
 	}
 	return pod, nil
 }
@@ -131,7 +134,7 @@ func (s *session) podLog(ctx context.Context, namespace, pod string) (io.ReadClo
 	}
 	log, err := kube.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: engineContainer}).Stream(ctx)
 	if apierrors.IsNotFound(err) {
-		return nil, explained{fmt.Sprintf("pod %s is not there any more: take its log from where your logs are kept, and give it with --file", pod), err}
+		return nil, explained{fmt.Sprintf("pod %s does not exist any more: give its log from your log storage with --file", pod), err}
 	}
 	return log, cmp.Or(s.explain(err), err)
 }

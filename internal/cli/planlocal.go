@@ -23,93 +23,73 @@ import (
 	"cairn.dev/cairn/internal/people"
 )
 
-func runCommand(s *session) *cobra.Command {
-	cmd := &cobra.Command{Use: "run", Short: "Run an engine on this machine as Cairn would"}
-	cmd.AddCommand(runLocalCommand(s))
-	return cmd
+// planLocal is a plan of a working directory: the flags of plan that go with --local.
+type planLocal struct {
+	dir, engine, root string
+	variableFiles     []string
 }
 
-// runLocal is a plan of a working directory.
-type runLocal struct {
-	stack, engine, root string
-	variableFiles       []string
-}
+// localFlags are the flags that only a plan of a working directory takes.
+var localFlags = []string{"engine", "root", "var-file"}
 
-func runLocalCommand(s *session) *cobra.Command {
-	var r runLocal
-	cmd := &cobra.Command{
-		Use:   "local DIR --stack NAME [flags] [-- ARGUMENTS OF plan]",
-		Short: "Plan a working directory against a Stack's state, without touching it",
-		Long: `Plans the code in DIR with the engine of this machine against the state of a Stack, and changes neither: it works in a
-temporary copy of DIR and of the local modules that its code calls, with a copy of the state, without a lock. Everything
-temporary is removed in the end. The providers use the credentials that you have here, not the Stack's.
-
-The plan gets the Stack's variables as far as you may read them: values in the Stack, ConfigMaps and Secrets as you, outputs
-of other Stacks through their states. Files of --var-file win over them.
-
-It takes the verb pull on the State. Exit codes: 0 no changes, 1 failed, 2 changes.`,
-		Example: s.examples(`
-			cairn run local . --stack net
-			cairn run local envs/prod/net --stack net --root .
-			cairn run local . --stack net --var-file mine.tfvars -- -target=aws_vpc.this`),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			own := args
-			if n := cmd.ArgsLenAtDash(); n >= 0 {
-				own = args[:n]
-			}
-			if len(own) != 1 {
-				return errors.New("give one DIR, as in cairn run local . --stack net; arguments for the engine's plan come after --")
-			}
-			return s.runLocal(cmd.Context(), own[0], r, args[1:])
-		},
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 0 {
-				return nil, cobra.ShellCompDirectiveFilterDirs
-			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		},
-	}
+func (p *planLocal) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&r.stack, "stack", "", "Stack whose state and variables are used")
-	f.StringVar(&r.engine, "engine", "", "program that plans; default: tofu or terraform, as the Stack says")
-	f.StringVar(&r.root, "root", "", "folder above DIR that is copied whole, for code that reads files of it; as a rule that of the repository")
-	f.StringArrayVar(&r.variableFiles, "var-file", nil, "file with values that win over the Stack's; several are read in order")
-	_ = cmd.MarkFlagRequired("stack") // fails only for a flag that is not there
-	_ = cmd.RegisterFlagCompletionFunc("stack", s.complete(func(ctx context.Context, s *session, _ []string) ([]string, error) {
-		return s.completeNames(ctx, "stack")
-	}))
-	return cmd
+	f.StringVar(&p.dir, "local", "", "plan the code in this directory on this machine, instead of a Run in the cluster")
+	f.StringVar(&p.engine, "engine", "", "with --local: program that plans; default: tofu or terraform, as the Stack says")
+	f.StringVar(&p.root, "root", "", "with --local: directory above it to copy as a whole, for code that reads files there; usually the root of the repository")
+	f.StringArrayVar(&p.variableFiles, "var-file", nil, "with --local: file with variables, which override the Stack's; can be repeated, later files win")
+	_ = cmd.MarkFlagDirname("local") // fails only for a flag that does not exist
+	_ = cmd.MarkFlagDirname("root")
+	cmd.MarkFlagsMutuallyExclusive("local", "raw")
+	cmd.MarkFlagsMutuallyExclusive("local", "output")
+}
+
+// split separates the name of the Stack from the arguments for the engine's plan, which follow --.
+func (p *planLocal) split(cmd *cobra.Command, args []string) (own, engine []string, err error) {
+	own = args
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		own, engine = args[:n], args[n:]
+	}
+	if p.dir != "" {
+		return own, engine, checkPlanArguments(engine)
+	}
+	if len(engine) > 0 {
+		return nil, nil, errors.New("arguments for the engine's plan after -- need --local DIR")
+	}
+	for _, name := range localFlags {
+		if cmd.Flags().Changed(name) {
+			return nil, nil, fmt.Errorf("--%s needs --local DIR", name)
+		}
+	}
+	return own, nil, nil
 }
 
 // note tells what is done, beside what the engine prints.
 func (s *session) note(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
 
-func (s *session) runLocal(ctx context.Context, dir string, r runLocal, args []string) (err error) {
-	if err := checkPlanArguments(args); err != nil {
-		return err
-	}
-	stack, err := s.stack(ctx, r.stack)
+func (s *session) planLocal(ctx context.Context, name string, p planLocal, args []string) (err error) {
+	stack, err := s.stack(ctx, name)
 	if err != nil {
 		return err
 	}
-	kind, program, err := localEngine(stack, r.engine)
+	kind, program, err := localEngine(stack, p.engine)
 	if err != nil {
 		return err
 	}
-	own, err := absolute(r.variableFiles)
+	own, err := absolute(p.variableFiles)
 	if err != nil {
 		return err
 	}
-	temporary, err := os.MkdirTemp("", "cairn-run-local-") // for nobody else: 0700
+	temporary, err := os.MkdirTemp("", "cairn-plan-local-") // for nobody else: 0700
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
-	l := &localRun{session: s, stack: stack, kind: kind, program: program, temporary: temporary}
+	l := &localPlan{session: s, stack: stack, kind: kind, program: program, temporary: temporary}
 	if err := l.checkVersion(ctx); err != nil {
 		return l.ended(ctx, err)
 	}
-	if err := l.copyCode(ctx, dir, r.root); err != nil {
+	if err := l.copyCode(ctx, p.dir, p.root); err != nil {
 		return l.ended(ctx, err)
 	}
 	if err := l.copyState(ctx); err != nil {
@@ -122,14 +102,14 @@ func (s *session) runLocal(ctx context.Context, dir string, r runLocal, args []s
 	return l.ended(ctx, l.plan(ctx, append(files, own...), args))
 }
 
-// refusedArguments would have the plan read or write another state, or make one to apply, which this is not for.
-var refusedArguments = []string{"out", "state", "state-out", "backup", "lock", "lock-timeout"}
+// rejectedArguments would have the plan read or write another state, or save a plan to apply, which this is not for.
+var rejectedArguments = []string{"out", "state", "state-out", "backup", "lock", "lock-timeout"}
 
 func checkPlanArguments(args []string) error {
 	for _, arg := range args {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if strings.HasPrefix(arg, "-") && slices.Contains(refusedArguments, name) {
-			return fmt.Errorf("-%s has no place here: this plan is made against a copy of the state, and can only be looked at", name)
+		if strings.HasPrefix(arg, "-") && slices.Contains(rejectedArguments, name) {
+			return fmt.Errorf("-%s is not allowed with --local: the plan uses a copy of the state, and cannot be applied", name)
 		}
 	}
 	return nil
@@ -155,7 +135,7 @@ func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, 
 	var kind engine.Engine
 	switch stack.EngineOf().Name {
 	case v1alpha1.EngineTerragrunt:
-		return nil, "", fmt.Errorf("stack %s is for Terragrunt, which makes its root module itself: cairn run local plans code for OpenTofu and Terraform only", stack.Name)
+		return nil, "", fmt.Errorf("stack %s is for Terragrunt, which creates its root module itself: cairn plan --local plans code for OpenTofu and Terraform only", stack.Name)
 	case v1alpha1.EngineTerraform:
 		kind = engine.Terraform{}
 	default:
@@ -170,7 +150,7 @@ func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, 
 }
 
 // localRun is one plan on this machine.
-type localRun struct {
+type localPlan struct {
 	*session
 	stack     *v1alpha1.Stack
 	kind      engine.Engine
@@ -180,11 +160,11 @@ type localRun struct {
 	code *workcopy.Copy
 }
 
-func (l *localRun) state() string  { return filepath.Join(l.temporary, "state") }
-func (l *localRun) values() string { return filepath.Join(l.temporary, "values") }
+func (l *localPlan) state() string  { return filepath.Join(l.temporary, "state") }
+func (l *localPlan) values() string { return filepath.Join(l.temporary, "values") }
 
 // ended is how it ends: an interruption counts more than what came of it.
-func (l *localRun) ended(ctx context.Context, err error) error {
+func (l *localPlan) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return exitError{exitInterrupted, errors.New("interrupted: nothing was changed")}
 	}
@@ -192,7 +172,7 @@ func (l *localRun) ended(ctx context.Context, err error) error {
 }
 
 // checkVersion says when the engine is not one that the Stack would be planned with.
-func (l *localRun) checkVersion(ctx context.Context) error {
+func (l *localPlan) checkVersion(ctx context.Context) error {
 	var out bytes.Buffer
 	cmd := l.command(ctx, l.temporary, l.kind.Version())
 	cmd.Stdout = &out
@@ -213,7 +193,7 @@ func (l *localRun) checkVersion(ctx context.Context) error {
 }
 
 // copyCode copies the code, and has the engine keep the state beside it.
-func (l *localRun) copyCode(ctx context.Context, dir, root string) (err error) {
+func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) {
 	to := filepath.Join(l.temporary, "code")
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
@@ -250,7 +230,7 @@ func (l *localRun) copyCode(ctx context.Context, dir, root string) (err error) {
 }
 
 // copyState gets the state, if there is one.
-func (l *localRun) copyState(ctx context.Context) error {
+func (l *localPlan) copyState(ctx context.Context) error {
 	server, err := l.server(ctx)
 	if err != nil {
 		return err
@@ -271,7 +251,7 @@ func (l *localRun) copyState(ctx context.Context) error {
 }
 
 // checkOwnBackend rejects code that has a backend of its own while Cairn has no state, as the runner does.
-func (l *localRun) checkOwnBackend() error {
+func (l *localPlan) checkOwnBackend() error {
 	if l.stack.Spec.Backend != nil {
 		return nil
 	}
@@ -283,7 +263,7 @@ func (l *localRun) checkOwnBackend() error {
 }
 
 // plan runs the engine. What it prints goes to the terminal as it is.
-func (l *localRun) plan(ctx context.Context, files, args []string) error {
+func (l *localPlan) plan(ctx context.Context, files, args []string) error {
 	init := []string{"init", "-input=false"}
 	plan := []string{"plan", "-input=false", "-lock=false", "-detailed-exitcode"}
 	if !l.color {
@@ -312,7 +292,7 @@ func (l *localRun) plan(ctx context.Context, files, args []string) error {
 }
 
 // failed is the end of an engine that said itself what was wrong.
-func (l *localRun) failed(step string, err error) error {
+func (l *localPlan) failed(step string, err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
 		return exitError{code: exitFailed}
@@ -325,7 +305,7 @@ const interruptPatience = 10 * time.Second
 
 // command is an engine's. It is interrupted when this process is, and not by the terminal as well: a second interruption
 // would end it in the middle.
-func (l *localRun) command(ctx context.Context, dir string, args []string) *exec.Cmd {
+func (l *localPlan) command(ctx context.Context, dir string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, l.program, args...)
 	cmd.Dir = dir
 	cmd.Env = localEnvironment(os.Environ())

@@ -39,9 +39,9 @@ func (e *AddressError) Error() string {
 }
 func (e *AddressError) Unwrap() error { return e.err }
 
-// Import makes a Stack of each root module of a repository. A root module has a backend block, or nobody calls it; what is left out is
-// told in the notes.
-func Import(in Code) (Result, error) {
+// Generate creates a Stack for each root module of a repository. A root module has a backend block, or no other module calls it; the notes
+// name what is skipped.
+func Generate(in Code) (Result, error) {
 	a, err := readAddress(in.URL)
 	if err != nil {
 		return Result{}, &AddressError{withoutUser(in.URL), err}
@@ -53,25 +53,25 @@ func Import(in Code) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	i := &importing{Code: in, folders: folders, called: map[string]string{}, names: map[string]bool{}}
+	g := &generating{Code: in, folders: folders, called: map[string]string{}, names: map[string]bool{}}
 	for _, from := range sortedKeys(folders) {
 		for _, to := range folders[from].calls {
-			if i.called[to] == "" && to != from {
-				i.called[to] = shown(from)
+			if g.called[to] == "" && to != from {
+				g.called[to] = shown(from)
 			}
 		}
 	}
-	i.from = (&conversion{}).repository(in.Namespace, a.URL, "")
-	i.from.Name = repositoryName(a.URL)
+	g.from = (&conversion{}).repository(in.Namespace, a.URL, "")
+	g.from.Name = repositoryName(a.URL)
 	for _, at := range sortedKeys(folders) {
-		i.folder(folders[at])
+		g.folder(folders[at])
 	}
-	if len(i.r.Stacks) == 0 {
-		return i.r, nil
+	if len(g.r.Stacks) == 0 {
+		return g.r, nil
 	}
-	i.repository(a)
-	i.r.Repositories = []v1alpha1.Repository{i.from.Repository}
-	return i.r, nil
+	g.repository(a)
+	g.r.Repositories = []v1alpha1.Repository{g.from.Repository}
+	return g.r, nil
 }
 
 // withoutUser is a URL for a message, without what may be a password in it.
@@ -84,8 +84,8 @@ func withoutUser(url string) string {
 	return url
 }
 
-// importing is an Import under way.
-type importing struct {
+// generating is the state of Generate.
+type generating struct {
 	Code
 	folders map[string]*folder
 	// called are folders that others call, with one that does.
@@ -103,49 +103,49 @@ func shown(at string) string {
 	return at
 }
 
-func (i *importing) note(at string, verdict Verdict, field, format string, args ...any) {
-	i.r.Notes = append(i.r.Notes, Note{
-		Object: Ref{Kind: "Folder", Name: shown(path.Join(i.Folder, at))}, Field: field, Verdict: verdict, Text: fmt.Sprintf(format, args...),
+func (g *generating) note(at string, verdict Verdict, field, format string, args ...any) {
+	g.r.Notes = append(g.r.Notes, Note{
+		Object: Ref{Kind: "Folder", Name: shown(path.Join(g.Folder, at))}, Field: field, Verdict: verdict, Text: fmt.Sprintf(format, args...),
 	})
 }
 
 // folder makes a Stack of a folder, or says why not.
-func (i *importing) folder(f *folder) {
+func (g *generating) folder(f *folder) {
 	if f.unitStack && !f.terragrunt {
-		i.note(f.path, Cannot, "terragrunt.stack.hcl", "Cairn does not run it: run `terragrunt stack generate` there, "+
-			"commit the units that it creates, and import them: cairn import %s", path.Join(i.Folder, f.path, ".terragrunt-stack"))
+		g.note(f.path, Cannot, "terragrunt.stack.hcl", "Cairn does not run it: run `terragrunt stack generate` there, "+
+			"commit the units that it creates, and then: cairn generate %s", path.Join(g.Folder, f.path, ".terragrunt-stack"))
 	}
 	switch {
 	case !f.code && !f.terragrunt:
 		return
 	case f.terragrunt && !f.unit && !f.code:
 		if !f.includes {
-			i.note(f.path, NotNeeded, "", "no Stack: its terragrunt.hcl names no code, and is for others to include")
+			g.note(f.path, NotNeeded, "", "no Stack: its terragrunt.hcl names no code, and is for others to include")
 			return
 		}
 	case f.terragrunt, f.backend != "":
-	case i.called[f.path] != "":
-		i.note(f.path, NotNeeded, "", "no Stack: a module that %s calls", i.called[f.path])
+	case g.called[f.path] != "":
+		g.note(f.path, NotNeeded, "", "no Stack: a module that %s calls", g.called[f.path])
 		return
 	case inLibrary(f.path):
-		i.note(f.path, NotNeeded, "", "no Stack: it has no backend block, and by its path it is for others to call or to look at. If it is a root module after all, write a Stack for it")
+		g.note(f.path, NotNeeded, "", "no Stack: it has no backend block, and by its path it is for others to call or to look at. If it is a root module after all, write a Stack for it")
 		return
 	}
 	stack := v1alpha1.Stack{}
 	stack.APIVersion, stack.Kind = v1alpha1.GroupVersion.String(), "Stack"
-	stack.Namespace, stack.Name = i.Namespace, i.name(f.path)
-	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: i.from.Name}, Path: path.Join(i.Folder, f.path)}
-	i.note(f.path, Became, "", "Stack %s", stack.Name)
-	i.engine(f, &stack.Spec)
-	i.state(f, &stack)
+	stack.Namespace, stack.Name = g.Namespace, g.name(f.path)
+	stack.Spec.Source.Git = &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: g.from.Name}, Path: path.Join(g.Folder, f.path)}
+	g.note(f.path, Became, "", "Stack %s", stack.Name)
+	g.engine(f, &stack.Spec)
+	g.state(f, &stack)
 	stack.Spec.Apply, stack.Spec.Deletion = v1alpha1.ApplyManual, v1alpha1.DeletionOrphan
 	for _, file := range f.tfvars {
-		i.note(f.path, Todo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, make a Stack for each", path.Join(i.Folder, file))
+		g.note(f.path, Todo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, make a Stack for each", path.Join(g.Folder, file))
 	}
 	for _, problem := range f.problems {
-		i.note(f.path, Todo, "", "%s", problem)
+		g.note(f.path, Todo, "", "%s", problem)
 	}
-	i.r.Stacks = append(i.r.Stacks, stack)
+	g.r.Stacks = append(g.r.Stacks, stack)
 }
 
 func inLibrary(at string) bool {
@@ -153,49 +153,49 @@ func inLibrary(at string) bool {
 }
 
 // name is a name from a path, one that no other Stack of the repository has.
-func (i *importing) name(at string) string {
-	name := objectName(path.Join(i.Folder, at), i.from.Name, longestName)
-	if i.names[name] {
+func (g *generating) name(at string) string {
+	name := objectName(path.Join(g.Folder, at), g.from.Name, longestName)
+	if g.names[name] {
 		name = shorten(name, longestName-9) + "-" + digest(at)
 	}
-	i.names[name] = true
+	g.names[name] = true
 	return name
 }
 
-func (i *importing) engine(f *folder, spec *v1alpha1.StackSpec) {
+func (g *generating) engine(f *folder, spec *v1alpha1.StackSpec) {
 	if f.terragrunt {
 		spec.Engine.Name = v1alpha1.EngineTerragrunt
-		i.note(f.path, Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is what the code says, or the newest")
-		if named, _ := i.versionFile(f.path); named {
+		g.note(f.path, Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is what the code says, or the newest")
+		if named, _ := g.versionFile(f.path); named {
 			spec.Engine.Wrapped = &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform}
-			i.note(f.path, Became, ".terraform-version", "spec.engine.wrapped.name Terraform; the file says the version at each Run")
+			g.note(f.path, Became, ".terraform-version", "spec.engine.wrapped.name Terraform; the file says the version at each Run")
 		}
 		return
 	}
 	spec.Engine.Name = v1alpha1.EngineOpenTofu
 	required := strings.Join(f.required, ", ")
-	named, pinned := i.versionFile(f.path)
+	named, pinned := g.versionFile(f.path)
 	switch {
 	case named:
 		spec.Engine.Name = v1alpha1.EngineTerraform
-		i.note(f.path, Became, ".terraform-version", "spec.engine.name Terraform; the file says the version at each Run")
+		g.note(f.path, Became, ".terraform-version", "spec.engine.name Terraform; the file says the version at each Run")
 	case pinned:
-		i.note(f.path, Became, ".opentofu-version", "the file says the version at each Run")
+		g.note(f.path, Became, ".opentofu-version", "the file says the version at each Run")
 	case required == "":
-		i.note(f.path, Became, "required_version", "spec.engine: the code asks for no version, so it is OpenTofu of the install's default")
+		g.note(f.path, Became, "required_version", "spec.engine: the code asks for no version, so it is OpenTofu of the install's default")
 	default:
 		if !tofuMeets(required) {
 			spec.Engine.Name = v1alpha1.EngineTerraform
 		}
 		spec.Engine.Version = required
-		i.note(f.path, Became, "required_version", "spec.engine %s %q", spec.Engine.Name, required)
+		g.note(f.path, Became, "required_version", "spec.engine %s %q", spec.Engine.Name, required)
 	}
 }
 
 // versionFile says whether a version file of the folder, or of one above it, names Terraform, and whether there is any.
-func (i *importing) versionFile(at string) (terraform, any bool) {
+func (g *generating) versionFile(at string) (terraform, any bool) {
 	for {
-		if f := i.folders[at]; f != nil && f.pinned {
+		if f := g.folders[at]; f != nil && f.pinned {
 			return f.terraform, true
 		}
 		if at == "" {
@@ -223,36 +223,36 @@ func tofuMeets(required string) bool {
 	return false
 }
 
-func (i *importing) state(f *folder, stack *v1alpha1.Stack) {
+func (g *generating) state(f *folder, stack *v1alpha1.Stack) {
 	spec, field, backend := &stack.Spec, "backend", f.backend
-	if remote := i.remoteState(f); f.terragrunt && remote != "" {
+	if remote := g.remoteState(f); f.terragrunt && remote != "" {
 		field, backend = "remote_state", remote
 	}
 	switch {
 	case backend == "cloud", backend == "remote":
 		spec.Suspend = true
-		i.note(f.path, Cannot, field, "%s runs the engine elsewhere: take the block out of the code and move the state "+
+		g.note(f.path, Cannot, field, "%s runs the engine elsewhere: take the block out of the code and move the state "+
 			"(docs/migrate.md, Moving a state). The Stack is suspended until then", backend)
 	case backend == "" && f.includes:
-		i.note(f.path, Todo, "remote_state", "Cairn keeps the state, for no remote_state was found in the folder or above it. If what the unit "+
+		g.note(f.path, Todo, "remote_state", "Cairn keeps the state, for no remote_state was found in the folder or above it. If what the unit "+
 			"includes has one, set spec.backend: {fromCode: true}; without that the first Run fails with the reason BackendInCode")
 	case backend == "", backend == "local":
-		i.note(f.path, Todo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, "+
+		g.note(f.path, Todo, "backend", "Cairn keeps the state, for no backend of the code does. If there is a terraform.tfstate, "+
 			"put it in before the first plan is applied: cairn state push %s terraform.tfstate", stack.Name)
 	default:
 		spec.Backend = &v1alpha1.Backend{FromCode: true}
-		i.note(f.path, Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it", backend)
+		g.note(f.path, Became, field, "spec.backend.fromCode: the state stays in %s, where the code keeps it", backend)
 		if f.empty && field == "backend" && !f.terragrunt {
-			i.note(f.path, Todo, "backend", "its block has no arguments: write what init was given by -backend-config into "+
+			g.note(f.path, Todo, "backend", "its block has no arguments: write what init was given by -backend-config into "+
 				"spec.backend.config, secret ones into a Secret for spec.backend.configFrom")
 		}
 	}
 }
 
 // remoteState is the type of the backend that a unit's files, or those above it, configure; empty when none does.
-func (i *importing) remoteState(f *folder) string {
+func (g *generating) remoteState(f *folder) string {
 	for at := f.path; ; {
-		if in := i.folders[at]; in != nil && in.remoteState != "" {
+		if in := g.folders[at]; in != nil && in.remoteState != "" {
 			return in.remoteState
 		}
 		if at == "" {
@@ -265,24 +265,24 @@ func (i *importing) remoteState(f *folder) string {
 }
 
 // repository says what the one Repository needs.
-func (i *importing) repository(a address) {
-	i.from.Spec.Ref = i.Ref
-	ref := Ref{Kind: "Repository", Namespace: i.Namespace, Name: i.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
+func (g *generating) repository(a address) {
+	g.from.Spec.Ref = g.Ref
+	ref := Ref{Kind: "Repository", Namespace: g.Namespace, Name: g.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
 	add := func(verdict Verdict, field, format string, args ...any) {
-		i.r.Notes = append(i.r.Notes, Note{Object: ref, Field: field, Verdict: verdict, Text: fmt.Sprintf(format, args...)})
+		g.r.Notes = append(g.r.Notes, Note{Object: ref, Field: field, Verdict: verdict, Text: fmt.Sprintf(format, args...)})
 	}
 	add(Became, "spec.url", "%s", a.URL)
-	name := i.from.Name + "-git"
+	name := g.from.Name + "-git"
 	if a.Secret {
 		add(Todo, "spec.url", "the user or password in the URL is left out")
 	}
 	if strings.HasPrefix(a.URL, "http") {
 		add(Todo, "spec.credentials", "if the repository is private, make Secret %s and name it in spec.credentials: %s", name,
-			makeSecret(i.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
+			makeSecret(g.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
 	} else {
-		i.from.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
+		g.from.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
 		add(Todo, "spec.credentials", "make Secret %s, with a key that may read: %s", name,
-			makeSecret(i.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts", knownHosts(a.Host)))
+			makeSecret(g.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts", knownHosts(a.Host)))
 	}
-	add(Became, "", "%d Stacks, with spec.apply Manual and spec.deletion Orphan until you trust them", len(i.r.Stacks))
+	add(Became, "", "%d Stacks, with spec.apply Manual and spec.deletion Orphan until you trust them", len(g.r.Stacks))
 }

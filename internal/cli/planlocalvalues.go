@@ -23,11 +23,11 @@ import (
 
 // variables writes the Stack's variables to files, and gives their paths in the order in which the engine is to read them:
 // as in a runner the files first, then the variables. What this person may not read has to come from files of their own.
-func (l *localRun) variables(ctx context.Context, own, args []string) ([]string, error) {
+func (l *localPlan) variables(ctx context.Context, own, args []string) ([]string, error) {
 	if err := os.Mkdir(l.values(), 0o700); err != nil {
 		return nil, err
 	}
-	v := &localValues{localRun: l, objects: map[string]map[string][]byte{}, states: map[string]map[string]engine.Output{}}
+	v := &localValues{localPlan: l, objects: map[string]map[string][]byte{}, states: map[string]map[string]engine.Output{}}
 	for i, file := range l.stack.Spec.VariableFiles {
 		if err := v.file(ctx, i, file); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (u *unreadable) Error() string { return u.why }
 
 // localValues reads what a Stack's variables are made of, each object once.
 type localValues struct {
-	*localRun
+	*localPlan
 	// objects are what Secrets and ConfigMaps hold, states the outputs of other Stacks.
 	objects map[string]map[string][]byte
 	states  map[string]map[string]engine.Output
