@@ -36,7 +36,7 @@ func TestLogLevel(t *testing.T) {
 				cmd.SetArgs([]string{
 					"--kubeconfig=" + d.kubeconfig, "--namespace=" + d.Namespace, "--bucket=file://" + t.TempDir(), "--cache=" + t.TempDir(),
 					"--listen=" + store, "--store-url=https://" + store, "--web-listen=" + web, "--health-address=" + health,
-					"--publish=false", "--client-certificates=false", "--provider-mirror=false", "--log-level=" + level,
+					"--publish-endpoint=false", "--client-certificates=false", "--provider-mirror=false", "--log-level=" + level,
 				})
 				cmd.SetOut(io.Discard)
 				return cmd.ExecuteContext(ctx)

@@ -34,8 +34,8 @@ type Options struct {
 	Namespace string
 	// BucketURL is where plans, logs and sources are kept. Example: file:///var/lib/cairn.
 	BucketURL string
-	// BucketUnused is how long code and inputs stay in the bucket to which nothing refers any more; 0 for ever.
-	BucketUnused time.Duration
+	// BucketGCAfter is how long code and inputs stay in the bucket after nothing refers to them; 0 disables garbage collection.
+	BucketGCAfter time.Duration
 	// CacheDir keeps mirrors of repositories, engines and providers. What is in it can be fetched again.
 	CacheDir string
 	// Downloads say where engines and providers come from.
@@ -56,8 +56,8 @@ type Options struct {
 	StoreURL string
 	// PublicURL is where people find the server; StoreURL when it is empty.
 	PublicURL string
-	// Publish has the server write that into ConfigMap kube-public/cairn. One install of a cluster can.
-	Publish bool
+	// PublishEndpoint has the server write that into ConfigMap kube-public/cairn. Only one installation of a cluster can.
+	PublishEndpoint bool
 	// PublicTrusted says that the certificate at PublicURL is one that everybody trusts, as an Ingress may have one.
 	PublicTrusted bool
 	// RunnerPatience is how long a runner keeps trying a store that is away.

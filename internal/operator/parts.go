@@ -217,7 +217,7 @@ func publicOf(o Options) (server.Public, error) {
 
 // toldOf is what the server tells everybody in the cluster of where it is.
 func toldOf(o Options, public server.Public) server.Public {
-	if !o.Publish {
+	if !o.PublishEndpoint {
 		return server.Public{}
 	}
 	return public

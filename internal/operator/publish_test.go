@@ -8,7 +8,7 @@ import (
 
 func TestWhereTheServerIsIsToldUnlessItIsNotToBe(t *testing.T) {
 	for _, publish := range []bool{true, false} {
-		o := Options{PublicURL: "https://cairn.example.com", Publish: publish}
+		o := Options{PublicURL: "https://cairn.example.com", PublishEndpoint: publish}
 		public, err := publicOf(o)
 		if err != nil {
 			t.Fatal(err)

@@ -8,15 +8,15 @@ import (
 
 // addUpkeep has the leader of the operators collect the garbage of the bucket.
 func addUpkeep(mgr ctrl.Manager, p *parts, o Options) error {
-	if err := upkeep.CheckUnused(o.BucketUnused); err != nil || o.BucketUnused == 0 {
+	if err := upkeep.CheckAfter(o.BucketGCAfter); err != nil || o.BucketGCAfter == 0 {
 		return err
 	}
-	p.bucket.RenewAfter(upkeep.RenewAfter(o.BucketUnused))
+	p.bucket.RenewAfter(upkeep.RenewAfter(o.BucketGCAfter))
 	// The bucket is that of all parts: the collector has to know everything that refers to it, not only its own part.
 	if o.Shard.Index > 0 {
 		return nil
 	}
 	return mgr.Add(&upkeep.Collector{
-		Live: mgr.GetAPIReader(), Bucket: p.bucket, Unused: o.BucketUnused, Log: p.log, Metrics: p.telemetry.upkeep,
+		Live: mgr.GetAPIReader(), Bucket: p.bucket, After: o.BucketGCAfter, Log: p.log, Metrics: p.telemetry.upkeep,
 	})
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// LeastUnused is the shortest time that may be waited for: what is about to be named is as old as half of it and an hour.
-	LeastUnused = 24 * time.Hour
+	// MinAfter is the shortest Collector.After: what is about to be named is as old as half of it and an hour.
+	MinAfter = 24 * time.Hour
 
 	// every is how often garbage is collected, and soon when it is for the first time, so that nothing happens while a process
 	// starts. Both are spread.
@@ -31,13 +31,13 @@ const (
 	pace = 20 * time.Millisecond
 )
 
-// RenewAfter is how old what is named may be, for a time after which what is unused goes.
-func RenewAfter(unused time.Duration) time.Duration { return unused / 2 }
+// RenewAfter is how old what is named may be, for a Collector.After.
+func RenewAfter(after time.Duration) time.Duration { return after / 2 }
 
-// CheckUnused refuses times that are too short to be safe; 0 is for ever.
-func CheckUnused(unused time.Duration) error {
-	if unused != 0 && unused < LeastUnused {
-		return fmt.Errorf("what is unused stays in the bucket for %s at least, or for ever with 0: it is %s", LeastUnused, unused)
+// CheckAfter rejects times that are too short to be safe; 0 disables garbage collection.
+func CheckAfter(after time.Duration) error {
+	if after != 0 && after < MinAfter {
+		return fmt.Errorf("garbage collection of the bucket needs at least %s, or 0 to disable it: it is %s", MinAfter, after)
 	}
 	return nil
 }
@@ -49,8 +49,8 @@ type Collector struct {
 	Live client.Reader
 	// Bucket whose garbage is collected. It has RenewAfter.
 	Bucket *bucket.Bucket
-	// Unused is how long an object stays to which nothing refers.
-	Unused time.Duration
+	// After is how long an object stays after nothing refers to it.
+	After time.Duration
 	// Log and Metrics record each garbage collection.
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -116,7 +116,7 @@ func (c *Collector) once(ctx context.Context) {
 	}
 }
 
-// Collect deletes what nothing refers to and nothing has made, or been about to name, since Unused before now. When what is named
+// Collect deletes what nothing refers to and nothing has made, or been about to name, for After before now. When what is named
 // cannot be told for certain nothing is deleted.
 func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, error) {
 	u, err := c.gather(ctx)
@@ -134,7 +134,7 @@ func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, erro
 			if f.Deleted >= most {
 				return nil
 			}
-			gone, err := c.act(ctx, u, o, now.Add(-c.Unused))
+			gone, err := c.act(ctx, u, o, now.Add(-c.After))
 			if gone {
 				f.Objects, f.Bytes, f.Deleted, f.DeletedBytes = f.Objects-1, f.Bytes-o.Size, f.Deleted+1, f.DeletedBytes+o.Size
 			}

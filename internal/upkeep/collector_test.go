@@ -86,7 +86,7 @@ func enter(t *testing.T) *room {
 	const week = 7 * 24 * time.Hour
 	b.RenewAfter(RenewAfter(week))
 	cache := &objects{}
-	return &room{&Collector{Live: cache, Bucket: b, Unused: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
+	return &room{&Collector{Live: cache, Bucket: b, After: week, Log: slog.New(slog.DiscardHandler)}, t, dir, cache, map[string]string{}}
 }
 
 // keeps puts code, its closure and a document of inputs with it into the bucket, of an age: the name stands for all three.
@@ -370,8 +370,8 @@ func TestGarbageIsCollectedPeriodically(t *testing.T) {
 }
 
 func TestTooShortATimeIsRefused(t *testing.T) {
-	for d, ok := range map[time.Duration]bool{0: true, time.Hour: false, -time.Hour: false, LeastUnused - 1: false, LeastUnused: true, 700 * time.Hour: true} {
-		if err := CheckUnused(d); (err == nil) != ok {
+	for d, ok := range map[time.Duration]bool{0: true, time.Hour: false, -time.Hour: false, MinAfter - 1: false, MinAfter: true, 700 * time.Hour: true} {
+		if err := CheckAfter(d); (err == nil) != ok {
 			t.Errorf("%s: %v", d, err)
 		}
 	}

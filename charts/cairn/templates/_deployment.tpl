@@ -84,7 +84,7 @@ spec:
         {{- end }}
         {{- if $operator }}
         - --leader-elect
-        - --bucket-unused={{ $.Values.bucket.unused }}
+        - --bucket-gc-after={{ $.Values.bucket.gcAfter }}
         - --runner-image={{ include "cairn.image" (list $ $.Values.image) }}
         - --engine-image={{ include "cairn.image" (list $ $.Values.runner.image) }}
         {{- if and $.Values.runner.image.hasRunner (eq $.Values.runner.image.tag $.Values.image.tag) (eq (empty $.Values.runner.image.digest) (empty $.Values.image.digest)) }}
@@ -133,8 +133,8 @@ spec:
         {{- with include "cairn.publicURL" $ }}
         - --public-url={{ . }}
         {{- end }}
-        {{- if not $.Values.publish }}
-        - --publish=false
+        {{- if not $.Values.publishEndpoint }}
+        - --publish-endpoint=false
         {{- end }}
         {{- if eq (include "cairn.publicTrusted" $) "true" }}
         - --public-trusted

@@ -51,7 +51,7 @@ https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 
 {{- define "cairn.publicURL" -}}
 {{- if .Values.publicURL }}{{ trimSuffix "/" .Values.publicURL }}
-{{- else if .Values.ingress.people.enabled }}https://{{ .Values.ingress.people.host }}
+{{- else if .Values.ingress.ui.enabled }}https://{{ .Values.ingress.ui.host }}
 {{- end }}
 {{- end }}
 
@@ -69,7 +69,7 @@ https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{/* "true" when everybody trusts the certificate at the public URL. */}}
 {{- define "cairn.publicTrusted" -}}
 {{- if kindIs "bool" .Values.publicTrusted }}{{ .Values.publicTrusted }}
-{{- else if or .Values.ingress.people.enabled .Values.httpRoute.people.enabled (include "cairn.certificate" .) }}true
+{{- else if or .Values.ingress.ui.enabled .Values.httpRoute.ui.enabled (include "cairn.certificate" .) }}true
 {{- else }}false
 {{- end }}
 {{- end }}
