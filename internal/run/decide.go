@@ -141,8 +141,8 @@ func staleness(w World) string {
 		return "the Stack is being deleted"
 	case Number(w.Stack.Status.LastRun) < Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
 		return ""
-	case len(w.Run.Status.Attempts) == 0 && w.Stack.Status.Run != w.Run.Name && Number(w.Stack.Status.LastRun) > Number(w.Run.Name):
-		return "the Stack went on without it: it was made late, by an operator that leads no more"
+	case Number(w.Stack.Status.LastRun) > Number(w.Run.Name):
+		return "a former leader created this Run late, and Run " + w.Stack.Status.LastRun + " was named meanwhile"
 	case !destroy && w.Stack.Status.Inputs != w.Run.Spec.Inputs:
 		return "the inputs changed"
 	case destroy && !mayDestroy(w.Stack):

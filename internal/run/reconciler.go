@@ -78,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // begin makes the pod of the attempt that was decided on, if it is the Run's turn. Before the first one the API server is asked whether the Stack
-// names the Run still: a leader that is one no more may have created it late, and an old view of the Stack would not tell.
+// named a later Run: a former leader may have created this one late, and an old view of the Stack would not tell.
 func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStatus, d Decision) (v1alpha1.RunStatus, Decision, error) {
 	turn, err := r.Turns.Take(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {

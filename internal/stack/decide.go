@@ -67,7 +67,7 @@ func decideByRules(w World) Decision {
 		lookIsUnderWay,
 		isSuspended,
 		stateIsStranded,
-		podOutlivesItsRun,
+		leftoverEndsFirst,
 		destroyIsAskedFor,
 		staysDestroyed,
 		destroyStopped,
@@ -94,7 +94,7 @@ func decideByRules(w World) Decision {
 		rules = []rule{
 			hasNoFinalizer,
 			runEndsFirst,
-			podOutlivesItsRun,
+			leftoverEndsFirst,
 			stateIsStranded,
 			isOrphaned,
 			journalIsUnreadable,

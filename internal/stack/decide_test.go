@@ -81,7 +81,7 @@ func reserved(name string) func(*World) {
 	return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun, w.Reserved = name, name, name }
 }
 func unheard(w *World)          { w.Unheard = true }
-func podIsLeft(w *World)        { w.Left = LeftPod{Name: "net-4-plan-1", Run: "net-4"} }
+func podIsLeft(w *World)        { w.Left = Leftover{Run: "net-4", Pod: "net-4-plan-1"} }
 func destroys(r *v1alpha1.Run)  { r.Spec.Operation = v1alpha1.OperationDestroy }
 func plans(r *v1alpha1.Run)     { r.Spec.Operation = v1alpha1.OperationPlan }
 func noChanges(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{} }

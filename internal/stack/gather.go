@@ -141,14 +141,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 		return err
 	}
 	w.Runs = past(w.Stack)
-	for _, r := range runs.Items {
-		if metav1.IsControlledBy(&r, w.Stack) {
-			w.Runs = append(w.Runs, r)
-		} else {
-			w.Taken = max(w.Taken, run.Number(r.Name))
-		}
-	}
-	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return run.Number(a.Name) - run.Number(b.Name) })
+	w.addRuns(runs.Items)
 	return nil
 }
 

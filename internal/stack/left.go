@@ -14,28 +14,35 @@ import (
 )
 
 // Nothing keeps a user from deleting a Run while its pod applies. The pod goes on until it has saved its state, so the next Run waits for it, and so does
-// the end of a Stack that is being deleted.
+// the end of a Stack that is being deleted. So do both for a Run that a former leader created late, after the next one was named: it is superseded.
 
-// LeftPod is a pod of a Run that was deleted.
-type LeftPod struct{ Name, Run string }
+// Leftover is a Run that is not the Stack's any more and has not ended: one that was created late, or one that was deleted, of which there is a pod.
+type Leftover struct{ Run, Pod string }
 
 // leftAgain is when to check again whether a pod has ended whose Run was deleted: its events are not the Stack's.
 const leftAgain = 10 * time.Second
 
-// podOutlivesItsRun: two Runs of a Stack do not run at the same time, also when one of them was deleted.
-func podOutlivesItsRun(w World) (Decision, bool) {
-	if w.Left.Name == "" {
-		return Decision{}, false
+// leftoverEndsFirst: two Runs of a Stack do not run at the same time, also when one of them was deleted or created late.
+func leftoverEndsFirst(w World) (d Decision, ok bool) {
+	switch left := w.Left; {
+	case left.Run == "":
+		return d, false
+	case left.Pod == "":
+		d, ok = progressing("Running", "Run %s ends first: it was created late, after Run %s was named", left.Run, w.Stack.Status.LastRun)
+	default:
+		d, ok = unready(run.ReasonPodLeaving, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
+			left.Run, left.Pod, left.Pod)
 	}
-	d, ok := unready(run.ReasonPodLeaving, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
-		w.Left.Run, w.Left.Name, w.Left.Name)
 	d.RequeueAfter = leftAgain
 	return d, ok
 }
 
-// gatherLeft finds a pod that has not ended and whose Run was deleted. It asks the API server, just before the next Run is named or the Stack
-// goes, and only where the Run that was named last does not exist, or an earlier Stack of this name left a State.
+// gatherLeft finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the API server for pods, just before
+// the next Run is named or the Stack goes, and only where the Run that was named last does not exist, or an earlier Stack of this name left a State.
 func (r *Reconciler) gatherLeft(ctx context.Context, w *World) error {
+	if w.Left.Run = w.Late; w.Late != "" {
+		return nil
+	}
 	if last := w.Stack.Status.LastRun; w.run(last) != nil || (last == "" && w.State == nil) {
 		return nil
 	}
@@ -51,7 +58,7 @@ func (r *Reconciler) gatherLeft(ctx context.Context, w *World) error {
 			continue
 		}
 		if known := w.run(of.Name); known == nil || known.UID != of.UID {
-			w.Left = LeftPod{Name: pod.Name, Run: of.Name}
+			w.Left = Leftover{Run: of.Name, Pod: pod.Name}
 			return nil
 		}
 	}

@@ -135,7 +135,7 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 	}
 	d = asRefused(w, d)
 	request, why := refusedRequest(w)
-	before := w.Stack.Status.Run
+	before := w.Stack.Status.LastRun
 	changed, err := r.report(ctx, w, d)
 	if err != nil {
 		return err
@@ -173,10 +173,10 @@ func (r *Reconciler) report(ctx context.Context, w World, d Decision) (changed b
 	return changed, err
 }
 
-// isStillAbsent fails when the Run that the status named before was created after all, late, while the next one was named. A Run begins only while the
-// Stack's status names it, by the word of the API server: either this finds it, or it finds that the Stack went on.
+// isStillAbsent fails when the Run that was named before was created after all, late, while the next one was named. A Run begins only while the
+// Stack's status has it as the last one, by the word of the API server: either this finds it, or it finds that the Stack went on.
 func (r *Reconciler) isStillAbsent(ctx context.Context, w World, before string) error {
-	if before == "" || before == w.Stack.Status.Run || w.run(before) != nil {
+	if before == "" || before == w.Stack.Status.LastRun || w.run(before) != nil {
 		return nil
 	}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: before}, &v1alpha1.Run{})

@@ -354,6 +354,25 @@ func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
 	}
 }
 
+// A former leader creates a Run late, after its successor named the next one and a user deleted that.
+func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	before := r.stack.DeepCopy()
+	r.Seen(r.stack)
+	r.stack.Status.Run, r.stack.Status.LastRun = "net-2", "net-2"
+	apiserver.Must(t, r.Room.Client.Status().Patch(t.Context(), r.stack, client.MergeFrom(before)))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 ")
+	if s := r.stack.Status; s.Run != "" || s.LastRun != "net-2" {
+		t.Errorf("the status names %q, and %s as the last", s.Run, s.LastRun)
+	}
+	r.ends("net-1", v1alpha1.PhaseSuperseded)
+	r.reconcile()
+	r.expect("Unknown", "Running", "net-1 net-3 ")
+}
+
 // noNewRuns is a client that can make no Run.
 type noNewRuns struct{ client.Client }
 

@@ -259,6 +259,10 @@ func TestNoRunIsCreatedBesideOneThatCameLate(t *testing.T) {
 	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-4" {
 		t.Errorf("Run %q is created: %v", d.made, err)
 	}
+	w, d.late, d.made = world(had("net-1", "Succeeded", "sha256:old"), lastRun("net-2")), true, "" // it was given up while nothing was to be started
+	if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsConflict(err) || d.made != "" {
+		t.Errorf("Run %q is created: %v", d.made, err)
+	}
 }
 
 // away is a bucket that does not answer.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/inputs"
@@ -40,14 +42,17 @@ type World struct {
 	Unreadable string
 	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
 	Runs []v1alpha1.Run
+	// Late is the name of a Run that was created after a later one was named and that is not finished; it is not in Runs, so nothing is
+	// decided on it. Empty when there is none.
+	Late string
 	// Unheard says that the cache does not have the Run under way, and so may never tell its end.
 	Unheard bool
 	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	Taken int
 	// Reserved is the name of the Run that this process named in the status and did not create yet; empty when there is none.
 	Reserved string
-	// Left is a pod that has not ended and whose Run was deleted; looked for only before a Run is started or the Stack goes.
-	Left LeftPod
+	// Left is what has to end before a Run is started or the Stack goes; gathered only then.
+	Left Leftover
 	// Last is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
 	Last *inputs.Document
 	// Dependencies are the Stacks that go first, as they stand now.
@@ -89,6 +94,21 @@ type OutputsState struct {
 	Foreign string
 	// Missing names one that is not there.
 	Missing string
+}
+
+// addRuns adds Runs of the Stack, and of an earlier Stack of its name.
+func (w *World) addRuns(runs []v1alpha1.Run) {
+	for _, r := range runs {
+		switch {
+		case !metav1.IsControlledBy(&r, w.Stack):
+			w.Taken = max(w.Taken, run.Number(r.Name))
+		case !r.Status.Phase.Finished() && run.Number(r.Name) < run.Number(w.Stack.Status.LastRun):
+			w.Late = r.Name
+		default:
+			w.Runs = append(w.Runs, r)
+		}
+	}
+	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return run.Number(a.Name) - run.Number(b.Name) })
 }
 
 // last is the newest Run; nil when there is none.

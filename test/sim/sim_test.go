@@ -38,6 +38,7 @@ func TestHistoriesThatWereBroken(t *testing.T) {
 		"a destroy Run is deleted while its pod destroys":           {Seed: 900864982},
 		"a Run that is created late gets no pod":                    {Seed: 1700502002},
 		"a forgotten runner is not the pod that has its name":       {Seed: 1700784218},
+		"a Run is created late, and the next one is deleted":        {Seed: 3700593507},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.Limit = -1

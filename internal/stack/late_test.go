@@ -1,0 +1,69 @@
+package stack
+
+import (
+	"context"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// createdLate is a Run that a former leader created after the Stack had named a later one; the Stack is about to act.
+func createdLate(name string) func(*World) {
+	return func(w *World) {
+		late := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner(w.Stack)}}}
+		w.addRuns([]v1alpha1.Run{late})
+		if d := Decide(*w); d.Start != nil || d.Finish {
+			if err := (&Reconciler{}).gatherLeft(context.Background(), w); err != nil {
+				panic(err)
+			}
+		}
+	}
+}
+
+func TestARunThatIsCreatedLate(t *testing.T) {
+	tests := map[string]decision{
+		"a user deletes the Run after it: the next one waits until it has ended": {
+			world: world(namedFor("net-2", "Apply", "Spec"), createdLate("net-1")),
+			ready: "Unknown", reason: "Running", message: "Run net-1 ends first: it was created late, after Run net-2 was named", requeue: leftAgain,
+		},
+		"a destroy that a user asks for waits until it has ended": {
+			world: world(lastRun("net-2"), state(3), asks("Destroy"), createdLate("net-1")),
+			ready: "Unknown", reason: "Running", message: "Run net-1 ends first", requeue: leftAgain,
+		},
+		"a Stack that a user deletes goes once it has ended": {
+			world: world(deleted, lastRun("net-2"), createdLate("net-1")),
+			ready: "Unknown", reason: "Running", message: "Run net-1 ends first", requeue: leftAgain,
+		},
+		"a Stack that is Ready stays Ready": {
+			world: world(applied("sha256:now"), state(3), had("net-2", "Succeeded", "sha256:now"), lastRun("net-2"), createdLate("net-1")),
+			ready: "True", reason: "Applied", message: "3 resources are as declared",
+		},
+		"the Run after it goes on": {
+			world: world(namedFor("net-2", "Apply", "Spec"), had("net-2", "Applying", "sha256:now"), createdLate("net-1")),
+			ready: "Unknown", reason: "Running", message: "Run net-2 is under way",
+		},
+		"a Stack that a user suspends is suspended": {
+			world: world(suspended, lastRun("net-2"), createdLate("net-1")),
+			ready: "False", reason: "Suspended", stalled: true,
+		},
+	}
+	decide(t, tests)
+	for name, tt := range tests {
+		if s := status(tt.world, Decide(tt.world)); s.Run == "net-1" || s.LastRun != "net-2" {
+			t.Errorf("%s: the status names %q, and %s as the last", name, s.Run, s.LastRun)
+		}
+	}
+}
+
+// What a user asked for is not lost when the Run that was named for it could not be created yet.
+func TestARunThatIsCreatedLateTakesNoRequestAway(t *testing.T) {
+	w := world(had("net-0", "Succeeded", "sha256:now"), applied("sha256:now"), asks("Apply"), namedFor("net-2", "Apply", "Manual"), createdLate("net-1"))
+	w.Stack.Status.LastRequest, w.Reserved = "now", "net-2"
+	w.Stack.Status = status(w, Decide(w))
+	w.Late, w.Left = "", Leftover{} // it is superseded
+	if d := Decide(w); d.Start == nil || d.Name != "net-2" {
+		t.Errorf("got %+v", d)
+	}
+}
