@@ -50,7 +50,7 @@ type RunList struct {
 // RunSpec says what a Run does. The rules here are about fields that may be missing: what is said of a field itself does not count when it comes or goes.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.revision) == has(oldSelf.revision) && (!has(self.revision) || self.revision == oldSelf.revision)",message="a Run's revision cannot change",fieldPath=".revision"
-// +kubebuilder:validation:XValidation:rule="self.?fourEyes.orValue(false) == oldSelf.?fourEyes.orValue(false)",message="a Run's fourEyes cannot change",fieldPath=".fourEyes"
+// +kubebuilder:validation:XValidation:rule="self.?preventSelfApproval.orValue(false) == oldSelf.?preventSelfApproval.orValue(false)",message="a Run's preventSelfApproval cannot change",fieldPath=".preventSelfApproval"
 // +kubebuilder:validation:XValidation:rule="self.?cancel.orValue(false) || !oldSelf.?cancel.orValue(false)",message="a Run that was canceled stays canceled",fieldPath=".cancel"
 type RunSpec struct {
 	// Stack that the Run is of, in the same namespace.
@@ -76,9 +76,10 @@ type RunSpec struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// FourEyes refuses an approval by cause.by.
+	// PreventSelfApproval rejects an approval by cause.by. It is spec.preventSelfApproval of the Stack when the Run was created.
+	// Default: false. Example: true.
 	// +optional
-	FourEyes bool `json:"fourEyes,omitempty"`
+	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 
 	// Approval is written by the person who read the plan. It fits exactly one plan, and takes the verb approve on this Run.
 	// +optional

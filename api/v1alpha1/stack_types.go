@@ -94,7 +94,7 @@ type StackSpec struct {
 	Commands *Commands `json:"commands,omitempty"`
 
 	// Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
-	// Automatic: it is applied at once, unless requireApprovalFor, fourEyes or a policy requires an approval. Never: it is
+	// Automatic: it is applied at once, unless requireApprovalFor, preventSelfApproval or a policy requires an approval. Never: it is
 	// only shown. Manual covers destroys too.
 	// +kubebuilder:default=Manual
 	// +optional
@@ -136,11 +136,12 @@ type StackSpec struct {
 	// +optional
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 
-	// FourEyes refuses the approval of whoever caused the change: who asked for the Run, changed the Stack or wrote the
-	// commit. Where nobody is known to have caused it, as with drift or the change of a Secret, anybody who may approve can. Also where
-	// spec.apply is Automatic every plan then waits for that.
+	// PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the Run, changed the
+	// Stack or wrote the commit. With it every plan that has changes waits for an approval, also where spec.apply is Automatic.
+	// Where no user is known to have caused the change, as with drift or a changed Secret, any user who may approve can.
+	// Default: false. Example: true.
 	// +optional
-	FourEyes bool `json:"fourEyes,omitempty"`
+	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 
 	// Hooks are scripts that run before or after a step, in the pod, beside the code. They run in the order given.
 	// +kubebuilder:validation:MaxItems=50

@@ -275,7 +275,7 @@ func TestPeopleAndRuns(t *testing.T) {
 	reject := func(by string) string {
 		return fmt.Sprintf(`{"spec":{"rejection":{"by":%q,"planDigest":%q,"reason":"not on a Friday"}}}`, by, digestOf("a"))
 	}
-	fourEyes := func(r *v1alpha1.Run) { r.Spec.FourEyes, r.Spec.Cause.By = true, "alice" }
+	preventSelfApproval := func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval, r.Spec.Cause.By = true, "alice" }
 	phase := func(p v1alpha1.RunPhase) func(*v1alpha1.Run) { return func(r *v1alpha1.Run) { r.Status.Phase = p } }
 	for title, tt := range map[string]struct {
 		run     func(*v1alpha1.Run)
@@ -291,18 +291,18 @@ func TestPeopleAndRuns(t *testing.T) {
 		"another approval takes the place of the first": {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", approve("alice", "a"), ""}}},
 		"an approval can be taken back":                 {changes: []change{{"bob", approve("bob", "a"), ""}, {"eve", `{"spec":{"approval":null}}`, "verb approve"}, {"bob", `{"spec":{"approval":null}}`, ""}}},
 		"not when the Run is past that":                 {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and waits for no approval"}}},
-		"four eyes: not who caused it":                  {run: fourEyes, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and takes the approval of somebody else"}, {"bob", approve("bob", "a"), ""}}},
-		"four eyes: nobody takes that from a Run": {run: fourEyes, changes: []change{
-			{"rudi", `{"spec":{"fourEyes":null}}`, "fourEyes cannot change"}, {"rudi", `{"spec":{"fourEyes":false}}`, "fourEyes cannot change"},
-			{"alice", fmt.Sprintf(`{"spec":{"fourEyes":null,"approval":{"by":"alice","planDigest":%q}}}`, digestOf("a")), "fourEyes cannot change"},
+		"no self-approval: not who caused it":           {run: preventSelfApproval, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and takes the approval of somebody else"}, {"bob", approve("bob", "a"), ""}}},
+		"no self-approval: nobody takes that from a Run": {run: preventSelfApproval, changes: []change{
+			{"rudi", `{"spec":{"preventSelfApproval":null}}`, "preventSelfApproval cannot change"}, {"rudi", `{"spec":{"preventSelfApproval":false}}`, "preventSelfApproval cannot change"},
+			{"alice", fmt.Sprintf(`{"spec":{"preventSelfApproval":null,"approval":{"by":"alice","planDigest":%q}}}`, digestOf("a")), "preventSelfApproval cannot change"},
 		}},
 		"what a Run is of does not change, comes nor goes": {run: func(r *v1alpha1.Run) { r.Spec.Revision = "main@sha1:1" }, changes: []change{
-			{"rudi", `{"spec":{"revision":"main@sha1:2"}}`, "revision cannot change"}, {"rudi", `{"spec":{"revision":null}}`, "revision cannot change"}, {"rudi", `{"spec":{"fourEyes":true}}`, "fourEyes cannot change"},
+			{"rudi", `{"spec":{"revision":"main@sha1:2"}}`, "revision cannot change"}, {"rudi", `{"spec":{"revision":null}}`, "revision cannot change"}, {"rudi", `{"spec":{"preventSelfApproval":true}}`, "preventSelfApproval cannot change"},
 		}},
-		"four eyes: anybody, where nobody is known":           {run: func(r *v1alpha1.Run) { r.Spec.FourEyes = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
+		"no self-approval: anybody, where nobody is known":    {run: func(r *v1alpha1.Run) { r.Spec.PreventSelfApproval = true }, changes: []change{{"alice", approve("alice", "a"), ""}}},
 		"two eyes: who caused it too":                         {run: func(r *v1alpha1.Run) { r.Spec.Cause.By = "alice" }, changes: []change{{"alice", approve("alice", "a"), ""}}},
 		"who may reject does":                                 {changes: []change{{"bob", reject("bob"), ""}}},
-		"who caused it may, four eyes or not":                 {run: fourEyes, changes: []change{{"alice", reject("alice"), ""}}},
+		"who caused it may, self-approval prevented or not":   {run: preventSelfApproval, changes: []change{{"alice", reject("alice"), ""}}},
 		"who may not reject does not":                         {changes: []change{{"eve", reject("eve"), "verb reject"}, {"rudi", reject("rudi"), "verb reject"}}},
 		"nobody rejects in another's name":                    {changes: []change{{"bob", reject("alice"), "the one who rejects is bob"}}},
 		"what was rejected is not approved":                   {changes: []change{{"bob", reject("bob"), ""}, {"alice", approve("alice", "a"), "was rejected by bob and ends"}}},
@@ -379,7 +379,7 @@ func asks(fields ...string) string {
 // A Stack that alice made.
 func TestPeopleAndStacks(t *testing.T) {
 	settled(t)
-	fourEyes := func(s *v1alpha1.Stack) { s.Spec.FourEyes = true }
+	preventSelfApproval := func(s *v1alpha1.Stack) { s.Spec.PreventSelfApproval = true }
 	protected := func(s *v1alpha1.Stack) { s.Spec.Deletion = v1alpha1.DeletionProtect }
 	finalizer := func(s *v1alpha1.Stack) { s.Finalizers = []string{v1alpha1.Finalizer} }
 	suspend, resume := `{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`
@@ -392,51 +392,51 @@ func TestPeopleAndStacks(t *testing.T) {
 		by      string // who asked, afterwards
 		changed string // who changed it, afterwards; alice when empty
 	}{
-		"who may apply asks for it, and is named":      {changes: []change{{"alan", at(), ""}}, by: "alan"},
-		"also in so many words":                        {changes: []change{{"alan", at("requested-operation", "Apply", "requested-by", "alan"), ""}}, by: "alan"},
-		"the next one is named too":                    {changes: []change{{"alan", at(), ""}, {"pete", again("requested-operation", "Plan"), ""}}, by: "pete"},
-		"who may plan asks for that":                   {changes: []change{{"pete", at("requested-operation", "Plan"), ""}}, by: "pete"},
-		"and for no more":                              {changes: []change{{"pete", at(), "verb apply"}, {"pete", at("requested-operation", "Apply"), "verb apply"}, {"pete", at("requested-operation", "Destroy"), "verb destroy"}}},
-		"who may apply may not destroy":                {changes: []change{{"alan", at("requested-operation", "Destroy"), "alan may not ask for a Run of Stack"}, {"alan", at("requested-operation", "Plan"), "verb plan"}}},
-		"who may destroy does":                         {changes: []change{{"carol", destroy, ""}}, by: "carol"},
-		"and says when":                                {changes: []change{{"carol", at("requested-operation", "Destroy"), "is a time where a Destroy is asked for"}}},
-		"not what is suspended":                        {stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true }, changes: []change{{"carol", destroy, "is suspended"}, {"alan", at(), ""}}, by: "alan"},
-		"also not when it is suspended later":          {changes: []change{{"carol", destroy, ""}, {"ed", suspend, ""}}, by: "carol", changed: "ed"},
-		"who may have a shell does, and no more":       {changes: []change{{"sue", at("requested-operation", "Shell"), ""}, {"sue", again("requested-operation", "Plan"), "verb plan"}}, by: "sue"},
-		"who may destroy may not have one":             {changes: []change{{"carol", at("requested-operation", "Shell"), "verb shell"}, {"alan", at("requested-operation", "Shell"), "verb shell"}}},
-		"not what is protected":                        {stack: protected, changes: []change{{"carol", at("requested-operation", "Destroy"), "is protected"}}},
-		"what was asked before is not asked by chance": {changes: []change{{"carol", destroy, ""}, {"alan", again(), "verb destroy"}}, by: "carol"},
-		"nor made another while it waits":              {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"alice", asks("requested-operation", "Destroy"), "belong to a request"}, {"pete", asks("requested-operation", "-"), "verb apply"}}, by: "pete"},
-		"nor another's":                                {changes: []change{{"alan", at(), ""}, {"alice", asks("requested-by", "alice"), "belong to a request"}}, by: "alan"},
-		"who may only patch asks for nothing":          {changes: []change{{"eve", at(), "verb apply"}, {"eve", at("requested-operation", "Plan"), "verb plan"}}},
-		"nor does who may update":                      {changes: []change{{"ed", at(), "verb apply"}}},
-		"who may only read does not":                   {changes: []change{{"vera", at(), "forbidden"}}},
-		"nobody asks in another's name":                {changes: []change{{"alan", at("requested-by", "bob"), "the one who asks is alan"}}},
-		"what nobody knows is not asked for":           {changes: []change{{"alice", at("requested-operation", "destroy"), "it can be Plan, Apply, Destroy or Shell"}}},
-		"who asked takes it back":                      {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"pete", asks("requested-at", "-"), ""}}, by: "pete"},
-		"who may update takes back what others asked":  {changes: []change{{"alan", at(), ""}, {"ed", asks("requested-at", "-", "requested-by", "-"), ""}}},
-		"others do not":                                {changes: []change{{"alan", at(), ""}, {"pete", asks("requested-at", "-"), "verb apply"}}, by: "alan"},
-		"a request of any length is refused":           {changes: []change{{"alan", asks("requested-at", strings.Repeat("1", 254)), "at most 253"}}},
-		"who may ask changes nothing else":             {changes: []change{{"alan", suspend, "alan may not change Stack"}, {"alan", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"alan", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}}},
-		"also not beside a request":                    {changes: []change{{"alan", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}`, "verb update"}}},
-		"nor to whom it belongs":                       {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}}},
-		"nor what holds it":                            {stack: finalizer, changes: []change{{"eve", `{"metadata":{"finalizers":null}}`, "stacks/finalizers"}}},
-		"nor annotations that are there":               {stack: func(s *v1alpha1.Stack) { s.Annotations = map[string]string{"a": "b"} }, changes: []change{{"eve", `{"metadata":{"annotations":{"a":"c"}}}`, "verb update"}, {"eve", `{"metadata":{"annotations":{"a":null}}}`, "verb update"}}},
-		"who may update changes it, and is named":      {changes: []change{{"ed", suspend, ""}}, changed: "ed"},
-		"nobody changes it in another's name":          {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "it can only be ed"}}},
-		"nor says that they did":                       {changes: []change{{"ed", asks("changed-by", "ed"), "it can only be ed, who makes this change of the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
-		"what somebody drops stays known":              {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
-		"who changes it and drops that is named":       {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":null}}`, ""}}, changed: "ed"},
-		"what is no change names nobody":               {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
-		"four eyes: names are filled in":               {stack: fourEyes, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},
-		"four eyes: nobody drops a name":               {stack: fourEyes, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
-		"four eyes: who may only update leaves it":     {stack: fourEyes, changes: []change{{"ed", `{"spec":{"fourEyes":false}}`, "ed may not take spec.fourEyes from Stack"}, {"ed", `{"spec":{"fourEyes":null}}`, "verb approve"}}},
-		"four eyes: nor is it applied by itself then":  {stack: fourEyes, changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Automatic","fourEyes":false}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Never"}}`, ""}}, changed: "ed"},
-		"four eyes: who may approve too changes that":  {stack: fourEyes, changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", suspend, ""}, {"alice", `{"spec":{"fourEyes":false}}`, ""}}},
-		"two eyes: who may update decides":             {changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", `{"spec":{"apply":"Manual","fourEyes":true}}`, ""}}, changed: "ed"},
-		"a controller of GitOps changes it":            {changes: []change{{gitops, suspend, ""}, {gitops, `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: gitops},
-		"the operator holds it":                        {changes: []change{{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""}, {operator, `{"metadata":{"finalizers":null}}`, ""}}},
-		"the operator changes nothing of it":           {changes: []change{{operator, suspend, "verb update"}, {operator, at(), "verb apply"}}},
+		"who may apply asks for it, and is named":            {changes: []change{{"alan", at(), ""}}, by: "alan"},
+		"also in so many words":                              {changes: []change{{"alan", at("requested-operation", "Apply", "requested-by", "alan"), ""}}, by: "alan"},
+		"the next one is named too":                          {changes: []change{{"alan", at(), ""}, {"pete", again("requested-operation", "Plan"), ""}}, by: "pete"},
+		"who may plan asks for that":                         {changes: []change{{"pete", at("requested-operation", "Plan"), ""}}, by: "pete"},
+		"and for no more":                                    {changes: []change{{"pete", at(), "verb apply"}, {"pete", at("requested-operation", "Apply"), "verb apply"}, {"pete", at("requested-operation", "Destroy"), "verb destroy"}}},
+		"who may apply may not destroy":                      {changes: []change{{"alan", at("requested-operation", "Destroy"), "alan may not ask for a Run of Stack"}, {"alan", at("requested-operation", "Plan"), "verb plan"}}},
+		"who may destroy does":                               {changes: []change{{"carol", destroy, ""}}, by: "carol"},
+		"and says when":                                      {changes: []change{{"carol", at("requested-operation", "Destroy"), "is a time where a Destroy is asked for"}}},
+		"not what is suspended":                              {stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true }, changes: []change{{"carol", destroy, "is suspended"}, {"alan", at(), ""}}, by: "alan"},
+		"also not when it is suspended later":                {changes: []change{{"carol", destroy, ""}, {"ed", suspend, ""}}, by: "carol", changed: "ed"},
+		"who may have a shell does, and no more":             {changes: []change{{"sue", at("requested-operation", "Shell"), ""}, {"sue", again("requested-operation", "Plan"), "verb plan"}}, by: "sue"},
+		"who may destroy may not have one":                   {changes: []change{{"carol", at("requested-operation", "Shell"), "verb shell"}, {"alan", at("requested-operation", "Shell"), "verb shell"}}},
+		"not what is protected":                              {stack: protected, changes: []change{{"carol", at("requested-operation", "Destroy"), "is protected"}}},
+		"what was asked before is not asked by chance":       {changes: []change{{"carol", destroy, ""}, {"alan", again(), "verb destroy"}}, by: "carol"},
+		"nor made another while it waits":                    {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"alice", asks("requested-operation", "Destroy"), "belong to a request"}, {"pete", asks("requested-operation", "-"), "verb apply"}}, by: "pete"},
+		"nor another's":                                      {changes: []change{{"alan", at(), ""}, {"alice", asks("requested-by", "alice"), "belong to a request"}}, by: "alan"},
+		"who may only patch asks for nothing":                {changes: []change{{"eve", at(), "verb apply"}, {"eve", at("requested-operation", "Plan"), "verb plan"}}},
+		"nor does who may update":                            {changes: []change{{"ed", at(), "verb apply"}}},
+		"who may only read does not":                         {changes: []change{{"vera", at(), "forbidden"}}},
+		"nobody asks in another's name":                      {changes: []change{{"alan", at("requested-by", "bob"), "the one who asks is alan"}}},
+		"what nobody knows is not asked for":                 {changes: []change{{"alice", at("requested-operation", "destroy"), "it can be Plan, Apply, Destroy or Shell"}}},
+		"who asked takes it back":                            {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"pete", asks("requested-at", "-"), ""}}, by: "pete"},
+		"who may update takes back what others asked":        {changes: []change{{"alan", at(), ""}, {"ed", asks("requested-at", "-", "requested-by", "-"), ""}}},
+		"others do not":                                      {changes: []change{{"alan", at(), ""}, {"pete", asks("requested-at", "-"), "verb apply"}}, by: "alan"},
+		"a request of any length is refused":                 {changes: []change{{"alan", asks("requested-at", strings.Repeat("1", 254)), "at most 253"}}},
+		"who may ask changes nothing else":                   {changes: []change{{"alan", suspend, "alan may not change Stack"}, {"alan", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"alan", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}}},
+		"also not beside a request":                          {changes: []change{{"alan", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}`, "verb update"}}},
+		"nor to whom it belongs":                             {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}}},
+		"nor what holds it":                                  {stack: finalizer, changes: []change{{"eve", `{"metadata":{"finalizers":null}}`, "stacks/finalizers"}}},
+		"nor annotations that are there":                     {stack: func(s *v1alpha1.Stack) { s.Annotations = map[string]string{"a": "b"} }, changes: []change{{"eve", `{"metadata":{"annotations":{"a":"c"}}}`, "verb update"}, {"eve", `{"metadata":{"annotations":{"a":null}}}`, "verb update"}}},
+		"who may update changes it, and is named":            {changes: []change{{"ed", suspend, ""}}, changed: "ed"},
+		"nobody changes it in another's name":                {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "it can only be ed"}}},
+		"nor says that they did":                             {changes: []change{{"ed", asks("changed-by", "ed"), "it can only be ed, who makes this change of the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
+		"what somebody drops stays known":                    {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
+		"who changes it and drops that is named":             {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":null}}`, ""}}, changed: "ed"},
+		"what is no change names nobody":                     {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
+		"no self-approval: names are filled in":              {stack: preventSelfApproval, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},
+		"no self-approval: nobody drops a name":              {stack: preventSelfApproval, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
+		"no self-approval: who may only update leaves it":    {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"preventSelfApproval":false}}`, "ed may not take spec.preventSelfApproval from Stack"}, {"ed", `{"spec":{"preventSelfApproval":null}}`, "verb approve"}}},
+		"no self-approval: nor is it applied by itself then": {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Automatic","preventSelfApproval":false}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Never"}}`, ""}}, changed: "ed"},
+		"no self-approval: who may approve too changes that": {stack: preventSelfApproval, changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", suspend, ""}, {"alice", `{"spec":{"preventSelfApproval":false}}`, ""}}},
+		"two eyes: who may update decides":                   {changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", `{"spec":{"apply":"Manual","preventSelfApproval":true}}`, ""}}, changed: "ed"},
+		"a controller of GitOps changes it":                  {changes: []change{{gitops, suspend, ""}, {gitops, `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: gitops},
+		"the operator holds it":                              {changes: []change{{operator, `{"metadata":{"finalizers":["cairn.dev/finalizer"]}}`, ""}, {operator, `{"metadata":{"finalizers":null}}`, ""}}},
+		"the operator changes nothing of it":                 {changes: []change{{operator, suspend, "verb update"}, {operator, at(), "verb apply"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := newStack(tt.stack)
@@ -493,19 +493,19 @@ func TestPeopleWhomNobodyNames(t *testing.T) {
 		{"alice", asks("requested-at", "3"), "cairn.dev/requested-by is alan, and the one who asks is alice"},
 	})
 
-	four := newStack(func(s *v1alpha1.Stack) { s.Spec.FourEyes = true })
-	check(t, as(t, "alice").Create(t.Context(), four), "spec.fourEyes takes the annotation cairn.dev/changed-by: alice")
+	four := newStack(func(s *v1alpha1.Stack) { s.Spec.PreventSelfApproval = true })
+	check(t, as(t, "alice").Create(t.Context(), four), "spec.preventSelfApproval takes the annotation cairn.dev/changed-by: alice")
 	four.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "alice"}
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), four))
 	writes(t, four, []change{
 		{"ed", `{"spec":{"suspend":true}}`, "cairn.dev/changed-by: ed"},
 		{"alice", asks("changed-by", "-"), "cairn.dev/changed-by: alice"},
-		{"alice", `{"spec":{"fourEyes":false},"metadata":{"annotations":{"cairn.dev/changed-by":null}}}`, "cairn.dev/changed-by: alice"},
-		{"alan", asks("requested-at", "1"), "cairn.dev/requested-by is not set, and the one who asks is alan: spec.fourEyes takes that name"},
+		{"alice", `{"spec":{"preventSelfApproval":false},"metadata":{"annotations":{"cairn.dev/changed-by":null}}}`, "cairn.dev/changed-by: alice"},
+		{"alan", asks("requested-at", "1"), "cairn.dev/requested-by is not set, and the one who asks is alan: spec.preventSelfApproval takes that name"},
 		{"alan", asks("requested-at", "1", "requested-by", "alan"), ""},
 		{operator, `{"metadata":{"finalizers":["example.com/a"]}}`, ""},
 		{operator, `{"metadata":{"finalizers":null}}`, ""},
-		{"alice", `{"spec":{"fourEyes":false},"metadata":{"annotations":{"cairn.dev/changed-by":"alice"}}}`, ""},
+		{"alice", `{"spec":{"preventSelfApproval":false},"metadata":{"annotations":{"cairn.dev/changed-by":"alice"}}}`, ""},
 	})
 	run := newRun(name())
 	apiserver.Must(t, apiserver.Kube.Create(t.Context(), run))
@@ -602,7 +602,7 @@ func TestServerSideApplyTakesTurns(t *testing.T) {
 	settled(t)
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": map[string]any{"namespace": "default", "name": name()},
-		"spec": map[string]any{"source": map[string]any{"inline": map[string]any{"main.tf": ""}}, "fourEyes": true, "suspend": false},
+		"spec": map[string]any{"source": map[string]any{"inline": map[string]any{"main.tf": ""}}, "preventSelfApproval": true, "suspend": false},
 	}}
 	apply := func() string {
 		t.Helper()

@@ -15,8 +15,8 @@ type approvalRule string
 const (
 	// requiredByApply: spec.apply of the Stack is not Automatic.
 	requiredByApply approvalRule = "Apply"
-	// requiredByFourEyes: the Run was created with spec.fourEyes. Nobody who changes the Stack can take it from the Run.
-	requiredByFourEyes approvalRule = "FourEyes"
+	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. Nobody who changes the Stack can take it from the Run.
+	requiredBySelfApproval approvalRule = "SelfApproval"
 	// requiredByOrphans: the plan may create resources a second time.
 	requiredByOrphans approvalRule = "Orphans"
 	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
@@ -33,7 +33,7 @@ func approvalRules(w World) []approvalRule {
 		requires bool
 	}{
 		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
-		{requiredByFourEyes, w.Run.Spec.FourEyes},
+		{requiredBySelfApproval, w.Run.Spec.PreventSelfApproval},
 		{requiredByOrphans, len(plan.Orphaned) > 0},
 		{requiredByChanges, len(listedChanges(w)) > 0},
 		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
@@ -54,14 +54,14 @@ func approved(w World) bool {
 		return true
 	}
 	a := w.Run.Spec.Approval
-	return a != nil && a.PlanDigest == w.Run.Status.Plan.Digest && !sameEyes(w)
+	return a != nil && a.PlanDigest == w.Run.Status.Plan.Digest && !selfApproved(w)
 }
 
-// sameEyes says that whoever caused the Run approves it, where that takes another. The Stack may ask for that also after
+// selfApproved says that whoever caused the Run approves it, where that takes another. The Stack may ask for that also after
 // the Run was made.
-func sameEyes(w World) bool {
+func selfApproved(w World) bool {
 	a := w.Run.Spec.Approval
-	return (w.Run.Spec.FourEyes || w.Stack.Spec.FourEyes) && a != nil && a.By == w.Run.Spec.Cause.By
+	return (w.Run.Spec.PreventSelfApproval || w.Stack.Spec.PreventSelfApproval) && a != nil && a.By == w.Run.Spec.Cause.By
 }
 
 // listedChanges are the kinds of change in the Run's plan that spec.requireApprovalFor of the Stack lists now, in the
@@ -103,8 +103,8 @@ func approvalHint(w World) string {
 	case a == nil:
 	case a.PlanDigest != w.Run.Status.Plan.Digest:
 		parts = append(parts, "the approval by "+a.By+" was for another plan")
-	case sameEyes(w):
-		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.fourEyes): somebody else has to")
+	case selfApproved(w):
+		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.preventSelfApproval): somebody else has to")
 	}
 	rules := approvalRules(w)
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {

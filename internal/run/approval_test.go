@@ -123,10 +123,10 @@ func TestRequireApprovalFor(t *testing.T) {
 		"with Never nothing is applied, whatever is on it": {
 			world: world(planned, counting(creates), never, asking("Delete"), yes), phase: "AwaitingApproval", reason: waitsFor, message: "spec.apply of the Stack is Never",
 		},
-		"an approval by who caused the Run counts where four eyes are not asked for": goesOn(world(planned, counting(deletes), asking("Delete"), yes, func(w *World) { w.Run.Spec.Cause.By = "alice" })),
+		"an approval by who caused the Run counts where self-approval is not prevented": goesOn(world(planned, counting(deletes), asking("Delete"), yes, func(w *World) { w.Run.Spec.Cause.By = "alice" })),
 		"and does not where they are": {
-			world: world(planned, counting(deletes), asking("Delete"), yes, func(w *World) { w.Run.Spec.Cause.By, w.Stack.Spec.FourEyes = "alice", true }),
-			phase: "AwaitingApproval", reason: waitsFor, message: "does not count (spec.fourEyes)",
+			world: world(planned, counting(deletes), asking("Delete"), yes, func(w *World) { w.Run.Spec.Cause.By, w.Stack.Spec.PreventSelfApproval = "alice", true }),
+			phase: "AwaitingApproval", reason: waitsFor, message: "does not count (spec.preventSelfApproval)",
 		},
 		"an approved plan waits for its window like any other": {
 			world: world(planned, counting(deletes), asking("Delete"), yes, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", requeue: time.Hour,
@@ -181,21 +181,21 @@ func TestPoliciesThatRequireApproval(t *testing.T) {
 
 // Every rule is a fact of its own, and all that hold are told.
 func TestApprovalRules(t *testing.T) {
-	fourEyes := func(w *World) { w.Run.Spec.FourEyes = true }
+	preventSelfApproval := func(w *World) { w.Run.Spec.PreventSelfApproval = true }
 	for name, tt := range map[string]struct {
 		world World
 		want  []approvalRule
 	}{
-		"none":                {world(planned), nil},
-		"spec.apply":          {world(waiting), []approvalRule{requiredByApply}},
-		"an empty spec.apply": {world(planned, func(w *World) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
-		"spec.fourEyes":       {world(planned, fourEyes), []approvalRule{requiredByFourEyes}},
-		"orphans":             {world(planned, leftOut), []approvalRule{requiredByOrphans}},
-		"the list":            {world(planned, asking("Create")), []approvalRule{requiredByChanges}},
-		"a policy":            {world(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
+		"none":                     {world(planned), nil},
+		"spec.apply":               {world(waiting), []approvalRule{requiredByApply}},
+		"an empty spec.apply":      {world(planned, func(w *World) { w.Stack.Spec.Apply = "" }), []approvalRule{requiredByApply}},
+		"spec.preventSelfApproval": {world(planned, preventSelfApproval), []approvalRule{requiredBySelfApproval}},
+		"orphans":                  {world(planned, leftOut), []approvalRule{requiredByOrphans}},
+		"the list":                 {world(planned, asking("Create")), []approvalRule{requiredByChanges}},
+		"a policy":                 {world(planned, policySays(costs)), []approvalRule{requiredByPolicy}},
 		"all of them": {
-			world(waiting, fourEyes, leftOut, asking("Create"), policySays(costs)),
-			[]approvalRule{requiredByApply, requiredByFourEyes, requiredByOrphans, requiredByChanges, requiredByPolicy},
+			world(waiting, preventSelfApproval, leftOut, asking("Create"), policySays(costs)),
+			[]approvalRule{requiredByApply, requiredBySelfApproval, requiredByOrphans, requiredByChanges, requiredByPolicy},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

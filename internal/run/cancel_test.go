@@ -224,18 +224,18 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// One who caused a Run does not approve it where that takes four eyes.
-func TestFourEyes(t *testing.T) {
+// A user who caused a Run does not approve it where self-approval is prevented.
+func TestPreventSelfApproval(t *testing.T) {
 	caused := func(by string) func(*World) { return func(w *World) { w.Run.Spec.Cause.By = by } }
-	inRun := func(w *World) { w.Run.Spec.FourEyes = true }
-	inStack := func(w *World) { w.Stack.Spec.FourEyes = true }
+	inRun := func(w *World) { w.Run.Spec.PreventSelfApproval = true }
+	inStack := func(w *World) { w.Stack.Spec.PreventSelfApproval = true }
 	automatic := func(w *World) { w.Stack.Spec.Apply = v1alpha1.ApplyAutomatic }
 	const underWay = time.Hour + overdue
 	approved := approvedFor("sha256:plan") // by alice
 	settle(t, map[string]settled{
 		"whoever caused the Run does not approve it": {
 			world: world(waiting, inRun, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval",
-			message: "the approval by alice, who caused this Run, does not count (spec.fourEyes): somebody else has to; approve with cairn approve net",
+			message: "the approval by alice, who caused this Run, does not count (spec.preventSelfApproval): somebody else has to; approve with cairn approve net",
 		},
 		"nor when the Stack asked for it after the Run was made": {
 			world: world(waiting, inStack, caused("alice"), approved), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "does not count",
@@ -252,7 +252,7 @@ func TestFourEyes(t *testing.T) {
 		"where nobody is known to have caused it anybody does": {
 			world: world(waiting, inRun, inStack, approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
-		"without four eyes it is nobody's matter": {
+		"without the field the user who caused it may": {
 			world: world(waiting, caused("alice"), approved), phase: "Applying", begin: "Apply 2 in pod", reason: "Applying", requeue: underWay,
 		},
 		"who may change the Stack cannot have a plan applied that waits for that": {

@@ -19,7 +19,7 @@ import (
 // cause says what changed since the newest Run, and who did it, where that is known.
 func cause(w World) v1alpha1.Cause {
 	c := change(w)
-	if by := stillBy(w); c.By == "" || (by != "" && c.Type == v1alpha1.CauseCommit && w.Stack.Spec.FourEyes) {
+	if by := stillBy(w); c.By == "" || (by != "" && c.Type == v1alpha1.CauseCommit && w.Stack.Spec.PreventSelfApproval) {
 		c.By = by
 	}
 	return c

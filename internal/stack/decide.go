@@ -262,7 +262,7 @@ const (
 )
 
 func startRun(w World, spec v1alpha1.RunSpec) (Decision, bool) {
-	spec.Stack.Name, spec.FourEyes = w.Stack.Name, w.Stack.Spec.FourEyes
+	spec.Stack.Name, spec.PreventSelfApproval = w.Stack.Name, w.Stack.Spec.PreventSelfApproval
 	spec.Cause.Message, spec.Revision = run.Clip(spec.Cause.Message, longestCause), run.Clip(spec.Revision, longestRevision)
 	name := nextRun(w)
 	d, ok := underWay(name, spec)

@@ -69,7 +69,7 @@ func driftCheckIsDue(w World) (Decision, bool) {
 	w.quiet = true
 	d := Decide(w) // what the Stack says meanwhile
 	d.Name, d.Start = nextRun(w), &v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, FourEyes: w.Stack.Spec.FourEyes, Operation: v1alpha1.OperationPlan, Inputs: w.Digest, Revision: run.Clip(w.Revision, longestRevision),
+		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, Inputs: w.Digest, Revision: run.Clip(w.Revision, longestRevision),
 		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every " + duration.HumanDuration(every(w))},
 	}
 	return d, true

@@ -121,7 +121,7 @@ func startAsked(w World, q run.Request, spec v1alpha1.RunSpec) (Decision, bool) 
 	if q.By == "" {
 		spec.Cause.By = stillBy(w)
 	}
-	if before := causedBefore(w); before != "" && spec.Operation == v1alpha1.OperationApply && w.Stack.Spec.FourEyes {
+	if before := causedBefore(w); before != "" && spec.Operation == v1alpha1.OperationApply && w.Stack.Spec.PreventSelfApproval {
 		spec.Cause.By = before // who only tries again what somebody else changed does not make it theirs
 	}
 	d, ok := startRun(w, spec)

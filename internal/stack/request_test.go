@@ -523,7 +523,7 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// A Run carries who caused it, and whether that takes four eyes.
+// A Run carries who caused it, and whether that prevents self-approval.
 func TestWhoCausedARun(t *testing.T) {
 	changedBy := annotate(v1alpha1.ChangedByAnnotation, "bob")
 	observed := func(w *World) { w.Stack.Status.ObservedGeneration = w.Stack.Generation }
@@ -553,14 +553,14 @@ func TestWhoCausedARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, four := range []bool{false, true} {
-				tt.world.Stack.Spec.FourEyes = four
+				tt.world.Stack.Spec.PreventSelfApproval = four
 				d := Decide(tt.world)
 				asTold(t, tt.world)
 				if d.Start == nil {
 					t.Fatalf("nothing starts: %+v", d)
 				}
-				if d.Start.Cause.By != tt.want || d.Start.FourEyes != four {
-					t.Errorf("%+v, four eyes %v; want %q and %v", d.Start.Cause, d.Start.FourEyes, tt.want, four)
+				if d.Start.Cause.By != tt.want || d.Start.PreventSelfApproval != four {
+					t.Errorf("%+v, preventSelfApproval %v; want %q and %v", d.Start.Cause, d.Start.PreventSelfApproval, tt.want, four)
 				}
 			}
 		})
@@ -571,12 +571,12 @@ func TestWhoCausedARun(t *testing.T) {
 	}
 }
 
-// Whose change waits stays its cause where that takes four eyes, whatever happens before it is applied; and what changes
+// Whose change waits stays its cause where self-approval is prevented, whatever happens before it is applied; and what changes
 // together with something else is still known.
-func TestFourEyesKnowWhoseChangeWaits(t *testing.T) {
+func TestTheUserWhoseChangeWaitsStaysTheCause(t *testing.T) {
 	changedBy := annotate(v1alpha1.ChangedByAnnotation, "bob")
 	observed := func(w *World) { w.Stack.Status.ObservedGeneration = w.Stack.Generation }
-	fourEyes := func(w *World) { w.Stack.Spec.FourEyes = true }
+	preventSelfApproval := func(w *World) { w.Stack.Spec.PreventSelfApproval = true }
 	by := func(who string) func(*v1alpha1.Run) {
 		return func(r *v1alpha1.Run) { r.Spec.Cause.By, r.Spec.Revision = who, "main@sha1:0" }
 	}
@@ -614,9 +614,9 @@ func TestFourEyesKnowWhoseChangeWaits(t *testing.T) {
 		world         World
 		want, message string
 	}{
-		"a commit after what was applied is its author's":      {world(fourEyes, changedBy, observed, applied("sha256:old"), done, commit, same), "Dan", "1f3c2ab Fix it"},
-		"one after a change that waits is not":                 {world(fourEyes, changedBy, observed, applied("sha256:old"), waits, commit, same), "carol", "1f3c2ab Fix it"},
-		"without four eyes it is":                              {world(changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
+		"a commit after what was applied is its author's":      {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), done, commit, same), "Dan", "1f3c2ab Fix it"},
+		"one after a change that waits is not":                 {world(preventSelfApproval, changedBy, observed, applied("sha256:old"), waits, commit, same), "carol", "1f3c2ab Fix it"},
+		"without the field it is":                              {world(changedBy, observed, applied("sha256:old"), waits, commit, same), "Dan", "1f3c2ab Fix it"},
 		"one together with a change of the spec is not":        {world(changedBy, observed, applied("sha256:old"), done, commit, otherVariables), "bob", "1f3c2ab Fix it; spec.variableFiles changed"},
 		"nor is one of another ref that somebody chose":        {world(changedBy, observed, applied("sha256:old"), done, commit, same, func(w *World) { w.Revision = "evil@sha1:1" }), "bob", "1f3c2ab Fix it; spec.source.git changed"},
 		"a hook in the spec, after something was missing":      {world(changedBy, observed, applied("sha256:old"), done, hooks(v1alpha1.Hook{}, "a", "b")), "bob", "spec.hooks changed"},
@@ -625,12 +625,12 @@ func TestFourEyesKnowWhoseChangeWaits(t *testing.T) {
 		"not the text of policies":                             {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a", Files: map[string]string{"a": ""}}, inputs.Policy{Name: "a"})), "", "spec.policies changed"},
 		"but whoever takes others":                             {world(changedBy, observed, applied("sha256:old"), done, policies(inputs.Policy{Name: "a"}, inputs.Policy{Name: "b"})), "bob", "spec.policies changed"},
 		"the spec is known behind a ConfigMap":                 {world(changedBy, observed, applied("sha256:old"), done, hooks(inConfigMap, "a", "b"), func(w *World) { w.Last.Image = "x" }), "bob", "spec.hooks changed"},
-		"who tries again what somebody else changed is not it": {world(fourEyes, had("net-1", "Failed", "sha256:now", by("carol")), asks("Apply")), "carol", "asked for by alice"},
-		"nor when it changed since":                            {world(fourEyes, changedBy, applied("sha256:old"), done, otherVariables, asks("Apply")), "bob", "asked for by alice"},
-		"who asks for a commit is":                             {world(fourEyes, applied("sha256:old"), done, commit, same, asks("Apply")), "alice", "asked for by alice"},
-		"who asks for what is applied is":                      {world(fourEyes, changedBy, isApplied, asks("Apply")), "alice", "asked for by alice"},
-		"who asks for a destroy is":                            {world(fourEyes, state(3), had("net-1", "Failed", "sha256:now", by("carol")), asks("Destroy")), "alice", "asked for by alice"},
-		"without four eyes who asks is":                        {world(had("net-1", "Failed", "sha256:now", by("carol")), asks("Apply")), "alice", "asked for by alice"},
+		"who tries again what somebody else changed is not it": {world(preventSelfApproval, had("net-1", "Failed", "sha256:now", by("carol")), asks("Apply")), "carol", "asked for by alice"},
+		"nor when it changed since":                            {world(preventSelfApproval, changedBy, applied("sha256:old"), done, otherVariables, asks("Apply")), "bob", "asked for by alice"},
+		"who asks for a commit is":                             {world(preventSelfApproval, applied("sha256:old"), done, commit, same, asks("Apply")), "alice", "asked for by alice"},
+		"who asks for what is applied is":                      {world(preventSelfApproval, changedBy, isApplied, asks("Apply")), "alice", "asked for by alice"},
+		"who asks for a destroy is":                            {world(preventSelfApproval, state(3), had("net-1", "Failed", "sha256:now", by("carol")), asks("Destroy")), "alice", "asked for by alice"},
+		"without the field who asks is":                        {world(had("net-1", "Failed", "sha256:now", by("carol")), asks("Apply")), "alice", "asked for by alice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(tt.world)

@@ -51,7 +51,7 @@ func userStateIsDue(w World) (Decision, bool) {
 		Message: fmt.Sprintf("version %d of the state was written by %s", version, cmp.Or(by, "a user")),
 	}
 	operation := operation(w)
-	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Stack.Spec.FourEyes && !appliesDrift(w) {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyAutomatic && !w.Stack.Spec.PreventSelfApproval && !appliesDrift(w) {
 		operation = v1alpha1.OperationPlan
 	}
 	d, ok := starting(w, operation, c)

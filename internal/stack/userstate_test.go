@@ -24,8 +24,8 @@ func planned(version int64, run string) func(*World) {
 	return func(w *World) { w.Stack.Status.PlannedState = &v1alpha1.PlannedState{Version: version, Run: run} }
 }
 
-func manual(w *World)   { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
-func fourEyed(w *World) { w.Stack.Spec.FourEyes = true }
+func manual(w *World)         { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
+func noSelfApproval(w *World) { w.Stack.Spec.PreventSelfApproval = true }
 
 // byUser is the Run that plans version 5.
 func byUser(r *v1alpha1.Run) {
@@ -47,7 +47,7 @@ func TestAStateThatAUserWrote(t *testing.T) {
 			world: world(checks("Apply"), isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
 		"or another user has to approve": {
-			world: world(fourEyed, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
+			world: world(noSelfApproval, isApplied, pushed(5)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: written,
 		},
 		"where nothing is ever applied it is planned": {
 			world: world(never, isApplied, pushed(5)), start: "Plan net-2", ready: "Unknown", reason: "Running", message: written,
@@ -144,10 +144,10 @@ func TestThePlannedStateIsRecorded(t *testing.T) {
 	}
 }
 
-// Who tries again what a user's version would change does not take it from that user: with four eyes another one
+// Who tries again what a user's version would change does not take it from that user: with preventSelfApproval another one
 // has to approve.
 func TestAUserWhoWroteTheStateCausedWhatFollows(t *testing.T) {
-	w := world(manual, fourEyed, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Canceled", "sha256:now", byUser, rejected), asks("Apply"),
+	w := world(manual, noSelfApproval, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Canceled", "sha256:now", byUser, rejected), asks("Apply"),
 		annotate(v1alpha1.RequestedByAnnotation, "bob"))
 	d := Decide(w)
 	if d.Start == nil || d.Start.Cause.By != "alice" {

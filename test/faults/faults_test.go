@@ -16,7 +16,7 @@ func TestSomeFaults(t *testing.T) {
 			`watches: automatic, server hears of runs 2: dropped|` +
 			`runners: cloud, create b, before: engine SIGKILL|` +
 			`store: net-1-plan-1 POST state #1: cut after it is taken|` +
-			`fields: (Stack spec\.timeout|Run spec\.fourEyes))$`),
+			`fields: (Stack spec\.timeout|Run spec\.preventSelfApproval))$`),
 		jobs: 3, stride: 1, bin: "../../bin", dir: t.TempDir(),
 	}, os.Stdout); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ source: {inline: {main.tf: 'output "x" { value = 1 }'}}
 apply: Automatic
 requireApprovalFor: [StackDeletion]
 deletion: Orphan
-fourEyes: false
+preventSelfApproval: false
 history: 5
 suspend: false
 timeout: 1h
@@ -83,7 +83,7 @@ operation: Apply
 cause: {type: Spec, message: m, by: b}
 inputs: sha256:0000000000000000000000000000000000000000000000000000000000000000
 revision: r
-fourEyes: false
+preventSelfApproval: false
 cancel: false
 canceledBy: ""
 approval: {planDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000", by: b}

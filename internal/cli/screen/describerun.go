@@ -19,7 +19,7 @@ func runWaits(r *v1alpha1.Run, s Style) string {
 		return fmt.Sprintf("the next try, in %s, at %s", Took(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
 	case WaitsForPerson(r):
 		text := "a person who approves the plan of Run " + r.Name
-		if r.Spec.FourEyes && r.Spec.Cause.By != "" {
+		if r.Spec.PreventSelfApproval && r.Spec.Cause.By != "" {
 			text += " and is not " + Clean(r.Spec.Cause.By)
 		}
 		return text
@@ -60,7 +60,7 @@ func Approved(r *v1alpha1.Run) bool {
 	if a == nil || r.Status.Plan == nil || a.PlanDigest != r.Status.Plan.Digest {
 		return false
 	}
-	return !r.Spec.FourEyes || a.By != r.Spec.Cause.By
+	return !r.Spec.PreventSelfApproval || a.By != r.Spec.Cause.By
 }
 
 // headRun says what a Run is when it is what the screen is of.

@@ -69,8 +69,8 @@ func rules(st *v1alpha1.Stack) string {
 	if kinds := st.Spec.RequireApprovalFor; len(kinds) > 0 && st.Spec.Apply == v1alpha1.ApplyAutomatic {
 		parts = append(parts, "approval for "+run.InWords(kinds))
 	}
-	if st.Spec.FourEyes {
-		parts = append(parts, "four eyes")
+	if st.Spec.PreventSelfApproval {
+		parts = append(parts, "no self-approval")
 	}
 	if n := len(st.Spec.Windows); n > 0 {
 		parts = append(parts, count(n, "window"))

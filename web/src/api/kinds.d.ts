@@ -234,8 +234,6 @@ export interface components {
                      */
                     type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
                 };
-                /** @description FourEyes refuses an approval by cause.by. */
-                fourEyes?: boolean;
                 /** @description Inputs is the digest over all that decides the result. */
                 inputs: string;
                 /**
@@ -244,6 +242,11 @@ export interface components {
                  * @enum {string}
                  */
                 operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                /**
+                 * @description PreventSelfApproval rejects an approval by cause.by. It is spec.preventSelfApproval of the Stack when the Run was created.
+                 *     Default: false. Example: true.
+                 */
+                preventSelfApproval?: boolean;
                 /** @description Rejection ends a Run that waits for an approval: nothing is applied. It takes the verb reject on this Run. */
                 rejection?: {
                     /** @description By is who rejects: the name under which the API server knows who writes this, and no other. */
@@ -564,7 +567,7 @@ export interface components {
             spec: {
                 /**
                  * @description Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
-                 *     Automatic: it is applied at once, unless requireApprovalFor, fourEyes or a policy requires an approval. Never: it is
+                 *     Automatic: it is applied at once, unless requireApprovalFor, preventSelfApproval or a policy requires an approval. Never: it is
                  *     only shown. Manual covers destroys too.
                  * @default Manual
                  * @enum {string}
@@ -858,12 +861,6 @@ export interface components {
                     };
                 }[];
                 /**
-                 * @description FourEyes refuses the approval of whoever caused the change: who asked for the Run, changed the Stack or wrote the
-                 *     commit. Where nobody is known to have caused it, as with drift or the change of a Secret, anybody who may approve can. Also where
-                 *     spec.apply is Automatic every plan then waits for that.
-                 */
-                fourEyes?: boolean;
-                /**
                  * Format: int32
                  * @description History is how many finished Runs are kept; 0 keeps only the last one, which the Stack's status speaks of.
                  * @default 10
@@ -931,6 +928,13 @@ export interface components {
                         name: string;
                     };
                 }[];
+                /**
+                 * @description PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the Run, changed the
+                 *     Stack or wrote the commit. With it every plan that has changes waits for an approval, also where spec.apply is Automatic.
+                 *     Where no user is known to have caused the change, as with drift or a changed Secret, any user who may approve can.
+                 *     Default: false. Example: true.
+                 */
+                preventSelfApproval?: boolean;
                 /**
                  * @description RequireApprovalFor lists the kinds of change that wait for an approval although apply is Automatic. A plan with at
                  *     least one of them waits as a whole, also when it corrects drift. With apply Manual every plan waits anyway, and with

@@ -235,7 +235,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         Automatic: spec.requireApprovalFor?.length
           ? `by itself; after an approval for ${spec.requireApprovalFor.join(', ')}`
           : 'by itself',
-        Manual: spec.fourEyes ? 'after an approval, by another person than asked for it' : 'after an approval',
+        Manual: spec.preventSelfApproval ? 'after an approval, by another person than asked for it' : 'after an approval',
         Never: 'never: it only plans',
       }[row.apply],
     ],

@@ -14,7 +14,7 @@ export const isFinished = (run: RunObject): boolean => finished.includes(phaseOf
 export function isApproved(run: RunObject): boolean {
   const approval = run.spec.approval
   if (!approval || approval.planDigest !== run.status?.plan?.digest) return false
-  return !run.spec.fourEyes || approval.by !== run.spec.cause.by
+  return !run.spec.preventSelfApproval || approval.by !== run.spec.cause.by
 }
 
 /** Whether a Run goes on once a person approves its plan. */
@@ -47,7 +47,7 @@ export function possible(
   const list: Possible[] = []
   if (waitsForApproval(run)) {
     if (run$.approve) {
-      const own = run.spec.fourEyes === true && run.spec.cause.by === me
+      const own = run.spec.preventSelfApproval === true && run.spec.cause.by === me
       list.push({
         action: 'approve',
         ...(own && { why: 'You caused this change, and the Stack asks for another pair of eyes.' }),

@@ -53,7 +53,7 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
     return `Waits for the next try, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
   }
   if (waitsForApproval(run)) {
-    const not = run.spec.fourEyes && run.spec.cause.by ? ` and is not ${run.spec.cause.by}` : ''
+    const not = run.spec.preventSelfApproval && run.spec.cause.by ? ` and is not ${run.spec.cause.by}` : ''
     return `Waits for a person who approves the plan${not}.`
   }
   switch (said?.reason) {
