@@ -176,12 +176,12 @@ type StackSpec struct {
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
-	// last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused. A plan that is under way when
-	// the Stack is deleted is ended; an apply is waited for.
+	// DeletionPolicy says what deleting the Stack does. Destroy: its resources are destroyed first, with the inputs that were
+	// last applied. Orphan: its resources stay, and so does its State. Protect: the API server denies the deletion. A plan that is
+	// in progress when the Stack is deleted is canceled; an apply finishes first. Default: Destroy. Example: Protect.
 	// +kubebuilder:default=Destroy
 	// +optional
-	Deletion DeletionPolicy `json:"deletion,omitempty"`
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
 	// Suspend stops Cairn from starting anything new for this Stack, deletion too. What runs already goes on.
 	// +optional

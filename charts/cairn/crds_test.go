@@ -150,7 +150,7 @@ func TestStackDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `apply: Manual
-deletion: Destroy
+deletionPolicy: Destroy
 engine: {}
 history: 10
 retry:
@@ -190,7 +190,7 @@ moduleCredentials: [{host: "git.example.com:8443", secret: {name: g}}]
 outputs: {secret: {name: o}, configMap: {name: o}}
 retry: {limit: 5, backoff: 1s, maxBackoff: 1h30m}
 timeout: 90m
-deletion: Protect
+deletionPolicy: Protect
 suspend: true
 history: 3
 runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}

@@ -380,7 +380,7 @@ func asks(fields ...string) string {
 func TestPeopleAndStacks(t *testing.T) {
 	settled(t)
 	preventSelfApproval := func(s *v1alpha1.Stack) { s.Spec.PreventSelfApproval = true }
-	protected := func(s *v1alpha1.Stack) { s.Spec.Deletion = v1alpha1.DeletionProtect }
+	protected := func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
 	finalizer := func(s *v1alpha1.Stack) { s.Finalizers = []string{v1alpha1.Finalizer} }
 	suspend, resume := `{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`
 	at := func(more ...string) string { return asks(append([]string{"requested-at", "1"}, more...)...) }

@@ -17,10 +17,10 @@ import (
 func TestWhatIsProtectedIsNotDeleted(t *testing.T) {
 	settled(t)
 	t.Run("a Stack", func(t *testing.T) {
-		stack := newStack(func(s *v1alpha1.Stack) { s.Spec.Deletion = v1alpha1.DeletionProtect })
+		stack := newStack(func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionProtect })
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), stack))
-		check(t, apiserver.Kube.Delete(t.Context(), stack), "is protected: set spec.deletion to Destroy")
-		stack.Spec.Deletion = v1alpha1.DeletionOrphan
+		check(t, apiserver.Kube.Delete(t.Context(), stack), "is protected: set spec.deletionPolicy to Destroy")
+		stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
 		apiserver.Must(t, apiserver.Kube.Update(t.Context(), stack))
 		check(t, apiserver.Kube.Delete(t.Context(), stack), "")
 	})

@@ -53,8 +53,8 @@ It takes the verb destroy on the Stack and, where its plans wait for an approval
 // mayDestroy makes sure that somebody says yes: here, or when the plan is there.
 func (s *session) mayDestroy(ctx context.Context, stack *v1alpha1.Stack, yes bool) error {
 	switch {
-	case stack.Spec.Deletion == v1alpha1.DeletionProtect:
-		return fmt.Errorf("spec.deletion of Stack %s is Protect: nothing of it is destroyed while it is", stack.Name)
+	case stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect:
+		return fmt.Errorf("spec.deletionPolicy of Stack %s is Protect: nothing of it is destroyed while it is", stack.Name)
 	case yes:
 		return nil
 	case !s.tty:

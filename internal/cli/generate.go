@@ -31,7 +31,7 @@ A root module is a directory with code that has a backend block, or that no othe
 Terragrunt runs it. Where the code has a backend block, the state stays there (backend: {fromCode: true}); otherwise Cairn stores the state.
 
 The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply: Manual), and deleting a Stack
-keeps its resources (deletion: Orphan), until you change these fields.`,
+keeps its resources (deletionPolicy: Orphan), until you change these fields.`,
 		Example: s.examples(`
 			cairn generate . > stacks.yaml
 			cairn generate envs/prod -n prod

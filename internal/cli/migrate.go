@@ -37,7 +37,7 @@ output, and to standard error what each field became, or why it became nothing a
 reach them there.
 
 The Stacks are safe for the day of moving: a plan that has changes waits (apply: Manual), and deleting a Stack leaves all that it made
-(deletion: Orphan). --keep-apply keeps what the objects said.
+(deletionPolicy: Orphan). --keep-apply keeps what the objects said.
 
 Values of Secrets are never read: of a Secret in a file only the names of its keys are looked at, and --from-cluster reads no Secrets at all. It lists the
 kinds above that the cluster has, and gets the sources and ConfigMaps that they name. What is wrong in an input ends it: then nothing is printed.`,

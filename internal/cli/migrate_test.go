@@ -28,7 +28,7 @@ func TestMigrateFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kind: Stack", "namespace: infra", "apply: Manual", "deletion: Orphan", "name: code"} {
+	for _, want := range []string{"kind: Stack", "namespace: infra", "apply: Manual", "deletionPolicy: Orphan", "name: code"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -42,7 +42,7 @@ func TestMigrateFiles(t *testing.T) {
 	if again, _, err := typed(t, out, "migrate", "-f", "-"); err != nil || again != out {
 		t.Errorf("converted again, it is another: %v\n%s\n%s", err, out, again)
 	}
-	if kept, _, err := typed(t, seed, "migrate", "-f", "-", "--keep-apply"); err != nil || !strings.Contains(kept, "apply: Automatic") || !strings.Contains(kept, "deletion: Destroy") {
+	if kept, _, err := typed(t, seed, "migrate", "-f", "-", "--keep-apply"); err != nil || !strings.Contains(kept, "apply: Automatic") || !strings.Contains(kept, "deletionPolicy: Destroy") {
 		t.Errorf("%v\n%s", err, kept)
 	}
 }
@@ -132,7 +132,7 @@ func TestImportCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"url: https://git.example.com/acme/infra.git", "path: envs/prod", "name: envs-prod", "fromCode: true", "namespace: infra", "deletion: Orphan"} {
+		for _, want := range []string{"url: https://git.example.com/acme/infra.git", "path: envs/prod", "name: envs-prod", "fromCode: true", "namespace: infra", "deletionPolicy: Orphan"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("of %s: no %q in:\n%s", from, want, out)
 			}

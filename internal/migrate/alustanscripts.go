@@ -26,8 +26,8 @@ func (o *object) alustanScripts(s *v1alpha1.StackSpec) {
 		o.note(Todo, "spec.scripts", "there is no script to apply with, and alustan did nothing then: the engine's own apply is taken; see its plan first")
 	}
 	if commands.Destroy == nil {
-		s.Deletion = v1alpha1.DeletionOrphan
-		o.note(Became, "spec.scripts.destroy", "spec.deletion Orphan: without such a script alustan destroyed nothing")
+		s.DeletionPolicy = v1alpha1.DeletionOrphan
+		o.note(Became, "spec.scripts.destroy", "spec.deletionPolicy Orphan: without such a script alustan destroyed nothing")
 	}
 	if commands.Apply != nil || commands.Destroy != nil {
 		s.Commands = commands

@@ -253,6 +253,6 @@ func (l layered) apply(o *object, s *v1alpha1.StackSpec) {
 		s.History = &history
 	}
 	l.became("spec.history, which is 100 at most", "runHistoryPolicy", "runs")
-	s.Deletion = v1alpha1.DeletionOrphan
-	o.note(Became, "spec.deletion", "spec.deletion Orphan: deleting a layer destroys nothing there")
+	s.DeletionPolicy = v1alpha1.DeletionOrphan
+	o.note(Became, "spec.deletionPolicy", "spec.deletionPolicy Orphan: deleting a layer destroys nothing there")
 }

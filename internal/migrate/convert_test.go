@@ -281,8 +281,8 @@ func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
 				}
 				continue
 			}
-			if s.Spec.Apply == v1alpha1.ApplyAutomatic || s.Spec.Deletion == v1alpha1.DeletionDestroy || s.Spec.Deletion == "" {
-				t.Errorf("%s: %s has apply %s and deletion %s", file, s.Name, s.Spec.Apply, s.Spec.Deletion)
+			if s.Spec.Apply == v1alpha1.ApplyAutomatic || s.Spec.DeletionPolicy == v1alpha1.DeletionDestroy || s.Spec.DeletionPolicy == "" {
+				t.Errorf("%s: %s has apply %s and deletion %s", file, s.Name, s.Spec.Apply, s.Spec.DeletionPolicy)
 			}
 		}
 	}

@@ -167,11 +167,11 @@ func (g *galley) apply() {
 		}
 		g.note(Became, "spec.requireApproval", "spec.apply %s; cairn approve, in place of a file on a volume", g.s.Apply)
 	}
-	g.s.Deletion = v1alpha1.DeletionDestroy
+	g.s.DeletionPolicy = v1alpha1.DeletionDestroy
 	if spec.at("ignoreDelete").truth() {
-		g.s.Deletion = v1alpha1.DeletionOrphan
+		g.s.DeletionPolicy = v1alpha1.DeletionOrphan
 	}
-	g.note(Became, "spec.ignoreDelete", "spec.deletion %s", g.s.Deletion)
+	g.note(Became, "spec.ignoreDelete", "spec.deletionPolicy %s", g.s.DeletionPolicy)
 }
 
 func (g *galley) outputs() {

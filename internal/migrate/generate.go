@@ -138,7 +138,7 @@ func (g *generating) folder(f *folder) {
 	g.note(f.path, Became, "", "Stack %s", stack.Name)
 	g.engine(f, &stack.Spec)
 	g.state(f, &stack)
-	stack.Spec.Apply, stack.Spec.Deletion = v1alpha1.ApplyManual, v1alpha1.DeletionOrphan
+	stack.Spec.Apply, stack.Spec.DeletionPolicy = v1alpha1.ApplyManual, v1alpha1.DeletionOrphan
 	for _, file := range f.tfvars {
 		g.note(f.path, Todo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, make a Stack for each", path.Join(g.Folder, file))
 	}
@@ -284,5 +284,5 @@ func (g *generating) repository(a address) {
 		add(Todo, "spec.credentials", "make Secret %s, with a key that may read: %s", name,
 			makeSecret(g.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts", knownHosts(a.Host)))
 	}
-	add(Became, "", "%d Stacks, with spec.apply Manual and spec.deletion Orphan until you trust them", len(g.r.Stacks))
+	add(Became, "", "%d Stacks, with spec.apply Manual and spec.deletionPolicy Orphan until you trust them", len(g.r.Stacks))
 }

@@ -21,9 +21,9 @@ func (r *Result) Hold() {
 			stack.Spec.Apply = v1alpha1.ApplyManual
 			r.note(from, "spec.apply", "Manual for now, and not Automatic: the first plan has to be empty; --keep-apply gives it as it was")
 		}
-		if stack.Spec.Deletion == "" || stack.Spec.Deletion == v1alpha1.DeletionDestroy {
-			stack.Spec.Deletion = v1alpha1.DeletionOrphan
-			r.note(from, "spec.deletion", "Orphan for now, and not Destroy: deleting the Stack to go back must destroy nothing; --keep-apply gives it as it was")
+		if stack.Spec.DeletionPolicy == "" || stack.Spec.DeletionPolicy == v1alpha1.DeletionDestroy {
+			stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
+			r.note(from, "spec.deletionPolicy", "Orphan for now, and not Destroy: deleting the Stack to go back must destroy nothing; --keep-apply gives it as it was")
 		}
 	}
 }

@@ -15,7 +15,7 @@ var tfOperator = []kind{
 
 func tfOperatorStack(c *conversion, o *object) {
 	spec := o.at("spec")
-	s := v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, Deletion: v1alpha1.DeletionDestroy}
+	s := v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy}
 	s.Engine.Name = v1alpha1.EngineTerraform
 	o.note(Became, "spec.engine", "spec.engine.name Terraform; the version is what the code asks for, or the install's default")
 
@@ -33,7 +33,7 @@ func tfOperatorStack(c *conversion, o *object) {
 		c.tfvarsKeys(o, values, values.text())
 	}
 	o.note(Became, "spec.apply", "spec.apply Automatic: it applies whatever changed, unasked")
-	o.note(Became, "spec.deletion", "spec.deletion Destroy, as its documentation says; its code destroys nothing, and deleting a Stack there leaves all that it made")
+	o.note(Became, "spec.deletionPolicy", "spec.deletionPolicy Destroy, as its documentation says; its code destroys nothing, and deleting a Stack there leaves all that it made")
 	if state := o.at("status", "tfstate", "name"); state.text() != "" {
 		s.Suspend = true
 		o.note(Became, "status.tfstate", "spec.suspend, until the state is here: Cairn keeps it, for it was in no backend")

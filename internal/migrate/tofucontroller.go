@@ -156,11 +156,11 @@ func tofuApply(o *object, s *v1alpha1.StackSpec) {
 	}
 	spec.at("destroy").notNeeded("nothing is to be destroyed")
 	at := spec.at("destroyResourcesOnDeletion")
-	s.Deletion = v1alpha1.DeletionOrphan
+	s.DeletionPolicy = v1alpha1.DeletionOrphan
 	if at.truth() {
-		s.Deletion = v1alpha1.DeletionDestroy
+		s.DeletionPolicy = v1alpha1.DeletionDestroy
 	}
-	o.note(Became, at.path, "spec.deletion %s", s.Deletion)
+	o.note(Became, at.path, "spec.deletionPolicy %s", s.DeletionPolicy)
 }
 
 func tofuRetry(o *object, s *v1alpha1.StackSpec) {

@@ -146,15 +146,15 @@ func staleness(w World) string {
 	case !destroy && w.Stack.Status.Inputs != w.Run.Spec.Inputs:
 		return "the inputs changed"
 	case destroy && !mayDestroy(w.Stack):
-		return "spec.deletion is " + string(w.Stack.Spec.Deletion) + " now"
+		return "spec.deletionPolicy is " + string(w.Stack.Spec.DeletionPolicy) + " now"
 	}
 	return replaced(w)
 }
 
-// mayDestroy says that spec.deletion lets what the Stack made be destroyed. Orphan speaks of what a deletion leaves, not of
+// mayDestroy says that spec.deletionPolicy lets what the Stack made be destroyed. Orphan speaks of what a deletion leaves, not of
 // what somebody asks for.
 func mayDestroy(stack *v1alpha1.Stack) bool {
-	switch stack.Spec.Deletion {
+	switch stack.Spec.DeletionPolicy {
 	case v1alpha1.DeletionProtect:
 		return false
 	case v1alpha1.DeletionOrphan:

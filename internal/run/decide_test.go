@@ -23,11 +23,11 @@ func world(options ...func(*World)) World {
 		Stack: &v1alpha1.Stack{
 			ObjectMeta: metav1.ObjectMeta{Name: "net"},
 			Spec: v1alpha1.StackSpec{
-				Apply:    v1alpha1.ApplyAutomatic,
-				Deletion: v1alpha1.DeletionDestroy,
-				Timeout:  &metav1.Duration{Duration: time.Hour},
-				Retry:    v1alpha1.Retry{Limit: ptr(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second}, MaxBackoff: &metav1.Duration{Duration: time.Minute}},
-				Runner:   v1alpha1.Runner{Linger: &metav1.Duration{Duration: 30 * time.Second}},
+				Apply:          v1alpha1.ApplyAutomatic,
+				DeletionPolicy: v1alpha1.DeletionDestroy,
+				Timeout:        &metav1.Duration{Duration: time.Hour},
+				Retry:          v1alpha1.Retry{Limit: ptr(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second}, MaxBackoff: &metav1.Duration{Duration: time.Minute}},
+				Runner:         v1alpha1.Runner{Linger: &metav1.Duration{Duration: 30 * time.Second}},
 			},
 			Status: v1alpha1.StackStatus{Inputs: "sha256:now", LastRun: "net-7"},
 		},
@@ -227,9 +227,9 @@ func TestSettle(t *testing.T) {
 		"the plan of a destroy goes on, since it is what the deletion asks for": {
 			world: world(planning, destroy, deleting), phase: "Planning", reason: "Planning", requeue: time.Hour + overdue,
 		},
-		"but not when spec.deletion is Protect by then": {
-			world: world(planning, destroy, deleting, func(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionProtect }),
-			phase: "Superseded", reason: "Superseded", message: "spec.deletion is Protect", delete: true,
+		"but not when spec.deletionPolicy is Protect by then": {
+			world: world(planning, destroy, deleting, func(w *World) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }),
+			phase: "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect", delete: true,
 		},
 		"a plan after an apply that failed ends too, and the Run says that it failed": {
 			world: world(applying, failed(v1alpha1.FailureTransient), plansAgain, deleting), phase: "Failed", reason: "Transient",

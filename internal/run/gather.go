@@ -126,7 +126,7 @@ func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, er
 		o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(need.kind))
 		err := r.Client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: need.name}, o)
 		if apierrors.IsNotFound(err) {
-			return fmt.Sprintf("%s %s is missing (%s): make it again, or set spec.deletion of the Stack to Orphan to leave everything as it is", need.kind, need.name, need.why), nil
+			return fmt.Sprintf("%s %s is missing (%s): make it again, or set spec.deletionPolicy of the Stack to Orphan to leave everything as it is", need.kind, need.name, need.why), nil
 		}
 		if err != nil {
 			return "", err

@@ -18,7 +18,7 @@ func inputsGone(err error) bool {
 func goneInputs(run *v1alpha1.Run, err error) string {
 	otherwise := fmt.Sprintf("cancel this Run (cairn cancel %s) and ask for another with cairn apply", run.Name)
 	if run.Spec.Operation == v1alpha1.OperationDestroy {
-		otherwise = "set spec.deletion of the Stack to Orphan to leave everything as it is"
+		otherwise = "set spec.deletionPolicy of the Stack to Orphan to leave everything as it is"
 	}
 	return fmt.Sprintf("what the Run was made for cannot be read from the bucket: %v. Restore the bucket from its backup, or %s", err, otherwise)
 }

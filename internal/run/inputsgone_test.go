@@ -22,7 +22,7 @@ import (
 func TestARunWhoseInputsAreGoneSaysSo(t *testing.T) {
 	for operation, advice := range map[v1alpha1.Operation]string{
 		v1alpha1.OperationApply:   "cancel this Run (cairn cancel net-1)",
-		v1alpha1.OperationDestroy: "set spec.deletion of the Stack to Orphan",
+		v1alpha1.OperationDestroy: "set spec.deletionPolicy of the Stack to Orphan",
 	} {
 		t.Run(string(operation), func(t *testing.T) {
 			r := enterFor(t, operation)

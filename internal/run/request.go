@@ -114,8 +114,8 @@ func refusal(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	switch {
 	case stack.DeletionTimestamp != nil: // that has reasons of its own to wait
 		return ""
-	case stack.Spec.Deletion == v1alpha1.DeletionProtect:
-		return "nothing is destroyed while spec.deletion is Protect"
+	case stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect:
+		return "nothing is destroyed while spec.deletionPolicy is Protect"
 	case stack.Spec.Apply == v1alpha1.ApplyNever:
 		return "nothing is destroyed while spec.apply is Never"
 	case stack.Spec.Suspend: // whoever resumes it has not asked for that

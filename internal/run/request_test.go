@@ -34,8 +34,8 @@ func at(this, last string) func(*World) {
 		w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Stack.Status.LastRequest = this, last
 	}
 }
-func protected(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionProtect }
-func orphaned(w *World)  { w.Stack.Spec.Deletion = v1alpha1.DeletionOrphan }
+func protected(w *World) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
+func orphaned(w *World)  { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 
 func TestARequestReplacesWhatWaits(t *testing.T) {
 	const underWay = time.Hour + overdue
@@ -139,13 +139,13 @@ func TestARequestReplacesWhatWaits(t *testing.T) {
 			world: world(waiting, destroy, byHand, deleting, asked("Plan")), phase: "Superseded", reason: "Superseded",
 		},
 		"a destroy that was asked for ends when the Stack is protected": {
-			world: world(waiting, destroy, byHand, protected), phase: "Superseded", reason: "Superseded", message: "spec.deletion is Protect now",
+			world: world(waiting, destroy, byHand, protected), phase: "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Protect now",
 		},
 		"but not because a deletion would leave everything": {
 			world: world(waiting, destroy, byHand, orphaned), phase: "AwaitingApproval", reason: "AwaitingApproval",
 		},
 		"before there is such a deletion": {
-			world: world(waiting, destroy, byHand, orphaned, deleting), phase: "Superseded", reason: "Superseded", message: "spec.deletion is Orphan now",
+			world: world(waiting, destroy, byHand, orphaned, deleting), phase: "Superseded", reason: "Superseded", message: "spec.deletionPolicy is Orphan now",
 		},
 	})
 }
@@ -170,7 +170,7 @@ func TestRequested(t *testing.T) {
 		"a destroy of what would stay": {world: world(asked("Destroy"), orphaned), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
 		"a destroy of what is protected": {
 			world: world(asked("Destroy"), protected),
-			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.deletion is Protect"},
+			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.deletionPolicy is Protect"},
 		},
 		"a destroy of what is never applied": {
 			world: world(asked("Destroy"), func(w *World) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }),

@@ -24,7 +24,7 @@ func world(options ...func(*World)) World {
 		Stack: &v1alpha1.Stack{
 			ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 3, Finalizers: []string{v1alpha1.Finalizer}},
 			Spec: v1alpha1.StackSpec{
-				Apply: v1alpha1.ApplyAutomatic, Deletion: v1alpha1.DeletionDestroy, History: ptr(int32(10)),
+				Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy, History: ptr(int32(10)),
 				Retry: v1alpha1.Retry{MaxBackoff: &metav1.Duration{Duration: 10 * time.Minute}},
 			},
 		},
@@ -40,8 +40,8 @@ func world(options ...func(*World)) World {
 func deleted(w *World)     { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
 func suspended(w *World)   { w.Stack.Spec.Suspend = true }
 func never(w *World)       { w.Stack.Spec.Apply = v1alpha1.ApplyNever }
-func orphan(w *World)      { w.Stack.Spec.Deletion = v1alpha1.DeletionOrphan }
-func protect(w *World)     { w.Stack.Spec.Deletion = v1alpha1.DeletionProtect }
+func orphan(w *World)      { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
+func protect(w *World)     { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
 func noFinalizer(w *World) { w.Stack.Finalizers = nil }
 func applied(inputs string) func(*World) {
 	return func(w *World) { w.Stack.Status.AppliedInputs = inputs }

@@ -16,13 +16,13 @@ func hasNoFinalizer(w World) (Decision, bool) {
 }
 
 func isOrphaned(w World) (Decision, bool) {
-	return Decision{Finish: true}, w.Stack.Spec.Deletion == v1alpha1.DeletionOrphan
+	return Decision{Finish: true}, w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan
 }
 
 // runEndsFirst: a Run that is not the destroy ends, or is superseded, before anything else.
 func runEndsFirst(w World) (Decision, bool) {
 	r := w.active()
-	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.Deletion != v1alpha1.DeletionOrphan) {
+	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionOrphan) {
 		return Decision{}, false
 	}
 	return progressing("Deleting", "Run %s ends first: %s", r.Name, runCondition(r).Message)
@@ -33,17 +33,17 @@ func isDestroyed(w World) (Decision, bool) {
 }
 
 func isProtected(w World) (Decision, bool) {
-	if w.Stack.Spec.Deletion != v1alpha1.DeletionProtect {
+	if w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect {
 		return Decision{}, false
 	}
-	return stalled("Protected", "the Stack was deleted, but spec.deletion is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
+	return stalled("Protected", "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
 }
 
 func isNeverApplied(w World) (Decision, bool) {
 	if w.Stack.Spec.Apply != v1alpha1.ApplyNever {
 		return Decision{}, false
 	}
-	return stalled("ApplyNever", "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletion to Orphan")
+	return stalled("ApplyNever", "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletionPolicy to Orphan")
 }
 
 func destroyIsUnderWay(w World) (Decision, bool) {
@@ -59,7 +59,7 @@ func namespaceEnds(w World) (Decision, bool) {
 	if !w.NamespaceEnds {
 		return Decision{}, false
 	}
-	return stalled("NamespaceEnds", "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletion to Orphan; next time delete the Stacks before the namespace", resources(w))
+	return stalled("NamespaceEnds", "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
 }
 
 // destroyLeftSomething: a destroy went well and yet the State is not empty.
@@ -68,10 +68,10 @@ func destroyLeftSomething(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	if last := w.last(); last.Status.Plan != nil && last.Status.Plan.Script {
-		return stalled("NotDestroyed", "the script of Run %s (spec.commands.destroy, as it was last applied) ended well, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletion to Orphan",
+		return stalled("NotDestroyed", "the script of Run %s (spec.commands.destroy, as it was last applied) ended well, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletionPolicy to Orphan",
 			last.Name, left(w), w.Stack.Name)
 	}
-	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletion to Orphan, or cairn retry %s destroys once more",
+	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletionPolicy to Orphan, or cairn retry %s destroys once more",
 		w.last().Name, left(w), w.Stack.Name)
 }
 
@@ -85,7 +85,7 @@ func destroyWasStopped(w World) (Decision, bool) {
 	if begun(last) {
 		hint = "" // the Run says it
 	}
-	return stalled("Run"+runCondition(last).Reason, "Run %s: %s%s; to leave what is left as it is, set spec.deletion to Orphan", last.Name, runCondition(last).Message, hint)
+	return stalled("Run"+runCondition(last).Reason, "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
 }
 
 // destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes. Who asks
@@ -93,7 +93,7 @@ func destroyWasStopped(w World) (Decision, bool) {
 func destroyIsDue(w World) (Decision, bool) {
 	inputs := w.State.Status.Inputs
 	if inputs == "" {
-		return stalled("InputsUnknown", "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletion to Orphan", w.State.Status.Resources)
+		return stalled("InputsUnknown", "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
 	}
 	if q, ok := asked(w); ok {
 		return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, Inputs: inputs})
@@ -102,7 +102,7 @@ func destroyIsDue(w World) (Decision, bool) {
 	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
 		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
 		if w.Now.Before(again) && !w.isAhead(*last.Status.FinishedAt) {
-			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletion to Orphan",
+			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
 				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339), w.Stack.Name)
 			d.RequeueAfter = again.Sub(w.Now)
 			return d, ok

@@ -75,7 +75,7 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 
 // promote has a state count that Kubernetes has forgotten, unless all is left as it is: it may be of what is to be destroyed.
 func (r *Reconciler) promote(ctx context.Context, w *World) error {
-	if w.Stack.Spec.Deletion == v1alpha1.DeletionOrphan {
+	if w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
 		return nil
 	}
 	err := r.States.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
@@ -110,7 +110,7 @@ func (r *Reconciler) gatherLiveState(ctx context.Context, w *World) error {
 // gatherUnsaved looks into the journal of a state without resources, and of one that its engine encrypts, once it is destroyed. One with
 // some is destroyed anyway, and its destroy looks; and of a Stack that leaves all as it is nobody asks.
 func (r *Reconciler) gatherUnsaved(ctx context.Context, w *World) (err error) {
-	if w.State == nil || w.State.Status.Resources > 0 || w.Stack.Spec.Deletion == v1alpha1.DeletionOrphan {
+	if w.State == nil || w.State.Status.Resources > 0 || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
 		return nil
 	}
 	w.Unsaved, err = r.States.Unsaved(ctx, client.ObjectKeyFromObject(w.Stack))

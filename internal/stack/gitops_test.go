@@ -86,7 +86,7 @@ func TestStacksAreToldToGitOpsTools(t *testing.T) {
 		"it is deleted and destroys": {
 			world(deleted, state(2), had("net-1", "Applying", "sha256:kept", destroys)), "Terminating", "Progressing", "Destroying",
 		},
-		"it is deleted and spec.deletion is Protect": {
+		"it is deleted and spec.deletionPolicy is Protect": {
 			world(deleted, protect, state(2)), "Terminating", "Degraded", "Protected",
 		},
 	} {

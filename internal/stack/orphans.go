@@ -40,7 +40,7 @@ func journalIsUnreadable(w World) (Decision, bool) {
 	if w.Unreadable == "" {
 		return Decision{}, false
 	}
-	d, ok := stalled("NotDestroyed", "%s; to leave what is left as it is, set spec.deletion to Orphan", w.Unreadable)
+	d, ok := stalled("NotDestroyed", "%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", w.Unreadable)
 	d.RequeueAfter = unreadableAgain
 	return d, ok
 }

@@ -64,7 +64,7 @@ func TestAJournalKeepsAStackFromGoing(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	d := Decide(world(deleted, state(0), unsaved, had("net-1", "Succeeded", "sha256:kept", destroys)))
-	if d.Finish || d.Reason != "NotDestroyed" || d.Message != "Run net-1 destroyed what the state knew, but an apply that was killed made aws_vpc.a, which is in no state: look for them by hand, then set spec.deletion to Orphan, or cairn retry net destroys once more" {
+	if d.Finish || d.Reason != "NotDestroyed" || d.Message != "Run net-1 destroyed what the state knew, but an apply that was killed made aws_vpc.a, which is in no state: look for them by hand, then set spec.deletionPolicy to Orphan, or cairn retry net destroys once more" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -87,10 +87,10 @@ func TestAnUnreadableJournalKeepsAStackFromGoing(t *testing.T) {
 	unreadable := func(w *World) { w.Unreadable = "the journal is damaged: remove it" }
 	d := Decide(world(deleted, state(0), unreadable))
 	if d.Finish || d.Start != nil || !d.Stalled || d.Reason != "NotDestroyed" || d.RequeueAfter == 0 ||
-		d.Message != "the journal is damaged: remove it; to leave what is left as it is, set spec.deletion to Orphan" {
+		d.Message != "the journal is damaged: remove it; to leave what is left as it is, set spec.deletionPolicy to Orphan" {
 		t.Errorf("%+v", d)
 	}
-	orphans := func(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionOrphan }
+	orphans := func(w *World) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 	if d := Decide(world(deleted, state(0), unreadable, orphans)); !d.Finish {
 		t.Errorf("%+v", d)
 	}
@@ -110,7 +110,7 @@ func (j *journals) Unsaved(context.Context, client.ObjectKey) ([]string, error) 
 
 func TestGatherUnsaved(t *testing.T) {
 	boom := errors.New("the bucket is away")
-	orphans := func(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionOrphan }
+	orphans := func(w *World) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 	for name, tt := range map[string]struct {
 		world      World
 		err        error
@@ -141,7 +141,7 @@ func (j *journals) Promote(context.Context, client.ObjectKey) error {
 // Before a Stack without a State goes, what the bucket knows of it is put back: Kubernetes may have forgotten it.
 func TestWhatIsForgottenCountsBeforeAStackGoes(t *testing.T) {
 	boom := errors.New("the bucket is away")
-	orphans := func(w *World) { w.Stack.Spec.Deletion = v1alpha1.DeletionOrphan }
+	orphans := func(w *World) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
 	refused := func(reason states.Reason) error { return &states.Refusal{Reason: reason, Message: "refused"} }
 	for name, tt := range map[string]struct {
 		world      World

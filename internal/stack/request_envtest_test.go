@@ -94,7 +94,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 	r := enter(t)
 	told := events.NewFakeRecorder(100)
 	r.Events = Recorder{told}
-	r.stack.Spec.Deletion = v1alpha1.DeletionProtect
+	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect
 	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
@@ -115,10 +115,10 @@ func TestARequestThatIsRefused(t *testing.T) {
 			n, text = n+1, e
 		}
 	}
-	if n != 1 || !strings.Contains(text, "the Destroy that was asked for by alice: nothing is destroyed while spec.deletion is Protect") {
+	if n != 1 || !strings.Contains(text, "the Destroy that was asked for by alice: nothing is destroyed while spec.deletionPolicy is Protect") {
 		t.Errorf("told %d times: %s", n, text)
 	}
-	r.stack.Spec.Deletion = v1alpha1.DeletionDestroy
+	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionDestroy
 	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()

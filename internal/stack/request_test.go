@@ -372,7 +372,7 @@ func TestRequests(t *testing.T) {
 		},
 
 		"a deleted Stack whose destroy was canceled waits for somebody": {
-			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled"))), ready: "False", reason: "RunCanceled", message: "cairn retry net destroys; to leave what is left as it is, set spec.deletion to Orphan", stalled: true,
+			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled"))), ready: "False", reason: "RunCanceled", message: "cairn retry net destroys; to leave what is left as it is, set spec.deletionPolicy to Orphan", stalled: true,
 		},
 		"and one whose destroy was rejected": {
 			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, rejected)), ready: "False", reason: "RunRejected", stalled: true,
@@ -507,7 +507,7 @@ func TestRefusedRequests(t *testing.T) {
 		"none":                          {world(isApplied), ""},
 		"one that something comes of":   {world(isApplied, asks("Destroy")), ""},
 		"one that is ahead of its time": {world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), "look at the clock of who asks"},
-		"of what is protected":          {world(protect, isApplied, asks("Destroy")), "spec.deletion is Protect"},
+		"of what is protected":          {world(protect, isApplied, asks("Destroy")), "spec.deletionPolicy is Protect"},
 		"of what was never made":        {world(asks("Destroy")), "no apply of Cairn's has made anything"},
 		"of what is being made":         {world(had("net-1", "Applying", "sha256:now", began), asks("Destroy")), ""},
 		"of what waits to be made":      {world(had("net-1", "AwaitingApproval", "sha256:now"), asks("Destroy")), "no apply of Cairn's has made anything"},

@@ -57,7 +57,7 @@ func (s *Store) KeptInputs(ctx context.Context, key types.NamespacedName, inputs
 	data, err := s.bucket.Get(ctx, inputsKey(key, inputs), maxInputs)
 	if errors.Is(err, bucket.ErrNotFound) {
 		return nil, refuse(Missing, "the variables of the last apply are not in the bucket: restore the bucket from its backup, "+
-			"or set spec.deletion of the Stack to Orphan")
+			"or set spec.deletionPolicy of the Stack to Orphan")
 	}
 	return data, err
 }

@@ -19,7 +19,7 @@ func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
 		return s.takeAway(ctx, key)
 	}
 	if st.DeletionTimestamp != nil {
-		return fmt.Errorf("somebody deleted State %s, so it would go with the Stack that is to leave it: set spec.deletion to Destroy, or save it and remove its finalizer", key.Name)
+		return fmt.Errorf("somebody deleted State %s, so it would go with the Stack that is to leave it: set spec.deletionPolicy to Destroy, or save it and remove its finalizer", key.Name)
 	}
 	before := st.DeepCopy()
 	if st.Labels == nil {

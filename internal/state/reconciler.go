@@ -17,7 +17,7 @@ import (
 const damagedAgain = time.Hour
 
 // Reconciler ends the States that a person deleted, with all their bytes, once no Stack has them: what a Stack with
-// deletion Orphan left. While there is a Stack its State stays, whoever deletes it. States that an earlier Cairn wrote
+// spec.deletionPolicy Orphan left. While there is a Stack its State stays, whoever deletes it. States that an earlier Cairn wrote
 // get the fingerprints of their outputs.
 type Reconciler struct {
 	// Client reads from a cache.

@@ -270,7 +270,7 @@ func (m *meter) barePods(b *testing.B, n, i int, script string) time.Duration {
 // created measures from a Stack's creation until it is Ready.
 func (m *meter) created(b *testing.B, i int) time.Duration {
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("new-%d-%d", b.N, i)}}
-	s.Spec.Apply, s.Spec.Deletion = v1alpha1.ApplyAutomatic, v1alpha1.DeletionOrphan
+	s.Spec.Apply, s.Spec.DeletionPolicy = v1alpha1.ApplyAutomatic, v1alpha1.DeletionOrphan
 	s.Spec.Source.Inline = map[string]string{"main.tf": fmt.Sprintf(benchCode, "new")}
 	began := time.Now()
 	must(b, m.Create(b.Context(), s))
@@ -297,7 +297,7 @@ func (m *meter) pushed(b *testing.B, n, i int) time.Duration {
 // approved measures from the approval of a plan whose pod waits for it until the Stack is Ready.
 func (m *meter) approved(b *testing.B, i int) time.Duration {
 	s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: fmt.Sprintf("manual-%d-%d", b.N, i)}}
-	s.Spec.Deletion = v1alpha1.DeletionOrphan
+	s.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
 	s.Spec.Source.Inline = map[string]string{"main.tf": fmt.Sprintf(benchCode, "new")}
 	must(b, m.Create(b.Context(), s))
 	run := &v1alpha1.Run{}

@@ -144,7 +144,7 @@ func (c cluster) orphanAll(ts *testscript.TestScript, _ bool, _ []string) {
 	var stacks v1alpha1.StackList
 	ts.Check(c.List(ctx, &stacks))
 	for _, s := range stacks.Items {
-		ts.Check(c.Patch(ctx, &s, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletion":"Orphan"}}`))))
+		ts.Check(c.Patch(ctx, &s, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Orphan"}}`))))
 		ts.Check(c.Delete(ctx, &s))
 	}
 	for len(stacks.Items) > 0 {

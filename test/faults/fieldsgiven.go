@@ -41,7 +41,7 @@ metadata: {name: given}
 spec:
   source: {configMap: {name: given}}
   apply: Automatic
-  deletion: Orphan
+  deletionPolicy: Orphan
 `), stack); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (l *lane) waitingRun(ctx context.Context, o *unstructured.Unstructured) err
 	if err := yaml.UnmarshalStrict([]byte(`
 source: {inline: {main.tf: 'resource "terraform_data" "a" {}'}}
 apply: Manual
-deletion: Orphan
+deletionPolicy: Orphan
 runner: {linger: 1s}
 `), &stack.Spec); err != nil {
 		return err

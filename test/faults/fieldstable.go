@@ -14,7 +14,7 @@ var carriers = []carrier{
 source: {inline: {main.tf: 'output "x" { value = 1 }'}}
 apply: Automatic
 requireApprovalFor: [StackDeletion]
-deletion: Orphan
+deletionPolicy: Orphan
 preventSelfApproval: false
 history: 5
 suspend: false

@@ -140,7 +140,7 @@ func (l *lane) letGo(ctx context.Context) error {
 		return err
 	}
 	if err := until(ctx, patience, func(ctx context.Context) error { // the API server may learn its kinds just now
-		return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletion":"Orphan"}}`)))
+		return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletionPolicy":"Orphan"}}`)))
 	}); err != nil {
 		return err
 	}

@@ -310,13 +310,13 @@ func (w *world) stackGoes(s *v1alpha1.Stack) {
 	if !slices.Contains(s.Finalizers, v1alpha1.Finalizer) && !s.Status.Observed() {
 		return
 	}
-	w.orphans[s.UID] = s.Spec.Deletion == v1alpha1.DeletionOrphan
+	w.orphans[s.UID] = s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan
 	for _, t := range w.things {
 		if t.stack != s.Name || !t.alive || t.excused != "" {
 			continue
 		}
 		switch {
-		case s.Spec.Deletion == v1alpha1.DeletionOrphan:
+		case s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan:
 			t.excused = "left on purpose"
 			continue
 		case w.untold(t):

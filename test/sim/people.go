@@ -152,8 +152,8 @@ func (w *world) wishOfStack(s *v1alpha1.Stack, what int) {
 		edit(w, s, func(s *v1alpha1.Stack) { s.Spec.Apply = mode })
 	case 10:
 		deletion := []v1alpha1.DeletionPolicy{v1alpha1.DeletionDestroy, v1alpha1.DeletionOrphan, v1alpha1.DeletionProtect}[w.rand(3)]
-		w.tracef("bob sets deletion of Stack %s to %s", s.Name, deletion)
-		edit(w, s, func(s *v1alpha1.Stack) { s.Spec.Deletion = deletion })
+		w.tracef("bob sets deletionPolicy of Stack %s to %s", s.Name, deletion)
+		edit(w, s, func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = deletion })
 	case 11, 12:
 		w.toggleCode()
 	default:
@@ -207,7 +207,7 @@ func (w *world) declare(n int) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: v1alpha1.StackSpec{
 			Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}, Engine: v1alpha1.Engine{Name: v1alpha1.EngineOpenTofu},
-			Variables: variables(w.rand(6)), Apply: v1alpha1.ApplyAutomatic, Deletion: v1alpha1.DeletionDestroy,
+			Variables: variables(w.rand(6)), Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy,
 			Retry:   v1alpha1.Retry{Limit: of(int32(w.rand(4))), Backoff: seconds(15), MaxBackoff: seconds(600)},
 			Timeout: seconds(3600), History: of(int32(1 + w.rand(4))), Runner: v1alpha1.Runner{Linger: seconds(30)},
 		},

@@ -87,7 +87,7 @@ func rules(st *v1alpha1.Stack) string {
 	for _, p := range st.Spec.Policies {
 		parts = append(parts, "policies of "+p.ConfigMap.Name)
 	}
-	if deletion := st.Spec.Deletion; deletion != "" {
+	if deletion := st.Spec.DeletionPolicy; deletion != "" {
 		parts = append(parts, "deletion "+string(deletion))
 	}
 	return strings.Join(parts, ", ")

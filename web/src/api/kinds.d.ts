@@ -639,13 +639,13 @@ export interface components {
                     };
                 };
                 /**
-                 * @description Deletion says what deleting the Stack does. Destroy: what it made is destroyed first, with the inputs that were
-                 *     last applied. Orphan: what it made stays, and so does its State. Protect: the deletion is refused. A plan that is under way when
-                 *     the Stack is deleted is ended; an apply is waited for.
+                 * @description DeletionPolicy says what deleting the Stack does. Destroy: its resources are destroyed first, with the inputs that were
+                 *     last applied. Orphan: its resources stay, and so does its State. Protect: the API server denies the deletion. A plan that is
+                 *     in progress when the Stack is deleted is canceled; an apply finishes first. Default: Destroy. Example: Protect.
                  * @default Destroy
                  * @enum {string}
                  */
-                deletion: "Destroy" | "Orphan" | "Protect";
+                deletionPolicy: "Destroy" | "Orphan" | "Protect";
                 /**
                  * @description DependsOn names Stacks of the same namespace that have to be applied before this one is planned, and that are
                  *     destroyed after it.

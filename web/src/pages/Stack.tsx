@@ -78,7 +78,7 @@ export default function Stack() {
         }
         actions={
           access.data && (
-            <StackActions stack={row} deletion={object.spec.deletion} runs={history} access={access.data} />
+            <StackActions stack={row} deletionPolicy={object.spec.deletionPolicy} runs={history} access={access.data} />
           )
         }
       />
@@ -235,7 +235,9 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         Automatic: spec.requireApprovalFor?.length
           ? `by itself; after an approval for ${spec.requireApprovalFor.join(', ')}`
           : 'by itself',
-        Manual: spec.preventSelfApproval ? 'after an approval, by another person than asked for it' : 'after an approval',
+        Manual: spec.preventSelfApproval
+          ? 'after an approval, by another person than asked for it'
+          : 'after an approval',
         Never: 'never: it only plans',
       }[row.apply],
     ],
@@ -246,7 +248,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
     ],
     [
       'When deleted',
-      { Destroy: 'its resources are destroyed', Orphan: 'its resources stay', Protect: 'refused' }[spec.deletion],
+      { Destroy: 'its resources are destroyed', Orphan: 'its resources stay', Protect: 'refused' }[spec.deletionPolicy],
     ],
     [
       'State',

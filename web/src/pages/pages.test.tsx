@@ -7,7 +7,7 @@ import { aRun, aStack } from '../test/rows'
 const metadata = { name: 'web', namespace: 'shop', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' }
 const spec = {
   apply: 'Manual',
-  deletion: 'Destroy',
+  deletionPolicy: 'Destroy',
   engine: { name: 'OpenTofu' },
   source: { inline: {} },
   history: 10,

@@ -4,7 +4,7 @@ import type { Run, Stack } from '../api/client'
 import type { Access } from '../api/queries'
 import { useAction } from '../api/queries'
 import { ConfirmButton, useAsking } from '../ui/Dialog'
-import type { Deletion, StackAction } from './actions'
+import type { DeletionPolicy, StackAction } from './actions'
 import { stackActions } from './actions'
 
 type Asked = { label: string; icon: ReactNode; confirm: string; says: (stack: Stack) => ReactNode }
@@ -61,19 +61,19 @@ const asked: Record<StackAction, Asked> = {
 /** The buttons for what makes sense to do to a Stack, of what one may. */
 export function StackActions({
   stack,
-  deletion,
+  deletionPolicy,
   runs,
   access,
 }: {
   stack: Stack
-  deletion?: Deletion
+  deletionPolicy?: DeletionPolicy
   runs: Run[]
   access: Access
 }) {
   const act = useAction('stacks', stack.namespace, stack.name)
   // A question stays until it is answered, whatever the Stack becomes meanwhile.
   const [asking, onAsking] = useAsking<StackAction>()
-  const all = stackActions(stack, deletion, runs, access)
+  const all = stackActions(stack, deletionPolicy, runs, access)
   const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)
   return shown.map((action) => {
     const { label, icon, confirm, says } = asked[action]

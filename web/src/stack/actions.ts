@@ -4,7 +4,7 @@ import type { Access } from '../api/queries'
 /** What can be done to a Stack from the page. */
 export type StackAction = 'plan' | 'apply' | 'retry' | 'suspend' | 'resume' | 'destroy'
 
-export type Deletion = 'Destroy' | 'Orphan' | 'Protect'
+export type DeletionPolicy = 'Destroy' | 'Orphan' | 'Protect'
 
 /**
  * The newest Run that decides how a Stack stands: none that only looked, and no destroy that was not wanted any more. Runs come
@@ -25,7 +25,12 @@ export function isOver(phase: string): boolean {
 }
 
 /** What makes sense to do to a Stack now, of what one may. The server has the last word on each. */
-export function stackActions(stack: Stack, deletion: Deletion | undefined, runs: Run[], access: Access): StackAction[] {
+export function stackActions(
+  stack: Stack,
+  deletionPolicy: DeletionPolicy | undefined,
+  runs: Run[],
+  access: Access,
+): StackAction[] {
   const makesSense: Record<StackAction, boolean> = {
     plan: !stack.suspended && !stack.deleted,
     // Where nothing is ever applied an apply would be no more than a plan.
@@ -33,7 +38,7 @@ export function stackActions(stack: Stack, deletion: Deletion | undefined, runs:
     retry: canRetry(stack, runs, access),
     suspend: !stack.suspended && !stack.deleted,
     resume: stack.suspended,
-    destroy: !stack.suspended && !stack.deleted && deletion !== 'Protect' && stack.resources > 0,
+    destroy: !stack.suspended && !stack.deleted && deletionPolicy !== 'Protect' && stack.resources > 0,
   }
   return (Object.keys(makesSense) as StackAction[]).filter((a) => makesSense[a] && access[a] === true)
 }
