@@ -187,12 +187,13 @@ type StackSpec struct {
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// History is how many finished Runs are kept; 0 keeps only the last one, which the Stack's status speaks of.
+	// RunHistoryLimit is the number of finished Runs to keep; older ones are deleted with their plans and logs. Runs that the
+	// Stack's status refers to are kept also with 0. Drift checks are not counted: only the newest is kept. Default: 10. Example: 3.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
-	History *int32 `json:"history,omitempty"`
+	RunHistoryLimit *int32 `json:"runHistoryLimit,omitempty"`
 
 	// Runner shapes the pods that run the engine.
 	// +kubebuilder:default={}

@@ -1352,8 +1352,8 @@ func (in *StackSpec) DeepCopyInto(out *StackSpec) {
 		*out = new(metav1.Duration)
 		**out = **in
 	}
-	if in.History != nil {
-		in, out := &in.History, &out.History
+	if in.RunHistoryLimit != nil {
+		in, out := &in.RunHistoryLimit, &out.RunHistoryLimit
 		*out = new(int32)
 		**out = **in
 	}

@@ -88,8 +88,8 @@ func TestStackSchema(t *testing.T) {
 		"a backend of nothing":                              {spec: backend(`config: {bucket: b}`), want: "name a type, or set fromCode: true"},
 		"a backend that is not of the code":                 {spec: backend(`type: s3, fromCode: false`), want: "fromCode is true or absent"},
 		"a backend to create, of no type":                   {spec: backend(`fromCode: true, create: true`), want: "create needs a type"},
-		"a history below zero":                              {spec: `{source: {inline: {main.tf: ""}}, history: -1}`, want: "greater than or equal to 0"},
-		"zeros that mean zero":                              {spec: `{source: {inline: {main.tf: ""}}, history: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
+		"a runHistoryLimit below zero":                      {spec: `{source: {inline: {main.tf: ""}}, runHistoryLimit: -1}`, want: "greater than or equal to 0"},
+		"zeros that mean zero":                              {spec: `{source: {inline: {main.tf: ""}}, runHistoryLimit: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := object(t, "Stack", tt.spec)
@@ -152,7 +152,7 @@ func TestStackDefaults(t *testing.T) {
 	want := `apply: Manual
 deletionPolicy: Destroy
 engine: {}
-history: 10
+runHistoryLimit: 10
 retry:
   backoff: 15s
   limit: 0
@@ -192,7 +192,7 @@ retry: {limit: 5, backoff: 1s, maxBackoff: 1h30m}
 timeout: 90m
 deletionPolicy: Protect
 suspend: true
-history: 3
+runHistoryLimit: 3
 runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}
 `
 

@@ -120,7 +120,7 @@ func TestTakingALabelAwayDeletesNothing(t *testing.T) {
 func TestAStackOfAnotherNameStays(t *testing.T) {
 	r := request(t, "applied")
 	r.Children["Stack.cairn.dev/v1alpha1"]["older"] = Object{
-		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": Object{"name": "older", "labels": Object{"controller-uid": "x"}}, "spec": Object{"history": int64(3)},
+		"apiVersion": "cairn.dev/v1alpha1", "kind": "Stack", "metadata": Object{"name": "older", "labels": Object{"controller-uid": "x"}}, "spec": Object{"runHistoryLimit": int64(3)},
 	}
 	a := answerTo(t, r)
 	if !slices.Equal(names(a.Children, "Stack"), []string{"infra", "older"}) {
@@ -189,14 +189,14 @@ func TestChildrenHaveTheParentsName(t *testing.T) {
 
 func TestAStackAsItIsIsWhatWasAnsweredLast(t *testing.T) {
 	stack := stackOf(request(t, "applied").Children)
-	if got := asItIs(stack); at(got, "spec", "history") != nil || at(got, "spec", "apply") == nil {
+	if got := asItIs(stack); at(got, "spec", "runHistoryLimit") != nil || at(got, "spec", "apply") == nil {
 		t.Errorf("it is what the API server made of it: %v", got)
 	}
 	// Nobody else's text is taken for it: not that of another object, and none without a spec, which would take the Stack's away.
 	for _, last := range []string{`{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"other"},"spec":{}}`, `{"apiVersion":"cairn.dev/v1alpha1","kind":"Stack","metadata":{"name":"infra"}}`, `null`, `[`} {
 		set(stack, last, "metadata", "annotations", lastApplied)
 		got := asItIs(stack)
-		if at(got, "spec", "history") != int64(10) || text(got, "metadata", "name") != "infra" || at(got, "metadata", "labels", "controller-uid") == nil || got["status"] != nil || at(got, "metadata", "finalizers") != nil {
+		if at(got, "spec", "runHistoryLimit") != int64(10) || text(got, "metadata", "name") != "infra" || at(got, "metadata", "labels", "controller-uid") == nil || got["status"] != nil || at(got, "metadata", "finalizers") != nil {
 			t.Errorf("%s: %v", last, got)
 		}
 	}

@@ -250,9 +250,9 @@ func (l layered) apply(o *object, s *v1alpha1.StackSpec) {
 	l.layer.at("remediationStrategy", "applyWithoutPlanArtifact").notNeeded("what is applied is always the plan that was shown")
 	if runs := l.pick("runHistoryPolicy", "runs"); runs.there() {
 		history := int32(min(max(runs.number(), 0), 100))
-		s.History = &history
+		s.RunHistoryLimit = &history
 	}
-	l.became("spec.history, which is 100 at most", "runHistoryPolicy", "runs")
+	l.became("spec.runHistoryLimit, which is 100 at most", "runHistoryPolicy", "runs")
 	s.DeletionPolicy = v1alpha1.DeletionOrphan
 	o.note(Became, "spec.deletionPolicy", "spec.deletionPolicy Orphan: deleting a layer destroys nothing there")
 }

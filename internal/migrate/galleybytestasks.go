@@ -139,8 +139,8 @@ func (g *galley) ownImage(image field, version string) {
 // rest speaks of what has no place in a Stack.
 func (g *galley) rest() {
 	spec := g.at("spec")
-	spec.at("keepLatestPodsOnly").notNeeded("pods go when their Run has ended; logs and plans stay, for spec.history Runs")
-	spec.at("keepCompletedPods").notNeeded("pods go when their Run has ended; logs and plans stay, for spec.history Runs")
+	spec.at("keepLatestPodsOnly").notNeeded("pods go when their Run has ended; logs and plans stay, for spec.runHistoryLimit Runs")
+	spec.at("keepCompletedPods").notNeeded("pods go when their Run has ended; logs and plans stay, for spec.runHistoryLimit Runs")
 	spec.at("persistentVolumeSize").notNeeded("there is no volume: what is kept is in the bucket")
 	spec.at("storageClassName").notNeeded("there is no volume: what is kept is in the bucket")
 	spec.at("setup", "cleanupDisk").notNeeded("each pod begins with an empty folder")

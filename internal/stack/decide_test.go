@@ -24,7 +24,7 @@ func world(options ...func(*World)) World {
 		Stack: &v1alpha1.Stack{
 			ObjectMeta: metav1.ObjectMeta{Name: "net", Generation: 3, Finalizers: []string{v1alpha1.Finalizer}},
 			Spec: v1alpha1.StackSpec{
-				Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy, History: ptr(int32(10)),
+				Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy, RunHistoryLimit: ptr(int32(10)),
 				Retry: v1alpha1.Retry{MaxBackoff: &metav1.Duration{Duration: 10 * time.Minute}},
 			},
 		},
@@ -390,7 +390,7 @@ func TestSuperfluous(t *testing.T) {
 			had(name, "Succeeded", "sha256:x")(w)
 		}
 	}
-	history := func(n int32) func(*World) { return func(w *World) { w.Stack.Spec.History = &n } }
+	history := func(n int32) func(*World) { return func(w *World) { w.Stack.Spec.RunHistoryLimit = &n } }
 	tests := map[string]struct {
 		world World
 		want  []string

@@ -31,13 +31,13 @@ func (r Recorder) Tell(w World, d Decision) {
 	r.say(w, kind, d.Reason, "Reconcile", d.Message)
 }
 
-// Stay tells that Runs past spec.history are not deleted, and of how many that were the bucket still has something.
+// Stay tells that Runs past spec.runHistoryLimit are not deleted, and of how many that were the bucket still has something.
 func (r Recorder) Stay(w World, left int, why error) {
 	var text []string
 	if n := len(w.unpruned); n == 1 {
-		text = append(text, fmt.Sprintf("Run %s, past spec.history, cannot be deleted", w.unpruned[0]))
+		text = append(text, fmt.Sprintf("Run %s, past spec.runHistoryLimit, cannot be deleted", w.unpruned[0]))
 	} else if n > 1 {
-		text = append(text, fmt.Sprintf("Run %s, and %d more past spec.history, cannot be deleted", w.unpruned[0], n-1))
+		text = append(text, fmt.Sprintf("Run %s, and %d more past spec.runHistoryLimit, cannot be deleted", w.unpruned[0], n-1))
 	}
 	if left > 0 {
 		text = append(text, fmt.Sprintf("what the bucket has of %d old Runs that were deleted stays there", left))

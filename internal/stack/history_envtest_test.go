@@ -41,7 +41,7 @@ func (r *room) pass(c client.Client) error {
 
 func sized(size string) func(*v1alpha1.StackSpec) {
 	return func(s *v1alpha1.StackSpec) {
-		s.History = ptr(int32(0))
+		s.RunHistoryLimit = ptr(int32(0))
 		s.Variables = []v1alpha1.Variable{{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte(size)}}}
 	}
 }
@@ -149,7 +149,7 @@ func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	r.Seen(r.stack)
 	w := World{Now: r.now(), Stack: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
-	w.Stack.Spec.History = ptr(int32(0))
+	w.Stack.Spec.RunHistoryLimit = ptr(int32(0))
 	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
 	apiserver.Must(t, r.prune(t.Context(), &w))
 	if r.runs() != "net-1 " {
@@ -231,7 +231,7 @@ func TestRunsThatNobodyToldOfAreKnown(t *testing.T) {
 		t.Helper()
 		r.change(func(s *v1alpha1.StackSpec) {
 			sized(size)(s)
-			s.History = ptr(int32(10))
+			s.RunHistoryLimit = ptr(int32(10))
 		})
 		r.reconcile()
 	}

@@ -74,7 +74,7 @@ func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
 	if diff := cmp.Diff(want, history(w)); diff != "" {
 		t.Error(diff)
 	}
-	w.Stack.Spec.History = ptr(int32(1))
+	w.Stack.Spec.RunHistoryLimit = ptr(int32(1))
 	if diff := cmp.Diff(want[1:], history(w)); diff != "" {
 		t.Error("what is deleted is forgotten:", diff)
 	}

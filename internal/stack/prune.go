@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// mostOld is how many Runs past spec.history wait for a bucket to let go of what it has of them. Older ones go without that: in the API
+	// mostOld is how many Runs past spec.runHistoryLimit wait for a bucket to let go of what it has of them. Older ones go without that: in the API
 	// server, and in the status of their Stack, there is no room for those of years.
 	mostOld = 100
 	// mostRefused is how many cannot be deleted in one pass before no more are tried: one need not hold up the others, but who refuses that
@@ -24,7 +24,7 @@ const (
 	pruneAgain = 15 * time.Minute
 )
 
-// prune deletes the oldest finished Runs past spec.history; the newest Run stays, since the status speaks of it. Those that cannot be
+// prune deletes the oldest finished Runs past spec.runHistoryLimit; the newest Run stays, since the status speaks of it. Those that cannot be
 // deleted are told, and are in unpruned afterwards.
 func (r *Reconciler) prune(ctx context.Context, w *World) error {
 	old := superfluous(*w)
@@ -66,10 +66,10 @@ func (r *Reconciler) deleteRun(ctx context.Context, old *v1alpha1.Run) error {
 	return client.IgnoreNotFound(err)
 }
 
-// superfluous are the finished Runs past spec.history, without the newest Run. Drift checks are not counted: of them the
+// superfluous are the finished Runs past spec.runHistoryLimit, without the newest Run. Drift checks are not counted: of them the
 // newest is kept. The one stays that found the drift which is known.
 func superfluous(w World) []v1alpha1.Run {
-	if len(w.Runs) == 0 || w.Stack.Spec.History == nil {
+	if len(w.Runs) == 0 || w.Stack.Spec.RunHistoryLimit == nil {
 		return nil
 	}
 	newest, decisive, found := w.last().Name, w.decisive(), ""
@@ -87,7 +87,7 @@ func superfluous(w World) []v1alpha1.Run {
 			finished = append(finished, r)
 		}
 	}
-	keep := int(*w.Stack.Spec.History)
+	keep := int(*w.Stack.Spec.RunHistoryLimit)
 	if decisive != nil && decisive.Status.Phase.Finished() {
 		keep-- // the newest is one of those that are kept
 	}

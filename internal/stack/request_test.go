@@ -681,7 +681,7 @@ func TestAStateThatIsBack(t *testing.T) {
 
 // The Runs that the status speaks of are not history.
 func TestRunsThatTheStatusNamesAreKept(t *testing.T) {
-	w := world(func(w *World) { w.Stack.Spec.History = ptr(int32(0)) }, had("net-1", "Succeeded", "sha256:x", destroys, byHand), had("net-2", "Succeeded", "sha256:x", lookedByHand), had("net-3", "Succeeded", "sha256:x", lookedByHand), had("net-4", "Failed", "sha256:x", lookedByHand))
+	w := world(func(w *World) { w.Stack.Spec.RunHistoryLimit = ptr(int32(0)) }, had("net-1", "Succeeded", "sha256:x", destroys, byHand), had("net-2", "Succeeded", "sha256:x", lookedByHand), had("net-3", "Succeeded", "sha256:x", lookedByHand), had("net-4", "Failed", "sha256:x", lookedByHand))
 	w.Stack.Status.Destroyed, w.Stack.Status.Drift = "net-1", &v1alpha1.DriftStatus{Run: "net-2"}
 	var got []string
 	for _, r := range superfluous(w) {

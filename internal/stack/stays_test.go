@@ -96,7 +96,7 @@ func went(n int) func(*World) {
 		applied("sha256:now")(w)
 		saidReason("Applied")(w)
 		w.Stack.Status.LastRun = w.last().Name
-		w.Stack.Spec.History = ptr(int32(1))
+		w.Stack.Spec.RunHistoryLimit = ptr(int32(1))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
 	if len(told.Events) == 0 {
 		t.Fatal("nobody is told")
 	}
-	if e := <-told.Events; !strings.Contains(e, "Warning OldRunsStay Run net-1, past spec.history, cannot be deleted: delete plans of net-1: StatusCode: 403") {
+	if e := <-told.Events; !strings.Contains(e, "Warning OldRunsStay Run net-1, past spec.runHistoryLimit, cannot be deleted: delete plans of net-1: StatusCode: 403") {
 		t.Errorf("what is told is %q", e)
 	}
 }
@@ -146,7 +146,7 @@ func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
 	if h := w.Stack.Status.History; len(h) != 101 || h[0].Name != "net-51" {
 		t.Errorf("the history has %d Runs", len(h))
 	}
-	if e := <-told.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.history, cannot be deleted; ") || !strings.Contains(e, "what the bucket has of 50 old Runs that were deleted stays there: delete plans of net-1") {
+	if e := <-told.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.runHistoryLimit, cannot be deleted; ") || !strings.Contains(e, "what the bucket has of 50 old Runs that were deleted stays there: delete plans of net-1") {
 		t.Errorf("what is told is %q", e)
 	}
 	if bucket.asked > 60 {

@@ -69,7 +69,7 @@ type World struct {
 	AllowShell bool
 	// AllowBuild says that the install builds images.
 	AllowBuild bool
-	// unpruned names the Runs past spec.history that could not be deleted, so that they are not to be forgotten.
+	// unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be forgotten.
 	unpruned []string
 	// DriftEvery is the installation's default for spec.drift.every; 0 for no checks.
 	DriftEvery time.Duration

@@ -16,7 +16,7 @@ apply: Automatic
 requireApprovalFor: [StackDeletion]
 deletionPolicy: Orphan
 preventSelfApproval: false
-history: 5
+runHistoryLimit: 5
 suspend: false
 timeout: 1h
 retry: {limit: 0, backoff: 100ms, maxBackoff: 1s}

@@ -65,7 +65,7 @@ output "size" { value = terraform_data.disk.output }
 				{Name: "size", Value: number(size)},
 				{Name: "token", ValueFrom: &v1alpha1.ValueFrom{Secret: &v1alpha1.KeyRef{Name: settings, Key: "token"}}},
 			},
-			Apply: v1alpha1.ApplyAutomatic, History: &kept,
+			Apply: v1alpha1.ApplyAutomatic, RunHistoryLimit: &kept,
 		},
 	}
 }

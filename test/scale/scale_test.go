@@ -268,7 +268,7 @@ func report(t *testing.T, i *Install, rows []measured, operator, server *Process
 	last := rows[len(rows)-1]
 	burst := min(last.n-1, 300)
 	b := i.under(operator, server, burst, 0, burst, 1_000_000)
-	// With the deletion of the Run that spec.history keeps no more, and what a Run tells that waits for a place.
+	// With the deletion of the Run that spec.runHistoryLimit keeps no more, and what a Run tells that waits for a place.
 	perRun := float64(Sum(b.writes)) / float64(b.runs)
 	if perRun > 20 {
 		t.Errorf("%.1f writes a Run: %v", perRun, b.writes)

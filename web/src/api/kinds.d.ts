@@ -860,12 +860,6 @@ export interface components {
                         optional?: boolean;
                     };
                 }[];
-                /**
-                 * Format: int32
-                 * @description History is how many finished Runs are kept; 0 keeps only the last one, which the Stack's status speaks of.
-                 * @default 10
-                 */
-                history: number;
                 /** @description Hooks are scripts that run before or after a step, in the pod, beside the code. They run in the order given. */
                 hooks?: {
                     /** @description ConfigMap key that holds the script, in the Stack's namespace. */
@@ -965,6 +959,13 @@ export interface components {
                      */
                     maxBackoff: string;
                 };
+                /**
+                 * Format: int32
+                 * @description RunHistoryLimit is the number of finished Runs to keep; older ones are deleted with their plans and logs. Runs that the
+                 *     Stack's status refers to are kept also with 0. Drift checks are not counted: only the newest is kept. Default: 10. Example: 3.
+                 * @default 10
+                 */
+                runHistoryLimit: number;
                 /**
                  * @description Runner shapes the pods that run the engine.
                  * @default {}

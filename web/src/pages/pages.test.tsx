@@ -10,7 +10,7 @@ const spec = {
   deletionPolicy: 'Destroy',
   engine: { name: 'OpenTofu' },
   source: { inline: {} },
-  history: 10,
+  runHistoryLimit: 10,
   retry: {},
   runner: {},
   timeout: '1h',
