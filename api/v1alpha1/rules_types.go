@@ -2,18 +2,18 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Drift says how often to look for it, and what to do about it.
+// Drift says how often a Stack is checked for drift and what happens when a check finds some.
 type Drift struct {
-	// Every is the time between two checks. Absent: the installation's default (chart value drift.every), 12h unless the
-	// installation says otherwise. 0s turns the checks of this Stack off. The checks of all Stacks are spread evenly over it.
-	// Example: 1h.
+	// Interval is the time between two drift checks, at least 10s and at most 8760h. 0s turns the checks of this Stack off. The
+	// checks of all Stacks are spread evenly over it. Default: that of the installation (chart value drift.interval), which is 12h
+	// unless an administrator changes it. Example: 1h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || duration(self) >= duration('10s')",message="at least 10s, or 0s for none"
 	// +optional
-	Every *metav1.Duration `json:"every,omitempty"`
+	Interval *metav1.Duration `json:"interval,omitempty"`
 
 	// OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
 	// approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).

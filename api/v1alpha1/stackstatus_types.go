@@ -206,10 +206,10 @@ type DriftStatus struct {
 
 // DriftChecks says how often a Stack is checked for drift and when the next check is due.
 type DriftChecks struct {
-	// Every is the time between two checks. Example: 12h0m0s.
-	Every metav1.Duration `json:"every"`
-	// SetBy says which setting Every comes from. Stack: spec.drift.every. Installation: the installation's default, which the chart
-	// value drift.every sets.
+	// Interval is the time between two drift checks. Example: 12h0m0s.
+	Interval metav1.Duration `json:"interval"`
+	// SetBy says which setting Interval comes from. Stack: spec.drift.interval. Installation: the installation's default, which the chart
+	// value drift.interval sets.
 	SetBy SetBy `json:"setBy"`
 	// Next is when the next check is due. It may start later, when it waits for a window or for the limit of concurrent Runs. Absent
 	// while no check can start: the Stack was never applied, is suspended, or has a change to apply first.

@@ -40,10 +40,10 @@ func TestStackSchema(t *testing.T) {
 		"variables of the source":     {spec: `{source: {inline: {main.tf: ""}}, variableFiles: [{path: a.tfvars}, {path: a/b..c.tfvars.json}]}`},
 		"variables that are code":     {spec: `{source: {inline: {main.tf: ""}}, variableFiles: [{path: a.tf}]}`, want: "a path to a .tfvars"},
 		"an output of a Stack":        {spec: `{source: {inline: {main.tf: ""}}, variables: [{name: a, valueFrom: {stack: {name: vpc, output: id}}}]}`},
-		"drift":                       {spec: `{source: {inline: {main.tf: ""}}, drift: {every: 4h}}`},
-		"drift, turned off":           {spec: `{source: {inline: {main.tf: ""}}, drift: {every: 0s, onDrift: Apply}}`},
-		"drift all the time":          {spec: `{source: {inline: {main.tf: ""}}, drift: {every: 1s}}`, want: "at least 10s"},
-		"drift now and then":          {spec: `{source: {inline: {main.tf: ""}}, drift: {every: often}}`, want: "spec.drift.every"},
+		"drift":                       {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: 4h}}`},
+		"drift, turned off":           {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: 0s, onDrift: Apply}}`},
+		"drift all the time":          {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: 1s}}`, want: "at least 10s"},
+		"drift now and then":          {spec: `{source: {inline: {main.tf: ""}}, drift: {interval: often}}`, want: "spec.drift.interval"},
 		"kinds to be asked about":     {spec: `{source: {inline: {main.tf: ""}}, apply: Automatic, requireApprovalFor: [Create, Update, Replace, Delete, StackDeletion]}`},
 		"such kinds beside Manual":    {spec: `{source: {inline: {main.tf: ""}}, apply: Manual, requireApprovalFor: [Delete]}`},
 		"a kind that is none":         {spec: `{source: {inline: {main.tf: ""}}, requireApprovalFor: [Destroy]}`, want: "supported values: \"Create\", \"Update\", \"Replace\", \"Delete\", \"StackDeletion\""},
@@ -183,7 +183,7 @@ env: [{name: A, value: b}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}
 envFrom: [{prefix: X_, configMapRef: {name: c}}]
 engine: {name: OpenTofu, version: "~> 1.12"}
 apply: Automatic
-drift: {every: 1h, onDrift: Apply}
+drift: {interval: 1h, onDrift: Apply}
 windows: [{kind: Allow, schedule: "@daily", duration: 8h, timeZone: Europe/Berlin, operations: [Plan, Apply, Destroy]}]
 dependsOn: [{name: s}]
 moduleCredentials: [{host: "git.example.com:8443", secret: {name: g}}]

@@ -98,7 +98,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.StringSliceVar(&o.ImagePullSecrets, "image-pull-secret", nil, "Secrets that runner pods pull their images with; each has to be in the namespaces of Stacks, and takes the place of those of the pod's account")
 	f.IntVar(&o.MaxRuns, "max-runs", 20, "how many Runs may plan or apply at once; 0 for no limit")
 	f.IntVar(&o.MaxRunsPerNamespace, "max-runs-per-namespace", 0, "how many Runs of one namespace may plan or apply at once; 0 for no limit")
-	f.DurationVar(&o.DriftEvery, "drift-every", 12*time.Hour, "how often Stacks are checked for drift that do not set spec.drift.every; 0 for not at all")
+	f.DurationVar(&o.DriftInterval, "drift-interval", 12*time.Hour, "how often Stacks are checked for drift that do not set spec.drift.interval; 0 for not at all")
 	f.BoolVar(&o.AllowShell, "allow-shell", false, "let people who may have shells in runner pods (cairn shell): secrets are in clear there, and what they do is in no log")
 	f.BoolVar(&o.AllowUnrestrictedRunners, "allow-unrestricted-runners", false, "let spec.runner.template of Stacks make pods that do not fit Pod Security \"restricted\"")
 	addBuildFlags(f, &o.Builds)
@@ -120,10 +120,10 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	return cmd
 }
 
-// The limits of --drift-every are those of spec.drift.every.
+// The limits of --drift-interval are those of spec.drift.interval.
 const (
-	shortestDriftEvery = 10 * time.Second
-	longestDriftEvery  = 8760 * time.Hour
+	shortestDriftInterval = 10 * time.Second
+	longestDriftInterval  = 8760 * time.Hour
 )
 
 // check refuses what cannot be meant, and for which something else would be done without a word: a home of states that is not known is the
@@ -145,8 +145,8 @@ func check(o operator.Options) error {
 			return fmt.Errorf("--%s is %s: it has to be more than 0", flag, d)
 		}
 	}
-	if o.DriftEvery != 0 && (o.DriftEvery < shortestDriftEvery || o.DriftEvery > longestDriftEvery) {
-		return fmt.Errorf("--drift-every is %s: it has to be from %s to %s, or 0 for no checks", o.DriftEvery, shortestDriftEvery, longestDriftEvery)
+	if o.DriftInterval != 0 && (o.DriftInterval < shortestDriftInterval || o.DriftInterval > longestDriftInterval) {
+		return fmt.Errorf("--drift-interval is %s: it has to be from %s to %s, or 0 for no checks", o.DriftInterval, shortestDriftInterval, longestDriftInterval)
 	}
 	if u, err := url.Parse(o.StoreURL); err != nil || u.Scheme != "https" || u.Hostname() == "" {
 		return fmt.Errorf("--store-url is %q: an address with https is needed, as in https://cairn.cairn-system.svc:8443", o.StoreURL)

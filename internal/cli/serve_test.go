@@ -11,7 +11,7 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 	for _, flag := range []string{
 		"--state-home=secret", "--state-home=", "--state-home=S3",
 		"--max-runs=-1", "--max-runs-per-namespace=-1",
-		"--drift-every=-1h", "--drift-every=9s", "--drift-every=8761h", "--drift-every=daily",
+		"--drift-interval=-1h", "--drift-interval=9s", "--drift-interval=8761h", "--drift-interval=daily",
 		"--runner-patience=0s", "--runner-patience=-10m",
 		"--session-lifetime=0s", "--session-lifetime=-1h",
 		"--store-url=cairn.cairn-system.svc:8443", "--store-url=http://cairn.cairn-system.svc:8443", "--store-url=https://:8443", "--store-url=",

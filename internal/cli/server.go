@@ -21,7 +21,7 @@ that both can be started with the same ones.`,
 
 // operatorFlags and serverFlags mean something to one of the halves only.
 var (
-	operatorFlags = []string{"bucket-gc-after", "runner-image", "runner-command", "engine-image", "engine-image-has-runner", "runner-image-pull-policy", "engine-image-pull-policy", "image-pull-secret", "runner-token-audience", "max-runs", "max-runs-per-namespace", "drift-every", "allow-shell", "allow-unrestricted-runners", "allow-image-builds", "builder-image", "unconfined-builds", "builds-in-user-namespace", "leader-elect", "shard", "total-shards"}
+	operatorFlags = []string{"bucket-gc-after", "runner-image", "runner-command", "engine-image", "engine-image-has-runner", "runner-image-pull-policy", "engine-image-pull-policy", "image-pull-secret", "runner-token-audience", "max-runs", "max-runs-per-namespace", "drift-interval", "allow-shell", "allow-unrestricted-runners", "allow-image-builds", "builder-image", "unconfined-builds", "builds-in-user-namespace", "leader-elect", "shard", "total-shards"}
 	serverFlags   = []string{
 		"engine-mirror", "engine-key", "engine-unsigned", "provider-mirror", "provider-folder", "provider-offline", "provider-host", "provider-cache-size",
 		"listen", "web-listen", "metacontroller", "public-url", "publish-endpoint", "public-trusted", "cert-dir", "runner-patience", "runner-tokens",

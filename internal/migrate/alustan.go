@@ -47,7 +47,7 @@ func alustanTerraform(c *conversion, o *object) {
 	o.alustanImage(&s)
 	if spec.at("gitRepo").there() {
 		// Both made the image again every so often, and ran the script in it. The third looks at changes of the object only.
-		s.Drift = &v1alpha1.Drift{Every: hours(6), OnDrift: v1alpha1.DriftApply}
+		s.Drift = &v1alpha1.Drift{Interval: hours(6), OnDrift: v1alpha1.DriftApply}
 		o.note(Became, "", "spec.drift, every 6h: alustan ran the script again that often unless its install said otherwise")
 	}
 	c.add(o, s, from)

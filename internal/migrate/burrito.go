@@ -237,8 +237,8 @@ func (l layered) apply(o *object, s *v1alpha1.StackSpec) {
 		s.Apply, onDrift = v1alpha1.ApplyAutomatic, v1alpha1.DriftApply
 	}
 	l.became("spec.apply: "+string(s.Apply), "remediationStrategy", "autoApply")
-	s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: burritoDrift}, OnDrift: onDrift}
-	o.note(Became, "spec.drift", "spec.drift.every 1h, spec.drift.onDrift %s: burrito's install says how often (controller.timers.driftDetection), no object does; write what you want", onDrift)
+	s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: burritoDrift}, OnDrift: onDrift}
+	o.note(Became, "spec.drift", "spec.drift.interval 1h, spec.drift.onDrift %s: burrito's install says how often (controller.timers.driftDetection), no object does; write what you want", onDrift)
 	if retries := l.pick("remediationStrategy", "onError", "maxRetries"); retries.there() {
 		limit := int32(min(max(retries.number(), 0), 100))
 		s.Retry.Limit = &limit

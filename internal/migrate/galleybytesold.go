@@ -43,8 +43,8 @@ func (g *galley) oldTasks() {
 		spec.at(name).cannot("what runs the engine is Cairn's: only apply and destroy may be scripts of one's own (spec.commands)")
 	}
 	if again := spec.at("reconcile"); again.there() {
-		again.at("enable").ignored("nothing reads it: spec.drift.every looks for drift")
-		again.at("syncPeriod").ignored("nothing reads it: spec.drift.every looks for drift")
+		again.at("enable").ignored("nothing reads it: spec.drift.interval looks for drift")
+		again.at("syncPeriod").ignored("nothing reads it: spec.drift.interval looks for drift")
 	}
 	spec.at("exportRepo").cannot("variables are not written to a repository")
 }

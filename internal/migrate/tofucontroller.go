@@ -135,16 +135,16 @@ func tofuApply(o *object, s *v1alpha1.StackSpec) {
 	every, _ := duration(spec.at("interval"))
 	switch {
 	case spec.at("disableDriftDetection").truth():
-		s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{}}
+		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{}}
 		spec.at("interval").notNeeded("it is the time between two looks for drift, which are turned off; changes are seen as they happen")
 	case every.Duration > 0:
-		s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: min(max(every.Duration, 10*time.Second), 8760*time.Hour)}, OnDrift: onDrift}
-		spec.at("interval").became("spec.drift.every: the time between two looks for drift; changes are seen as they happen")
+		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: min(max(every.Duration, 10*time.Second), 8760*time.Hour)}, OnDrift: onDrift}
+		spec.at("interval").became("spec.drift.interval: the time between two looks for drift; changes are seen as they happen")
 	default:
 		spec.at("interval").notNeeded("it is no time")
 	}
-	if s.Drift != nil && s.Drift.Every.Duration == 0 {
-		spec.at("disableDriftDetection").became("spec.drift.every 0s")
+	if s.Drift != nil && s.Drift.Interval.Duration == 0 {
+		spec.at("disableDriftDetection").became("spec.drift.interval 0s")
 	} else {
 		spec.at("disableDriftDetection").became("spec.drift")
 	}

@@ -79,11 +79,11 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 			Behind:  stack.NewBehind(),
 			Told:    stack.NewTold(),
 
-			Reserved:   stack.NewReserved(),
-			AllowShell: o.AllowShell,
-			AllowBuild: o.Builds.Allowed,
-			DriftEvery: o.DriftEvery,
-			Traces:     p.telemetry.traces,
+			Reserved:      stack.NewReserved(),
+			AllowShell:    o.AllowShell,
+			AllowBuild:    o.Builds.Allowed,
+			DriftInterval: o.DriftInterval,
+			Traces:        p.telemetry.traces,
 		}))
 	if err != nil {
 		return err

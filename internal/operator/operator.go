@@ -74,8 +74,8 @@ type Options struct {
 	RunnerTokenAudiences []string
 	// MaxRuns and MaxRunsPerNamespace are how many Runs may have a pod at work at once; 0 is no limit.
 	MaxRuns, MaxRunsPerNamespace int
-	// DriftEvery is how often Stacks are checked for drift that do not say so themselves; 0 for not at all.
-	DriftEvery time.Duration
+	// DriftInterval is how often Stacks are checked for drift that do not say so themselves; 0 for not at all.
+	DriftInterval time.Duration
 	// AllowShell lets people who may have shells in runner pods.
 	AllowShell bool
 	// AllowUnrestrictedRunners lets spec.runner.template make pods that do not fit Pod Security "restricted".

@@ -19,7 +19,7 @@ import (
 )
 
 func checked(every time.Duration) func(*v1alpha1.StackSpec) {
-	return func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: every}} }
+	return func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: every}} }
 }
 
 // runless is a client that makes no Run.
@@ -117,7 +117,7 @@ func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 	r := enterEmpty(t).with("net", func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply} })
 	off := enterEmpty(t).with("dns", checked(0))
 	for _, r := range []*room{r, off} {
-		r.Reconciler.DriftEvery = 12 * time.Hour
+		r.Reconciler.DriftInterval = 12 * time.Hour
 		r.state(1, nil)
 		r.applied()
 		r.reconcile()
@@ -127,7 +127,7 @@ func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 		t.Errorf("a Stack that turns its checks off has %+v", off.stack.Status.DriftChecks)
 	}
 	announced := r.stack.Status.DriftChecks
-	if announced == nil || announced.Every.Duration != 12*time.Hour || announced.SetBy != v1alpha1.SetByInstallation || announced.Next == nil {
+	if announced == nil || announced.Interval.Duration != 12*time.Hour || announced.SetBy != v1alpha1.SetByInstallation || announced.Next == nil {
 		t.Fatalf("the status says %+v", announced)
 	}
 	version := r.stack.ResourceVersion

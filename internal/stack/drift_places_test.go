@@ -30,7 +30,7 @@ func TestACheckThatMissedItsPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := world(isApplied)
 			w.Runs[0].Status.FinishedAt = nil
-			w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: tt.every}}
+			w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: tt.every}}
 			place := placeOf(string(w.Stack.UID), tt.every).Truncate(time.Second)
 			at := now.Truncate(tt.every).Add(place)
 			w.Now = at.Add(tt.passed)
@@ -73,7 +73,7 @@ func TestAfterAnOutageChecksAreSpread(t *testing.T) {
 			for i := range stacks {
 				w := world(isApplied)
 				w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
-				w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: every}}
+				w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: every}}
 				// It was checked at its place in the interval before the outage.
 				place := placeOf(string(w.Stack.UID), every).Truncate(time.Second)
 				w.Runs[0].Status.FinishedAt = &metav1.Time{Time: began.Add(-place).Truncate(every).Add(place).Add(every)}

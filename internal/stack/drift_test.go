@@ -18,7 +18,7 @@ import (
 // checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes, and was announced.
 func checks(on v1alpha1.DriftPolicy) func(*World) {
 	return func(w *World) {
-		w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: time.Hour}, OnDrift: on}
+		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}, OnDrift: on}
 		w.Stack.UID = uidAt(57 * time.Minute)
 		announce(w, placeAfter(now.Add(-time.Hour), string(w.Stack.UID), time.Hour))
 	}
@@ -27,7 +27,7 @@ func checks(on v1alpha1.DriftPolicy) func(*World) {
 // announce has the status announce the next check.
 func announce(w *World, next time.Time) {
 	w.Stack.Status.DriftChecks = &v1alpha1.DriftChecks{
-		Every: metav1.Duration{Duration: every(*w)}, SetBy: v1alpha1.SetByStack, Next: &metav1.Time{Time: next},
+		Interval: metav1.Duration{Duration: every(*w)}, SetBy: v1alpha1.SetByStack, Next: &metav1.Time{Time: next},
 	}
 }
 
@@ -80,7 +80,7 @@ func TestDrift(t *testing.T) {
 		"an apply looked too": {
 			world: world(checks("Report"), applied("sha256:now"), state(3), had("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", requeue: rest,
 		},
-		"a Stack without drift.every is not looked at": {
+		"a Stack without drift.interval is not looked at": {
 			world: world(isApplied), ready: "True", reason: "Applied",
 		},
 		"a Stack with changes is not looked at: a plan of them would tell both": {
@@ -172,7 +172,7 @@ func TestDriftIsSpread(t *testing.T) {
 	for i := range stacks {
 		w := world(isApplied)
 		w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
-		w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: time.Hour}}
+		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}}
 		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: began}
 		w.Now = began
 		n := 0
@@ -220,7 +220,7 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 	for i := range stacks {
 		w := world(isApplied)
 		w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
-		w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: time.Hour}}
+		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}}
 		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: at}
 		w.Now = at
 		key := types.NamespacedName{Namespace: fmt.Sprintf("team-%d", i%7), Name: fmt.Sprint(i)}

@@ -50,7 +50,7 @@ func announced(w World) *metav1.Time {
 
 // isAnnounced says that the status knows of checks with the interval that is set now.
 func isAnnounced(w World, known *v1alpha1.DriftChecks) bool {
-	return known != nil && known.Every.Duration == every(w) && every(w) > 0
+	return known != nil && known.Interval.Duration == every(w) && every(w) > 0
 }
 
 // isCurrent says that a place that was announced still counts: it is ahead, by no more than an interval, as it would be when the
@@ -77,7 +77,7 @@ func driftChecks(w World, d Decision) *v1alpha1.DriftChecks {
 	if interval == 0 {
 		return nil
 	}
-	checks := &v1alpha1.DriftChecks{Every: metav1.Duration{Duration: interval}, SetBy: by, Next: d.NextDriftCheck}
+	checks := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: interval}, SetBy: by, Next: d.NextDriftCheck}
 	if d.Reason == "" {
 		checks.Next = announced(w)
 	}

@@ -12,10 +12,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func byDefault(every time.Duration) func(*World) { return func(w *World) { w.DriftEvery = every } }
+func byDefault(every time.Duration) func(*World) { return func(w *World) { w.DriftInterval = every } }
 
 func everyOfStack(every time.Duration) func(*World) {
-	return func(w *World) { w.Stack.Spec.Drift = &v1alpha1.Drift{Every: &metav1.Duration{Duration: every}} }
+	return func(w *World) { w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: every}} }
 }
 
 // What the status says of drift checks: how often, what sets it, and whether the next one has a time.
@@ -45,11 +45,11 @@ func TestDriftChecksOfTheStatus(t *testing.T) {
 			checks := status(tt.world, Decide(tt.world)).DriftChecks
 			got := "off"
 			if checks != nil {
-				got = checks.Every.Duration.String() + " " + string(checks.SetBy)
+				got = checks.Interval.Duration.String() + " " + string(checks.SetBy)
 			}
 			if checks != nil && checks.Next != nil {
 				got += ", next"
-				if left := checks.Next.Sub(tt.world.Now); left <= 0 || left > checks.Every.Duration {
+				if left := checks.Next.Sub(tt.world.Now); left <= 0 || left > checks.Interval.Duration {
 					t.Errorf("the next check is in %s", left)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, error) {
-	w := World{Now: r.now(), Stack: stack, AllowShell: r.AllowShell, AllowBuild: r.AllowBuild, DriftEvery: r.DriftEvery, Reserved: r.Reserved.of(stack)}
+	w := World{Now: r.now(), Stack: stack, AllowShell: r.AllowShell, AllowBuild: r.AllowBuild, DriftInterval: r.DriftInterval, Reserved: r.Reserved.of(stack)}
 	state := &v1alpha1.State{}
 	switch err := r.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
 	case err == nil:

@@ -63,8 +63,8 @@ type Reconciler struct {
 	AllowShell bool
 	// AllowBuild says that the install builds images.
 	AllowBuild bool
-	// DriftEvery is the installation's default for spec.drift.every; 0 for no checks.
-	DriftEvery time.Duration
+	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
+	DriftInterval time.Duration
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 }

@@ -71,8 +71,8 @@ type World struct {
 	AllowBuild bool
 	// unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be forgotten.
 	unpruned []string
-	// DriftEvery is the installation's default for spec.drift.every; 0 for no checks.
-	DriftEvery time.Duration
+	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
+	DriftInterval time.Duration
 	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
 	quiet bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.

@@ -13,7 +13,7 @@ const cairn = process.env.CAIRN ?? new URL('../../bin/cairn', import.meta.url).p
 /** Starts Cairn, and gives the link that signs a browser in, kubectl's way to its objects, and its end. */
 export async function startCairn() {
   const data = await mkdtemp(join(tmpdir(), 'cairn-browser-'))
-  const child = spawn(cairn, ['dev', '--data', data, '--', '--drift-every=0'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(cairn, ['dev', '--data', data, '--', '--drift-interval=0'], { stdio: ['ignore', 'pipe', 'pipe'] })
   let errors = ''
   child.stderr.on('data', (text) => (errors = (errors + text).slice(-4_000)))
   const ended = once(child, 'exit')

@@ -67,7 +67,7 @@ export async function makeFleet({ apply, kubectl, until: wait }) {
         apply: 'Manual',
         variables: [{ name: 'subnet', valueFrom: { stack: { name: 'network', output: 'subnet' } } }],
       }),
-      inProd('dns', `resource "terraform_data" "zone" { input = file("${zone}") }`, { drift: { every: '10s' } }),
+      inProd('dns', `resource "terraform_data" "zone" { input = file("${zone}") }`, { drift: { interval: '10s' } }),
       inProd('database', database({ size: 20, users: ['shop', 'reports', 'old'], version: '16' }), { dependsOn: [{ name: 'network' }] }),
       inProd('alerts', alerts),
       inProd('monitoring', 'resource "terraform_data" "prometheus" { input = "2 replicas" }', { dependsOn: [{ name: 'cluster' }] }),
@@ -79,7 +79,7 @@ export async function makeFleet({ apply, kubectl, until: wait }) {
     await apply(inProd('database', database({ size: 50, users: ['shop', 'reports', 'search'], version: '17' }), { apply: 'Manual', dependsOn: [{ name: 'network' }] }))
     await until('stack/dns', 'condition=Drifted')
     // Looked for once more in a day, so that what is looked at now stays.
-    await kubectl('patch', 'stack', 'dns', `--namespace=${namespace}`, '--type=merge', '--patch={"spec":{"drift":{"every":"24h"}}}')
+    await kubectl('patch', 'stack', 'dns', `--namespace=${namespace}`, '--type=merge', '--patch={"spec":{"drift":{"interval":"24h"}}}')
     await until('run/database-2', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/cluster-1', 'jsonpath={.status.phase}=AwaitingApproval')
     await until('run/alerts-1', 'jsonpath={.status.phase}=Failed')

@@ -87,7 +87,7 @@ func (c *Cluster) Restart(t testing.TB) {
 func (c *Cluster) start(t testing.TB) {
 	t.Helper()
 	args := append([]string{"dev", "--data", c.Data, "--kubeconfig", c.Kubeconfig, "--bin", c.Tools}, c.devArgs...)
-	args = append(append(args, "--", "--drift-every=0"), c.serveArgs...) // tests are of a time in which nothing is checked, unless they say so
+	args = append(append(args, "--", "--drift-interval=0"), c.serveArgs...) // tests are of a time in which nothing is checked, unless they say so
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, filepath.Join(c.Bin, "cairn"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -83,7 +83,7 @@ func measure(b *testing.B) *meter {
 	c := start(b)
 	m := &meter{cluster: c, namespace: "bench", done: make(chan string, 10*fleet)}
 	helm(b, c, "install", "cairn", c.Root+"/charts/cairn", "--namespace=cairn-system", "--create-namespace", "--wait", "--timeout=3m",
-		"--set=image.registry=registry.local,image.tag=e2e,runner.image.registry=registry.local,runner.image.tag=e2e,limits.runs=40,drift.every=0s")
+		"--set=image.registry=registry.local,image.tag=e2e,runner.image.registry=registry.local,runner.image.tag=e2e,limits.runs=40,drift.interval=0s")
 	service := &corev1.Service{}
 	must(b, m.Get(b.Context(), client.ObjectKey{Namespace: "cairn-system", Name: "cairn"}, service))
 	m.hooks = "http://" + net.JoinHostPort(service.Spec.ClusterIP, "8080") + "/hooks/" + m.namespace + "/infra"

@@ -22,7 +22,7 @@ timeout: 1h
 retry: {limit: 0, backoff: 100ms, maxBackoff: 1s}
 engine: {name: OpenTofu, version: ">= 1.6"}
 commands: {apply: {script: 'tofu apply "$CAIRN_PLAN_FILE"'}, destroy: {script: 'tofu apply "$CAIRN_PLAN_FILE"'}}
-drift: {every: 0s, onDrift: Report}
+drift: {interval: 0s, onDrift: Report}
 outputs: {secret: {name: OWN-s}, configMap: {name: OWN-c}}
 runner: {image: "cairn-tools:dev", linger: 1s, serviceAccountName: given, resources: {limits: {memory: 2Gi}, requests: {memory: 1Mi}}, template: {metadata: {labels: {a: b}}}}
 `},

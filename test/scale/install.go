@@ -57,7 +57,7 @@ func Start(t testing.TB) *Install {
 	i.store = "https://" + store
 	i.args = []string{
 		"--namespace=" + systemNamespace, "--bucket=" + i.bucketURL(), "--cache=" + filepath.Join(c.Data, "cache"),
-		"--listen=" + store, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-every=0",
+		"--listen=" + store, "--store-url=" + i.store, "--web-listen=0", "--log-level=warn", "--drift-interval=0",
 		"--runner-image=cairn", "--engine-image=tools", "--engine-image-has-runner",
 	}
 	return i

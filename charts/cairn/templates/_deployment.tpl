@@ -100,7 +100,7 @@ spec:
         {{- end }}
         - --max-runs={{ int64 $.Values.limits.runs }}
         - --max-runs-per-namespace={{ int64 $.Values.limits.runsPerNamespace }}
-        - --drift-every={{ $.Values.drift.every }}
+        - --drift-interval={{ $.Values.drift.interval }}
         {{- if $.Values.allowShell }}
         - --allow-shell
         {{- end }}

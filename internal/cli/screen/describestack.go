@@ -164,18 +164,18 @@ func driftChecks(st *v1alpha1.Stack, s Style) string {
 	case st.DeletionTimestamp != nil:
 		return ""
 	case checks != nil:
-	case st.Spec.Drift != nil && st.Spec.Drift.Every != nil && st.Spec.Drift.Every.Duration == 0:
-		return "checks are off, since spec.drift.every is 0s"
+	case st.Spec.Drift != nil && st.Spec.Drift.Interval != nil && st.Spec.Drift.Interval.Duration == 0:
+		return "checks are off, since spec.drift.interval is 0s"
 	case st.Status.Observed():
-		return "checks are off: neither spec.drift.every nor the installation's default sets an interval"
+		return "checks are off: neither spec.drift.interval nor the installation's default sets an interval"
 	default:
 		return ""
 	}
-	text := "checked every " + duration.HumanDuration(checks.Every.Duration)
+	text := "checked every " + duration.HumanDuration(checks.Interval.Duration)
 	if checks.SetBy == v1alpha1.SetByInstallation {
 		text += ", the installation's default"
 	} else {
-		text += " (spec.drift.every)"
+		text += " (spec.drift.interval)"
 	}
 	switch next := checks.Next; {
 	case next == nil && st.Spec.Suspend:

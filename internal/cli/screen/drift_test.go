@@ -11,9 +11,9 @@ import (
 
 // What `cairn describe STACK` says of drift checks: how often, what sets that, and when the next one is.
 func TestDriftSentence(t *testing.T) {
-	every := func(d time.Duration) *v1alpha1.Drift { return &v1alpha1.Drift{Every: &metav1.Duration{Duration: d}} }
+	every := func(d time.Duration) *v1alpha1.Drift { return &v1alpha1.Drift{Interval: &metav1.Duration{Duration: d}} }
 	checks := func(by v1alpha1.SetBy, in time.Duration) *v1alpha1.DriftChecks {
-		c := &v1alpha1.DriftChecks{Every: metav1.Duration{Duration: 12 * time.Hour}, SetBy: by}
+		c := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: 12 * time.Hour}, SetBy: by}
 		if in != 0 {
 			c.Next = &metav1.Time{Time: noon.Add(in)}
 		}
@@ -35,7 +35,7 @@ func TestDriftSentence(t *testing.T) {
 		},
 		"the Stack's own interval": {
 			v1alpha1.StackSpec{Drift: every(12 * time.Hour)}, applied(checks(v1alpha1.SetByStack, time.Minute)),
-			"checked every 12h (spec.drift.every); next check in 60s, at 2026-11-20T12:01:00Z",
+			"checked every 12h (spec.drift.interval); next check in 60s, at 2026-11-20T12:01:00Z",
 		},
 		"after what the last check found": {
 			v1alpha1.StackSpec{}, found, "none 11h ago; checked every 12h, the installation's default; next check in 60m, at 2026-11-20T13:00:00Z",
@@ -44,7 +44,7 @@ func TestDriftSentence(t *testing.T) {
 			v1alpha1.StackSpec{}, applied(checks(v1alpha1.SetByInstallation, -time.Second)), "checked every 12h, the installation's default; a check is due now",
 		},
 		"a suspended Stack": {
-			v1alpha1.StackSpec{Suspend: true}, applied(checks(v1alpha1.SetByStack, 0)), "checked every 12h (spec.drift.every); no check while the Stack is suspended",
+			v1alpha1.StackSpec{Suspend: true}, applied(checks(v1alpha1.SetByStack, 0)), "checked every 12h (spec.drift.interval); no check while the Stack is suspended",
 		},
 		"a Stack that was never applied": {
 			v1alpha1.StackSpec{}, v1alpha1.StackStatus{DriftChecks: checks(v1alpha1.SetByInstallation, 0)},
@@ -54,10 +54,10 @@ func TestDriftSentence(t *testing.T) {
 			v1alpha1.StackSpec{}, applied(checks(v1alpha1.SetByInstallation, 0)), "checked every 12h, the installation's default; no check before the Stack is as declared",
 		},
 		"a Stack that turns its checks off": {
-			v1alpha1.StackSpec{Drift: every(0)}, applied(nil), "checks are off, since spec.drift.every is 0s",
+			v1alpha1.StackSpec{Drift: every(0)}, applied(nil), "checks are off, since spec.drift.interval is 0s",
 		},
 		"an installation without a default": {
-			v1alpha1.StackSpec{}, applied(nil), "checks are off: neither spec.drift.every nor the installation's default sets an interval",
+			v1alpha1.StackSpec{}, applied(nil), "checks are off: neither spec.drift.interval nor the installation's default sets an interval",
 		},
 		"a Stack that no operator has seen": {v1alpha1.StackSpec{}, v1alpha1.StackStatus{ObservedGeneration: -1}, ""},
 	} {

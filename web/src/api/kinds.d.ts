@@ -660,11 +660,11 @@ export interface components {
                  */
                 drift?: {
                     /**
-                     * @description Every is the time between two checks. Absent: the installation's default (chart value drift.every), 12h unless the
-                     *     installation says otherwise. 0s turns the checks of this Stack off. The checks of all Stacks are spread evenly over it.
-                     *     Example: 1h.
+                     * @description Interval is the time between two drift checks, at least 10s and at most 8760h. 0s turns the checks of this Stack off. The
+                     *     checks of all Stacks are spread evenly over it. Default: that of the installation (chart value drift.interval), which is 12h
+                     *     unless an administrator changes it. Example: 1h.
                      */
-                    every?: string;
+                    interval?: string;
                     /**
                      * @description OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
                      *     approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).
@@ -1290,8 +1290,8 @@ export interface components {
                  *     checks are turned off.
                  */
                 driftChecks?: {
-                    /** @description Every is the time between two checks. Example: 12h0m0s. */
-                    every: string;
+                    /** @description Interval is the time between two drift checks. Example: 12h0m0s. */
+                    interval: string;
                     /**
                      * Format: date-time
                      * @description Next is when the next check is due. It may start later, when it waits for a window or for the limit of concurrent Runs. Absent
@@ -1299,8 +1299,8 @@ export interface components {
                      */
                     next?: string;
                     /**
-                     * @description SetBy says which setting Every comes from. Stack: spec.drift.every. Installation: the installation's default, which the chart
-                     *     value drift.every sets.
+                     * @description SetBy says which setting Interval comes from. Stack: spec.drift.interval. Installation: the installation's default, which the chart
+                     *     value drift.interval sets.
                      * @enum {string}
                      */
                     setBy: "Stack" | "Installation";

@@ -244,7 +244,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
     [
       'Drift',
       spec.drift &&
-        `looked for every ${spec.drift.every}, then ${spec.drift.onDrift === 'Apply' ? 'applied away' : 'reported'}`,
+        `looked for every ${spec.drift.interval}, then ${spec.drift.onDrift === 'Apply' ? 'applied away' : 'reported'}`,
     ],
     [
       'When deleted',

@@ -51,7 +51,9 @@ describe('what may be done with a Run', () => {
   })
   it('is an approval again where the one that there is does not count', () => {
     expect(isApproved(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(false)
-    expect(isApproved(run({ spec: { preventSelfApproval: true, approval: { planDigest: digest, by: 'alice' } } }))).toBe(false)
+    expect(
+      isApproved(run({ spec: { preventSelfApproval: true, approval: { planDigest: digest, by: 'alice' } } })),
+    ).toBe(false)
     expect(waitsForApproval(run({ spec: { approval: { planDigest: other, by: 'bob' } } }))).toBe(true)
   })
   it('says why who caused it may not approve it', () => {
@@ -78,7 +80,9 @@ describe('what a Run waits for', () => {
   const said = (part: Part) => waitsFor(run(part), now)
   it('is one sentence', () => {
     expect(said({})).toBe('Waits for a person who approves the plan.')
-    expect(said({ spec: { preventSelfApproval: true } })).toBe('Waits for a person who approves the plan and is not alice.')
+    expect(said({ spec: { preventSelfApproval: true } })).toBe(
+      'Waits for a person who approves the plan and is not alice.',
+    )
     expect(said({ phase: 'Queued', reason: 'Queued', message: 'waits for Run net-6' })).toBe('Waits for Run net-6.')
     expect(said({ phase: 'Planning', reason: 'Retrying', status: { nextAttempt: '2026-01-01T00:00:30Z' } })).toBe(
       'Waits for the next try, in 30s.',
