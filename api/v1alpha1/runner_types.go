@@ -56,15 +56,15 @@ type Runner struct {
 	// +optional
 	Build *Build `json:"build,omitempty"`
 
-	// Linger is how long a pod waits after its plan for an approval before it exits, so that a quick one needs no new
-	// pod.
+	// IdleTimeout is how long the pod of a plan waits for the approval before it exits. An approval within this time is applied in
+	// the same pod; a later one needs a new pod. 0s exits at once. Default: 30s. Example: 10m.
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('8760h')",message="at most 8760h"
 	// +optional
-	Linger *metav1.Duration `json:"linger,omitempty"`
+	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 
 	// Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory.
 	// +optional

@@ -1129,8 +1129,8 @@ func (in *Runner) DeepCopyInto(out *Runner) {
 		*out = new(Build)
 		(*in).DeepCopyInto(*out)
 	}
-	if in.Linger != nil {
-		in, out := &in.Linger, &out.Linger
+	if in.IdleTimeout != nil {
+		in, out := &in.IdleTimeout, &out.IdleTimeout
 		*out = new(metav1.Duration)
 		**out = **in
 	}

@@ -89,7 +89,7 @@ func TestStackSchema(t *testing.T) {
 		"a backend that is not of the code":                 {spec: backend(`type: s3, fromCode: false`), want: "fromCode is true or absent"},
 		"a backend to create, of no type":                   {spec: backend(`fromCode: true, create: true`), want: "create needs a type"},
 		"a runHistoryLimit below zero":                      {spec: `{source: {inline: {main.tf: ""}}, runHistoryLimit: -1}`, want: "greater than or equal to 0"},
-		"zeros that mean zero":                              {spec: `{source: {inline: {main.tf: ""}}, runHistoryLimit: 0, retry: {limit: 0, backoff: 0s}, runner: {linger: 0s}}`},
+		"zeros that mean zero":                              {spec: `{source: {inline: {main.tf: ""}}, runHistoryLimit: 0, retry: {limit: 0, backoff: 0s}, runner: {idleTimeout: 0s}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stack := object(t, "Stack", tt.spec)
@@ -158,7 +158,7 @@ retry:
   limit: 0
   maxBackoff: 10m
 runner:
-  linger: 30s
+  idleTimeout: 30s
 source:
   inline:
     main.tf: ""
@@ -193,7 +193,7 @@ timeout: 90m
 deletionPolicy: Protect
 suspend: true
 runHistoryLimit: 3
-runner: {serviceAccountName: sa, image: registry.example.com/tools:1, linger: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}
+runner: {serviceAccountName: sa, image: registry.example.com/tools:1, idleTimeout: 1m, resources: {requests: {cpu: 2, memory: 1.5Gi}, limits: {cpu: 100m}}}
 `
 
 // build is a Stack in an image that is built.

@@ -221,7 +221,7 @@ func tofuDependencies(c *conversion, o *object, s *v1alpha1.StackSpec) {
 // tofuRest speaks of what has no place in a Stack.
 func tofuRest(o *object) {
 	spec := o.at("spec")
-	spec.at("alwaysCleanupRunnerPod").notNeeded("a pod is gone when its Run has ended; spec.runner.linger lets it wait for an approval")
+	spec.at("alwaysCleanupRunnerPod").notNeeded("a pod is gone when its Run has ended; spec.runner.idleTimeout lets it wait for an approval")
 	spec.at("runnerTerminationGracePeriodSeconds").notNeeded("pods have 10 minutes to let the engine save its state")
 	spec.at("upgradeOnInit").notNeeded("init never upgrades: the lock file of the code says which providers, and the apply has those of the plan")
 	spec.at("refreshBeforeApply").notNeeded("the plan refreshes, and what is applied is that plan")

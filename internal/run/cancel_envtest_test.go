@@ -56,7 +56,7 @@ func TestReconcileCancelsAPlanWhosePodWaits(t *testing.T) {
 // An apply is over when its pod is gone, and no sooner.
 func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	r := enter(t)
-	r.stack.Spec.Runner.Linger = &metav1.Duration{}
+	r.stack.Spec.Runner.IdleTimeout = &metav1.Duration{}
 	r.reconcile()
 	first := r.pods()
 	r.is(func(s *v1alpha1.RunStatus) {

@@ -104,7 +104,7 @@ func Decide(w World) Decision {
 // Overdue is how long after its timeout an attempt may still report, before its pod is deleted.
 const overdue = 15 * time.Minute
 
-// margin before a lingering pod leaves in which it gets no more work, so that it cannot leave with it.
+// margin before an idle pod leaves in which it gets no more work, so that it cannot leave with it.
 const margin = 2 * time.Second
 
 func isFinished(w World) (Decision, bool) { return Decision{}, w.Run.Status.Phase.Finished() }
@@ -250,7 +250,7 @@ func planIsMade(w World) (Decision, bool) {
 		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "Planned", Message: Summary(plan)}, true
 	case !approved(w):
 		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: ReasonAwaitingApproval, Message: Summary(plan) + approvalHint(w)}, true
-	case lingers(w, a):
+	case podIsIdle(w, a):
 		if d, closed := windowCloses(w, v1alpha1.AttemptApply, v1alpha1.PhaseAwaitingApproval); closed {
 			return d, true
 		}
@@ -282,14 +282,14 @@ func windowCloses(w World, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (D
 	return d, closed
 }
 
-// lingers says that the pod which made the plan is there and stays long enough to be given the apply.
-func lingers(w World, a *v1alpha1.Attempt) bool {
-	return w.Pod.State == PodRunning && !w.Stack.Spec.Suspend && w.Now.Before(LingersUntil(w.Stack, a).Add(-margin))
+// podIsIdle says that the pod which made the plan is there and stays long enough to be given the apply.
+func podIsIdle(w World, a *v1alpha1.Attempt) bool {
+	return w.Pod.State == PodRunning && !w.Stack.Spec.Suspend && w.Now.Before(IdleUntil(w.Stack, a).Add(-margin))
 }
 
-// LingersUntil is when the pod of an attempt that is over exits if nobody gave it more to do.
-func LingersUntil(stack *v1alpha1.Stack, a *v1alpha1.Attempt) time.Time {
-	return a.FinishedAt.Add(stack.Spec.Runner.Linger.Duration)
+// IdleUntil is when the pod of an attempt that is over exits if nobody gave it more to do.
+func IdleUntil(stack *v1alpha1.Stack, a *v1alpha1.Attempt) time.Time {
+	return a.FinishedAt.Add(stack.Spec.Runner.IdleTimeout.Duration)
 }
 
 func applyIsDone(w World) (Decision, bool) {

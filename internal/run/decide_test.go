@@ -27,7 +27,7 @@ func world(options ...func(*World)) World {
 				DeletionPolicy: v1alpha1.DeletionDestroy,
 				Timeout:        &metav1.Duration{Duration: time.Hour},
 				Retry:          v1alpha1.Retry{Limit: ptr(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second}, MaxBackoff: &metav1.Duration{Duration: time.Minute}},
-				Runner:         v1alpha1.Runner{Linger: &metav1.Duration{Duration: 30 * time.Second}},
+				Runner:         v1alpha1.Runner{IdleTimeout: &metav1.Duration{Duration: 30 * time.Second}},
 			},
 			Status: v1alpha1.StackStatus{Inputs: "sha256:now", LastRun: "net-7"},
 		},
@@ -247,7 +247,7 @@ func TestSettle(t *testing.T) {
 		"a plan begins while a window keeps applies": {
 			world: world(closed("Apply")), phase: "Planning", begin: "Plan 1", reason: "Planning",
 		},
-		"an apply waits for the window, in a lingering pod too": {
+		"an apply waits for the window, in an idle pod too": {
 			world: world(planned, closed("Apply")), phase: "AwaitingApproval", reason: "WindowClosed", message: "spec.windows[0] denies Apply until", requeue: time.Hour,
 		},
 		"and in none": {
@@ -469,9 +469,9 @@ func TestNextKind(t *testing.T) {
 	}{
 		"a new pod plans": {world: world(planning), want: "Plan"},
 		"a pod that has planned waits for the decision":    {world: world(planning), after: 1, want: "Wait"},
-		"a pod that has planned lingers":                   {world: world(waiting), after: 1, want: "Wait", until: now.Add(30 * time.Second)},
-		"a pod that lingered long enough leaves":           {world: world(waiting, later(30*time.Second)), after: 1, want: "Exit"},
-		"a pod that lingers is given the apply":            {world: world(applying), after: 1, want: "Apply"},
+		"a pod that has planned waits":                     {world: world(waiting), after: 1, want: "Wait", until: now.Add(30 * time.Second)},
+		"a pod that was idle long enough exits":            {world: world(waiting, later(30*time.Second)), after: 1, want: "Exit"},
+		"a pod that is idle is given the apply":            {world: world(applying), after: 1, want: "Apply"},
 		"a pod that has applied leaves when it is said so": {world: world(applyEnded), after: 2, want: "Exit"},
 		"a pod that knows more than this view waits":       {world: world(planning), after: 2, want: "Wait"},
 		"a pod that failed leaves":                         {world: world(planning, failed(v1alpha1.FailureTransient)), after: 1, want: "Exit"},

@@ -158,10 +158,10 @@ func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int
 		return store.OrderShell, time.Time{}
 	case a.FinishedAt == nil:
 		return store.OrderPlan, time.Time{}
-	case a.Failure != nil || a.Phase != v1alpha1.AttemptPlan || !now.Before(LingersUntil(stack, a)):
+	case a.Failure != nil || a.Phase != v1alpha1.AttemptPlan || !now.Before(IdleUntil(stack, a)):
 		return store.OrderExit, time.Time{}
 	}
-	return store.OrderWait, LingersUntil(stack, a)
+	return store.OrderWait, IdleUntil(stack, a)
 }
 
 // orderOf is the order for the Run's current attempt, but for its kind and what the install adds.

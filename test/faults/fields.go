@@ -124,7 +124,7 @@ func (l *lane) carry(ctx context.Context, f field, c carrier) (*unstructured.Uns
 // defaults has a Stack apply by itself, fail soon, and end soon.
 func defaults(spec map[string]any) {
 	for name, value := range map[string]any{
-		"apply": "Automatic", "deletionPolicy": "Orphan", "retry": map[string]any{"limit": int64(0), "backoff": "100ms"}, "runner": map[string]any{"linger": "1s"},
+		"apply": "Automatic", "deletionPolicy": "Orphan", "retry": map[string]any{"limit": int64(0), "backoff": "100ms"}, "runner": map[string]any{"idleTimeout": "1s"},
 	} {
 		if _, ok := spec[name]; !ok {
 			spec[name] = value

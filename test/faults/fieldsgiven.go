@@ -84,7 +84,7 @@ func (l *lane) waitingRun(ctx context.Context, o *unstructured.Unstructured) err
 source: {inline: {main.tf: 'resource "terraform_data" "a" {}'}}
 apply: Manual
 deletionPolicy: Orphan
-runner: {linger: 1s}
+runner: {idleTimeout: 1s}
 `), &stack.Spec); err != nil {
 		return err
 	}

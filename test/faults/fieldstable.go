@@ -24,7 +24,7 @@ engine: {name: OpenTofu, version: ">= 1.6"}
 commands: {apply: {script: 'tofu apply "$CAIRN_PLAN_FILE"'}, destroy: {script: 'tofu apply "$CAIRN_PLAN_FILE"'}}
 drift: {interval: 0s, onDrift: Report}
 outputs: {secret: {name: OWN-s}, configMap: {name: OWN-c}}
-runner: {image: "cairn-tools:dev", linger: 1s, serviceAccountName: given, resources: {limits: {memory: 2Gi}, requests: {memory: 1Mi}}, template: {metadata: {labels: {a: b}}}}
+runner: {image: "cairn-tools:dev", idleTimeout: 1s, serviceAccountName: given, resources: {limits: {memory: 2Gi}, requests: {memory: 1Mi}}, template: {metadata: {labels: {a: b}}}}
 `},
 	{"Stack", `
 source: {configMap: {name: given}}

@@ -209,7 +209,7 @@ func (w *world) declare(n int) {
 			Source: v1alpha1.Source{ConfigMap: &v1alpha1.ObjectRef{Name: "code"}}, Engine: v1alpha1.Engine{Name: v1alpha1.EngineOpenTofu},
 			Variables: variables(w.rand(6)), Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy,
 			Retry:   v1alpha1.Retry{Limit: of(int32(w.rand(4))), Backoff: seconds(15), MaxBackoff: seconds(600)},
-			Timeout: seconds(3600), RunHistoryLimit: of(int32(1 + w.rand(4))), Runner: v1alpha1.Runner{Linger: seconds(30)},
+			Timeout: seconds(3600), RunHistoryLimit: of(int32(1 + w.rand(4))), Runner: v1alpha1.Runner{IdleTimeout: seconds(30)},
 		},
 	}
 	if w.chance(3) {

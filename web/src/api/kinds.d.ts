@@ -1027,16 +1027,16 @@ export interface components {
                         target?: string;
                     };
                     /**
+                     * @description IdleTimeout is how long the pod of a plan waits for the approval before it exits. An approval within this time is applied in
+                     *     the same pod; a later one needs a new pod. 0s exits at once. Default: 30s. Example: 10m.
+                     * @default 30s
+                     */
+                    idleTimeout: string;
+                    /**
                      * @description Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
                      *     Default: the image the operator was started with.
                      */
                     image?: string;
-                    /**
-                     * @description Linger is how long a pod waits after its plan for an approval before it exits, so that a quick one needs no new
-                     *     pod.
-                     * @default 30s
-                     */
-                    linger: string;
                     /** @description Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory. */
                     resources?: {
                         /** @description Limits are what it may use at most. */
