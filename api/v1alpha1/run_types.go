@@ -66,10 +66,11 @@ type RunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's cause cannot change"
 	Cause Cause `json:"cause"`
 
-	// Inputs is the digest over all that decides the result.
+	// InputsDigest is the digest of everything that decides the result: the code, the values and the engine. It is status.inputsDigest of
+	// the Stack when the Run was created, or for a destroy that of the last apply. Example: sha256:1f3c....
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's inputs cannot change"
-	Inputs string `json:"inputs"`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's inputsDigest cannot change"
+	InputsDigest string `json:"inputsDigest"`
 
 	// Revision names the source among the inputs, for people.
 	// +kubebuilder:validation:MaxLength=300

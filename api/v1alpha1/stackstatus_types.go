@@ -25,18 +25,19 @@ type StackStatus struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// Inputs is the digest over all that decides a result, as the spec and its sources say now.
+	// InputsDigest is the digest of everything that decides the result of a Run: the code, the values and the engine, as the spec and its
+	// sources declare them now. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
 	// +optional
-	Inputs string `json:"inputs,omitempty"`
+	InputsDigest string `json:"inputsDigest,omitempty"`
 
 	// Engine is what plans and applies the code where the Repository's spec.engine decides a part of it; absent where only the
 	// Stack's own does. Versions that the code asks for are not in it: they are in each Run's plan.
 	// +optional
 	Engine *Engine `json:"engine,omitempty"`
 
-	// AppliedInputs is the digest of the inputs that were last applied, or found to need no change.
+	// AppliedInputsDigest is the digest of the inputs that were last applied, or that needed no change. Example: sha256:1f3c....
 	// +optional
-	AppliedInputs string `json:"appliedInputs,omitempty"`
+	AppliedInputsDigest string `json:"appliedInputsDigest,omitempty"`
 
 	// Image is the newest that was built for the Stack: a Run for which the same would be built takes it.
 	// +optional
@@ -169,9 +170,9 @@ type PastRun struct {
 
 // PastDetails of a Run are what is decided on of it.
 type PastDetails struct {
-	// Inputs is the digest of the inputs that it was for; absent of older Runs.
+	// InputsDigest is spec.inputsDigest of the Run; absent for older Runs. Example: sha256:1f3c....
 	// +optional
-	Inputs string `json:"inputs,omitempty"`
+	InputsDigest string `json:"inputsDigest,omitempty"`
 	// Revision names the source of these inputs; absent of older Runs.
 	// +optional
 	Revision string `json:"revision,omitempty"`

@@ -64,10 +64,10 @@ type StateStatus struct {
 	// UpdatedBy is the Run that wrote the current version; empty when a person did, whom the version names.
 	// +optional
 	UpdatedBy string `json:"updatedBy,omitempty"`
-	// Inputs is the digest of the inputs of the last apply that was begun, or of those that were found to need none since:
-	// what a destroy has to use.
+	// InputsDigest is the digest of the inputs of the last apply that began, or of later inputs that needed no change. A destroy uses
+	// these inputs. Example: sha256:1f3c....
 	// +optional
-	Inputs string `json:"inputs,omitempty"`
+	InputsDigest string `json:"inputsDigest,omitempty"`
 	// Outputs has a fingerprint of each output's value in the current version, by name: what other Stacks that use it know a
 	// change by. It is keyed with a secret of the install, so that a value cannot be guessed from it. 1,000 at most.
 	// +optional

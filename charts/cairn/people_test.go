@@ -232,7 +232,7 @@ func digestOf(c string) string { return "sha256:" + strings.Repeat(c, 64) }
 
 func newRun(name string) *v1alpha1.Run {
 	run := &v1alpha1.Run{Spec: v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: digestOf("1"),
+		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: digestOf("1"),
 	}}
 	run.Namespace, run.Name = "default", name
 	return run

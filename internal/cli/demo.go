@@ -131,7 +131,7 @@ func (d demo) change(ctx context.Context) error {
 	if err := d.c.Update(ctx, secret); err != nil {
 		return err
 	}
-	stack, err := d.untilReady(ctx, before.Status.AppliedInputs)
+	stack, err := d.untilReady(ctx, before.Status.AppliedInputsDigest)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (d demo) untilReady(ctx context.Context, other string) (*v1alpha1.Stack, er
 			if c.Type == v1alpha1.ConditionStalled {
 				return false, fmt.Errorf("stack %s: %s: %s", fleet.Name, c.Reason, c.Message)
 			}
-			if c.Type == v1alpha1.ConditionReady && c.Status == "True" && stack.Status.AppliedInputs != other {
+			if c.Type == v1alpha1.ConditionReady && c.Status == "True" && stack.Status.AppliedInputsDigest != other {
 				return true, nil
 			}
 		}

@@ -107,7 +107,7 @@ func (d *desk) stack(name string) *v1alpha1.Stack {
 func (d *desk) run(name string, phase v1alpha1.RunPhase, change ...func(*v1alpha1.RunSpec)) *v1alpha1.Run {
 	d.Helper()
 	r := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name}, Spec: v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Inputs: another,
+		Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: another,
 		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec, Message: "the Stack is new", By: "alice"},
 	}}
 	for _, c := range change {

@@ -57,7 +57,7 @@ func newRun(r apiserver.Room, name, of string, phase v1alpha1.RunPhase, reason s
 	r.Helper()
 	one := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RunSpec{
 		Stack: v1alpha1.ObjectRef{Name: of}, Operation: v1alpha1.OperationApply,
-		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: "sha256:" + strings.Repeat("0", 64),
+		Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: "sha256:" + strings.Repeat("0", 64),
 	}}
 	r.Make(one)
 	one.Status = v1alpha1.RunStatus{Phase: phase, Conditions: []metav1.Condition{{

@@ -82,7 +82,7 @@ func (r *Reconciler) imageKey(ctx context.Context, run *v1alpha1.Run, stack *v1a
 	if run.Spec.Operation != v1alpha1.OperationDestroy && stack.Spec.Runner.Build == nil && stack.Status.Image == nil && stack.Status.AppliedImage == nil && run.Status.Image == nil {
 		return "", nil // so that most Runs need no look into the bucket
 	}
-	doc, err := r.Inputs.Get(ctx, run.Spec.Inputs)
+	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if inputsGone(err) || (err == nil && doc.Build == nil) {
 		return "", nil
 	}

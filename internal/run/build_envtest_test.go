@@ -69,7 +69,7 @@ func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
 func TestAnImageThatIsKnownIsRunIn(t *testing.T) {
 	r := enter(t)
 	r.buildsAn()
-	doc, err := r.Inputs.Get(r.Context(), r.run.Spec.Inputs)
+	doc, err := r.Inputs.Get(r.Context(), r.run.Spec.InputsDigest)
 	apiserver.Must(t, err)
 	key, err := doc.Build.Key()
 	apiserver.Must(t, err)

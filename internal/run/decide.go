@@ -143,7 +143,7 @@ func staleness(w World) string {
 		return ""
 	case Number(w.Stack.Status.LastRun) > Number(w.Run.Name):
 		return "a former leader created this Run late, and Run " + w.Stack.Status.LastRun + " was named meanwhile"
-	case !destroy && w.Stack.Status.Inputs != w.Run.Spec.Inputs:
+	case !destroy && w.Stack.Status.InputsDigest != w.Run.Spec.InputsDigest:
 		return "the inputs changed"
 	case destroy && !mayDestroy(w.Stack):
 		return "spec.deletionPolicy is " + string(w.Stack.Spec.DeletionPolicy) + " now"

@@ -29,11 +29,11 @@ func world(options ...func(*World)) World {
 				Retry:          v1alpha1.Retry{Limit: ptr(int32(2)), Backoff: &metav1.Duration{Duration: 15 * time.Second}, MaxBackoff: &metav1.Duration{Duration: time.Minute}},
 				Runner:         v1alpha1.Runner{IdleTimeout: &metav1.Duration{Duration: 30 * time.Second}},
 			},
-			Status: v1alpha1.StackStatus{Inputs: "sha256:now", LastRun: "net-7"},
+			Status: v1alpha1.StackStatus{InputsDigest: "sha256:now", LastRun: "net-7"},
 		},
 		Run: &v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Name: "net-7"},
-			Spec:       v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Inputs: "sha256:now"},
+			Spec:       v1alpha1.RunSpec{Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, InputsDigest: "sha256:now"},
 		},
 	}
 	for _, o := range options {
@@ -46,7 +46,7 @@ func manual(w *World)    { w.Stack.Spec.Apply = v1alpha1.ApplyManual }
 func suspended(w *World) { w.Stack.Spec.Suspend = true }
 func destroy(w *World)   { w.Run.Spec.Operation = v1alpha1.OperationDestroy }
 func planOnly(w *World)  { w.Run.Spec.Operation = v1alpha1.OperationPlan }
-func changed(w *World)   { w.Stack.Status.Inputs = "sha256:other" }
+func changed(w *World)   { w.Stack.Status.InputsDigest = "sha256:other" }
 func deleting(w *World)  { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
 func stackGone(w *World) { w.Stack = nil }
 

@@ -114,7 +114,7 @@ func (r *Reconciler) missing(ctx context.Context, run *v1alpha1.Run) (string, er
 	if run.Spec.Operation != v1alpha1.OperationDestroy {
 		return "", nil
 	}
-	doc, err := r.Inputs.Get(ctx, run.Spec.Inputs)
+	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if inputsGone(err) {
 		return "", nil // whoever makes the pod says so
 	}

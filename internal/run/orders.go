@@ -125,7 +125,7 @@ func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, afte
 	if kind == store.OrderWait || kind == store.OrderExit {
 		return store.Order{Kind: kind}, until, nil
 	}
-	doc, err := o.Inputs.Get(ctx, run.Spec.Inputs)
+	doc, err := o.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
 		return store.Order{}, time.Time{}, err
 	}

@@ -29,12 +29,12 @@ func (r *room) reads(doc inputs.Document) {
 	r.Helper()
 	digest, err := r.Inputs.Put(r.Context(), doc)
 	apiserver.Must(r.T, err)
-	r.stack.Status.Inputs, r.stack.Status.LastRun = digest, "net-2"
+	r.stack.Status.InputsDigest, r.stack.Status.LastRun = digest, "net-2"
 	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), r.stack))
 	r.Seen(r.stack)
 	first := r.run
 	r.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-2", OwnerReferences: first.OwnerReferences}, Spec: *first.Spec.DeepCopy()}
-	r.run.Spec.Inputs = digest
+	r.run.Spec.InputsDigest = digest
 	apiserver.Must(r.T, r.Room.Client.Delete(r.Context(), first))
 	r.Gone(first)
 	r.Make(r.run)

@@ -140,7 +140,7 @@ var errForeign = errors.New("it exists and is not of this Run: it has to go firs
 
 // pod makes the attempt's pod, or takes the one that an earlier pass made and could not report.
 func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d Decision, number int32) (*corev1.Pod, error) {
-	doc, err := r.Inputs.Get(ctx, run.Spec.Inputs)
+	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, Apply: v1alpha1.ApplyAutomatic, Timeout: &metav1.Duration{Duration: time.Hour}},
 	}
 	r.Make(r.stack)
-	r.stack.Status.Inputs, r.stack.Status.LastRun = digest, "net-1"
+	r.stack.Status.InputsDigest, r.stack.Status.LastRun = digest, "net-1"
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.run = &v1alpha1.Run{
@@ -79,7 +79,7 @@ func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 		},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: operation,
-			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: digest,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: digest,
 		},
 	}
 	r.Make(r.run)

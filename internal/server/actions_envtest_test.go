@@ -238,7 +238,7 @@ func TestWhoCausedARunDoesNotApproveIt(t *testing.T) {
 	run := &v1alpha1.Run{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net-1"},
 		Spec: v1alpha1.RunSpec{
-			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, PreventSelfApproval: true, Inputs: w.inputs,
+			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, PreventSelfApproval: true, InputsDigest: w.inputs,
 			Cause: v1alpha1.Cause{Type: v1alpha1.CauseManual, By: alice},
 		},
 	}

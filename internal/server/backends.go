@@ -18,7 +18,7 @@ var backendType = regexp.MustCompile(`^[a-z][a-z0-9]{0,62}$`)
 
 // backendOf is the engine's own backend that a caller's Run was made with; nil when Cairn keeps the state.
 func (s *Server) backendOf(ctx context.Context, c Caller) (*v1alpha1.Backend, error) {
-	doc, err := s.Inputs(ctx, c.Run.Spec.Inputs)
+	doc, err := s.Inputs(ctx, c.Run.Spec.InputsDigest)
 	return doc.Backend, err
 }
 

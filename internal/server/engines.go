@@ -97,7 +97,7 @@ func platforms() []platform {
 // asked gives what a request is for: the engine of the caller's Run, or one that Terragrunt runs, and no other.
 func (e engines) asked(r *http.Request, c Caller) (release.Product, platform, error) {
 	product, query := release.Product(r.PathValue("name")), r.URL.Query()
-	doc, err := e.inputs(r.Context(), c.Run.Spec.Inputs)
+	doc, err := e.inputs(r.Context(), c.Run.Spec.InputsDigest)
 	if err != nil {
 		return "", platform{}, err
 	}

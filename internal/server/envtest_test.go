@@ -219,7 +219,7 @@ func (w *world) newRunTo(do v1alpha1.Operation, stack *v1alpha1.Stack, name stri
 		},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: do,
-			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, Inputs: w.inputs,
+			Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec}, InputsDigest: w.inputs,
 		},
 	}
 	must(w.T, apiserver.Kube.Create(w.Context(), run))

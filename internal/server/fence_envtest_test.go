@@ -33,7 +33,7 @@ func TestAnApplyLocksWritesAndUnlocks(t *testing.T) {
 	r.expect(405, "delete Stack net", "DELETE", "/v1/state", nil)
 	st := &v1alpha1.State{}
 	must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(w.stack), st))
-	if s := st.Status; s.Version != 1 || s.UpdatedBy != run.Name || s.Inputs != w.inputs || s.Versions[0].Attempt != 1 {
+	if s := st.Status; s.Version != 1 || s.UpdatedBy != run.Name || s.InputsDigest != w.inputs || s.Versions[0].Attempt != 1 {
 		t.Fatalf("status %+v", s)
 	}
 }

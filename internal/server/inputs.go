@@ -30,11 +30,11 @@ func (s *Server) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) er
 	if err := json.Unmarshal(data, &store.InputsKept{}); err != nil {
 		return refusef(http.StatusBadRequest, "the body is not what was expected: %v", err)
 	}
-	if err := s.State.KeepInputs(r.Context(), c.Key(), c.Run.Spec.Inputs, data); err != nil {
+	if err := s.State.KeepInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest, data); err != nil {
 		return err
 	}
 	if attempt.Phase == v1alpha1.AttemptPlan {
-		if err := s.State.AdoptInputs(r.Context(), c.Key(), c.Run.Spec.Inputs); err != nil {
+		if err := s.State.AdoptInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Server) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) er
 		return err
 	}
 	defer free()
-	data, err := s.State.KeptInputs(r.Context(), c.Key(), c.Run.Spec.Inputs)
+	data, err := s.State.KeptInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest)
 	if err != nil {
 		return err
 	}

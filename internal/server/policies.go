@@ -113,7 +113,7 @@ func (p *Policies) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := p.Inputs(ctx, r.Spec.Inputs)
+	doc, err := p.Inputs(ctx, r.Spec.InputsDigest)
 	if err != nil {
 		return nil, err
 	}

@@ -275,7 +275,7 @@ func TestPoliciesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 	defer over()
 	for i := range 10 {
 		run := c.run.DeepCopy()
-		run.Namespace, run.UID, run.Spec.Inputs = "hostile", types.UID(fmt.Sprint(i)), "slow"
+		run.Namespace, run.UID, run.Spec.InputsDigest = "hostile", types.UID(fmt.Sprint(i)), "slow"
 		if err := c.Bucket.Put(t.Context(), plansOf(run)+"/"+c.digest+".json", []byte(aPlan)); err != nil {
 			t.Fatal(err)
 		}

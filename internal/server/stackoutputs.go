@@ -14,7 +14,7 @@ import (
 // stackOutput gives out an output of another Stack that the Run's inputs name, as long as it has the value that the Run
 // was made for. The value goes straight from the state to the runner: whether it is sensitive makes no difference here.
 func (s *Server) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) error {
-	doc, err := s.Inputs(r.Context(), c.Run.Spec.Inputs)
+	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
 	if err != nil {
 		return err
 	}

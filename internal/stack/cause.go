@@ -53,7 +53,7 @@ func change(w World) v1alpha1.Cause {
 	switch tried := w.tried(); {
 	case w.decisive() == nil:
 		return ofSpec(w, "the Stack is new", true)
-	case tried != nil && tried.Spec.Inputs == w.Digest && isStranded(tried):
+	case tried != nil && tried.Spec.InputsDigest == w.Digest && isStranded(tried):
 		return ofSpec(w, "the state was put back", false)
 	case last == nil: // what its inputs were is not known any more
 		return ofSpec(w, "the inputs changed", false)

@@ -172,7 +172,7 @@ func inputsArrive(w World) (Decision, bool) {
 	if w.Problem == nil || !w.Problem.Passing || w.active() != nil {
 		return Decision{}, false
 	}
-	if w.Problem.After == 0 && w.Stack.Status.Inputs != "" && w.Stack.Status.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
+	if w.Problem.After == 0 && w.Stack.Status.InputsDigest != "" && w.Stack.Status.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
 		return Decision{}, true
 	}
 	d, ok := progressing(w.Problem.Reason, "%s", w.Problem.Message)
@@ -232,7 +232,7 @@ func isDue(w World) bool {
 		return false
 	}
 	last := w.tried()
-	return last == nil || w.forgottenTry() || last.Spec.Inputs != w.Digest || last.Spec.Operation != operation(w) ||
+	return last == nil || w.forgottenTry() || last.Spec.InputsDigest != w.Digest || last.Spec.Operation != operation(w) ||
 		last.Status.Phase == v1alpha1.PhaseSuperseded || undone(w, last) || (isStranded(last) && stateIsBack(w, last))
 }
 
@@ -251,7 +251,7 @@ func operation(w World) v1alpha1.Operation {
 }
 
 func starting(w World, operation v1alpha1.Operation, c v1alpha1.Cause) (Decision, bool) {
-	return startRun(w, v1alpha1.RunSpec{Operation: operation, Cause: c, Inputs: w.Digest, Revision: w.Revision})
+	return startRun(w, v1alpha1.RunSpec{Operation: operation, Cause: c, InputsDigest: w.Digest, Revision: w.Revision})
 }
 
 // How long texts in a Run may be. What they name is others' to call as they like, and a Run that the API server refuses would be made again
@@ -312,7 +312,7 @@ func outputsStep(r *v1alpha1.Run) *v1alpha1.Step {
 
 func changesAreOnlyShown(w World) (Decision, bool) {
 	last := w.decisive()
-	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.Inputs != w.Digest ||
+	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.InputsDigest != w.Digest ||
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
 	}

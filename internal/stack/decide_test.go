@@ -44,7 +44,7 @@ func orphan(w *World)      { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrph
 func protect(w *World)     { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
 func noFinalizer(w *World) { w.Stack.Finalizers = nil }
 func applied(inputs string) func(*World) {
-	return func(w *World) { w.Stack.Status.AppliedInputs = inputs }
+	return func(w *World) { w.Stack.Status.AppliedInputsDigest = inputs }
 }
 func missing(w *World) {
 	w.Problem, w.Digest = &Problem{Reason: "SecretMissing", Message: "Secret db is not there"}, ""
@@ -55,7 +55,7 @@ func named(run string) func(*World) {
 
 func state(resources int32) func(*World) {
 	return func(w *World) {
-		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, Inputs: "sha256:kept"}}
+		w.State = &v1alpha1.State{Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-0", Resources: resources, InputsDigest: "sha256:kept"}}
 	}
 }
 
@@ -65,7 +65,7 @@ func rescued(w *World) { w.State.Status.Rescued = &v1alpha1.RescuedState{} }
 func had(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1alpha1.Run)) func(*World) {
 	return func(w *World) {
 		r := v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		r.Spec = v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Inputs: inputs, Cause: v1alpha1.Cause{Message: "for a reason"}}
+		r.Spec = v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, InputsDigest: inputs, Cause: v1alpha1.Cause{Message: "for a reason"}}
 		r.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true, Add: 1}, FinishedAt: &metav1.Time{Time: now}}
 		for _, m := range more {
 			m(&r)
@@ -332,7 +332,7 @@ func TestDecide(t *testing.T) {
 			world: world(deleted, state(3), func(w *World) { w.NamespaceEnds = true }), ready: "False", reason: "NamespaceEnds", message: "3 resources", stalled: true,
 		},
 		"a deleted Stack whose resources Cairn did not make stays": {
-			world: world(deleted, state(3), func(w *World) { w.State.Status.Inputs = "" }), ready: "False", reason: "InputsUnknown", stalled: true,
+			world: world(deleted, state(3), func(w *World) { w.State.Status.InputsDigest = "" }), ready: "False", reason: "InputsUnknown", stalled: true,
 		},
 	})
 }
@@ -366,8 +366,8 @@ func decide(t *testing.T, tests map[string]decision) {
 			if !strings.Contains(d.Message, tt.message) {
 				t.Errorf("message %q does not tell %q", d.Message, tt.message)
 			}
-			if d.Start != nil && d.Start.Operation == v1alpha1.OperationDestroy && d.Start.Inputs != "sha256:kept" {
-				t.Errorf("a destroy uses the inputs %q, not those of the last apply", d.Start.Inputs)
+			if d.Start != nil && d.Start.Operation == v1alpha1.OperationDestroy && d.Start.InputsDigest != "sha256:kept" {
+				t.Errorf("a destroy uses the inputs %q, not those of the last apply", d.Start.InputsDigest)
 			}
 		})
 	}

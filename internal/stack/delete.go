@@ -91,12 +91,12 @@ func destroyWasStopped(w World) (Decision, bool) {
 // destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes. Who asks
 // need not wait for that time.
 func destroyIsDue(w World) (Decision, bool) {
-	inputs := w.State.Status.Inputs
+	inputs := w.State.Status.InputsDigest
 	if inputs == "" {
 		return stalled("InputsUnknown", "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
 	}
 	if q, ok := asked(w); ok {
-		return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, Inputs: inputs})
+		return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: inputs})
 	}
 	last := w.last()
 	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
@@ -109,8 +109,8 @@ func destroyIsDue(w World) (Decision, bool) {
 		}
 	}
 	return startRun(w, v1alpha1.RunSpec{
-		Operation: v1alpha1.OperationDestroy,
-		Cause:     v1alpha1.Cause{Type: v1alpha1.CauseDeletion, Message: "the Stack was deleted"},
-		Inputs:    inputs,
+		Operation:    v1alpha1.OperationDestroy,
+		Cause:        v1alpha1.Cause{Type: v1alpha1.CauseDeletion, Message: "the Stack was deleted"},
+		InputsDigest: inputs,
 	})
 }

@@ -77,7 +77,7 @@ func (r *room) state(resources int32, outputs map[string]string) {
 	}
 	state.Status = v1alpha1.StateStatus{
 		Version: 1, UpdatedBy: "net-0", OutputsVersion: 1, Resources: resources, Outputs: outputs,
-		Inputs: "sha256:" + strings.Repeat("0", 64),
+		InputsDigest: "sha256:" + strings.Repeat("0", 64),
 	}
 	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), state))
 	r.Seen(state)

@@ -21,7 +21,7 @@ func awaited(w *World) {
 }
 func knownFrom(reason string) func(*World) {
 	return func(w *World) {
-		w.Stack.Status.Inputs, w.Stack.Status.ObservedGeneration = "sha256:before", w.Stack.Generation
+		w.Stack.Status.InputsDigest, w.Stack.Status.ObservedGeneration = "sha256:before", w.Stack.Generation
 		w.Stack.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "True", Reason: reason}}
 	}
 }

@@ -34,7 +34,7 @@ func lookIsUnderWay(w World) (Decision, bool) {
 	if r == nil || !w.looks(r) {
 		return Decision{}, false
 	}
-	if w.Problem == nil && w.Digest != r.Spec.Inputs { // it is superseded, or ends, and then the change is due
+	if w.Problem == nil && w.Digest != r.Spec.InputsDigest { // it is superseded, or ends, and then the change is due
 		return under(r)
 	}
 	if _, waits := asked(w); waits && isShell(r) { // and who waits wants to know what for
@@ -69,7 +69,7 @@ func driftCheckIsDue(w World) (Decision, bool) {
 	w.quiet = true
 	d := Decide(w) // what the Stack says meanwhile
 	d.Name, d.Start = nextRun(w), &v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, Inputs: w.Digest, Revision: run.Clip(w.Revision, longestRevision),
+		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, InputsDigest: w.Digest, Revision: run.Clip(w.Revision, longestRevision),
 		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every " + duration.HumanDuration(every(w))},
 	}
 	return d, true
@@ -146,7 +146,7 @@ func driftStatus(w World) *v1alpha1.DriftStatus {
 	now := &v1alpha1.DriftStatus{CheckedAt: *last.Status.FinishedAt}
 	plan := last.Status.Plan
 	switch {
-	case w.looks(last) && last.Spec.Inputs != w.Stack.Status.AppliedInputs:
+	case w.looks(last) && last.Spec.InputsDigest != w.Stack.Status.AppliedInputsDigest:
 		return known // what it would change is, or may be, what was declared since
 	case last.Spec.Operation == v1alpha1.OperationApply || !plan.Changes:
 		if !regular {

@@ -65,7 +65,7 @@ func TestADriftCheckIsNamedFirst(t *testing.T) {
 	r.expect("True", "Applied", "net-1 net-3 ")
 	check := r.run("net-3")
 	want := v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every 60m"}
-	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want || check.Spec.Inputs != r.stack.Status.AppliedInputs {
+	if check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause != want || check.Spec.InputsDigest != r.stack.Status.AppliedInputsDigest {
 		t.Errorf("the check is %+v", check.Spec)
 	}
 	r.Seen(check)

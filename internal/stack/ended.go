@@ -139,7 +139,7 @@ func lastRunCanceled(w World) (Decision, bool) {
 
 // isOfNow says that what a Run was for is what is declared now. A destroy is for what was applied before.
 func isOfNow(w World, r *v1alpha1.Run) bool {
-	return r.Spec.Operation == v1alpha1.OperationDestroy || r.Spec.Inputs == w.Digest
+	return r.Spec.Operation == v1alpha1.OperationDestroy || r.Spec.InputsDigest == w.Digest
 }
 
 // begun says that an apply of the Run began, so that something may have been changed.

@@ -63,10 +63,10 @@ func (r *Reconciler) gather(ctx context.Context, stack *v1alpha1.Stack) (World, 
 	}
 	switch last := w.decisive(); {
 	case last == nil:
-	case last.Spec.Inputs == w.Digest: // so that a start reads none of ten thousand from the bucket
+	case last.Spec.InputsDigest == w.Digest: // so that a start reads none of ten thousand from the bucket
 		w.Last = &w.Inputs
 	default:
-		if doc, err := r.Inputs.Get(ctx, last.Spec.Inputs); err == nil { // it only words a cause
+		if doc, err := r.Inputs.Get(ctx, last.Spec.InputsDigest); err == nil { // it only words a cause
 			w.Last = &doc
 		}
 	}

@@ -60,7 +60,7 @@ func (r *Reconciler) waitsFor(ctx context.Context, other *v1alpha1.Stack) (strin
 	if err := r.gatherInputs(ctx, &now); err != nil {
 		return "", err
 	}
-	if now.Problem != nil || now.Digest != other.Status.Inputs {
+	if now.Problem != nil || now.Digest != other.Status.InputsDigest {
 		return "what it reads has changed", nil
 	}
 	return "", nil

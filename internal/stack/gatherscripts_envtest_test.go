@@ -86,7 +86,7 @@ func (r *room) pinned(name string) inputs.Document {
 	r.Helper()
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
-	doc, err := r.Inputs.Get(r.Context(), run.Spec.Inputs)
+	doc, err := r.Inputs.Get(r.Context(), run.Spec.InputsDigest)
 	apiserver.Must(r.T, err)
 	return doc
 }

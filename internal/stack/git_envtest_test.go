@@ -148,7 +148,7 @@ func (r *room) packs() {
 func (r *room) source() string {
 	r.Helper()
 	r.Seen(r.stack)
-	doc, err := r.Inputs.Get(r.Context(), r.stack.Status.Inputs)
+	doc, err := r.Inputs.Get(r.Context(), r.stack.Status.InputsDigest)
 	apiserver.Must(r.T, err)
 	return doc.Source
 }
@@ -236,7 +236,7 @@ func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
 	g.Seen(g.stack)
 	g.reconcile()
 	g.expect("Unknown", "RepositoryNotReady", "net-1 ")
-	if g.stack.Status.Inputs != known.Status.Inputs || g.stack.Status.Revision != known.Status.Revision {
+	if g.stack.Status.InputsDigest != known.Status.InputsDigest || g.stack.Status.Revision != known.Status.Revision {
 		t.Errorf("what was known is lost: %+v", g.stack.Status)
 	}
 
@@ -344,7 +344,7 @@ func TestArchivesWithLFSAreNotShared(t *testing.T) {
 	r := g.as(g.reads("thief", thief, "net"))
 	r.packs()
 	r.Seen(r.stack)
-	if got := r.stack.Status.Inputs; got != "" {
+	if got := r.stack.Status.InputsDigest; got != "" {
 		t.Errorf("a Repository that LFS shows nothing has inputs %s", got)
 	}
 }

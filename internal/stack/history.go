@@ -32,7 +32,7 @@ func past(stack *v1alpha1.Stack) []v1alpha1.Run {
 		runs = append(runs, v1alpha1.Run{
 			ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: p.Name, UID: p.UID},
 			Spec: v1alpha1.RunSpec{
-				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause, Inputs: known.Inputs, Revision: known.Revision,
+				Stack: v1alpha1.ObjectRef{Name: stack.Name}, Operation: p.Operation, Cause: p.Cause, InputsDigest: known.InputsDigest, Revision: known.Revision,
 			},
 			Status: v1alpha1.RunStatus{Phase: v1alpha1.PhaseSucceeded, Plan: known.Plan, Attempts: []v1alpha1.Attempt{attempt}, FinishedAt: p.FinishedAt},
 		})
@@ -64,7 +64,7 @@ func history(w World) []v1alpha1.PastRun {
 		}
 		if slices.Contains(whole, r.Name) {
 			p.Cause = r.Spec.Cause
-			p.Details = &v1alpha1.PastDetails{Inputs: r.Spec.Inputs, Revision: r.Spec.Revision, Plan: inShort(r.Status.Plan), Steps: run.Telling(r)}
+			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision, Plan: inShort(r.Status.Plan), Steps: run.Telling(r)}
 		}
 		kept = append(kept, p)
 	}

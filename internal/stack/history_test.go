@@ -68,7 +68,7 @@ func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
 		{Name: "net-1", UID: "one", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec"}, FinishedAt: w.Runs[0].Status.FinishedAt},
 		{
 			Name: "net-3", UID: "three", Operation: "Apply", Cause: v1alpha1.Cause{Type: "Spec", Message: "a retry"}, FinishedAt: w.Runs[2].Status.FinishedAt, Applied: true,
-			Details: &v1alpha1.PastDetails{Inputs: "sha256:now", Plan: &v1alpha1.Plan{Changes: true, Add: 1}, Steps: []v1alpha1.Step{{Name: "outputs", State: "Failed", Message: "too large"}}},
+			Details: &v1alpha1.PastDetails{InputsDigest: "sha256:now", Plan: &v1alpha1.Plan{Changes: true, Add: 1}, Steps: []v1alpha1.Step{{Name: "outputs", State: "Failed", Message: "too large"}}},
 		},
 	}
 	if diff := cmp.Diff(want, history(w)); diff != "" {
@@ -82,7 +82,7 @@ func TestOfOldRunsTheHistoryHasLittle(t *testing.T) {
 
 // What the API server gives back is what was written, or it would be written again for ever.
 func TestTheHistoryIsReadAsItIsWritten(t *testing.T) {
-	nothing := func(r *v1alpha1.Run) { r.Spec.Inputs, r.Status.Plan, r.Status.Attempts = "", nil, nil }
+	nothing := func(r *v1alpha1.Run) { r.Spec.InputsDigest, r.Status.Plan, r.Status.Attempts = "", nil, nil }
 	w := world(had("net-1", "Succeeded", "sha256:old"), had("net-2", "Succeeded", "sha256:now", outputsStepIs("Failed")), had("net-3", "Succeeded", "", nothing))
 	var read []v1alpha1.PastRun
 	written := history(w)
@@ -116,8 +116,8 @@ func TestTheHistoryKnowsWhatIsDecidedOnOnceARunIsDeletedByHand(t *testing.T) {
 			}
 			whole, short := w, w
 			whole.Runs, short.Runs = []v1alpha1.Run{was}, past(w.Stack)
-			if whole.last().Spec.Inputs != short.last().Spec.Inputs { // by which the next one's cause is told, and whose doing it is
-				t.Errorf("its inputs were %q, and the history says %q", whole.last().Spec.Inputs, short.last().Spec.Inputs)
+			if whole.last().Spec.InputsDigest != short.last().Spec.InputsDigest { // by which the next one's cause is told, and whose doing it is
+				t.Errorf("its inputs were %q, and the history says %q", whole.last().Spec.InputsDigest, short.last().Spec.InputsDigest)
 			}
 			want, got := Decide(whole), Decide(short)
 			if diff := cmp.Diff(want, got, cmpopts.EquateComparable()); diff != "" {
@@ -193,8 +193,8 @@ func TestWhatADeletedApplyDidIsNotKnown(t *testing.T) {
 		if d.Start == nil || d.Start.Operation != v1alpha1.OperationApply || d.Name != "net-3" {
 			t.Errorf("%s: got %+v", operation, d)
 		}
-		if s := status(w, d); s.AppliedInputs != "" {
-			t.Errorf("%s: the status says that %s is applied", operation, s.AppliedInputs)
+		if s := status(w, d); s.AppliedInputsDigest != "" {
+			t.Errorf("%s: the status says that %s is applied", operation, s.AppliedInputsDigest)
 		}
 		w.Reserved = "net-2" // this one was never created
 		if d := Decide(w); d.Reason != "Applied" {

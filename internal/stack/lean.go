@@ -25,7 +25,7 @@ func Lean(stack *v1alpha1.Stack) {
 		c.Type, c.Status, c.Reason, c.Message = common(c.Type), common(c.Status), common(c.Reason), common(c.Message)
 	}
 	status.History = together(status.History)
-	status.AppliedInputs = same(status.AppliedInputs, status.Inputs)
+	status.AppliedInputsDigest = same(status.AppliedInputsDigest, status.InputsDigest)
 	if named := status.Named; named != nil {
 		named.Name, named.Operation, named.Cause = same(named.Name, status.LastRun), common(named.Operation), common(named.Cause)
 	}
@@ -34,7 +34,7 @@ func Lean(stack *v1alpha1.Stack) {
 		past.Operation, past.Cause.Type = common(past.Operation), common(past.Cause.Type)
 		status.LastRun = same(status.LastRun, past.Name)
 		if known := past.Details; known != nil {
-			known.Inputs, known.Revision = same(known.Inputs, status.Inputs), same(known.Revision, status.Revision)
+			known.InputsDigest, known.Revision = same(known.InputsDigest, status.InputsDigest), same(known.Revision, status.Revision)
 		}
 	}
 }

@@ -20,8 +20,8 @@ func decoded() *v1alpha1.Stack {
 	stack := &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "net", Annotations: map[string]string{v1alpha1.ChangedByAnnotation: "alice"}},
 		Status: v1alpha1.StackStatus{
-			Conditions: []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")), Reason: own("Applied"), Message: own("1 resource is as declared")}},
-			Inputs:     own("sha256:1"), AppliedInputs: own("sha256:1"), Revision: own("main@sha1:1"), LastRun: own("net-2"),
+			Conditions:   []metav1.Condition{{Type: own("Ready"), Status: metav1.ConditionStatus(own("True")), Reason: own("Applied"), Message: own("1 resource is as declared")}},
+			InputsDigest: own("sha256:1"), AppliedInputsDigest: own("sha256:1"), Revision: own("main@sha1:1"), LastRun: own("net-2"),
 		},
 	}
 	for _, name := range []string{"net-1", "net-2"} {
@@ -29,7 +29,7 @@ func decoded() *v1alpha1.Stack {
 			Name: own(name), UID: types.UID(own("uid of " + name)), Operation: v1alpha1.Operation(own("Apply")), Cause: v1alpha1.Cause{Type: v1alpha1.CauseType(own("Spec"))},
 		})
 	}
-	stack.Status.History[1].Details = &v1alpha1.PastDetails{Inputs: own("sha256:1"), Revision: own("main@sha1:1")}
+	stack.Status.History[1].Details = &v1alpha1.PastDetails{InputsDigest: own("sha256:1"), Revision: own("main@sha1:1")}
 	return stack
 }
 
@@ -51,7 +51,7 @@ func TestLean(t *testing.T) {
 	}
 	first, last := s.History[0], s.History[1]
 	for name, one := range map[string]bool{
-		"inputs":   at(s.Inputs) == at(s.AppliedInputs) && at(s.Inputs) == at(last.Details.Inputs),
+		"inputs":   at(s.InputsDigest) == at(s.AppliedInputsDigest) && at(s.InputsDigest) == at(last.Details.InputsDigest),
 		"revision": at(s.Revision) == at(last.Details.Revision),
 		"last Run": at(s.LastRun) == at(last.Name),
 		"history":  unsafe.Add(unsafe.Pointer(at(first.Name)), len(first.Name)+len(first.UID)) == unsafe.Pointer(at(last.Name)),

@@ -270,7 +270,7 @@ func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
 	// A state that the cache has not seen: it was made a moment ago.
 	state := &v1alpha1.State{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"},
-		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, Inputs: firstRun(r).Spec.Inputs},
+		Status:     v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest},
 	}
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), state))
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))

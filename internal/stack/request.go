@@ -52,7 +52,7 @@ func refused(w World, q run.Request) string {
 		return "this install allows no shells (cairn operator --allow-shell)"
 	}
 	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
-		(w.active() == nil || !begun(w.active())) && (w.State == nil || w.State.Status.Inputs == "") {
+		(w.active() == nil || !begun(w.active())) && (w.State == nil || w.State.Status.InputsDigest == "") {
 		return "no apply of Cairn's has made anything that could be destroyed"
 	}
 	return q.Refused
@@ -81,7 +81,7 @@ func destroyIsAskedFor(w World) (Decision, bool) {
 		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), why)
 		d.RequeueAfter = time.Minute
 		return d, true
-	case r != nil && (w.State == nil || w.State.Status.Inputs == ""): // there may be something when it has ended
+	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be something when it has ended
 		return Decision{}, false
 	case r != nil:
 		return progressing(run.ReasonDestroyIsNext, "Run %s makes way, or ends first: the destroy that was %s is next", r.Name, q.Who())
@@ -90,7 +90,7 @@ func destroyIsAskedFor(w World) (Decision, bool) {
 		d.RequeueAfter = time.Minute
 		return d, true
 	}
-	return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, Inputs: w.State.Status.Inputs})
+	return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: w.State.Status.InputsDigest})
 }
 
 // runIsAskedFor: somebody wants a Run, whether anything changed or not.
@@ -99,7 +99,7 @@ func runIsAskedFor(w World) (Decision, bool) {
 	if !ok || w.active() != nil {
 		return Decision{}, false
 	}
-	spec := v1alpha1.RunSpec{Operation: q.Operation, Inputs: w.Digest, Revision: w.Revision}
+	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision}
 	if q.Operation == v1alpha1.OperationApply {
 		spec.Operation = operation(w)
 	}

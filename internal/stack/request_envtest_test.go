@@ -45,8 +45,8 @@ func TestARequestMakesOneRun(t *testing.T) {
 	}
 	run := &v1alpha1.Run{}
 	apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-2"}, run))
-	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by alice", By: "alice"}) || run.Spec.Inputs != r.stack.Status.Inputs {
-		t.Errorf("%+v with inputs %s", c, run.Spec.Inputs)
+	if c := run.Spec.Cause; c != (v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by alice", By: "alice"}) || run.Spec.InputsDigest != r.stack.Status.InputsDigest {
+		t.Errorf("%+v with inputs %s", c, run.Spec.InputsDigest)
 	}
 
 	// One operator that has not heard of the Run, and one that has not heard of the status that names it.
@@ -54,7 +54,7 @@ func TestARequestMakesOneRun(t *testing.T) {
 	blind.Client = withoutRuns{r.Room.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
-	old := World{Now: r.now(), Stack: stale, Digest: r.stack.Status.Inputs, Runs: []v1alpha1.Run{*firstRun(r)}}
+	old := World{Now: r.now(), Stack: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
 	if d := Decide(old); d.Start == nil {
 		t.Fatal("the old view asks for no Run")
 	} else if _, err := r.act(t.Context(), old, d); err == nil {
@@ -100,7 +100,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, Inputs: firstRun(r).Spec.Inputs}})
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}})
 	r.asks("1", v1alpha1.OperationDestroy)
 	for range 2 {
 		r.reconcile()
@@ -131,7 +131,7 @@ func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
-	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, Inputs: firstRun(r).Spec.Inputs}})
+	r.Make(&v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Name: "net"}, Status: v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}})
 	web := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.StackSpec{
 		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}, DependsOn: []v1alpha1.Dependency{{Name: "net"}},
 	}}
@@ -150,7 +150,7 @@ func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.expect("False", "Destroyed", "net-1 net-2 ")
-	if r.stack.Status.Destroyed != "net-2" || r.stack.Status.AppliedInputs != "" {
+	if r.stack.Status.Destroyed != "net-2" || r.stack.Status.AppliedInputsDigest != "" {
 		t.Errorf("%+v", r.stack.Status)
 	}
 }

@@ -485,7 +485,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 			if d.Start != nil {
 				by = d.Start.Cause.By
 			}
-			got := []string{s.LastRequest, s.Run, s.Destroyed, by, s.AppliedInputs}
+			got := []string{s.LastRequest, s.Run, s.Destroyed, by, s.AppliedInputsDigest}
 			if diff := cmp.Diff([]string{tt.last, tt.run, tt.destroyed, tt.by, tt.appliedOrEmpty}, got); diff != "" {
 				t.Errorf("last request, run, destroyed, by, applied inputs; -want +got:\n%s", diff)
 			}

@@ -15,10 +15,10 @@ func TestTheRevisionMovesWithTheInputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world(func(w *World) {
-				w.Stack.Status.Inputs, w.Stack.Status.Revision, w.Revision = test.inputs, test.was, test.is
+				w.Stack.Status.InputsDigest, w.Stack.Status.Revision, w.Revision = test.inputs, test.was, test.is
 			})
-			if s := status(w, Decision{}); s.Revision != test.want || s.Inputs != w.Digest {
-				t.Errorf("the revision of %s is %s, want %s", s.Inputs, s.Revision, test.want)
+			if s := status(w, Decision{}); s.Revision != test.want || s.InputsDigest != w.Digest {
+				t.Errorf("the revision of %s is %s, want %s", s.InputsDigest, s.Revision, test.want)
 			}
 		})
 	}

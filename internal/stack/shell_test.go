@@ -68,7 +68,7 @@ func TestAShellIsNoLookForDrift(t *testing.T) {
 func TestAShellLeavesOutputsAndAppliedInputs(t *testing.T) {
 	w := world(isApplied, had("net-2", "Succeeded", "sha256:other", shells))
 	s := status(w, Decide(w))
-	if s.AppliedInputs != "sha256:now" || len(s.Outputs) != len(w.Stack.Status.Outputs) {
+	if s.AppliedInputsDigest != "sha256:now" || len(s.Outputs) != len(w.Stack.Status.Outputs) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -20,10 +20,10 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.Resources = resources(w)
 	}
 	if w.Problem == nil && w.Digest != "" {
-		if s.Inputs != w.Digest || !isLater(w.Revision, s.Revision) {
+		if s.InputsDigest != w.Digest || !isLater(w.Revision, s.Revision) {
 			s.Revision = w.Revision
 		}
-		s.Inputs = w.Digest
+		s.InputsDigest = w.Digest
 	}
 	if _, waits := asked(w); !waits || !isHalfTaken(w) { // a Run that was named and not made is not given up while who asked for it waits
 		s.Run = ""
@@ -37,7 +37,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		}
 	}
 	s.Image, s.AppliedImage = builtImage(w), appliedImage(w)
-	s.AppliedInputs, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
+	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
 		s.Run, s.LastRun = d.Name, d.Name
 		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion}
@@ -91,18 +91,18 @@ func appliedInputs(w World) string {
 	case w.applyVanished():
 		return ""
 	case last == nil || w.active() != nil || w.forgotten() || w.looks(last) || w.told(last):
-		return w.Stack.Status.AppliedInputs
+		return w.Stack.Status.AppliedInputsDigest
 	case last.Status.Phase != v1alpha1.PhaseSucceeded:
 		if begun(last) {
 			return ""
 		}
-		return w.Stack.Status.AppliedInputs
+		return w.Stack.Status.AppliedInputsDigest
 	case last.Spec.Operation == v1alpha1.OperationDestroy:
 		return ""
 	case last.Spec.Operation == v1alpha1.OperationPlan && last.Status.Plan.Changes:
-		return w.Stack.Status.AppliedInputs
+		return w.Stack.Status.AppliedInputsDigest
 	}
-	return last.Spec.Inputs
+	return last.Spec.InputsDigest
 }
 
 // outputs are those of the last apply.

@@ -73,7 +73,7 @@ func userStateIsDue(w World) (Decision, bool) {
 func isAsDeclared(w World) bool {
 	last := w.tried()
 	planned := w.Stack.Spec.Apply == v1alpha1.ApplyNever && last != nil &&
-		last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.Inputs == w.Digest
+		last.Status.Phase == v1alpha1.PhaseSucceeded && last.Spec.InputsDigest == w.Digest
 	return planned || appliedInputs(w) == w.Digest
 }
 

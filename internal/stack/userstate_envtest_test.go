@@ -19,7 +19,7 @@ func TestAUsersStateIsPlannedOnce(t *testing.T) {
 	state := &v1alpha1.State{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
 		Status: v1alpha1.StateStatus{
-			Version: 1, UpdatedBy: "net-1", Resources: 2, Inputs: firstRun(r).Spec.Inputs,
+			Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest,
 			Versions: []v1alpha1.StateVersion{{Version: 1, SHA256: "sha256:a", Home: v1alpha1.StateHomeSecret, Run: "net-1", At: metav1.Now()}},
 		},
 	}

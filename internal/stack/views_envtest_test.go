@@ -138,7 +138,7 @@ func TestAStackWhoseStateIsForgottenIsDestroyed(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.States = &forgotten{back: func() {
 		st := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"}}
-		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, Inputs: firstRun(r).Spec.Inputs}
+		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}
 		apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), st)))
 	}}
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))

@@ -151,7 +151,7 @@ func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup,
 		if err != nil {
 			return nil, err
 		}
-		status.Inputs = b.Inputs
+		status.InputsDigest = b.Inputs
 		return status, s.number(key, next, summary, data, firstSerial(st.Status, summary))
 	})
 	if err == nil {
@@ -217,7 +217,7 @@ func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alph
 	if err != nil {
 		return err
 	}
-	b := Backup{Stack: stack, Inputs: now.Inputs, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version}
+	b := Backup{Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version}
 	file, err := json.Marshal(b)
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
 			first := w.status()
 			must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "", 2)))
 			must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-			inputs := w.status().Inputs
+			inputs := w.status().InputsDigest
 
 			first.Lock = nil
 			w.goBack(&first)
@@ -82,7 +82,7 @@ func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
 			w.goBack(nil)
 			must(t, w.store.Promote(t.Context(), w.key))
 			w.reads(stateFile(2, "L", "", 2))
-			if now := w.status(); now.Serial != 2 || now.Resources != 2 || now.Inputs != inputs || now.Lock != nil {
+			if now := w.status(); now.Serial != 2 || now.Resources != 2 || now.InputsDigest != inputs || now.Lock != nil {
 				t.Errorf("%+v", now)
 			}
 		})

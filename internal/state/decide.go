@@ -80,7 +80,7 @@ func AdmitLock(w World, by Holder, want LockRequest) Verdict {
 		next.Backend = &v1alpha1.StateBackend{Type: want.Backend}
 	}
 	if attempt.Phase == v1alpha1.AttemptApply { // what a person does in a shell is no apply of what is declared
-		next.Inputs = w.Run.Spec.Inputs
+		next.InputsDigest = w.Run.Spec.InputsDigest
 	}
 	return Verdict{Status: next}
 }

@@ -18,7 +18,7 @@ var (
 
 // runOf is Run net-7 with an attempt for each pod. All but the last are finished.
 func runOf(phase v1alpha1.AttemptPhase, pods ...types.UID) *v1alpha1.Run {
-	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-7"}, Spec: v1alpha1.RunSpec{Inputs: "sha256:in"}}
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-7"}, Spec: v1alpha1.RunSpec{InputsDigest: "sha256:in"}}
 	for i, pod := range pods {
 		a := v1alpha1.Attempt{
 			Number: int32(i + 1), Phase: phase, Pod: string(pod), PodUID: pod,
@@ -100,8 +100,8 @@ func TestAdmitLock(t *testing.T) {
 
 func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
 	run := runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
-	v := AdmitLock(World{Run: run, Status: v1alpha1.StateStatus{Inputs: "sha256:old"}}, me, LockRequest{ID: "a"})
-	if v.Status == nil || v.Status.Lock == nil || v.Status.Inputs != "sha256:old" { // what was applied is what a destroy takes
+	v := AdmitLock(World{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me, LockRequest{ID: "a"})
+	if v.Status == nil || v.Status.Lock == nil || v.Status.InputsDigest != "sha256:old" { // what was applied is what a destroy takes
 		t.Errorf("lock: %+v", v)
 	}
 	if v := AdmitLock(World{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); reason(v.Refusal) != Locked {
@@ -122,8 +122,8 @@ func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
 }
 
 func TestTheLockOfAnApplyRecordsItsInputs(t *testing.T) {
-	w := World{Run: applying(), Status: v1alpha1.StateStatus{Inputs: "sha256:old"}}
-	if v := AdmitLock(w, me, LockRequest{ID: "a"}); v.Status == nil || v.Status.Inputs != "sha256:in" {
+	w := World{Run: applying(), Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}
+	if v := AdmitLock(w, me, LockRequest{ID: "a"}); v.Status == nil || v.Status.InputsDigest != "sha256:in" {
 		t.Errorf("got %+v", v)
 	}
 }

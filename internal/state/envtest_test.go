@@ -50,8 +50,8 @@ func newWorld(t *testing.T, o state.Options) *world {
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "net-1"},
 		Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply,
-			Cause:  v1alpha1.Cause{Type: v1alpha1.CauseSpec},
-			Inputs: "sha256:0000000000000000000000000000000000000000000000000000000000000001",
+			Cause:        v1alpha1.Cause{Type: v1alpha1.CauseSpec},
+			InputsDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000001",
 		},
 	}
 	must(t, apiserver.Kube.Create(t.Context(), w.run))

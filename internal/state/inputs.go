@@ -15,7 +15,7 @@ import (
 const maxInputs = 32 << 20
 
 // KeepInputs keeps the variable files that an apply is about to use, under the digest of the apply's inputs. They count
-// when the apply takes the lock, since status.inputs then names that digest; those that it named until then stay beside
+// when the apply takes the lock, since status.inputsDigest then names that digest; those that it named until then stay beside
 // them, and all others go.
 func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs string, data []byte) error {
 	if err := s.bucket.Put(ctx, inputsKey(key, inputs), data); err != nil {
@@ -30,7 +30,7 @@ func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs
 		return fmt.Errorf("keep the inputs of %s: %w", key, err)
 	}
 	for _, old := range kept {
-		if old == inputsKey(key, inputs) || old == inputsKey(key, st.Status.Inputs) {
+		if old == inputsKey(key, inputs) || old == inputsKey(key, st.Status.InputsDigest) {
 			continue
 		}
 		if err := s.bucket.Delete(ctx, old); err != nil {
@@ -43,11 +43,11 @@ func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs
 // AdoptInputs makes inputs those of the State without an apply: a plan found that they change nothing.
 func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, inputs string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		if st.ResourceVersion == "" || st.Status.Inputs == inputs {
+		if st.ResourceVersion == "" || st.Status.InputsDigest == inputs {
 			return nil, nil
 		}
 		next := st.Status.DeepCopy()
-		next.Inputs = inputs
+		next.InputsDigest = inputs
 		return next, nil
 	})
 }

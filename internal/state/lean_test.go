@@ -14,7 +14,7 @@ func TestLean(t *testing.T) {
 	at := func(hour int) metav1.Time { return metav1.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC) }
 	meta := metav1.ObjectMeta{Namespace: "prod", Name: "net", UID: "u", ResourceVersion: "7", Generation: 3, CreationTimestamp: at(1), DeletionTimestamp: new(at(8))}
 	status := v1alpha1.StateStatus{
-		Version: 7, Serial: 9, Size: 100, Resources: 3, UpdatedBy: "net-7", Inputs: "sha256:i", Outputs: map[string]string{"id": "f"}, OutputsVersion: 7,
+		Version: 7, Serial: 9, Size: 100, Resources: 3, UpdatedBy: "net-7", InputsDigest: "sha256:i", Outputs: map[string]string{"id": "f"}, OutputsVersion: 7,
 		Lock:    &v1alpha1.Lock{ID: "l", Run: "net-8", Attempt: 2, PodUID: "p", Who: "runner@net-8", Since: at(7)},
 		Rescued: &v1alpha1.RescuedState{SHA256: "sha256:r", Run: "net-6", Lineage: "one"},
 		Backend: &v1alpha1.StateBackend{Type: "s3", Version: 6}, Move: &v1alpha1.StateMove{Version: 7, By: "alice"},

@@ -72,7 +72,7 @@ func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
 	if got, err := w.store.ReadVersion(t.Context(), w.key, 1); err != nil || !bytes.Equal(got, one) {
 		t.Fatalf("version 1: %v", err)
 	}
-	if st := w.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" || st.Inputs != w.run.Spec.Inputs || st.Lock != nil {
+	if st := w.status(); st.Version != 2 || st.Serial != 2 || st.UpdatedBy != "net-1" || st.InputsDigest != w.run.Spec.InputsDigest || st.Lock != nil {
 		t.Fatalf("status %+v", st)
 	}
 	for _, s := range w.secrets() {
@@ -221,12 +221,12 @@ func TestAStateOutlivesItsDeletion(t *testing.T) {
 func TestTheVariablesThatTheStateNamesStay(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
-	must(t, w.store.KeepInputs(t.Context(), w.key, w.run.Spec.Inputs, []byte("applied")))
+	must(t, w.store.KeepInputs(t.Context(), w.key, w.run.Spec.InputsDigest, []byte("applied")))
 	w.lock(me, "a")
 	for _, later := range []string{"sha256:later", "sha256:latest"} {
 		must(t, w.store.KeepInputs(t.Context(), w.key, later, []byte("handed in")))
 	}
-	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.Inputs); err != nil || string(data) != "applied" {
+	if data, err := w.store.KeptInputs(t.Context(), w.key, w.run.Spec.InputsDigest); err != nil || string(data) != "applied" {
 		t.Errorf("those of the apply: %q, %v", data, err)
 	}
 	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:later")

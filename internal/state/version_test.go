@@ -41,7 +41,7 @@ func TestPruneDropsTheOldestInBatches(t *testing.T) {
 
 func TestAcceptMakesAVersionTheCurrentOne(t *testing.T) {
 	st := written(Holder{Run: "net-6"}, noon)
-	st.Lock, st.Inputs, st.Outputs = lockOf(me, "a"), "sha256:in", map[string]string{"id": "f1", "gone": "f1"}
+	st.Lock, st.InputsDigest, st.Outputs = lockOf(me, "a"), "sha256:in", map[string]string{"id": "f1", "gone": "f1"}
 	st.Rescued = &v1alpha1.RescuedState{SHA256: "sha256:6"}
 	s := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6", Size: 100, Resources: 4, Outputs: map[string]string{"id": "f2"}}
 	v := s.version(4, me.origin(), noon)
@@ -49,7 +49,7 @@ func TestAcceptMakesAVersionTheCurrentOne(t *testing.T) {
 	got, dropped := accept(st, s, v, 30)
 	want := v1alpha1.StateStatus{
 		Version: 4, Serial: 6, Lineage: "L", SHA256: "sha256:6", Size: 100, Resources: 4, UpdatedBy: "net-7",
-		Inputs: "sha256:in", Outputs: s.Outputs, OutputsVersion: 4, Lock: st.Lock, Versions: append(st.Versions, v),
+		InputsDigest: "sha256:in", Outputs: s.Outputs, OutputsVersion: 4, Lock: st.Lock, Versions: append(st.Versions, v),
 	}
 	if diff := cmp.Diff(want, got); diff != "" || dropped != nil {
 		t.Fatal(diff, dropped)

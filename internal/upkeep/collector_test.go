@@ -134,7 +134,7 @@ func (r *room) kept(name string) string {
 }
 
 func (r *room) stack(name string) *v1alpha1.Stack {
-	return &v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputs: r.digest[name]}}
+	return &v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputsDigest: r.digest[name]}}
 }
 
 func TestGarbageCollectionDeletesWhatNothingNames(t *testing.T) {
@@ -148,7 +148,7 @@ func TestGarbageCollectionDeletesWhatNothingNames(t *testing.T) {
 		r.put(others, nil, 300)
 	}
 	r.cache.all = []runtime.Object{
-		r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{Inputs: r.digest["run"]}}, &v1alpha1.State{Status: v1alpha1.StateStatus{Inputs: r.digest["state"]}},
+		r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["run"]}}, &v1alpha1.State{Status: v1alpha1.StateStatus{InputsDigest: r.digest["state"]}},
 	}
 	collected, err := r.Collect(t.Context(), time.Now())
 	if err != nil {
@@ -185,7 +185,7 @@ func TestCodeThatIsSharedIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put("inputs/"+digest, data, 30)
-	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{Inputs: digest}}}
+	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: digest}}}
 	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestGarbageCollectionKeepsWhatImagesAreBuiltFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put("inputs/"+digest, data, 30)
-	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputs: digest}}}
+	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{AppliedInputsDigest: digest}}}
 	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestANameThatMovesMeanwhileIsSeen(t *testing.T) {
 	r := enter(t)
 	r.keeps("stack", 30)
 	r.keeps("moves", 30)
-	r.cache.all = []runtime.Object{r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{Inputs: r.digest["moves"]}}}
+	r.cache.all = []runtime.Object{r.stack("stack"), &v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: r.digest["moves"]}}}
 	lists := 0
 	r.cache.listed = func() {
 		if lists++; lists == 2 {
@@ -289,7 +289,7 @@ func TestANameThatMovesMeanwhileIsSeen(t *testing.T) {
 func TestInputsThatAreNotKeptYetAreNoReasonToStop(t *testing.T) {
 	r := enter(t)
 	r.keeps("none", 30)
-	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{Inputs: "sha256:not-yet"}}}
+	r.cache.all = []runtime.Object{&v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: "sha256:not-yet"}}}
 	if _, err := r.Collect(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -43,9 +43,9 @@ func TestDecide(t *testing.T) {
 }
 
 func TestWhatIsNamed(t *testing.T) {
-	stack := v1alpha1.Stack{Status: v1alpha1.StackStatus{Inputs: "stack now", AppliedInputs: "stack applied"}}
-	run := v1alpha1.Run{Spec: v1alpha1.RunSpec{Inputs: "run"}}
-	state := v1alpha1.State{Status: v1alpha1.StateStatus{Inputs: "state"}}
+	stack := v1alpha1.Stack{Status: v1alpha1.StackStatus{InputsDigest: "stack now", AppliedInputsDigest: "stack applied"}}
+	run := v1alpha1.Run{Spec: v1alpha1.RunSpec{InputsDigest: "run"}}
+	state := v1alpha1.State{Status: v1alpha1.StateStatus{InputsDigest: "state"}}
 	u := used{inputs: map[string]bool{}}
 	if !u.blind() {
 		t.Error("it sees what is not there")

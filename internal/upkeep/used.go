@@ -46,17 +46,17 @@ func (u *used) name(list client.ObjectList) {
 	case *v1alpha1.RunList:
 		u.objects += len(list.Items)
 		for i := range list.Items {
-			u.add(list.Items[i].Spec.Inputs)
+			u.add(list.Items[i].Spec.InputsDigest)
 		}
 	case *v1alpha1.StackList:
 		u.objects += len(list.Items)
 		for i := range list.Items {
-			u.add(list.Items[i].Status.Inputs, list.Items[i].Status.AppliedInputs)
+			u.add(list.Items[i].Status.InputsDigest, list.Items[i].Status.AppliedInputsDigest)
 		}
 	case *v1alpha1.StateList:
 		u.objects += len(list.Items)
 		for i := range list.Items {
-			u.add(list.Items[i].Status.Inputs)
+			u.add(list.Items[i].Status.InputsDigest)
 		}
 	}
 }

@@ -179,8 +179,8 @@ func untilReady(b *testing.B, c *devcluster.Cluster, stack *v1alpha1.Stack, othe
 				b.Fatalf("watch: %v", event.Object)
 			}
 			for _, condition := range s.Status.Conditions {
-				if s.Name == stack.Name && condition.Type == v1alpha1.ConditionReady && condition.Status == metav1.ConditionTrue && s.Status.AppliedInputs != other {
-					return s.Status.AppliedInputs
+				if s.Name == stack.Name && condition.Type == v1alpha1.ConditionReady && condition.Status == metav1.ConditionTrue && s.Status.AppliedInputsDigest != other {
+					return s.Status.AppliedInputsDigest
 				}
 			}
 		}

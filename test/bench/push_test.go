@@ -62,7 +62,7 @@ func BenchmarkPush(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		must(b, c.Get(b.Context(), client.ObjectKeyFromObject(first), first))
-		before := first.Status.AppliedInputs
+		before := first.Status.AppliedInputsDigest
 		runs, err := c.Watch(b.Context(), &v1alpha1.RunList{}, client.InNamespace(namespace))
 		must(b, err)
 		push(0, fmt.Sprint("push ", b.N, " ", i))

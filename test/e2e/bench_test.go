@@ -322,7 +322,7 @@ func (m *meter) applied(b *testing.B) map[string]string {
 	list, applied := &v1alpha1.StackList{}, map[string]string{}
 	must(b, m.List(b.Context(), list, client.InNamespace(m.namespace)))
 	for _, s := range list.Items {
-		applied[s.Name] = s.Status.AppliedInputs
+		applied[s.Name] = s.Status.AppliedInputsDigest
 	}
 	return applied
 }
@@ -340,7 +340,7 @@ func (m *meter) ready(b *testing.B, stacks []string, before map[string]string) {
 	}
 	for e := range w.ResultChan() {
 		s, ok := e.Object.(*v1alpha1.Stack)
-		if ok && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) && s.Status.AppliedInputs != before[s.Name] {
+		if ok && apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionReady) && s.Status.AppliedInputsDigest != before[s.Name] {
 			delete(waits, s.Name)
 		}
 		if len(waits) == 0 {

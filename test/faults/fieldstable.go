@@ -81,7 +81,7 @@ webhook: {secret: {name: given}}
 stack: {name: OWN}
 operation: Apply
 cause: {type: Spec, message: m, by: b}
-inputs: sha256:0000000000000000000000000000000000000000000000000000000000000000
+inputsDigest: sha256:0000000000000000000000000000000000000000000000000000000000000000
 revision: r
 preventSelfApproval: false
 cancel: false

@@ -175,7 +175,7 @@ func (l *lane) arrive(ctx context.Context, s story, step string) error {
 // ready says that what is declared is applied, and nothing is under way.
 func ready(s *v1alpha1.Stack) bool {
 	return apimeta.IsStatusConditionTrue(s.Status.Conditions, "Ready") && s.Status.ObservedGeneration == s.Generation &&
-		s.Status.Inputs == s.Status.AppliedInputs && s.Status.Run == ""
+		s.Status.InputsDigest == s.Status.AppliedInputsDigest && s.Status.Run == ""
 }
 
 func standing(s *v1alpha1.Stack) string {

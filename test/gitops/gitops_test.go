@@ -25,7 +25,7 @@ func TestWhatNoOperatorHasSeenIsInProgress(t *testing.T) {
 		}},
 		"Run": &v1alpha1.Run{ObjectMeta: named, Spec: v1alpha1.RunSpec{
 			Stack: v1alpha1.ObjectRef{Name: "net"}, Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Type: v1alpha1.CauseSpec},
-			Inputs: "sha256:0000000000000000000000000000000000000000000000000000000000000000",
+			InputsDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000",
 		}},
 		"Repository": &v1alpha1.Repository{ObjectMeta: named, Spec: v1alpha1.RepositorySpec{URL: "https://git.example.com/infra.git"}},
 	} {

@@ -146,7 +146,7 @@ func (h *History) read(runs int) {
 		i.Fatal(err)
 	}
 	i.Cleanup(func() { _ = h.bucket.Close() })
-	h.digest = s.Status.Inputs
+	h.digest = s.Status.InputsDigest
 	if h.doc, err = inputs.NewStore(h.bucket).Get(ctx, h.digest); err != nil {
 		i.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func (w *world) applyBegins(r *v1alpha1.Run) {
 		w.violate("I4", "Run %s applies without a plan", r.Name)
 		return
 	}
-	if kept := w.plans[p.Digest]; kept == nil || kept.inputs != r.Spec.Inputs {
+	if kept := w.plans[p.Digest]; kept == nil || kept.inputs != r.Spec.InputsDigest {
 		w.violate("I4", "Run %s applies plan %s, which is not of its inputs", r.Name, short(p.Digest))
 	}
 	if n := r.Spec.Rejection; n != nil && n.PlanDigest == p.Digest {
@@ -287,7 +287,7 @@ func (w *world) applies(r *runner, p *plan) {
 	}
 	w.applied[p.digest] = true
 	now := w.api.run(r.run)
-	if now != nil && now.Spec.Inputs != p.inputs {
+	if now != nil && now.Spec.InputsDigest != p.inputs {
 		w.violate("I4", "pod %s applies a plan of other inputs", r.pod)
 	}
 	for _, m := range w.machines {

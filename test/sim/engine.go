@@ -44,7 +44,7 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) store.Done {
 		return failed("Transient", "boom")
 	}
 	now := w.read(data)
-	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", w.serial())), inputs: found.Spec.Inputs, serial: now.serial, lineage: now.lineage}
+	p := &plan{digest: inputs.Digest(fmt.Appendf(nil, "%d", w.serial())), inputs: found.Spec.InputsDigest, serial: now.serial, lineage: now.lineage}
 	if len(journal) > 0 {
 		var none bool
 		p.imports, none = w.missing(journal, data)

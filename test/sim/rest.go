@@ -109,7 +109,7 @@ func (w *world) waitsForWhatIs() {
 		if r.Status.Phase != v1alpha1.PhaseAwaitingApproval || r.Spec.Operation == v1alpha1.OperationDestroy || s == nil || s.Spec.Suspend || s.DeletionTimestamp != nil {
 			continue
 		}
-		if s.Status.Inputs != "" && s.Status.Inputs != r.Spec.Inputs {
+		if s.Status.InputsDigest != "" && s.Status.InputsDigest != r.Spec.InputsDigest {
 			w.violate("I4", "Run %s waits for its approval, and is not of what is declared", r.Name)
 		}
 	}
@@ -117,11 +117,11 @@ func (w *world) waitsForWhatIs() {
 
 // isReady: what is declared is what there is.
 func (w *world) isReady(s *v1alpha1.Stack) {
-	if s.Status.Inputs != s.Status.AppliedInputs {
+	if s.Status.InputsDigest != s.Status.AppliedInputsDigest {
 		w.violate("I6", "Stack %s is Ready and its inputs are not applied", s.Name)
 		return
 	}
-	doc, err := w.shared.inputs.Get(ctx, s.Status.AppliedInputs)
+	doc, err := w.shared.inputs.Get(ctx, s.Status.AppliedInputsDigest)
 	if err != nil {
 		w.violate("I6", "Stack %s: %v", s.Name, err)
 		return

@@ -295,7 +295,7 @@ func (r *runner) stops() (class, why string) {
 
 // do does an order.
 func (r *runner) do(kind store.OrderKind, found *v1alpha1.Run) store.Done {
-	doc, err := r.w.shared.inputs.Get(ctx, found.Spec.Inputs)
+	doc, err := r.w.shared.inputs.Get(ctx, found.Spec.InputsDigest)
 	if err != nil {
 		panic(err)
 	}

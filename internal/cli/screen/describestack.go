@@ -180,7 +180,7 @@ func driftChecks(st *v1alpha1.Stack, s Style) string {
 	switch next := checks.Next; {
 	case next == nil && st.Spec.Suspend:
 		return text + "; no check while the Stack is suspended"
-	case next == nil && st.Status.AppliedInputs == "":
+	case next == nil && st.Status.AppliedInputsDigest == "":
 		return text + "; no check before the Stack is applied"
 	case next == nil:
 		return text + "; no check before the Stack is as declared"

@@ -20,7 +20,7 @@ func TestDriftSentence(t *testing.T) {
 		return c
 	}
 	applied := func(c *v1alpha1.DriftChecks) v1alpha1.StackStatus {
-		return v1alpha1.StackStatus{ObservedGeneration: 1, AppliedInputs: "sha256:a", DriftChecks: c}
+		return v1alpha1.StackStatus{ObservedGeneration: 1, AppliedInputsDigest: "sha256:a", DriftChecks: c}
 	}
 	found := applied(checks(v1alpha1.SetByInstallation, time.Hour))
 	found.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.Time{Time: noon.Add(-11 * time.Hour)}}

@@ -234,8 +234,11 @@ export interface components {
                      */
                     type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
                 };
-                /** @description Inputs is the digest over all that decides the result. */
-                inputs: string;
+                /**
+                 * @description InputsDigest is the digest of everything that decides the result: the code, the values and the engine. It is status.inputsDigest of
+                 *     the Stack when the Run was created, or for a destroy that of the last apply. Example: sha256:1f3c....
+                 */
+                inputsDigest: string;
                 /**
                  * @description Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that, Shell holds a
                  *     pod for a person to work in.
@@ -1204,8 +1207,8 @@ export interface components {
                     /** @description Run that built it. */
                     run?: string;
                 };
-                /** @description AppliedInputs is the digest of the inputs that were last applied, or found to need no change. */
-                appliedInputs?: string;
+                /** @description AppliedInputsDigest is the digest of the inputs that were last applied, or that needed no change. Example: sha256:1f3c.... */
+                appliedInputsDigest?: string;
                 /**
                  * @description Conditions: Ready always; Drifted only while drift is known; Stalled only while a person has to act.
                  *     Ready=True says that the last applied inputs are the current ones, that no drift is known and that nothing failed.
@@ -1363,8 +1366,8 @@ export interface components {
                     };
                     /** @description Details are there while something is decided on them. Of most Runs they are absent, and take no memory. */
                     details?: {
-                        /** @description Inputs is the digest of the inputs that it was for; absent of older Runs. */
-                        inputs?: string;
+                        /** @description InputsDigest is spec.inputsDigest of the Run; absent for older Runs. Example: sha256:1f3c.... */
+                        inputsDigest?: string;
                         /** @description Plan is what it would do, without its resources; absent of older Runs, and where there was none. */
                         plan?: {
                             /**
@@ -1531,8 +1534,11 @@ export interface components {
                     /** @description Run that built it. */
                     run?: string;
                 };
-                /** @description Inputs is the digest over all that decides a result, as the spec and its sources say now. */
-                inputs?: string;
+                /**
+                 * @description InputsDigest is the digest of everything that decides the result of a Run: the code, the values and the engine, as the spec and its
+                 *     sources declare them now. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
+                 */
+                inputsDigest?: string;
                 /**
                  * @description LastRequest is the last request for a Run that was answered: the value that the annotation cairn.dev/requested-at had. Of
                  *     one that was refused because its time is in the future, it is the time of the answer, a space, and that value.
@@ -1663,10 +1669,10 @@ export interface components {
                     version?: number;
                 };
                 /**
-                 * @description Inputs is the digest of the inputs of the last apply that was begun, or of those that were found to need none since:
-                 *     what a destroy has to use.
+                 * @description InputsDigest is the digest of the inputs of the last apply that began, or of later inputs that needed no change. A destroy uses
+                 *     these inputs. Example: sha256:1f3c....
                  */
-                inputs?: string;
+                inputsDigest?: string;
                 /** @description Lineage as the engine made it; another one is refused. */
                 lineage?: string;
                 /** @description Lock is held while an apply is under way, or while a user's engine works with the state on a machine of the user. */

@@ -222,7 +222,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         <span className="inline-flex items-center gap-1">
           <span className="font-mono text-sm">{shortRevision(row.revision)}</span>
           <CopyButton text={row.revision} label="Copy the revision" />
-          {status?.inputs && status.appliedInputs && status.inputs !== status.appliedInputs && (
+          {status?.inputsDigest && status.appliedInputsDigest && status.inputsDigest !== status.appliedInputsDigest && (
             <Badge tone="warn">not applied yet</Badge>
           )}
         </span>

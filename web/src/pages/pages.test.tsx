@@ -258,7 +258,7 @@ describe('a Run', () => {
       row: aRun({ name: 'web-7', phase }),
       object: {
         metadata: { ...metadata, name: 'web-7' },
-        spec: { stack: { name: 'web' }, operation: 'Apply', cause: { type: 'Spec' }, inputs: digest },
+        spec: { stack: { name: 'web' }, operation: 'Apply', cause: { type: 'Spec' }, inputsDigest: digest },
         status: {
           phase,
           conditions: [{ type: 'Succeeded', status: 'Unknown', reason, message: `It is ${phase}.` }],

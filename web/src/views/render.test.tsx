@@ -99,7 +99,7 @@ const other = 'sha256:' + 'b'.repeat(64)
 function detail(plan: string, phase = 'AwaitingApproval'): Detail<'runs'> {
   const object = {
     metadata: { name: 'net-7', namespace: 'shop', uid: 'u', creationTimestamp: '' },
-    spec: { stack: { name: 'net' }, operation: 'Apply', cause: { type: 'Spec' }, inputs: digest },
+    spec: { stack: { name: 'net' }, operation: 'Apply', cause: { type: 'Spec' }, inputsDigest: digest },
     status: {
       phase,
       plan: { digest: plan, changes: true, add: 3, change: 0, destroy: 1, replace: 0, import: 0, forget: 0 },

@@ -55,7 +55,7 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
           </Fact>
         )}
         <Fact name="Inputs">
-          <Digest text={spec.inputs} show={short(spec.inputs)} />
+          <Digest text={spec.inputsDigest} show={short(spec.inputsDigest)} />
         </Fact>
         <Fact name="Made">
           <Ago at={metadata.creationTimestamp} />

@@ -17,7 +17,13 @@ function run({
 }: Part = {}): RunObject {
   return {
     metadata: { name: 'net-7', namespace: 'shop', uid: 'u', creationTimestamp: '' },
-    spec: { stack: { name: 'net' }, operation: 'Apply', cause: { type: 'Spec', by: 'alice' }, inputs: digest, ...spec },
+    spec: {
+      stack: { name: 'net' },
+      operation: 'Apply',
+      cause: { type: 'Spec', by: 'alice' },
+      inputsDigest: digest,
+      ...spec,
+    },
     status: {
       phase,
       plan: { digest, changes: true, add: 3, change: 1, destroy: 0, replace: 0, import: 0, forget: 0 },
