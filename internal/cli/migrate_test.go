@@ -105,7 +105,7 @@ func TestMigrateSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestImportCode(t *testing.T) {
+func TestGenerateFromCode(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
@@ -119,16 +119,16 @@ func TestImportCode(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "envs", "prod", "main.tf"), []byte("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := typed(t, "", "import", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
+	if _, _, err := typed(t, "", "generate", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
 		t.Errorf("outside of git: %v", err)
 	}
 	git("init", "-q")
-	if _, _, err := typed(t, "", "import", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
+	if _, _, err := typed(t, "", "generate", dir); err == nil || !strings.Contains(err.Error(), "--repository") {
 		t.Errorf("without a remote: %v", err)
 	}
 	git("remote", "add", "origin", "https://git.example.com/acme/infra.git")
 	for _, from := range []string{dir, filepath.Join(dir, "envs")} {
-		out, errOut, err := typed(t, "", "import", from, "-n", "infra")
+		out, errOut, err := typed(t, "", "generate", from, "-n", "infra")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,25 +141,25 @@ func TestImportCode(t *testing.T) {
 			t.Error(errOut)
 		}
 	}
-	out, _, err := typed(t, "", "import", dir, "--repository", "git@git.example.com:acme/other.git", "--ref", "main")
+	out, _, err := typed(t, "", "generate", dir, "--repository", "git@git.example.com:acme/other.git", "--ref", "main")
 	if err != nil || !strings.Contains(out, "url: git@git.example.com:acme/other.git") || !strings.Contains(out, "ref: main") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
 // An origin on this machine is as good as none: the cluster cannot fetch from it.
-func TestImportWithAnOriginOnThisMachine(t *testing.T) {
+func TestGenerateWithAnOriginOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{{"init", "--quiet"}, {"remote", "add", "origin", "/srv/git/infra.git"}} {
 		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	_, _, err := typed(t, "", "import", dir)
+	_, _, err := typed(t, "", "generate", dir)
 	if err == nil || !strings.Contains(err.Error(), "/srv/git/infra.git") || !strings.Contains(err.Error(), "with --repository URL") {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := typed(t, "", "import", dir, "--repository", "infra"); err == nil || strings.Contains(err.Error(), "origin") {
+	if _, _, err := typed(t, "", "generate", dir, "--repository", "infra"); err == nil || strings.Contains(err.Error(), "origin") {
 		t.Errorf("%v", err)
 	}
 }
