@@ -15,7 +15,7 @@ func cancelCommand(s *session) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "cancel STACK|RUN",
-		Short: "Cancel a Run; an apply at work ends what it has in flight and saves the state",
+		Short: "Cancel a Run; an active apply finishes pending operations and saves the state",
 		Long: `Cancels a Run or, of a Stack, the one under way. What is queued or waits ends at once. An engine at work is interrupted,
 ends what it has in flight and saves the state; that can take a while, and nothing hurries it. A Run that was canceled is
 not tried again before the Stack changes or somebody asks for it. It takes the verb cancel on the Run.`,

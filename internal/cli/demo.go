@@ -25,7 +25,7 @@ func demoCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Start a whole Cairn on this machine and show what it does with an example",
+		Short: "Start Cairn on this machine and run an example",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.log = logger(o.level, false)

@@ -15,7 +15,7 @@ func destroyCommand(s *session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "destroy STACK",
-		Short: "Destroy all that a Stack made; the Stack stays",
+		Short: "Destroy all resources of a Stack; the Stack stays",
 		Long: `Asks for a Run that destroys everything, follows it and shows its plan. You are asked for the Stack's name before anything
 is destroyed; where nobody is there to be asked it takes --yes. The Stack stays, and makes nothing again before somebody
 asks for that with apply. To end the Stack too, delete it.

@@ -54,7 +54,7 @@ func devCommand() *cobra.Command {
 	o := devOptions{level: slog.LevelWarn}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run a whole Cairn on this machine, without a cluster",
+		Short: "Run Cairn with a control plane on this machine, without a cluster",
 		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
 Cairn itself, with accounts that may do what the chart's roles allow. It says where the page is, with a link that signs in there
 once. Everything listens on 127.0.0.1 only. It stays until

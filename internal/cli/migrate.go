@@ -31,7 +31,7 @@ func migrateCommand(s *session) *cobra.Command {
 	var m migrating
 	cmd := &cobra.Command{
 		Use:   "migrate (-f FILE... | --from-cluster)",
-		Short: "Make Stacks of another system's objects",
+		Short: "Convert objects of another system to Stacks",
 		Long: `Makes Stacks and Repositories of objects of ` + migrate.Systems() + `, and changes nothing: manifests go to standard
 output, and to standard error what each field became, or why it became nothing and what to do. States stay where they are wherever the engine can
 reach them there.

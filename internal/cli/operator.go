@@ -9,11 +9,11 @@ import (
 func operatorCommand() *cobra.Command {
 	return processCommand(&cobra.Command{
 		Use:   "operator",
-		Short: "Run the operator alone: what reconciles Stacks and Runs",
-		Long: `Runs the half of Cairn that reconciles. Runs that are under way go on without it, and so do people's reads and the
-commands about states: those are the server's. Of several, with --leader-elect, one is active.
+		Short: "Run only the operator, which reconciles Stacks and Runs",
+		Long: `Runs the operator of Cairn. Active Runs continue without it, and so do reads of users and the commands for
+states, which the server answers. Of several operators with --leader-elect one is the leader.
 
-It needs the bucket and the namespace that cairn server has. Flags of the server are taken and mean nothing here, so that
-both can be started with the same ones.`,
+It needs the bucket and the namespace that cairn server has. Flags of the server are accepted and ignored, so that
+both can be started with the same flags.`,
 	}, operator.Options{Operator: true})
 }

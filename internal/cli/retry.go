@@ -14,7 +14,7 @@ func retryCommand(s *session) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "retry STACK",
-		Short: "Try again what failed or was canceled, with a new plan",
+		Short: "Retry a failed or canceled Run, with a new plan",
 		Long: `Asks for a Run that does what the last one did not get done: an apply or a destroy. It begins with a new plan, which waits
 for an approval where the Stack says so. It takes the verb apply on the Stack, or destroy.`,
 		Example: s.examples(`

@@ -62,7 +62,7 @@ func root(s *session) *cobra.Command {
 		Short: "Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved",
 		Long: `Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved.
 
-Exit codes: 0 fine, 1 failed, 2 changes are waiting, 130 interrupted while something goes on.`,
+Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while something is in progress.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.program},

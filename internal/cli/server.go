@@ -10,12 +10,12 @@ import (
 func serverCommand() *cobra.Command {
 	return processCommand(&cobra.Command{
 		Use:   "server",
-		Short: "Run the server alone: what runners, people and forges talk to",
-		Long: `Runs the half of Cairn that serves: orders, states, plans and logs for runners, the API for people, webhooks for
-forges. Several of them may run at once when the bucket is one that all of them reach.
+		Short: "Run only the server, for runners, users and Git providers",
+		Long: `Runs the server of Cairn: orders, states, plans and logs for runners, the API for users, webhooks for
+Git providers. Several servers may run at once when all of them reach the bucket.
 
-It needs the bucket and the namespace that cairn operator has. Flags of the operator are taken and mean nothing here, so
-that both can be started with the same ones.`,
+It needs the bucket and the namespace that cairn operator has. Flags of the operator are accepted and ignored, so
+that both can be started with the same flags.`,
 	}, operator.Options{Server: true})
 }
 

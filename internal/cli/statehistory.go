@@ -19,7 +19,7 @@ func stateHistoryCommand(s *session) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "history STACK",
-		Short: "List the versions of a Stack's state that are kept",
+		Short: "List the stored versions of a Stack's state",
 		Long: `Lists the versions of the state that are kept, the newest first: who wrote them and when; and the lock, when it is held.
 With -o wide each version is read, to count its resources: that takes the verb pull.`,
 		Example: s.examples(`

@@ -13,7 +13,7 @@ func stateUnlockCommand(s *session) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "unlock STACK LOCK_ID",
-		Short: "End a lock on a Stack's state whose holder is over",
+		Short: "Remove a lock on a Stack's state whose holder no longer runs",
 		Long: `Ends the lock with that ID. Cairn does so by itself as soon as it knows that the pod that holds a lock is gone; this is for
 the rest. It is refused while that pod may still be at work: two engines at once would lose what one of them makes.
 

@@ -11,7 +11,7 @@ import (
 func suspendCommand(s *session) *cobra.Command {
 	return s.switchCommand(&cobra.Command{
 		Use:     "suspend STACK",
-		Short:   "Start nothing new for a Stack, deletion too; what runs goes on",
+		Short:   "Suspend a Stack: start no new Run, not for a deletion either; active Runs continue",
 		Example: s.examples(`cairn suspend net`),
 	}, true, "is suspended; what runs goes on")
 }
