@@ -135,7 +135,7 @@ sim-scope: ## Live through all histories of the small scope, a few minutes; STRI
 	@go run ./test/sim/histories -stride $(or $(STRIDE),1)
 
 .PHONY: faults
-faults: build tools ## Have things fail around the real binaries (half an hour); ONLY="crash|410" chooses, STRIDE=10 takes one in ten
+faults: build tools ## Have things fail around the real binaries (two hours); ONLY="crash|410" chooses, STRIDE=10 takes one in ten
 	@go run ./test/faults -stride $(or $(STRIDE),1) $(if $(ONLY),-only '$(ONLY)')
 
 # What follows needs Linux, root and a few Debian packages (tools/packages has them). There is one node on a machine, so one package of

@@ -18,6 +18,7 @@ import (
 
 	chart "cairn.dev/cairn/charts/cairn"
 	"cairn.dev/cairn/test/cloud"
+	"cairn.dev/cairn/test/httpstate"
 )
 
 // patience is how long something may take that is certain to come.
@@ -39,6 +40,9 @@ type lane struct {
 
 	clouds *httptest.Server
 	cloud  atomic.Pointer[cloud.Cloud]
+	// states is the backend that code has a block for, at /state of the cloud's URL; code is the git server.
+	states atomic.Pointer[httpstate.Server]
+	code   *codeServer
 	// ends are called last when it is closed.
 	ends []func()
 }
@@ -64,14 +68,21 @@ func (c *cluster) open(ctx context.Context, o laneOptions) (_ *lane, err error) 
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return nil, err
 	}
-	l.clouds = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.cloud.Load().ServeHTTP(w, r) }))
+	l.clouds = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/state" {
+			l.states.Load().ServeHTTP(w, r)
+			return
+		}
+		l.cloud.Load().ServeHTTP(w, r)
+	}))
 	l.cloud.Store(cloud.New())
+	l.states.Store(&httpstate.Server{})
 	defer func() {
 		if err != nil {
 			l.close()
 		}
 	}()
-	for _, step := range []func(context.Context) error{l.prepare, l.watch, func(ctx context.Context) error { return l.processes(ctx, o) }} {
+	for _, step := range []func(context.Context) error{l.prepare, l.serveCode, l.watch, func(ctx context.Context) error { return l.processes(ctx, o) }} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("lane %s: %w", name, err)
 		}
@@ -190,6 +201,7 @@ func (l *lane) reset() {
 		c.OnEvent(nil)
 		c.Reset()
 	}
+	l.code.reset()
 }
 
 // quiet is for how long Cairn wrote nothing.

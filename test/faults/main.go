@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
@@ -44,7 +45,7 @@ type point struct {
 }
 
 // suites are all kinds of faults, in the order in which they are tried.
-var suites = []suite{writes, watches, managers, outages, restores, runners, stores, strandings, buckets, fields}
+var suites = []suite{writes, watches, managers, outages, restores, gits, runners, stores, strandings, buckets, fields}
 
 // A baseline is how each story goes without a fault, by its name.
 type baseline map[string]told
@@ -104,7 +105,7 @@ func run(ctx context.Context, o options, out *os.File) (err error) {
 			err = os.RemoveAll(dir)
 		}
 	}()
-	b, err := c.baseline(ctx)
+	b, err := c.baseline(ctx, max(1, o.jobs))
 	if err != nil {
 		return fmt.Errorf("without any fault: %w (see %s)", err, dir)
 	}
@@ -143,27 +144,43 @@ func run(ctx context.Context, o options, out *os.File) (err error) {
 	return r.sum(time.Since(began))
 }
 
-// baseline tells each story without a fault, twice: they have to end in the same way.
-func (c *cluster) baseline(ctx context.Context) (baseline, error) {
+// baseline tells each story without a fault, twice: they have to end in the same way. Each is told in a lane of its own, some at a time.
+func (c *cluster) baseline(ctx context.Context, jobs int) (baseline, error) {
+	b := baseline{}
+	var mu sync.Mutex
+	telling, ctx := errgroup.WithContext(ctx)
+	telling.SetLimit(jobs)
+	for _, s := range stories {
+		telling.Go(func() error {
+			t, err := c.twice(ctx, s)
+			if err != nil {
+				return fmt.Errorf("story %s: %w", s.name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			b[s.name] = t
+			return nil
+		})
+	}
+	return b, telling.Wait()
+}
+
+// twice tells a story without a fault, and again.
+func (c *cluster) twice(ctx context.Context, s story) (told, error) {
 	l, err := c.open(ctx, laneOptions{})
 	if err != nil {
-		return nil, err
+		return told{}, err
 	}
 	defer l.close()
-	b := baseline{}
-	for _, s := range stories {
-		if b[s.name], err = l.tell(ctx, s, hooks{}); err != nil {
-			return nil, err
-		}
-		again, err := l.tell(ctx, s, hooks{})
-		if err != nil {
-			return nil, err
-		}
-		if err := b.same(s, again); err != nil {
-			return nil, err
-		}
+	t, err := l.tell(ctx, s, hooks{})
+	if err != nil {
+		return t, err
 	}
-	return b, nil
+	again, err := l.tell(ctx, s, hooks{})
+	if err != nil {
+		return t, err
+	}
+	return t, baseline{s.name: t}.same(s, again)
 }
 
 // try tries points, several at a time, each in a lane that has seen none that failed.

@@ -33,6 +33,12 @@ func stateAt(version, serial int64, lineage, by, lockedBy string) *v1alpha1.Stat
 	return s
 }
 
+// followed is a State of which the engine's own backend has the state.
+func followed(s *v1alpha1.State) *v1alpha1.State {
+	s.Status.Backend = &v1alpha1.StateBackend{}
+	return s
+}
+
 func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
 	const planning, applying, done, failed = v1alpha1.PhasePlanning, v1alpha1.PhaseApplying, v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed
 	for name, tt := range map[string]struct {
@@ -53,6 +59,9 @@ func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
 		"a serial that does not follow":          {states: []*v1alpha1.State{stateAt(1, 5, "a", "net-1", "net-1"), stateAt(2, 5, "a", "net-1", "net-1")}, want: "I1"},
 		"a write without a lock":                 {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(2, 2, "a", "net-1", "")}, want: "I1"},
 		"a write by another than holds the lock": {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-2"), stateAt(2, 2, "a", "net-1", "net-2")}, want: "I1"},
+		"a version that a user pushed":           {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""), stateAt(1, 1, "a", "", "")}},
+		"a user's version under a Run's lock":    {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", "net-1"), stateAt(2, 2, "a", "", "net-1")}, want: "I1"},
+		"a version that is followed":             {states: []*v1alpha1.State{stateAt(0, 0, "", "", ""), followed(stateAt(1, 1, "a", "net-1", ""))}},
 		"a lock that was not seen":               {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "a", "net-2", "net-2")}, anew: true},
 		"a version that is gone meanwhile":       {states: []*v1alpha1.State{stateAt(2, 2, "a", "net-1", ""), stateAt(1, 3, "a", "net-1", "")}, anew: true, want: "I2"},
 		"another lineage meanwhile":              {states: []*v1alpha1.State{stateAt(1, 1, "a", "net-1", ""), stateAt(3, 3, "b", "net-1", "")}, anew: true, want: "I2"},
@@ -74,6 +83,28 @@ func TestTheWitnessSeesWhatMustNotBe(t *testing.T) {
 				t.Error("it does not forget")
 			}
 		})
+	}
+}
+
+func TestAVersionOfAForgottenStateMayComeBack(t *testing.T) {
+	for _, forgotten := range []bool{true, false} {
+		w := &witness{}
+		w.begin()
+		known := stateAt(3, 3, "a", "net-1", "net-1")
+		known.Status.SHA256 = "sha256:1"
+		w.state(known, false)
+		if forgotten {
+			w.forget()
+		}
+		back := stateAt(1, 3, "a", "net-1", "")
+		back.UID, back.Status.SHA256 = types.UID("3"), "sha256:1"
+		empty := back.DeepCopy()
+		empty.Status = v1alpha1.StateStatus{}
+		w.state(empty, false)
+		w.state(back, false)
+		if err := w.end(); (err == nil) != forgotten {
+			t.Errorf("forgotten %t: it says %v", forgotten, err)
+		}
 	}
 }
 
@@ -141,8 +172,9 @@ func TestEachPointHasANameOfItsOwn(t *testing.T) {
 	b := baseline{}
 	for _, s := range stories {
 		b[s.name] = told{
-			Writes: []proxy.Write{{Actor: "operator", Verb: "create", Resource: "pods", Ordinal: 1}, {Actor: "server", Verb: "patch", Resource: "runs/status", Ordinal: 1}},
-			Events: []proxy.Event{{Actor: "operator", Resource: "runs", Ordinal: 1}, {Actor: "server", Resource: "runs", Ordinal: 1}},
+			Fetches: 2,
+			Writes:  []proxy.Write{{Actor: "operator", Verb: "create", Resource: "pods", Ordinal: 1}, {Actor: "server", Verb: "patch", Resource: "runs/status", Ordinal: 1}},
+			Events:  []proxy.Event{{Actor: "operator", Resource: "runs", Ordinal: 1}, {Actor: "server", Resource: "runs", Ordinal: 1}},
 		}
 	}
 	seen := map[string]bool{}

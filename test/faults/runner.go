@@ -59,6 +59,14 @@ func visitsAt(of func(request) bool) (all []visit) {
 	return all
 }
 
+// firsts are the first requests of a pod for each of these.
+func firsts(pod string, what ...string) (all []visit) {
+	for _, w := range what {
+		all = append(all, visit{Pod: pod, What: w, Ordinal: 1})
+	}
+	return all
+}
+
 // A blow is what is done to a runner.
 type blow struct {
 	name string
@@ -159,10 +167,20 @@ func runnerPoints(b baseline) []point {
 				continue // what is in it is known to nobody then: nobody can promise anything of it (docs/state.md)
 			}
 			all = append(all, point{name: v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
-				return l.struck(ctx, b, v.String(), f)
+				return l.struck(ctx, b, stories[0], v.String(), f)
 			}})
 		}
 		n++
+	}
+	for _, s := range stories[1:] {
+		for i, v := range s.visits {
+			// Two of them each, in turn.
+			for _, f := range []blow{blows[i%len(blows)], blows[(i+2)%len(blows)]} {
+				all = append(all, point{name: s.name + ", " + v.String() + ": " + f.name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
+					return l.struck(ctx, b, s, v.String(), f)
+				}})
+			}
+		}
 	}
 	return append(all, cloudPoints(b)...)
 }
@@ -174,7 +192,7 @@ func (l *lane) runnerAsks(ctx context.Context, b baseline) error {
 		return err
 	}
 	d.begin(nil)
-	if err := l.alike(ctx, b, hooks{}); err != nil {
+	if err := l.alike(ctx, b, stories[0], hooks{}); err != nil {
 		return err
 	}
 	known := map[string]bool{}
@@ -204,7 +222,7 @@ func (l *lane) guarded(ctx context.Context) (*door, error) {
 }
 
 // struck tells a story in which a blow is dealt to a runner at one of its requests.
-func (l *lane) struck(ctx context.Context, b baseline, name string, f blow) (bool, error) {
+func (l *lane) struck(ctx context.Context, b baseline, s story, name string, f blow) (bool, error) {
 	d, err := l.guarded(ctx)
 	if err != nil {
 		return false, err
@@ -227,26 +245,26 @@ func (l *lane) struck(ctx context.Context, b baseline, name string, f blow) (boo
 			unknown.Store(&made)
 		}
 	})
-	err = l.alike(ctx, b, l.waiting(f.long))
+	err = l.alike(ctx, b, s, l.waiting(s, f.long))
 	if p := wrong.Load(); p != nil && errors.Is(*p, errNoProcess) {
 		return false, err // it had ended by itself, as when its last request was the one
 	} else if p != nil {
 		err = errors.Join(err, *p)
 	}
 	if p := unknown.Load(); err != nil && p != nil {
-		return l.excused(ctx, *p, err)
+		return l.excused(ctx, s, *p, err)
 	}
 	return reached.Load(), err
 }
 
 // waiting has each step take its time, if it may.
-func (l *lane) waiting(long bool) hooks {
+func (l *lane) waiting(s story, long bool) hooks {
 	if !long {
 		return hooks{}
 	}
 	return hooks{step: func(ctx context.Context, step string) (err error) {
 		for range 3 { // of the time that a step may take otherwise
-			if err = l.arrive(ctx, stories[0], step); err == nil {
+			if err = l.arrive(ctx, s, step); err == nil {
 				return nil
 			}
 		}
@@ -266,12 +284,12 @@ func (l *lane) unknown(d *door) (names []string) {
 
 // excused says whether nothing else went wrong than that things were made once more that nobody was told of when their maker was killed. Nobody
 // can know of them then, so the point has not been tried. The Stack goes, so that the lane can be used again.
-func (l *lane) excused(ctx context.Context, unknown []string, wrong error) (bool, error) {
+func (l *lane) excused(ctx context.Context, s story, unknown []string, wrong error) (bool, error) {
 	twice := l.cloud.Load().Twice()
 	if len(twice) == 0 || slices.ContainsFunc(twice, func(name string) bool { return !slices.Contains(unknown, name) }) {
 		return true, wrong
 	}
-	if err := l.take(ctx, stories[0], "deleted"); err != nil {
+	if err := l.take(ctx, s, "deleted"); err != nil {
 		return true, errors.Join(wrong, err)
 	}
 	return false, until(ctx, patience, func(ctx context.Context) error {
@@ -283,10 +301,10 @@ func (l *lane) excused(ctx context.Context, unknown []string, wrong error) (bool
 	})
 }
 
-// alike tells the first story and wants it to end as it does without a fault. How often a thing was changed on the way does not count: what is
+// alike tells a story and wants it to end as it does without a fault. How often a thing was changed on the way does not count: what is
 // taken in from a journal lacks what a provider's import does not bring back. Nor does a lock that nobody holds any more: it is taken away when
 // somebody asks for it. Nor what but leaves out.
-func (l *lane) alike(ctx context.Context, b baseline, h hooks, but ...func([]ending) []ending) error {
+func (l *lane) alike(ctx context.Context, b baseline, s story, h hooks, but ...func([]ending) []ending) error {
 	ended := h.ended
 	h.ended = func(ctx context.Context, step string) error {
 		if ended != nil {
@@ -296,15 +314,15 @@ func (l *lane) alike(ctx context.Context, b baseline, h hooks, but ...func([]end
 		}
 		return l.unlocked(ctx)
 	}
-	t, err := l.tell(ctx, stories[0], h)
+	t, err := l.tell(ctx, s, h)
 	if err != nil {
 		return err
 	}
-	want := b[stories[0].name]
+	want := b[s.name]
 	for _, f := range append(but, unchanged) {
 		want.Endings, t.Endings = f(want.Endings), f(t.Endings)
 	}
-	return baseline{stories[0].name: want}.same(stories[0], t)
+	return baseline{s.name: want}.same(s, t)
 }
 
 // unlocked makes sure that no pod that may be at work holds the lock.

@@ -153,7 +153,7 @@ func bucketPoints(b baseline) []point {
 					f.do(w, take)
 					return true
 				})
-				err := l.alike(ctx, b, hooks{}, stateless)
+				err := l.alike(ctx, b, stories[0], hooks{}, stateless)
 				if at := folder.Load(); err != nil && at != nil {
 					err = fmt.Errorf("a write of %s: %w", *at, err)
 				}

@@ -106,7 +106,7 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 	if c.verb == cloud.Update && c.after {
 		but = append(but, unread)
 	}
-	err = l.alike(ctx, b, hooks{begin: func() {
+	err = l.alike(ctx, b, stories[0], hooks{begin: func() {
 		gate := l.cloud.Load().Inject(cloud.Fault{Verb: c.verb, Name: c.thing, After: c.after, Times: 1, Hold: true})
 		go func() {
 			defer gate.End()
@@ -137,7 +137,7 @@ func (l *lane) heldUp(ctx context.Context, b baseline, c call, f cloudBlow) (rea
 		return false, err
 	}
 	if err = errors.Join(err, wrong); err != nil && f.deadly {
-		return l.excused(context.WithoutCancel(ctx), unknown, err)
+		return l.excused(context.WithoutCancel(ctx), stories[0], unknown, err)
 	}
 	return true, err
 }

@@ -81,7 +81,7 @@ func (l *lane) refused(ctx context.Context, b baseline, at visit, f refusal) (bo
 			mu.Unlock()
 		}
 	})
-	err = errors.Join(l.alike(ctx, b, hooks{}), wrong)
+	err = errors.Join(l.alike(ctx, b, stories[0], hooks{}), wrong)
 	return tries > 0, err
 }
 
@@ -140,7 +140,7 @@ func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long 
 			v.pass()
 		}
 	})
-	h := l.waiting(long)
+	h := l.waiting(stories[0], long)
 	var saved atomic.Bool
 	h.ended = func(context.Context, string) error {
 		if rescues(d, pod) && !saved.Swap(true) {
@@ -148,7 +148,7 @@ func (l *lane) stranded(ctx context.Context, b baseline, pod, kind string, long 
 		}
 		return nil
 	}
-	err = l.alike(ctx, b, h)
+	err = l.alike(ctx, b, stories[0], h)
 	if p := wrong.Load(); p != nil {
 		err = errors.Join(err, *p)
 	}

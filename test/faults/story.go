@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -16,24 +19,60 @@ import (
 	"cairn.dev/cairn/dev"
 	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/faults/proxy"
+	"cairn.dev/cairn/test/httpstate"
 )
 
 // canary is a secret that must be nowhere in clear.
 const canary = "canary-in-a-password"
 
-// A story is the life of a Stack: it is made and applied, a variable is changed and applied, and it is deleted and destroyed.
+// A story is the life of a Stack, in steps.
 type story struct {
 	name string
 	// apply is Automatic; or Manual, then each plan is approved.
 	apply v1alpha1.ApplyPolicy
+	steps []step
+	// visits are requests of runners at which a blow is dealt, beside all those of the first story.
+	visits []visit
+	// but leaves out of the endings what may be different; nil leaves out nothing.
+	but func([]ending) []ending
 }
 
-var stories = []story{{"automatic", v1alpha1.ApplyAutomatic}, {"approved", v1alpha1.ApplyManual}}
+// A step is what a user does, and how the Stack is in the end.
+type step struct {
+	name string
+	// take does it. It is called again until it gives no error.
+	take func(ctx context.Context, l *lane, apply v1alpha1.ApplyPolicy) error
+	// arrived says what is not yet as it has to be; the Stack is nil when it is gone.
+	arrived func(ctx context.Context, l *lane, stack *v1alpha1.Stack) error
+	// still is for how long nothing may be written then.
+	still time.Duration
+}
 
-// Steps of each story, in this order.
-var steps = []string{"made", "changed", "deleted"}
+// The stories; the first one is tried with all faults. It and the second create a Stack, change a variable, and delete the Stack.
+var stories = []story{
+	{name: "automatic", apply: v1alpha1.ApplyAutomatic, steps: life},
+	{name: "approved", apply: v1alpha1.ApplyManual, steps: life},
+	files, pushed, fromCode,
+}
 
-// The Stack of each story: two things in a cloud, one after the other, outputs, and a secret.
+// life are the steps of the first stories.
+var life = []step{
+	{"made", created(stackOf), sized(1), 700 * time.Millisecond},
+	{"changed", func(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
+		return l.patch(ctx, `{"spec":{"variables":[{"name":"size","value":2},{"name":"password","valueFrom":{"secret":{"name":"password","key":"it"}}}]}}`)
+	}, sized(2), 1500 * time.Millisecond},
+	deletedStep,
+}
+
+// deletedStep is the last one of each story.
+var deletedStep = step{"deleted", deleted, gone, 500 * time.Millisecond}
+
+// step is the one of that name.
+func (s story) step(name string) step {
+	return s.steps[slices.IndexFunc(s.steps, func(it step) bool { return it.name == name })]
+}
+
+// The Stack of the first stories: two things in a cloud, one after the other, outputs, and a secret.
 const stackOf = `
 metadata: {name: net}
 spec:
@@ -73,6 +112,8 @@ type told struct {
 	// Writes and Events are what Cairn wrote and heard of.
 	Writes []proxy.Write
 	Events []proxy.Event
+	// Fetches is how many requests came to the git server.
+	Fetches int
 }
 
 // hooks are what is done while a story is told; each may be nil.
@@ -89,61 +130,49 @@ type hooks struct {
 func (l *lane) tell(ctx context.Context, s story, h hooks) (told, error) {
 	l.reset()
 	l.cloud.Store(cloud.New())
+	l.states.Store(&httpstate.Server{})
 	l.witness.begin()
+	if err := until(ctx, patience, l.dropRepository); err != nil { // of a story that ended early
+		return told{}, err
+	}
 	if h.begin != nil {
 		h.begin()
 	}
 	var t told
-	for i, step := range steps {
-		err := l.take(ctx, s, step)
+	for _, step := range s.steps {
+		err := l.take(ctx, s, step.name)
 		if err == nil && h.step != nil {
-			err = h.step(ctx, step)
+			err = h.step(ctx, step.name)
 		}
 		if err == nil {
-			err = l.arrive(ctx, s, step)
+			err = l.arrive(ctx, s, step.name)
 		}
 		if err == nil {
-			err = l.rest(ctx, []time.Duration{700 * time.Millisecond, 1500 * time.Millisecond, 500 * time.Millisecond}[i])
+			err = l.rest(ctx, step.still)
 		}
 		if err == nil && h.ended != nil {
-			err = h.ended(ctx, step)
+			err = h.ended(ctx, step.name)
 		}
 		if err != nil {
-			return t, fmt.Errorf("%s: %w", step, err)
+			return t, fmt.Errorf("%s: %w", step.name, err)
 		}
 		e, err := l.ending(ctx)
 		t.Endings = append(t.Endings, e)
 		if err != nil {
-			return t, fmt.Errorf("%s: %w", step, err)
+			return t, fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
 	for _, c := range l.cairns() {
 		t.Writes = append(t.Writes, c.Writes()...)
 		t.Events = append(t.Events, c.Events()...)
 	}
+	t.Fetches = l.code.fetches()
 	return t, l.witness.end()
 }
 
-// take is what a person does.
+// take is what a user does.
 func (l *lane) take(ctx context.Context, s story, step string) error {
-	return until(ctx, patience, func(ctx context.Context) error {
-		stack := &v1alpha1.Stack{}
-		stack.Namespace, stack.Name = l.space, "net"
-		switch step {
-		case "made":
-			if err := yaml.UnmarshalStrict([]byte(stackOf), stack); err != nil {
-				return err
-			}
-			stack.Namespace, stack.Spec.Apply = l.space, s.apply
-			stack.Spec.Env = append(stack.Spec.Env, env("CLOUD_URL", l.clouds.URL))
-			return client.IgnoreAlreadyExists(l.Create(ctx, stack))
-		case "changed":
-			return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json",
-				[]byte(`{"spec":{"variables":[{"name":"size","value":2},{"name":"password","valueFrom":{"secret":{"name":"password","key":"it"}}}]}}`)))
-		default:
-			return client.IgnoreNotFound(l.Delete(ctx, stack))
-		}
-	})
+	return until(ctx, patience, func(ctx context.Context) error { return s.step(step).take(ctx, l, s.apply) })
 }
 
 // arrive waits for the end of a step, and approves what waits for it.
@@ -156,20 +185,67 @@ func (l *lane) arrive(ctx context.Context, s story, step string) error {
 		}
 		stack := &v1alpha1.Stack{}
 		err := l.Get(ctx, client.ObjectKey{Namespace: l.space, Name: "net"}, stack)
-		switch {
-		case step == "deleted" && apierrors.IsNotFound(err):
-			return l.empty(ctx)
-		case err != nil:
-			return err
-		case step == "deleted":
-			return fmt.Errorf("I5, I9: the Stack is still there: %s", standing(stack))
+		if apierrors.IsNotFound(err) {
+			stack, err = nil, nil
 		}
-		size := map[string]string{"made": "1", "changed": "2"}[step]
-		if !ready(stack) || string(stack.Status.Outputs["size"].Raw) != size {
-			return fmt.Errorf("I9: the Stack is not Ready with size %s: %s", size, standing(stack))
+		if err != nil {
+			return err
+		}
+		return s.step(step).arrived(ctx, l, stack)
+	})
+}
+
+// created creates a Stack, in whose text CLOUD stands for the URL of the cloud.
+func created(text string) func(context.Context, *lane, v1alpha1.ApplyPolicy) error {
+	return func(ctx context.Context, l *lane, apply v1alpha1.ApplyPolicy) error {
+		stack := &v1alpha1.Stack{}
+		if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "CLOUD", l.clouds.URL)), stack); err != nil {
+			return err
+		}
+		stack.Namespace, stack.Spec.Apply = l.space, apply
+		stack.Spec.Env = append(stack.Spec.Env, env("CLOUD_URL", l.clouds.URL))
+		return client.IgnoreAlreadyExists(l.Create(ctx, stack))
+	}
+}
+
+// patch changes the Stack.
+func (l *lane) patch(ctx context.Context, merge string) error {
+	stack := &v1alpha1.Stack{}
+	stack.Namespace, stack.Name = l.space, "net"
+	return l.Patch(ctx, stack, client.RawPatch("application/merge-patch+json", []byte(merge)))
+}
+
+// retry asks for another Run of the Stack.
+func (l *lane) retry(ctx context.Context) error {
+	return l.patch(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
+		v1alpha1.RequestedAtAnnotation, time.Now().UTC().Format(time.RFC3339Nano), v1alpha1.RequestedByAnnotation, dev.Admin))
+}
+
+// sized wants the Stack Ready with that size.
+func sized(size int) func(context.Context, *lane, *v1alpha1.Stack) error {
+	return func(_ context.Context, _ *lane, stack *v1alpha1.Stack) error {
+		switch {
+		case stack == nil:
+			return errors.New("I9: the Stack is gone")
+		case !ready(stack) || string(stack.Status.Outputs["size"].Raw) != strconv.Itoa(size):
+			return fmt.Errorf("I9: the Stack is not Ready with size %d: %s", size, standing(stack))
 		}
 		return nil
-	})
+	}
+}
+
+func deleted(ctx context.Context, l *lane, _ v1alpha1.ApplyPolicy) error {
+	stack := &v1alpha1.Stack{}
+	stack.Namespace, stack.Name = l.space, "net"
+	return client.IgnoreNotFound(l.Delete(ctx, stack))
+}
+
+// gone wants nothing left.
+func gone(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
+	if stack != nil {
+		return fmt.Errorf("I5, I9: the Stack is still there: %s", standing(stack))
+	}
+	return l.empty(ctx)
 }
 
 // ready says that what is declared is applied, and nothing is under way.

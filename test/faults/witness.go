@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -89,6 +90,13 @@ func (w *witness) goBack() {
 	w.mu.Unlock()
 }
 
+// forget remembers which versions there are, since the State is deleted: they may come back.
+func (w *witness) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.forgotten = maps.Clone(w.seen)
+}
+
 // end says what did not hold since begin.
 func (w *witness) end() error {
 	w.mu.Lock()
@@ -159,6 +167,8 @@ func (w *witness) state(o client.Object, anew bool) {
 	case now.Serial <= before.Serial && before.Version > 0:
 		w.wrong("I1: State %s goes from serial %d to %d", s.Name, before.Serial, now.Serial)
 	case w.forgotten[now.SHA256], anew: // and is back, or who had the lock was not seen
+	case now.UpdatedBy == "" && before.Lock == nil: // a user's, who takes no lock
+	case now.Backend != nil: // the engine holds the lock of that backend, and what is read there is followed without one
 	case before.Rescued == nil && (before.Lock == nil || before.Lock.Run != now.UpdatedBy):
 		w.wrong("I1: State %s was written by %s, which had no lock", s.Name, now.UpdatedBy)
 	}

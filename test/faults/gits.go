@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"cairn.dev/cairn/test/gitserver"
+)
+
+// gits has the git server fail at each request of a fetch.
+var gits = suite{name: "git", points: gitPoints}
+
+func gitPoints(b baseline) []point {
+	var all []point
+	for k := range b[files.name].Fetches {
+		for _, f := range []struct {
+			name string
+			// do gives the status to answer with, 0 for none.
+			do func(ctx context.Context, l *lane, waits *sync.WaitGroup) int
+		}{
+			{"503", func(context.Context, *lane, *sync.WaitGroup) int { return http.StatusServiceUnavailable }},
+			{"401", func(context.Context, *lane, *sync.WaitGroup) int { return http.StatusUnauthorized }},
+			{"connections cut", func(_ context.Context, l *lane, waits *sync.WaitGroup) int {
+				waits.Go(l.code.CutOff) // it waits for those who are answered
+				return http.StatusServiceUnavailable
+			}},
+			{"held back until all is at rest", func(ctx context.Context, l *lane, _ *sync.WaitGroup) int {
+				_ = until(ctx, patience, func(context.Context) error { return l.rested(held) }) // then it goes on in any case
+				return 0
+			}},
+		} {
+			name := fmt.Sprintf("%s, request %d: %s", files.name, k+1, f.name)
+			all = append(all, point{name: name, fault: f.name, try: func(ctx context.Context, l *lane) (bool, error) {
+				var n atomic.Int32
+				var waits sync.WaitGroup
+				err := l.alike(ctx, b, files, hooks{begin: func() {
+					l.code.AnswerBy(func(gitserver.Request) int {
+						if int(n.Add(1)) == k+1 {
+							return f.do(ctx, l, &waits)
+						}
+						return 0
+					})
+				}})
+				waits.Wait()
+				return int(n.Load()) > k, err
+			}})
+		}
+	}
+	return all
+}
