@@ -46,18 +46,18 @@ type StackStatus struct {
 	// +optional
 	AppliedImage *BuiltImage `json:"appliedImage,omitempty"`
 
-	// Run is the Run under way, if any.
+	// CurrentRun is the name of the Run in progress; absent when there is none. Example: net-7.
 	// +optional
-	Run string `json:"run,omitempty"`
+	CurrentRun string `json:"currentRun,omitempty"`
 
 	// LastRun is the newest Run, under way or finished.
 	// +optional
 	LastRun string `json:"lastRun,omitempty"`
 
-	// Named is what the Run is for that was named last. Its name is here before it is made, and whatever becomes of it: where it is not there, this
-	// tells whether it still is to be made, and what its absence means.
+	// ReservedRun is the last Run whose name was reserved, and what it is for. It is written before the Run is created and stays after the
+	// Run is gone, so that it is known whether the Run still has to be created, and what it means when it does not exist.
 	// +optional
-	Named *NamedRun `json:"named,omitempty"`
+	ReservedRun *ReservedRun `json:"reservedRun,omitempty"`
 
 	// PlannedState is the version of the State that a user wrote (cairn state push, for example) and that was planned. Absent when a Run
 	// wrote the version that was planned last.
@@ -73,10 +73,10 @@ type StackStatus struct {
 	// +optional
 	LastRequest string `json:"lastRequest,omitempty"`
 
-	// Destroyed is the Run that destroyed everything because somebody asked for it. While it is there nothing is made again
-	// before somebody asks for that too.
+	// DestroyedByRun is the name of the Run that destroyed everything on request. While it is set, nothing is created again until
+	// a user requests an apply. Example: net-8.
 	// +optional
-	Destroyed string `json:"destroyed,omitempty"`
+	DestroyedByRun string `json:"destroyedByRun,omitempty"`
 
 	// Drift is what the last drift check that went well found; absent before the first one.
 	// +optional
@@ -125,8 +125,8 @@ type Unit struct {
 	Stacks []string `json:"stacks,omitempty"`
 }
 
-// NamedRun is what a Run is for.
-type NamedRun struct {
+// ReservedRun is the name that a Run has or gets, and what the Run is for.
+type ReservedRun struct {
 	// Name of the Run.
 	Name string `json:"name"`
 	// Operation is what it may do.

@@ -156,9 +156,9 @@ func (d *desk) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.Ru
 				}
 				n++
 				// As the operator does: the Run is named before it is there.
-				st.Status.LastRequest, st.Status.Run, st.Status.LastRun = asked, fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
+				st.Status.LastRequest, st.Status.CurrentRun, st.Status.LastRun = asked, fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
 				if apiserver.Kube.Status().Update(d.Context(), st) == nil {
-					d.run(st.Status.Run, v1alpha1.PhasePlanning, func(r *v1alpha1.RunSpec) {
+					d.run(st.Status.CurrentRun, v1alpha1.PhasePlanning, func(r *v1alpha1.RunSpec) {
 						r.Operation = v1alpha1.Operation(st.Annotations[v1alpha1.RequestedOperationAnnotation])
 						r.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for"}
 					})
@@ -193,7 +193,7 @@ func TestApprovals(t *testing.T) {
 	st := d.stack("net")
 	d.want(1, "never had a Run", "", "approve", "net")
 	r := d.run("net-1", v1alpha1.PhasePlanning)
-	st.Status.Run, st.Status.LastRun = r.Name, r.Name
+	st.Status.CurrentRun, st.Status.LastRun = r.Name, r.Name
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), st))
 	d.want(1, "there is no plan that waits for an approval", "", "approve", "net")
 	d.want(1, "there is no plan that waits for an approval", "", "reject", "net-1")
@@ -244,7 +244,7 @@ func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
 				continue
 			}
 			d.run("net-2", v1alpha1.PhaseAwaitingApproval)
-			now.Status.LastRequest, now.Status.Run, now.Status.LastRun = now.Annotations[v1alpha1.RequestedAtAnnotation], "net-2", "net-2"
+			now.Status.LastRequest, now.Status.CurrentRun, now.Status.LastRun = now.Annotations[v1alpha1.RequestedAtAnnotation], "net-2", "net-2"
 			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now)) // the command may be done sooner
 		}
 	}()

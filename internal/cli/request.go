@@ -76,7 +76,7 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 		case !ok || !there:
 			return false, explained{fmt.Sprintf("the Stack %s is gone", key.Name), nil}
 		case run.Settled(st.Status.LastRequest, asked):
-			if name = st.Status.Run; name == "" {
+			if name = st.Status.CurrentRun; name == "" {
 				name = st.Status.LastRun
 			}
 			return true, nil

@@ -309,7 +309,7 @@ func (s *session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.R
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{stack.Status.Run, stack.Status.LastRun} {
+	for _, name := range []string{stack.Status.CurrentRun, stack.Status.LastRun} {
 		if name == "" {
 			continue
 		}

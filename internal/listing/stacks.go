@@ -50,7 +50,7 @@ func stack(s *v1alpha1.Stack) people.Stack {
 	row := people.Stack{
 		Object: object(&s.ObjectMeta), Ready: string(is.Status), Reason: is.Reason, Message: is.Message, Changed: when(&is.LastTransitionTime),
 		Apply: string(s.Spec.Apply), Engine: string(s.EngineOf().Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
-		Resources: s.Status.Resources, Run: s.Status.Run, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
+		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
 		Drifted: isDrifted(s), Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
 	row.Uses = dependencies.Dependencies(s)

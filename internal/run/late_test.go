@@ -11,7 +11,7 @@ import (
 func TestARunThatIsCreatedLateIsSuperseded(t *testing.T) {
 	const superseded = v1alpha1.PhaseSuperseded
 	named := func(run string) func(*World) {
-		return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun = run, run }
+		return func(w *World) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }
 	}
 	for name, test := range map[string]struct {
 		world World

@@ -50,7 +50,7 @@ func missing(w *World) {
 	w.Problem, w.Digest = &Problem{Reason: "SecretMissing", Message: "Secret db is not there"}, ""
 }
 func named(run string) func(*World) {
-	return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun = run, run }
+	return func(w *World) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }
 }
 
 func state(resources int32) func(*World) {
@@ -78,7 +78,7 @@ func had(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1al
 var inputsOfLast = inputs.Document{Source: "sha256:old code"}
 
 func reserved(name string) func(*World) {
-	return func(w *World) { w.Stack.Status.Run, w.Stack.Status.LastRun, w.Reserved = name, name, name }
+	return func(w *World) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun, w.Reserved = name, name, name }
 }
 func unheard(w *World)          { w.Unheard = true }
 func podIsLeft(w *World)        { w.Left = Leftover{Run: "net-4", Pod: "net-4-plan-1"} }

@@ -56,8 +56,8 @@ func TestADriftCheckIsNamedFirst(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	r.Seen(r.stack)
-	if r.stack.Status.Run != "net-2" || r.stack.Status.LastRun != "net-2" {
-		t.Errorf("the status names %q and %q", r.stack.Status.Run, r.stack.Status.LastRun)
+	if r.stack.Status.CurrentRun != "net-2" || r.stack.Status.LastRun != "net-2" {
+		t.Errorf("the status names %q and %q", r.stack.Status.CurrentRun, r.stack.Status.LastRun)
 	}
 	r.expectNoRun("net-2")
 

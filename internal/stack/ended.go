@@ -16,7 +16,7 @@ import (
 // there to stay. A deletion is no such thing: the Stack goes with it.
 func destroyedBy(w World) string {
 	last := w.last()
-	name := w.Stack.Status.Destroyed
+	name := w.Stack.Status.DestroyedByRun
 	if last != nil && !w.forgotten() && w.destroyed() && w.Stack.DeletionTimestamp == nil {
 		return last.Name
 	}

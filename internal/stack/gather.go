@@ -130,7 +130,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	named := w.Stack.Status.Run
+	named := w.Stack.Status.CurrentRun
 	runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { // a cache may have more, and that may be old
 		return metav1.IsControlledBy(&r, w.Stack) && (recorded(w.Stack, r.Name) || (r.Status.Phase == v1alpha1.PhaseSucceeded && r.Name != named))
 	})
@@ -149,7 +149,7 @@ func (r *Reconciler) gatherRuns(ctx context.Context, w *World) error {
 // gone well. One of the same name that the cache has may be that of an earlier Stack. It is unheard when the cache does not have it and it is
 // not finished: if it is deleted while the watch is broken, a new list does not have it either, and no event tells its end.
 func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (unheard bool, err error) {
-	named := stack.Status.Run
+	named := stack.Status.CurrentRun
 	if named == "" || has(runs, stack, named) {
 		return false, nil
 	}

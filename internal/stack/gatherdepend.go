@@ -98,7 +98,7 @@ func (r *Reconciler) gatherDependents(ctx context.Context, w *World) error {
 		if err != nil {
 			return err
 		}
-		w.Dependents = append(w.Dependents, Dependent{Name: other.Name, Deleting: other.DeletionTimestamp != nil, Destroyed: other.Status.Destroyed != "" && other.Status.Run == "", Circular: circular})
+		w.Dependents = append(w.Dependents, Dependent{Name: other.Name, Deleting: other.DeletionTimestamp != nil, Destroyed: other.Status.DestroyedByRun != "" && other.Status.CurrentRun == "", Circular: circular})
 	}
 	return nil
 }

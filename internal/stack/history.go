@@ -12,7 +12,7 @@ import (
 // The Runs that went well are ten for each Stack, and there may be ten thousand Stacks, so an operator has none of them in its
 // cache. What is decided on them is in the Stack's status: it comes there in the write that tells their end.
 //
-//	named in status.run ──► finished ──► told: in status.history, and status.run is empty ──► pruned: neither the Run nor its record
+//	named in status.currentRun ──► finished ──► told: in status.history, and status.currentRun is empty ──► pruned: neither the Run nor its record
 //
 // A Run that did not go well stays in the cache, so that somebody who deletes it by hand is heard.
 
@@ -74,7 +74,7 @@ func history(w World) []v1alpha1.PastRun {
 // spokenOf names the Runs of these that rules look at for more than whether they are there: now, once somebody has deleted by hand what
 // did not go well, and once spec.apply is another, of which it depends what only looks. What is not kept here is not known again.
 func spokenOf(w World) []string {
-	names, stack := []string{w.Stack.Status.Destroyed}, *w.Stack
+	names, stack := []string{w.Stack.Status.DestroyedByRun}, *w.Stack
 	w.Stack = &stack
 	w.Runs = slices.DeleteFunc(slices.Clone(w.Runs), func(r v1alpha1.Run) bool { return r.Status.Phase != v1alpha1.PhaseSucceeded })
 	for _, stack.Spec.Apply = range []v1alpha1.ApplyPolicy{v1alpha1.ApplyNever, v1alpha1.ApplyManual} {

@@ -75,8 +75,8 @@ func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	apiserver.Must(t, r.pass(lean{r.Room.Client}))
 	r.expect("True", "Applied", "net-1 ")
-	if r.history() != "net-1" || r.stack.Status.Run != "" {
-		t.Fatalf("the history is %q, and Run %q under way", r.history(), r.stack.Status.Run)
+	if r.history() != "net-1" || r.stack.Status.CurrentRun != "" {
+		t.Fatalf("the history is %q, and Run %q under way", r.history(), r.stack.Status.CurrentRun)
 	}
 	before := r.stack.ResourceVersion
 	for name, c := range map[string]client.Client{

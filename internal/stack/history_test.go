@@ -128,7 +128,7 @@ func TestTheHistoryKnowsWhatIsDecidedOnOnceARunIsDeletedByHand(t *testing.T) {
 			}
 			// And a drift check goes on.
 			short.Stack = short.Stack.DeepCopy()
-			short.Stack.Status.LastRun, short.Stack.Status.Run = "net-3", "net-3"
+			short.Stack.Status.LastRun, short.Stack.Status.CurrentRun = "net-3", "net-3"
 			had("net-3", "Planning", "sha256:now", plans, func(r *v1alpha1.Run) {
 				r.Spec.Cause.Type, r.Status.Plan, r.Status.FinishedAt = v1alpha1.CauseDrift, nil, nil
 			})(&short)
@@ -172,7 +172,7 @@ func TestWhatAnApplyLeftHalfDoneIsNotForgottenWithItsRun(t *testing.T) {
 // A destroy is no such thing: nothing is due after it, and who asks for an apply is who caused it.
 func TestNothingIsDueForADestroy(t *testing.T) {
 	by := func(name string) func(*World) {
-		return func(w *World) { w.Stack.Status.Destroyed = name }
+		return func(w *World) { w.Stack.Status.DestroyedByRun = name }
 	}
 	for name, w := range map[string]World{
 		"that went well":                     world(had("net-1", "Succeeded", "sha256:now", began), had("net-2", "Succeeded", "sha256:now", destroys, byHand), lastRun("net-2")),

@@ -26,7 +26,7 @@ func Lean(stack *v1alpha1.Stack) {
 	}
 	status.History = together(status.History)
 	status.AppliedInputsDigest = same(status.AppliedInputsDigest, status.InputsDigest)
-	if named := status.Named; named != nil {
+	if named := status.ReservedRun; named != nil {
 		named.Name, named.Operation, named.Cause = same(named.Name, status.LastRun), common(named.Operation), common(named.Cause)
 	}
 	for i := range status.History {

@@ -349,8 +349,8 @@ func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
 	_, err := behind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
 	r.expect("Unknown", "Running", "net-1 net-3 ")
-	if s := r.stack.Status; s.Run != "net-3" || s.LastRun != "net-3" {
-		t.Errorf("the status names %s, and %s as the last", s.Run, s.LastRun)
+	if s := r.stack.Status; s.CurrentRun != "net-3" || s.LastRun != "net-3" {
+		t.Errorf("the status names %s, and %s as the last", s.CurrentRun, s.LastRun)
 	}
 }
 

@@ -31,8 +31,8 @@ func asked(w World) (run.Request, bool) {
 // between, or the API server or the bucket refused. Until it is made, it waits like a request that was not taken up yet.
 func isHalfTaken(w World) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
-	n := s.Named
-	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.Run || run.Number(n.Name) <= highestCreated(w) ||
+	n := s.ReservedRun
+	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.CurrentRun || run.Number(n.Name) <= highestCreated(w) ||
 		n.Cause != v1alpha1.CauseManual || n.StateVersion != 0 {
 		return false
 	}

@@ -40,7 +40,7 @@ func TestARequestMakesOneRun(t *testing.T) {
 	written := r.stack.ResourceVersion
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
-	if s := r.stack.Status; s.LastRequest != "1" || s.Run != "net-2" || r.stack.ResourceVersion == written {
+	if s := r.stack.Status; s.LastRequest != "1" || s.CurrentRun != "net-2" || r.stack.ResourceVersion == written {
 		t.Errorf("%+v", s)
 	}
 	run := &v1alpha1.Run{}
@@ -142,7 +142,7 @@ func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
 	if r.stack.Status.LastRequest != "" {
 		t.Error("it is taken up before anything comes of it")
 	}
-	web.Status.Destroyed = "web-2"
+	web.Status.DestroyedByRun = "web-2"
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), web))
 	r.Seen(web)
 	r.reconcile()
@@ -150,7 +150,7 @@ func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.expect("False", "Destroyed", "net-1 net-2 ")
-	if r.stack.Status.Destroyed != "net-2" || r.stack.Status.AppliedInputsDigest != "" {
+	if r.stack.Status.DestroyedByRun != "net-2" || r.stack.Status.AppliedInputsDigest != "" {
 		t.Errorf("%+v", r.stack.Status)
 	}
 }

@@ -39,7 +39,7 @@ func newborn(w *World)         { w.Stack.Status.ObservedGeneration = -1 }
 func byHand(r *v1alpha1.Run)   { r.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, By: "alice"} }
 func rejected(r *v1alpha1.Run) { says("Rejected")(r) }
 func destroyedBefore(w *World) {
-	w.Stack.Status.Destroyed = "net-2"
+	w.Stack.Status.DestroyedByRun = "net-2"
 	had("net-2", "Succeeded", "sha256:kept", destroys, byHand)(w)
 }
 func lookedByHand(r *v1alpha1.Run) { plans(r); byHand(r) }
@@ -67,7 +67,7 @@ func dependencyWaits(w *World) {
 func namedFor(name string, operation v1alpha1.Operation, cause v1alpha1.CauseType) func(*World) {
 	return func(w *World) {
 		named(name)(w)
-		w.Stack.Status.Named = &v1alpha1.NamedRun{Name: name, Operation: operation, Cause: cause}
+		w.Stack.Status.ReservedRun = &v1alpha1.ReservedRun{Name: name, Operation: operation, Cause: cause}
 	}
 }
 
@@ -258,7 +258,7 @@ func TestRequests(t *testing.T) {
 			world: world(applied("sha256:old"), state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore), ready: "False", reason: "Destroyed", stalled: true,
 		},
 		"although the Run that did it is gone": {
-			world: world(state(0), func(w *World) { w.Stack.Status.Destroyed = "net-2" }), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2; cairn apply",
+			world: world(state(0), func(w *World) { w.Stack.Status.DestroyedByRun = "net-2" }), ready: "False", reason: "Destroyed", stalled: true, message: "destroyed by Run net-2; cairn apply",
 		},
 		"although nobody wrote it down yet": {
 			world: world(state(0), had("net-2", "Succeeded", "sha256:kept", destroys, byHand)), ready: "False", reason: "Destroyed", stalled: true,
@@ -485,7 +485,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 			if d.Start != nil {
 				by = d.Start.Cause.By
 			}
-			got := []string{s.LastRequest, s.Run, s.Destroyed, by, s.AppliedInputsDigest}
+			got := []string{s.LastRequest, s.CurrentRun, s.DestroyedByRun, by, s.AppliedInputsDigest}
 			if diff := cmp.Diff([]string{tt.last, tt.run, tt.destroyed, tt.by, tt.appliedOrEmpty}, got); diff != "" {
 				t.Errorf("last request, run, destroyed, by, applied inputs; -want +got:\n%s", diff)
 			}
@@ -682,7 +682,7 @@ func TestAStateThatIsBack(t *testing.T) {
 // The Runs that the status speaks of are not history.
 func TestRunsThatTheStatusNamesAreKept(t *testing.T) {
 	w := world(func(w *World) { w.Stack.Spec.RunHistoryLimit = ptr(int32(0)) }, had("net-1", "Succeeded", "sha256:x", destroys, byHand), had("net-2", "Succeeded", "sha256:x", lookedByHand), had("net-3", "Succeeded", "sha256:x", lookedByHand), had("net-4", "Failed", "sha256:x", lookedByHand))
-	w.Stack.Status.Destroyed, w.Stack.Status.Drift = "net-1", &v1alpha1.DriftStatus{Run: "net-2"}
+	w.Stack.Status.DestroyedByRun, w.Stack.Status.Drift = "net-1", &v1alpha1.DriftStatus{Run: "net-2"}
 	var got []string
 	for _, r := range superfluous(w) {
 		got = append(got, r.Name)

@@ -26,26 +26,26 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.InputsDigest = w.Digest
 	}
 	if _, waits := asked(w); !waits || !isHalfTaken(w) { // a Run that was named and not made is not given up while who asked for it waits
-		s.Run = ""
+		s.CurrentRun = ""
 	}
 	if last := w.last(); last != nil {
 		if run.Number(last.Name) > run.Number(s.LastRun) {
 			s.LastRun = last.Name
 		}
 		if !last.Status.Phase.Finished() {
-			s.Run = last.Name
+			s.CurrentRun = last.Name
 		}
 	}
 	s.Image, s.AppliedImage = builtImage(w), appliedImage(w)
 	s.AppliedInputsDigest, s.Outputs, s.Drift = appliedInputs(w), outputs(w), driftStatus(w)
 	if d.Start != nil {
-		s.Run, s.LastRun = d.Name, d.Name
-		s.Named = &v1alpha1.NamedRun{Name: s.Run, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion}
+		s.CurrentRun, s.LastRun = d.Name, d.Name
+		s.ReservedRun = &v1alpha1.ReservedRun{Name: s.CurrentRun, Operation: d.Start.Operation, Cause: d.Start.Cause.Type, StateVersion: d.StateVersion}
 		s.PlannedState = plannedState(w, d)
 	}
 	s.Units = w.units()
 	s.DriftChecks = driftChecks(w, d)
-	s.LastRequest, s.Destroyed = lastRequest(w, d), destroyedBy(w)
+	s.LastRequest, s.DestroyedByRun = lastRequest(w, d), destroyedBy(w)
 	s.History = history(w)
 	if c := driftCondition(w, s.Drift); c != nil {
 		apimeta.SetStatusCondition(&s.Conditions, *c)

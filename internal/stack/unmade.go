@@ -19,7 +19,7 @@ func unmade(name string) string { return "Run " + name + " cannot be made: " }
 // asRefused goes on to say that a Run could not be made, until it is.
 func asRefused(w World, d Decision) Decision {
 	said := readyOf(w.Stack.Status)
-	if d.Start != nil && w.Stack.Status.Run == d.Name && said.Reason == d.Reason && strings.HasPrefix(said.Message, unmade(d.Name)) {
+	if d.Start != nil && w.Stack.Status.CurrentRun == d.Name && said.Reason == d.Reason && strings.HasPrefix(said.Message, unmade(d.Name)) {
 		d.Message = said.Message
 	}
 	return d

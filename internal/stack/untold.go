@@ -48,7 +48,7 @@ func (r *Reconciler) addUntold(ctx context.Context, stack *v1alpha1.Stack, runs 
 	if newest == "" {
 		return nil
 	}
-	if !recorded(stack, newest) && newest != stack.Status.Run && !has(runs, stack, newest) {
+	if !recorded(stack, newest) && newest != stack.Status.CurrentRun && !has(runs, stack, newest) {
 		var run v1alpha1.Run
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: newest}, &run)
 		if err == nil && metav1.IsControlledBy(&run, stack) {

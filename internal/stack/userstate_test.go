@@ -95,7 +95,7 @@ func TestAStateThatAUserWrote(t *testing.T) {
 		},
 		"nor is it taken for one that was asked for long ago": {
 			world: world(isApplied, pushed(5), planned(5, "net-2"), asks("Apply"), taken, namedFor("net-2", "Plan", "Manual"),
-				func(w *World) { w.Stack.Status.Named.StateVersion = 5 }),
+				func(w *World) { w.Stack.Status.ReservedRun.StateVersion = 5 }),
 			start: "Plan net-3", ready: "True", reason: "Applied",
 		},
 		"a lock is waited for": {
@@ -137,8 +137,8 @@ func TestThePlannedStateIsRecorded(t *testing.T) {
 			if (got.PlannedState == nil) != (tt.want == nil) || got.PlannedState != nil && *got.PlannedState != *tt.want {
 				t.Errorf("got %+v, want %+v", got.PlannedState, tt.want)
 			}
-			if ofState := d.Start != nil && d.Start.Cause.Message == "version 5 of the state was written by alice"; ofState != (d.Start != nil && got.Named.StateVersion == 5) {
-				t.Errorf("named as %+v", got.Named)
+			if ofState := d.Start != nil && d.Start.Cause.Message == "version 5 of the state was written by alice"; ofState != (d.Start != nil && got.ReservedRun.StateVersion == 5) {
+				t.Errorf("named as %+v", got.ReservedRun)
 			}
 		})
 	}

@@ -119,8 +119,8 @@ func TestARunOfAFormerStackHidesNoRun(t *testing.T) {
 	before := r.stack.ResourceVersion
 	r.look(r.stack, former)
 	r.expect("Unknown", "Running", "net-1 ")
-	if r.stack.ResourceVersion != before || r.stack.Status.Run != "net-1" {
-		t.Errorf("the status was written, and names Run %q", r.stack.Status.Run)
+	if r.stack.ResourceVersion != before || r.stack.Status.CurrentRun != "net-1" {
+		t.Errorf("the status was written, and names Run %q", r.stack.Status.CurrentRun)
 	}
 }
 

@@ -153,7 +153,7 @@ func (w World) forgotten() bool {
 // forgottenTry says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it
 // was deleted by hand or never made.
 func (w World) forgottenTry() bool {
-	n := w.Stack.Status.Named
+	n := w.Stack.Status.ReservedRun
 	return w.forgotten() && (n == nil || n.Name != w.Stack.Status.LastRun || w.tries(&v1alpha1.Run{
 		Spec: v1alpha1.RunSpec{Operation: n.Operation, Cause: v1alpha1.Cause{Type: n.Cause}},
 	}))
@@ -162,9 +162,9 @@ func (w World) forgottenTry() bool {
 // applyVanished says that the status names a Run that may apply or destroy, as one under way, and that a user deleted it,
 // or that it is not known whether it was created: nobody knows what it changed.
 func (w World) applyVanished() bool {
-	n := w.Stack.Status.Named
+	n := w.Stack.Status.ReservedRun
 	return n != nil && (n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationDestroy) &&
-		n.Name == w.Stack.Status.Run && n.Name != w.Reserved && w.run(n.Name) == nil
+		n.Name == w.Stack.Status.CurrentRun && n.Name != w.Reserved && w.run(n.Name) == nil
 }
 
 // active is the newest Run that is not finished.

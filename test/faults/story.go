@@ -251,11 +251,11 @@ func gone(ctx context.Context, l *lane, stack *v1alpha1.Stack) error {
 // ready says that what is declared is applied, and nothing is under way.
 func ready(s *v1alpha1.Stack) bool {
 	return apimeta.IsStatusConditionTrue(s.Status.Conditions, "Ready") && s.Status.ObservedGeneration == s.Generation &&
-		s.Status.InputsDigest == s.Status.AppliedInputsDigest && s.Status.Run == ""
+		s.Status.InputsDigest == s.Status.AppliedInputsDigest && s.Status.CurrentRun == ""
 }
 
 func standing(s *v1alpha1.Stack) string {
-	text := fmt.Sprintf("generation %d of %d, Run %q, last %q, outputs %s", s.Status.ObservedGeneration, s.Generation, s.Status.Run, s.Status.LastRun, outputs(s.Status.Outputs))
+	text := fmt.Sprintf("generation %d of %d, Run %q, last %q, outputs %s", s.Status.ObservedGeneration, s.Generation, s.Status.CurrentRun, s.Status.LastRun, outputs(s.Status.Outputs))
 	for _, c := range s.Status.Conditions {
 		text += fmt.Sprintf("; %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
 	}

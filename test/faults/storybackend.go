@@ -80,7 +80,7 @@ var inCode = step{"made", func(ctx context.Context, l *lane, apply v1alpha1.Appl
 		return errors.New("I9: the Stack is gone")
 	}
 	c := apimeta.FindStatusCondition(stack.Status.Conditions, "Ready")
-	ended := stack.Status.ObservedGeneration == stack.Generation && stack.Status.Run == ""
+	ended := stack.Status.ObservedGeneration == stack.Generation && stack.Status.CurrentRun == ""
 	if c == nil || c.Reason != "BackendInCode" || c.Status != metav1.ConditionFalse || !ended {
 		return fmt.Errorf("I3, I9: the Stack does not say that its code has a backend: %s", standing(stack))
 	}

@@ -63,5 +63,5 @@ func (i *Install) Applied(namespace, name string) bool {
 	if err := i.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, s); err != nil {
 		return false
 	}
-	return s.Status.ObservedGeneration == s.Generation && s.Status.AppliedInputsDigest != "" && s.Status.AppliedInputsDigest == s.Status.InputsDigest && s.Status.Run == ""
+	return s.Status.ObservedGeneration == s.Generation && s.Status.AppliedInputsDigest != "" && s.Status.AppliedInputsDigest == s.Status.InputsDigest && s.Status.CurrentRun == ""
 }

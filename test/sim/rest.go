@@ -179,7 +179,7 @@ func describe(o client.Object) string {
 	text := ""
 	switch o := o.(type) {
 	case *v1alpha1.Stack:
-		text = fmt.Sprintf("Stack %s gen %d/%d run=%s last=%s", o.Name, o.Generation, o.Status.ObservedGeneration, o.Status.Run, o.Status.LastRun)
+		text = fmt.Sprintf("Stack %s gen %d/%d run=%s last=%s", o.Name, o.Generation, o.Status.ObservedGeneration, o.Status.CurrentRun, o.Status.LastRun)
 		if c := apimeta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionReady); c != nil {
 			text += fmt.Sprintf(" %s: %s", c.Reason, c.Message)
 		}

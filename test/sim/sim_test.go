@@ -117,7 +117,7 @@ func TestARunThatIsDeletedBeforeAManagerHearsOfIt(t *testing.T) {
 			m.reconcile(ofStack)
 		}
 	}
-	if w.api.run("net-1") == nil || w.api.stack("net").Status.Run != "net-1" {
+	if w.api.run("net-1") == nil || w.api.stack("net").Status.CurrentRun != "net-1" {
 		t.Fatal(w.state())
 	}
 	if err := w.api.remove(runs, "net-1", nil, nil, false); err != nil {

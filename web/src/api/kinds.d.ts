@@ -1248,11 +1248,13 @@ export interface components {
                     /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
                     type: string;
                 }[];
+                /** @description CurrentRun is the name of the Run in progress; absent when there is none. Example: net-7. */
+                currentRun?: string;
                 /**
-                 * @description Destroyed is the Run that destroyed everything because somebody asked for it. While it is there nothing is made again
-                 *     before somebody asks for that too.
+                 * @description DestroyedByRun is the name of the Run that destroyed everything on request. While it is set, nothing is created again until
+                 *     a user requests an apply. Example: net-8.
                  */
-                destroyed?: string;
+                destroyedByRun?: string;
                 /** @description Drift is what the last drift check that went well found; absent before the first one. */
                 drift?: {
                     /**
@@ -1547,29 +1549,6 @@ export interface components {
                 /** @description LastRun is the newest Run, under way or finished. */
                 lastRun?: string;
                 /**
-                 * @description Named is what the Run is for that was named last. Its name is here before it is made, and whatever becomes of it: where it is not there, this
-                 *     tells whether it still is to be made, and what its absence means.
-                 */
-                named?: {
-                    /**
-                     * @description Cause is what kind of thing it is made for: Manual for one that somebody asked for.
-                     * @enum {string}
-                     */
-                    cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
-                    /** @description Name of the Run. */
-                    name: string;
-                    /**
-                     * @description Operation is what it may do.
-                     * @enum {string}
-                     */
-                    operation: "Apply" | "Plan" | "Destroy" | "Shell";
-                    /**
-                     * Format: int64
-                     * @description StateVersion is the version of the State that a user wrote, for a Run that plans it for no other reason. Example: 5.
-                     */
-                    stateVersion?: number;
-                };
-                /**
                  * Format: int64
                  * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
                  */
@@ -1595,6 +1574,29 @@ export interface components {
                     version: number;
                 };
                 /**
+                 * @description ReservedRun is the last Run whose name was reserved, and what it is for. It is written before the Run is created and stays after the
+                 *     Run is gone, so that it is known whether the Run still has to be created, and what it means when it does not exist.
+                 */
+                reservedRun?: {
+                    /**
+                     * @description Cause is what kind of thing it is made for: Manual for one that somebody asked for.
+                     * @enum {string}
+                     */
+                    cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
+                    /** @description Name of the Run. */
+                    name: string;
+                    /**
+                     * @description Operation is what it may do.
+                     * @enum {string}
+                     */
+                    operation: "Apply" | "Plan" | "Destroy" | "Shell";
+                    /**
+                     * Format: int64
+                     * @description StateVersion is the version of the State that a user wrote, for a Run that plans it for no other reason. Example: 5.
+                     */
+                    stateVersion?: number;
+                };
+                /**
                  * Format: int32
                  * @description Resources is how many resources the state holds.
                  */
@@ -1605,8 +1607,6 @@ export interface components {
                  *     Cairn has seen is in the Repository's status.
                  */
                 revision?: string;
-                /** @description Run is the Run under way, if any. */
-                run?: string;
                 /**
                  * @description Units are the Terragrunt units that the code of this Stack depends on, as it was last read. The Stacks that run them
                  *     are dependencies of this one, as if they were in spec.dependsOn.
