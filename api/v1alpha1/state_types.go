@@ -144,15 +144,15 @@ type StateMove struct {
 	At metav1.Time `json:"at"`
 }
 
-// StateHome is where the bytes of a version are.
+// StateStorage says where the bytes of a version are stored: in Secrets or in the bucket.
 //
 // +kubebuilder:validation:Enum=Secret;Bucket
-type StateHome string
+type StateStorage string
 
 // Where the bytes of a version are.
 const (
-	StateHomeSecret StateHome = "Secret"
-	StateHomeBucket StateHome = "Bucket"
+	StateStorageSecret StateStorage = "Secret"
+	StateStorageBucket StateStorage = "Bucket"
 )
 
 // StateVersion is one version of a state.
@@ -165,8 +165,8 @@ type StateVersion struct {
 	SHA256 string `json:"sha256"`
 	// Size in bytes, uncompressed.
 	Size int64 `json:"size"`
-	// Home is where the bytes are.
-	Home StateHome `json:"home"`
+	// Storage is where the bytes are: Secret or Bucket. Example: Secret.
+	Storage StateStorage `json:"storage"`
 	// Chunks is how many Secrets hold them, named <state>-state-v<version>-<digest>-<chunk>.
 	// +optional
 	Chunks int32 `json:"chunks,omitempty"`

@@ -39,7 +39,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	)
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o.StateHome = v1alpha1.StateHome(home)
+		o.StateStorage = v1alpha1.StateStorage(home)
 		if err := check(o); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func processCommand(cmd *cobra.Command, o operator.Options) *cobra.Command {
 	f.BoolVar(&o.ProviderOffline, "provider-offline", false, "ask no registry for providers")
 	f.StringSliceVar(&o.ProviderHosts, "provider-host", nil, "the only registries that are asked for providers; default: any")
 	f.Var(&providerMost, "provider-cache-size", "most that archives of providers may take in the cache folder, as in 10Gi; those that were not asked for for the longest time go first; 0 for no limit")
-	f.StringVar(&home, "state-home", string(v1alpha1.StateHomeSecret), "where states are kept: Secret or Bucket; large ones always go to the bucket")
+	f.StringVar(&home, "state-storage", string(v1alpha1.StateStorageSecret), "where states are kept: Secret or Bucket; large ones always go to the bucket")
 	f.StringVar(&o.StoreAddress, "listen", ":8443", "address that the server listens on, for runners and users (TLS)")
 	f.StringVar(&o.WebAddress, "web-listen", ":8080", "address for webhooks of Git providers and for the web UI, plain HTTP: put an Ingress in front; 0 for none")
 	f.StringVar(&o.MetacontrollerAddress, "metacontroller", "0", "address for the hooks of metacontroller, plain HTTP, as in :8082 (docs/metacontroller.md); 0 for none")
@@ -129,8 +129,8 @@ const (
 // check refuses what cannot be meant, and for which something else would be done without a word: a home of states that is not known is the
 // bucket, a limit below 0 is none, a patience of 0 gives a state up that the store does not take at once.
 func check(o operator.Options) error {
-	if o.StateHome != v1alpha1.StateHomeSecret && o.StateHome != v1alpha1.StateHomeBucket {
-		return fmt.Errorf("--state-home is %q: it is %s or %s", o.StateHome, v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket)
+	if o.StateStorage != v1alpha1.StateStorageSecret && o.StateStorage != v1alpha1.StateStorageBucket {
+		return fmt.Errorf("--state-storage is %q: it is %s or %s", o.StateStorage, v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket)
 	}
 	if errs := validation.IsDNS1123Label(o.Namespace); len(errs) > 0 {
 		return fmt.Errorf("--namespace is %q: %s", o.Namespace, errs[0])

@@ -9,7 +9,7 @@ import (
 // What cannot be meant is refused by its name, before anything is looked for: another value would be taken in its place, and nobody told.
 func TestFlagsThatMakeNoSense(t *testing.T) {
 	for _, flag := range []string{
-		"--state-home=secret", "--state-home=", "--state-home=S3",
+		"--state-storage=secret", "--state-storage=", "--state-storage=S3",
 		"--max-runs=-1", "--max-runs-per-namespace=-1",
 		"--drift-interval=-1h", "--drift-interval=9s", "--drift-interval=8761h", "--drift-interval=daily",
 		"--runner-patience=0s", "--runner-patience=-10m",

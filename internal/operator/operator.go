@@ -42,8 +42,8 @@ type Options struct {
 	Downloads
 	// Policies compiles and asks policies.
 	Policies *policy.Apart
-	// StateHome is where states are kept.
-	StateHome v1alpha1.StateHome
+	// StateStorage is where states are kept.
+	StateStorage v1alpha1.StateStorage
 	// StoreAddress is what the store listens on. Example: :8443.
 	StoreAddress string
 	// WebAddress is what the server for forges and browsers listens on, plain HTTP; "0" for none.

@@ -74,7 +74,7 @@ func makeParts(ctx context.Context, mgr ctrl.Manager, o Options) (*parts, error)
 		keys:   keys,
 		bucket: b,
 		inputs: inputs.NewStore(b),
-		states: state.New(direct, direct, b, state.Options{Home: o.StateHome, Fingerprint: keys.Fingerprint, Log: log}),
+		states: state.New(direct, direct, b, state.Options{Storage: o.StateStorage, Fingerprint: keys.Fingerprint, Log: log}),
 		log:    log,
 	}, nil
 }

@@ -140,7 +140,7 @@ func TestNothingInTheBucketIsInClear(t *testing.T) {
 	_, err = c.AppendLog(t.Context(), 0, []byte(canary))
 	must(t, err)
 	must(t, second(c.Rescue(t.Context(), "", stateFile(1, "L", canary))))
-	big := state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Home: v1alpha1.StateHomeBucket})
+	big := state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Storage: v1alpha1.StateStorageBucket})
 	by := state.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
 	r.lock("a", 200, "")
 	must(t, big.Write(t.Context(), client.ObjectKeyFromObject(w.stack), by, "a", stateFile(2, "L", canary)))

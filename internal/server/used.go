@@ -98,7 +98,7 @@ func inBucket(st v1alpha1.StateStatus) bool {
 		return true
 	}
 	for _, v := range st.Versions {
-		if v.Home == v1alpha1.StateHomeBucket {
+		if v.Storage == v1alpha1.StateStorageBucket {
 			return true
 		}
 	}

@@ -74,16 +74,16 @@ func (s *secondHand) state(name string, status v1alpha1.StateStatus) {
 	}))
 }
 
-func keptIn(homes ...v1alpha1.StateHome) v1alpha1.StateStatus {
+func keptIn(homes ...v1alpha1.StateStorage) v1alpha1.StateStatus {
 	var st v1alpha1.StateStatus
 	for i, home := range homes {
-		st.Versions = append(st.Versions, v1alpha1.StateVersion{Version: int64(i + 1), SHA256: "sha256:1", Home: home, At: metav1.Now()})
+		st.Versions = append(st.Versions, v1alpha1.StateVersion{Version: int64(i + 1), SHA256: "sha256:1", Storage: home, At: metav1.Now()})
 	}
 	return st
 }
 
 func TestKeysAreNotMadeForAnInstallThatHadSome(t *testing.T) {
-	inSecret, inBucket := v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket
+	inSecret, inBucket := v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket
 	for name, tt := range map[string]struct {
 		left func(*secondHand)
 		// says is why it is refused; empty when it is not.

@@ -20,7 +20,7 @@ func TestAUsersStateIsPlannedOnce(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
 		Status: v1alpha1.StateStatus{
 			Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest,
-			Versions: []v1alpha1.StateVersion{{Version: 1, SHA256: "sha256:a", Home: v1alpha1.StateHomeSecret, Run: "net-1", At: metav1.Now()}},
+			Versions: []v1alpha1.StateVersion{{Version: 1, SHA256: "sha256:a", Storage: v1alpha1.StateStorageSecret, Run: "net-1", At: metav1.Now()}},
 		},
 	}
 	r.Make(state)
@@ -42,7 +42,7 @@ func TestAUsersStateIsPlannedOnce(t *testing.T) {
 	} {
 		state.Status.Version, state.Status.UpdatedBy = tt.version, ""
 		state.Status.Versions = append(state.Status.Versions, v1alpha1.StateVersion{
-			Version: tt.version, SHA256: "sha256:b", Home: v1alpha1.StateHomeSecret, By: "alice", At: metav1.Now(),
+			Version: tt.version, SHA256: "sha256:b", Storage: v1alpha1.StateStorageSecret, By: "alice", At: metav1.Now(),
 		})
 		apiserver.Must(t, r.Room.Client.Update(t.Context(), state))
 		r.Seen(state)

@@ -163,7 +163,7 @@ func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup,
 
 // unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.
 func (s *Store) unpackBackup(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader) ([]byte, error) {
-	if b.Home == v1alpha1.StateHomeBucket {
+	if b.Storage == v1alpha1.StateStorageBucket {
 		return s.fetch(ctx, key, b.StateVersion)
 	}
 	packed, err := io.ReadAll(io.LimitReader(body, MaxSize+1<<20))
@@ -223,7 +223,7 @@ func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alph
 		return err
 	}
 	file = append(file, '\n')
-	if version.Home != v1alpha1.StateHomeBucket {
+	if version.Storage != v1alpha1.StateStorageBucket {
 		packed, err := pack(data)
 		if err != nil {
 			return err

@@ -61,9 +61,9 @@ func applied(t *testing.T, w *world, serials int) state.Holder {
 }
 
 func TestWhatKubernetesForgotIsInTheBucket(t *testing.T) {
-	for _, home := range []v1alpha1.StateHome{v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket} {
+	for _, home := range []v1alpha1.StateStorage{v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newWorld(t, state.Options{Home: home})
+			w := newWorld(t, state.Options{Storage: home})
 			w.stack()
 			me := w.attempt()
 			w.lock(me, "a")

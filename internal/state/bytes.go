@@ -20,16 +20,16 @@ func (s *Store) keep(ctx context.Context, key types.NamespacedName, v v1alpha1.S
 	if err != nil {
 		return v, fmt.Errorf("compress state %s: %w", key, err)
 	}
-	if s.Home == v1alpha1.StateHomeSecret && len(packed) <= s.SecretLimit {
+	if s.Storage == v1alpha1.StateStorageSecret && len(packed) <= s.SecretLimit {
 		chunks := split(packed, s.ChunkSize)
-		v.Home, v.Chunks = v1alpha1.StateHomeSecret, int32(len(chunks))
+		v.Storage, v.Chunks = v1alpha1.StateStorageSecret, int32(len(chunks))
 		err := s.putSecrets(ctx, key, v, chunks)
 		if err == nil || !noPlace(err) {
 			return v, err
 		}
 		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be written", "namespace", key.Namespace, "stack", key.Name, "error", err)
 	}
-	v.Home, v.Chunks = v1alpha1.StateHomeBucket, 0
+	v.Storage, v.Chunks = v1alpha1.StateStorageBucket, 0
 	return v, s.bucket.PutOnce(ctx, bucketKey(key, v), packed)
 }
 
@@ -43,7 +43,7 @@ func noPlace(err error) bool {
 func (s *Store) fetch(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
 	var packed []byte
 	var err error
-	if v.Home == v1alpha1.StateHomeBucket {
+	if v.Storage == v1alpha1.StateStorageBucket {
 		packed, err = s.bucket.Get(ctx, bucketKey(key, v), MaxSize+1<<20)
 	} else {
 		packed, err = s.getSecrets(ctx, key, v)
@@ -63,7 +63,7 @@ func (s *Store) fetch(ctx context.Context, key types.NamespacedName, v v1alpha1.
 
 func damaged(key types.NamespacedName, v v1alpha1.StateVersion, err error) error {
 	place := "bucket object " + bucketKey(key, v)
-	if v.Home != v1alpha1.StateHomeBucket {
+	if v.Storage != v1alpha1.StateStorageBucket {
 		place = "Secrets " + strings.Join(secretNames(key.Name, v), ", ")
 	}
 	return refuse(Damaged, "version %d of state %s is damaged (%s): %v. Put it back from a backup, or go back to an older "+

@@ -67,8 +67,8 @@ func TestASecretInTheWayDoesNotStopAWrite(t *testing.T) {
 	}), apiserver.Kube, w.bucket, state.Options{})
 	must(t, refuseSecrets.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
 	w.reads(stateFile(1, "L", "", 1))
-	if v := w.status().Versions[0]; v.Home != v1alpha1.StateHomeBucket {
-		t.Fatalf("home %s", v.Home)
+	if v := w.status().Versions[0]; v.Storage != v1alpha1.StateStorageBucket {
+		t.Fatalf("home %s", v.Storage)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestLean(t *testing.T) {
 	st.OwnerReferences = []metav1.OwnerReference{{Name: "net"}}
 	st.Status.Lineage, st.Status.SHA256 = "one", "sha256:7"
 	for _, hour := range []int{5, 7, 6} {
-		st.Status.Versions = append(st.Status.Versions, v1alpha1.StateVersion{Version: int64(hour), At: at(hour), SHA256: "sha256:7", Home: v1alpha1.StateHomeSecret, Run: "net-7", By: "alice"})
+		st.Status.Versions = append(st.Status.Versions, v1alpha1.StateVersion{Version: int64(hour), At: at(hour), SHA256: "sha256:7", Storage: v1alpha1.StateStorageSecret, Run: "net-7", By: "alice"})
 	}
 	want := &v1alpha1.State{ObjectMeta: meta, Status: status}
 	want.Status.Versions = []v1alpha1.StateVersion{{Version: 7, By: "alice", At: at(7)}}

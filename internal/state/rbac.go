@@ -1,7 +1,7 @@
 package state
 
 // Secrets of the Stacks' namespaces are where states are. A role cannot tell them from others: it knows names, and these
-// are as many as there are Stacks. With --state-home=Bucket new states are in the bucket, and what is in Secrets stays there.
+// are as many as there are Stacks. With --state-storage=Bucket new states are in the bucket, and what is in Secrets stays there.
 
 // What the operator does here: it ends States with their bytes, and looks whether who holds a lock is over. It puts one back from its backup
 // when Kubernetes has forgotten it, and its Stack is deleted.

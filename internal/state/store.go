@@ -36,8 +36,8 @@ type Options struct {
 	Keep int
 	// ChunkSize is how many bytes go into one Secret; 0 means 900 KiB.
 	ChunkSize int
-	// Home of the bytes; empty means Secrets.
-	Home v1alpha1.StateHome
+	// Storage of the bytes; empty means Secrets.
+	Storage v1alpha1.StateStorage
 	// SecretLimit is the compressed size past which the bucket is the home; 0 means 8 MiB.
 	SecretLimit int
 	// Fingerprint gives a short text for a message that nobody without the install's key can make or check; nil keeps no
@@ -75,7 +75,7 @@ func New(c client.Client, live client.Reader, b Bucket, o Options) *Store {
 	o.Keep = cmp.Or(o.Keep, 30)
 	o.ChunkSize = cmp.Or(o.ChunkSize, 900<<10)
 	o.SecretLimit = cmp.Or(o.SecretLimit, 8<<20)
-	o.Home = cmp.Or(o.Home, v1alpha1.StateHomeSecret)
+	o.Storage = cmp.Or(o.Storage, v1alpha1.StateStorageSecret)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

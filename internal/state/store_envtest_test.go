@@ -90,9 +90,9 @@ func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
 func TestAStateOfThreeMebibytesThatDoesNotCompress(t *testing.T) {
 	random := make([]byte, 3<<20)
 	rand.Read(random)
-	for home, secrets := range map[v1alpha1.StateHome]int{v1alpha1.StateHomeSecret: 4, v1alpha1.StateHomeBucket: 0} {
+	for home, secrets := range map[v1alpha1.StateStorage]int{v1alpha1.StateStorageSecret: 4, v1alpha1.StateStorageBucket: 0} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newWorld(t, state.Options{Home: home})
+			w := newWorld(t, state.Options{Storage: home})
 			me := w.attempt()
 			w.lock(me, "a")
 			data := stateFile(1, "L", base64.StdEncoding.EncodeToString(random), 1)
@@ -134,9 +134,9 @@ func (w *world) aboutToCount(number int) {
 }
 
 func TestOldVersionsGoAndTheCurrentOneStays(t *testing.T) {
-	for _, home := range []v1alpha1.StateHome{v1alpha1.StateHomeSecret, v1alpha1.StateHomeBucket} {
+	for _, home := range []v1alpha1.StateStorage{v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket} {
 		t.Run(string(home), func(t *testing.T) {
-			w := newWorld(t, state.Options{Keep: 3, Home: home})
+			w := newWorld(t, state.Options{Keep: 3, Storage: home})
 			me := w.attempt()
 			w.lock(me, "a")
 			for serial := 1; serial <= 13; serial++ {

@@ -35,7 +35,7 @@ func (s *Store) sweep(ctx context.Context, key types.NamespacedName, st v1alpha1
 func keptNames(key types.NamespacedName, st v1alpha1.StateStatus) map[string]bool {
 	kept := map[string]bool{}
 	for _, v := range st.Versions {
-		if v.Home == v1alpha1.StateHomeBucket {
+		if v.Storage == v1alpha1.StateStorageBucket {
 			kept[bucketKey(key, v)] = true
 			continue
 		}

@@ -105,7 +105,7 @@ func (l *lane) resources(ctx context.Context, state *v1alpha1.State) ([]string, 
 		return nil, nil
 	}
 	v := state.Status.Versions[len(state.Status.Versions)-1]
-	if v.Home == v1alpha1.StateHomeBucket {
+	if v.Storage == v1alpha1.StateStorageBucket {
 		return nil, nil // encrypted: what Cairn makes of it is in the outputs, and in the next plan
 	}
 	var packed []byte

@@ -67,7 +67,7 @@ func s3Bucket(ctx context.Context, l *lane) ([]string, error) {
 	if err := l.credentials(server); err != nil {
 		return nil, err
 	}
-	return []string{"--state-home=Bucket", "--bucket=" + s3.URL("http://"+listener.Addr().String(), l.own) + "&profile=" + l.space}, nil
+	return []string{"--state-storage=Bucket", "--bucket=" + s3.URL("http://"+listener.Addr().String(), l.own) + "&profile=" + l.space}, nil
 }
 
 var credentials sync.Mutex

@@ -122,7 +122,7 @@ func (m *manager) lookAtAll() {
 func (w *world) states(of int, clock func() time.Time) *state.Store {
 	live := &kube{w: w, of: of}
 	return state.New(live, live, w.bucket, state.Options{
-		Home: v1alpha1.StateHomeBucket, Now: clock, Log: silent, Pause: func(context.Context, int) error { return nil },
+		Storage: v1alpha1.StateStorageBucket, Now: clock, Log: silent, Pause: func(context.Context, int) error { return nil },
 	})
 }
 

@@ -77,7 +77,7 @@ spec:
         - --namespace={{ $.Release.Namespace }}
         - --bucket={{ $.Values.bucket.url }}
         - --cache=/var/cache/cairn
-        - --state-home={{ $.Values.stateHome }}
+        - --state-storage={{ $.Values.stateStorage }}
         - --store-url={{ include "cairn.storeURL" $ }}
         {{- with $.Values.watchNamespaces }}
         - --namespaces={{ join "," . }}

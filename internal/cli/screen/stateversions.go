@@ -27,10 +27,10 @@ func StateVersions(st *v1alpha1.State, counts map[int64]int32, s Style) *metav1.
 		}
 		return []any{
 			strconv.FormatInt(v.Version, 10), v.Serial, resources, size(v.Size), s.age(v.At.Time), writer(v),
-			string(v.Home), v.At.UTC().Format("2006-01-02 15:04:05Z"), v.SHA256,
+			string(v.Storage), v.At.UTC().Format("2006-01-02 15:04:05Z"), v.SHA256,
 		}
 	}, func(*v1alpha1.StateVersion) runtime.Object { return st },
-		"Version", "Serial", "Resources", "Size", "Age", "By", "+Home", "+At", "+SHA256")
+		"Version", "Serial", "Resources", "Size", "Age", "By", "+Storage", "+At", "+SHA256")
 }
 
 // writer is the Run or the person that wrote a version.

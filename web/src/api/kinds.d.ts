@@ -1805,10 +1805,10 @@ export interface components {
                      */
                     chunks?: number;
                     /**
-                     * @description Home is where the bytes are.
+                     * @description Storage is where the bytes are: Secret or Bucket. Example: Secret.
                      * @enum {string}
                      */
-                    home: "Secret" | "Bucket";
+                    storage: "Secret" | "Bucket";
                     /** @description Run that wrote it. */
                     run?: string;
                     /**
