@@ -41,4 +41,4 @@ func TestARunThatIsCreatedLateIsSuperseded(t *testing.T) {
 }
 
 // under has the status name this Run as the one under way.
-func under(run string) func(*World) { return func(w *World) { w.Stack.Status.Run = run } }
+func under(run string) func(*World) { return func(w *World) { w.Stack.Status.CurrentRun = run } }

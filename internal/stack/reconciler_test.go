@@ -360,7 +360,7 @@ func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
 	r.reconcile()
 	before := r.stack.DeepCopy()
 	r.Seen(r.stack)
-	r.stack.Status.Run, r.stack.Status.LastRun = "net-2", "net-2"
+	r.stack.Status.CurrentRun, r.stack.Status.LastRun = "net-2", "net-2"
 	apiserver.Must(t, r.Room.Client.Status().Patch(t.Context(), r.stack, client.MergeFrom(before)))
 	r.Seen(r.stack)
 	r.reconcile()

@@ -99,8 +99,8 @@ func (w *world) runBegins(r *v1alpha1.Run) {
 
 // stackWritten: the number of the last Run goes up, and the Run under way is the last one.
 func (w *world) stackWritten(old, now *v1alpha1.Stack) {
-	if s := now.Status; s.Run != "" && s.Run != s.LastRun {
-		w.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.Run, s.LastRun)
+	if s := now.Status; s.CurrentRun != "" && s.CurrentRun != s.LastRun {
+		w.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun, s.LastRun)
 	}
 	if was, is := run.Number(old.Status.LastRun), run.Number(now.Status.LastRun); is < was && old.Status.LastRun != "" {
 		w.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun, old.Status.LastRun)
