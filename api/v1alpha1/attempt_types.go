@@ -86,28 +86,6 @@ type Step struct {
 	Message string `json:"message,omitempty"`
 }
 
-// FailureClass says what to do about a failure.
-//
-// +kubebuilder:validation:Enum=Transient;Config;Policy;Lost;Canceled;Stranded
-type FailureClass string
-
-// What to do about a failure.
-const (
-	// FailureTransient: it may pass; tried again with a new plan.
-	FailureTransient FailureClass = "Transient"
-	// FailureConfig: the code or its values are wrong; not tried again on the same inputs.
-	FailureConfig FailureClass = "Config"
-	// FailurePolicy: a policy denies the plan; not tried again on the same inputs.
-	FailurePolicy FailureClass = "Policy"
-	// FailureCanceled: somebody canceled the Run; not tried again.
-	FailureCanceled FailureClass = "Canceled"
-	// FailureLost: the pod went away before it reported; tried again with a new plan.
-	FailureLost FailureClass = "Lost"
-	// FailureStranded: the state after an apply could be neither written nor rescued; it is in the pod's log. Nothing is
-	// planned before a person has seen to it, since a plan without it would make everything twice.
-	FailureStranded FailureClass = "Stranded"
-)
-
 // Failure says why an attempt did not succeed.
 type Failure struct {
 	// Class says what to do about it.

@@ -231,25 +231,5 @@ const (
 	SetByInstallation SetBy = "Installation"
 )
 
-// Condition types.
-const (
-	// ConditionReady of a Stack: what was last applied is what is declared.
-	ConditionReady = "Ready"
-	// ConditionDrifted of a Stack: what is there is not what was applied. It is there only while true.
-	ConditionDrifted = "Drifted"
-	// ConditionOrphaned of a Stack: there are resources that an apply made and that no state knows. It is there only while true.
-	ConditionOrphaned = "Orphaned"
-	// ConditionWholeRepository of a Stack: every commit to its Repository plans it, since its code names something that is not known before
-	// the engine runs. It is there only while true.
-	ConditionWholeRepository = "WholeRepository"
-	// ConditionStalled of a Stack or a Repository: nothing will change until a person acts. Of a Run: it failed or was canceled. It is
-	// there only while true.
-	ConditionStalled = "Stalled"
-	// ConditionReconciling of a Run: it is not finished. It is there only while true.
-	ConditionReconciling = "Reconciling"
-	// ConditionSucceeded of a Run.
-	ConditionSucceeded = "Succeeded"
-)
-
 // Finalizer is on every Stack, so that it is destroyed before it goes, and on every State, so that only Cairn ends it.
 const Finalizer = "cairn.dev/finalizer"

@@ -567,12 +567,12 @@ func TestWhoDeletesARunThatLostItsState(t *testing.T) {
 		attempts []v1alpha1.Attempt
 		want     string
 	}{
-		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailureLost, v1alpha1.FailureStranded), "cairn state recover net puts it back"},
-		"any other they do":                  {"ed", attempts(v1alpha1.FailureStranded, v1alpha1.FailureLost), ""},
+		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailurePodLost, v1alpha1.FailureStateNotSaved), "cairn state recover net puts it back"},
+		"any other they do":                  {"ed", attempts(v1alpha1.FailureStateNotSaved, v1alpha1.FailurePodLost), ""},
 		"and one that never began":           {"ed", nil, ""},
-		"who may put it back does":           {"rita", attempts(v1alpha1.FailureStranded), ""},
-		"the operator does, when it is over": {operator, attempts(v1alpha1.FailureStranded), ""},
-		"so does the garbage collector":      {collector, attempts(v1alpha1.FailureStranded), ""},
+		"who may put it back does":           {"rita", attempts(v1alpha1.FailureStateNotSaved), ""},
+		"the operator does, when it is over": {operator, attempts(v1alpha1.FailureStateNotSaved), ""},
+		"so does the garbage collector":      {collector, attempts(v1alpha1.FailureStateNotSaved), ""},
 	} {
 		t.Run(title, func(t *testing.T) {
 			run := newRun(name())

@@ -114,7 +114,7 @@ func (s *session) refusal(ctx context.Context, stack *v1alpha1.Stack) error {
 		events, err := s.events(ctx, stack)
 		found := false
 		for _, e := range events { // oldest first
-			if e.Reason == "RequestRefused" {
+			if e.Reason == v1alpha1.EventRequestRejected {
 				why, found = screen.Clean(e.Message), true
 			}
 		}

@@ -108,7 +108,7 @@ func (s *session) strandedPod(ctx context.Context, key client.ObjectKey) (string
 			continue
 		}
 		for _, a := range r.Status.Attempts {
-			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStranded {
+			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStateNotSaved {
 				pod, newest = a.Pod, run.Number(r.Name)
 			}
 		}

@@ -96,7 +96,7 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 	var p Pin
 	text, err := s.read(ctx, file, longestVersionFile)
 	switch {
-	case Reason(err) == "TooLarge":
+	case Reason(err) == "SourceTooLarge":
 		p.Problem = fmt.Sprintf("version file: more than %d bytes", longestVersionFile)
 	case err != nil:
 		return Pin{}, err

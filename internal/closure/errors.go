@@ -31,12 +31,12 @@ func Reason(err error) string {
 		reason string
 	}{
 		{ErrPath, "PathNotFound"},
-		{ErrNoCode, "NoCode"},
+		{ErrNoCode, "CodeNotFound"},
 		{ErrTerragruntStack, "TerragruntStackNotSupported"},
 		{ErrModule, "ModuleNotFound"},
-		{ErrInvalidGlob, "InvalidGlob"},
+		{ErrInvalidGlob, "TriggerInvalid"},
 		{ErrVariableFile, "VariableFileNotFound"},
-		{ErrTooLarge, "TooLarge"},
+		{ErrTooLarge, "SourceTooLarge"},
 	} {
 		if errors.Is(err, known.err) {
 			return known.reason

@@ -109,7 +109,7 @@ func TestAFolderWithATerragruntStack(t *testing.T) {
 		"a unit beside it runs":                 {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/terragrunt.hcl": ""}, true, ""},
 		"code beside it runs":                   {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, false, ""},
 		"code beside it is no unit":             {repository{"live/app/terragrunt.stack.hcl": stack, "live/app/main.tf": ""}, true, "TerragruntStackNotSupported"},
-		"a folder without one has just no code": {repository{"live/app/x": ""}, true, "NoCode"},
+		"a folder without one has just no code": {repository{"live/app/x": ""}, true, "CodeNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := of(t, tt.repository, Wanted{Path: "live/app", Terragrunt: tt.terragrunt})
@@ -321,14 +321,14 @@ func TestThereAreNotMoreUnitsAndIncludesThanAllowed(t *testing.T) {
 	if _, err := New(Options{Modules: 3}).Of(t.Context(), tree, blobs, w); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, w); Reason(err) != "TooLarge" {
+	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, w); Reason(err) != "SourceTooLarge" {
 		t.Errorf("got %v", err)
 	}
 	tree, blobs = repository{"a/terragrunt.hcl": include(`"../b"`), "b": include(`"../c"`), "c": ""}.commit(t)
 	if _, err := New(Options{Modules: 3}).Of(t.Context(), tree, blobs, w); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, w); Reason(err) != "TooLarge" {
+	if _, err := New(Options{Modules: 2}).Of(t.Context(), tree, blobs, w); Reason(err) != "SourceTooLarge" {
 		t.Errorf("got %v", err)
 	}
 }

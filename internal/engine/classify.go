@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"strings"
+
+	"cairn.dev/cairn/internal/store"
 )
 
 // Class says what to do about a failure.
@@ -11,9 +13,9 @@ type Class string
 // What to do about a failure.
 const (
 	// Transient: it may pass; try again with a new plan.
-	Transient Class = "Transient"
-	// Config: the code or its values are wrong; the same again would fail the same way.
-	Config Class = "Config"
+	Transient Class = store.FailureTransient
+	// ConfigurationError: the code or its values are wrong; the same again would fail the same way.
+	ConfigurationError Class = store.FailureConfigurationError
 )
 
 // Classify gives the class of a failed step from its exit code and its errors. It asks one question: would a person
@@ -28,7 +30,7 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 		return Transient
 	}
 	if step == StepInit && first.Address == "" && first.Range == nil && saysOfBackend(*first) {
-		return Config
+		return ConfigurationError
 	}
 	for _, rule := range rules {
 		if rule.fits(*first) {
@@ -38,7 +40,7 @@ func Classify(step Step, exitCode int, diagnostics []Diagnostic) Class {
 	// With a place in the code and no resource it is about the code itself. With a resource it is what a provider
 	// says, and that may be "try later".
 	if first.Range != nil && first.Address == "" {
-		return Config
+		return ConfigurationError
 	}
 	return Transient
 }
@@ -53,21 +55,21 @@ var rules = []rule{
 	{"Resource postcondition failed", "", Transient},
 
 	// They have no place in the code, but are about it.
-	{"Cycle: ", "", Config},
-	{"No configuration files", "", Config},
-	{"Unreadable module directory", "", Config},
-	{"Failed to read file", "", Config},
-	{"Invalid dependency on built-in provider", "", Config},
-	{"Inconsistent dependency lock file", "", Config},
-	{"Invalid backend configuration argument", "", Config},
-	{"Provider dependency changes detected", "", Config},
-	{"Failed to query available provider packages", "no available releases match", Config},
-	{"Failed to query available provider packages", "does not match configured version constraint", Config},
-	{"Failed to query available provider packages", "was not found in any of the search locations", Config},
-	{"Failed to query available provider packages", "does not have a provider named", Config},
-	{"Failed to resolve provider packages", "no available releases match", Config},
-	{"Failed to resolve provider packages", "does not match configured version constraint", Config},
-	{"Failed to install provider", "checksums previously recorded in the dependency lock file", Config},
+	{"Cycle: ", "", ConfigurationError},
+	{"No configuration files", "", ConfigurationError},
+	{"Unreadable module directory", "", ConfigurationError},
+	{"Failed to read file", "", ConfigurationError},
+	{"Invalid dependency on built-in provider", "", ConfigurationError},
+	{"Inconsistent dependency lock file", "", ConfigurationError},
+	{"Invalid backend configuration argument", "", ConfigurationError},
+	{"Provider dependency changes detected", "", ConfigurationError},
+	{"Failed to query available provider packages", "no available releases match", ConfigurationError},
+	{"Failed to query available provider packages", "does not match configured version constraint", ConfigurationError},
+	{"Failed to query available provider packages", "was not found in any of the search locations", ConfigurationError},
+	{"Failed to query available provider packages", "does not have a provider named", ConfigurationError},
+	{"Failed to resolve provider packages", "no available releases match", ConfigurationError},
+	{"Failed to resolve provider packages", "does not match configured version constraint", ConfigurationError},
+	{"Failed to install provider", "checksums previously recorded in the dependency lock file", ConfigurationError},
 }
 
 type rule struct {

@@ -13,6 +13,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/store"
 )
 
 // OverrideFile makes the engine keep the state where Cairn tells it to. Engines read files of that kind in the order of
@@ -144,7 +145,7 @@ func CheckBackend(b Backend, root fs.FS) (string, error) {
 }
 
 // BackendInCode is the reason where the code has a backend of its own, which Cairn's override would replace.
-const BackendInCode = "BackendInCode"
+const BackendInCode = store.ReasonBackendInCode
 
 // OwnBackend is a backend block in code.
 type OwnBackend struct {

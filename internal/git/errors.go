@@ -50,14 +50,14 @@ func Reason(err error) string {
 		{ErrHostKey, "HostKeyUnknown"},
 		{ErrCertificate, "CertificateUntrusted"},
 		{ErrRedirect, "Redirected"},
-		{ErrNotFound, "RepositoryNotFound"},
+		{ErrNotFound, "RemoteNotFound"},
 		{ErrUnreachable, "Unreachable"},
 		{ErrNoRef, "RefNotFound"},
 		{ErrEmpty, "NotFetched"},
 		{ErrTimeout, "Timeout"},
 		{ErrConfig, "ConfigurationInvalid"},
 		{ErrContent, "ContentInvalid"},
-		{ErrTooLarge, "TooLarge"},
+		{ErrTooLarge, "SourceTooLarge"},
 	} {
 		if errors.Is(err, known.err) {
 			return known.reason

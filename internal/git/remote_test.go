@@ -27,7 +27,7 @@ func TestAFetchThatFailsSaysWhatToDoAndHoldsNoCredential(t *testing.T) {
 		{"a wrong token", token, func(w *world) { w.http.RequireBearer("another") }, ErrAuthentication, "AuthenticationFailed", "correct them"},
 		{"no credentials where some are wanted", Auth{}, func(w *world) { w.http.RequireBearer("another") }, ErrAuthentication, "AuthenticationFailed", "wants credentials"},
 		{"a forbidden repository", password, func(w *world) { w.http.Answer(403) }, ErrAuthentication, "AuthenticationFailed", "allowed to read"},
-		{"a repository that is gone", password, func(w *world) { w.repo.Remove() }, ErrNotFound, "RepositoryNotFound", "no such repository"},
+		{"a repository that is gone", password, func(w *world) { w.repo.Remove() }, ErrNotFound, "RemoteNotFound", "no such repository"},
 		{"a server that is not well", password, func(w *world) { w.http.Answer(503) }, ErrUnreachable, "Unreachable", "may be down"},
 		{"a server that is gone", password, func(w *world) { w.http.Close() }, ErrUnreachable, "Unreachable", "cannot be reached"},
 		{"an unknown authority", password, func(w *world) { w.http = w.serve(true) }, ErrCertificate, "CertificateUntrusted", "ca.crt"},

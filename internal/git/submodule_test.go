@@ -146,7 +146,7 @@ func TestASubmoduleThatCannotBeHadSaysWhatToDo(t *testing.T) {
 		{"a repository that is not there", Options{Submodules: true}, func(w *world, _ *gitserver.Repo, id string) error {
 			_, err := w.repo.AddSubmodule("modules", "../gone.git", id)
 			return err
-		}, ErrNotFound, "no such repository", "RepositoryNotFound"},
+		}, ErrNotFound, "no such repository", "RemoteNotFound"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ func TestACommitHasNoMoreFilesThanThereMayBe(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := parseTree("root", listing, 2)
-	if !errors.Is(err, ErrTooLarge) || Reason(err) != "TooLarge" {
+	if !errors.Is(err, ErrTooLarge) || Reason(err) != "SourceTooLarge" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,7 +22,7 @@ type state struct{ name, message string }
 func (s state) status() Object { return Object{"state": s.name, "message": s.message} }
 
 // waits are reasons of a Stack that is not Ready while somebody decides: nothing is broken.
-var waits = []string{"AwaitingApproval", "ChangesPending", "Drifted", "Suspended"}
+var waits = []string{v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending, v1alpha1.ReasonDrifted, v1alpha1.ReasonSuspended}
 
 // awaiting begins the message of what is Pending, in alustan's words.
 const awaiting = "Awaiting processing: "

@@ -249,7 +249,7 @@ func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Requ
 
 // runsWithout finds the Runs that wait for an object that is missing.
 func (l lookups) runsWithout(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.WaitingIndex: run.ReasonInputsMissing})
+	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.WaitingIndex: v1alpha1.ReasonInputsNotFound})
 }
 
 // unfinished finds Runs by an index that has only those which are not finished.

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
 )
 
 // fleet tells how all Stacks, Runs, States and Repositories are, when Prometheus asks: by namespace, and never by name. It
@@ -133,7 +132,7 @@ func (f *fleet) runs(ctx context.Context, g *gauges) error {
 // waitsForWindow says that a Run waits because people want it to, which takes as long as it takes.
 func waitsForWindow(r *v1alpha1.Run) bool {
 	c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded)
-	return c != nil && c.Reason == run.ReasonWindowClosed
+	return c != nil && c.Reason == v1alpha1.ReasonWindowClosed
 }
 
 func (f *fleet) states(ctx context.Context, g *gauges) error {
@@ -233,19 +232,38 @@ func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason str
 var knownReasons = func() map[string]bool {
 	known := map[string]bool{}
 	for _, reason := range []string{
-		// Stacks that are, or wait for somebody
-		"Applied", "AwaitingApproval", "ChangesPending", "Destroyed", "Drifted", "Suspended", "Protected", "ApplyNever", "RunCanceled", "RunRejected", "WindowClosed",
+		// Stacks that are, or wait for a user
+		v1alpha1.ReasonApplied, v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending,
+		v1alpha1.ReasonDestroyed, v1alpha1.ReasonDrifted, v1alpha1.ReasonSuspended,
+		v1alpha1.ReasonDeletionProtected, v1alpha1.ReasonApplyNever, v1alpha1.ReasonRunCanceled,
+		v1alpha1.ReasonRunRejected, v1alpha1.ReasonWindowClosed,
 		// under way
-		"Running", "Destroying", "Deleting", "DestroyIsNext", "Canceling", "Retrying", "Queued", "PodPending", "PodLeaving", "DependencyNotReady", "SourceNotReady", "RepositoryNotReady",
+		v1alpha1.ReasonRunning, v1alpha1.ReasonDestroying, v1alpha1.ReasonDeleting, v1alpha1.ReasonDestroyPending,
+		v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying, v1alpha1.ReasonQueued, v1alpha1.ReasonPodPending,
+		v1alpha1.ReasonPodTerminating, v1alpha1.ReasonDependencyNotReady, v1alpha1.ReasonSourceNotReady,
+		v1alpha1.ReasonRepositoryNotReady,
 		// in trouble
-		"RunFailed", "DestroyFailed", "NotDestroyed", "NamespaceEnds", "InputsUnknown", "DependencyCycle", "OutputsConflict", "OutputsFailed", "StateStranded", "StateStays", "RunsStay", "DependentsExist", "PodRefused", "NodeUnreachable", "Overdue", "InputsMissing", "WindowInvalid",
-		"SourceMissing", "SourceInvalid", "SecretMissing", "ConfigMapMissing", "ConfigMapKeyMissing", "OutputMissing", "RepositoryMissing",
-		"HookInvalid", "CommandInvalid", "PolicyInvalid", "BackendInvalid", "StateElsewhere", "InputsTooLarge", "EngineVersionInvalid", "TemplateInvalid", "ContentInvalid", "TooLarge",
-		"BuildNotAllowed", "DockerfileNotFound", "PathNotFound", "NoCode", "ModuleNotFound", "InvalidGlob", "VariableFileNotFound",
-		"TerragruntStackNotSupported",
+		v1alpha1.ReasonRunFailed, v1alpha1.ReasonDestroyFailed, v1alpha1.ReasonDestroyIncomplete,
+		v1alpha1.ReasonNamespaceTerminating, v1alpha1.ReasonAppliedInputsUnknown, v1alpha1.ReasonDependencyCycle,
+		v1alpha1.ReasonOutputsConflict, v1alpha1.ReasonOutputsFailed, v1alpha1.ReasonStateNotSaved,
+		v1alpha1.ReasonStateCleanupFailed, v1alpha1.ReasonRunsCleanupFailed, v1alpha1.ReasonDependentsExist,
+		v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,
+		v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonWindowInvalid, v1alpha1.ReasonSourceNotFound,
+		v1alpha1.ReasonSourceInvalid, v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonConfigMapNotFound,
+		v1alpha1.ReasonConfigMapKeyNotFound, v1alpha1.ReasonOutputNotFound, v1alpha1.ReasonRepositoryNotFound,
+		v1alpha1.ReasonHookInvalid, v1alpha1.ReasonCommandInvalid, v1alpha1.ReasonPolicyInvalid,
+		v1alpha1.ReasonBackendInvalid, v1alpha1.ReasonBackendMigrationRequired, v1alpha1.ReasonInputsTooLarge,
+		v1alpha1.ReasonEngineVersionInvalid, v1alpha1.ReasonTemplateInvalid, v1alpha1.ReasonContentInvalid,
+		v1alpha1.ReasonSourceTooLarge, v1alpha1.ReasonBuildNotAllowed, v1alpha1.ReasonDockerfileNotFound,
+		v1alpha1.ReasonPathNotFound, v1alpha1.ReasonCodeNotFound, v1alpha1.ReasonModuleNotFound,
+		v1alpha1.ReasonTriggerInvalid, v1alpha1.ReasonVariableFileNotFound,
+		v1alpha1.ReasonTerragruntStackNotSupported,
 		// Repositories
-		"Fetched", "Fetching", "FetchFailed", "AuthenticationFailed", "HostKeyUnknown", "CertificateUntrusted", "Redirected", "RepositoryNotFound",
-		"Unreachable", "RefNotFound", "NotFetched", "Timeout", "ConfigurationInvalid", "CredentialsMissing", "CredentialsInvalid",
+		v1alpha1.ReasonFetched, v1alpha1.ReasonFetching, v1alpha1.ReasonFetchFailed,
+		v1alpha1.ReasonAuthenticationFailed, v1alpha1.ReasonHostKeyUnknown, v1alpha1.ReasonCertificateUntrusted,
+		v1alpha1.ReasonRedirected, v1alpha1.ReasonRemoteNotFound, v1alpha1.ReasonUnreachable,
+		v1alpha1.ReasonRefNotFound, v1alpha1.ReasonNotFetched, v1alpha1.ReasonTimeout,
+		v1alpha1.ReasonConfigurationInvalid, v1alpha1.ReasonCredentialsNotFound, v1alpha1.ReasonCredentialsInvalid,
 	} {
 		known[reason] = true
 	}

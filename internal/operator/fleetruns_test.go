@@ -125,8 +125,8 @@ func TestARunThatWaitsForItsWindowIsNotTheOldest(t *testing.T) {
 		}
 	}
 	f, g := &fleet{cache: fill(
-		waits("a", v1alpha1.PhaseQueued, run.ReasonWindowClosed, 100), waits("b", v1alpha1.PhaseQueued, run.ReasonQueued, 500),
-		waits("c", v1alpha1.PhaseAwaitingApproval, run.ReasonWindowClosed, 100), waits("d", v1alpha1.PhaseQueued, run.ReasonWindowInvalid, 400),
+		waits("a", v1alpha1.PhaseQueued, v1alpha1.ReasonWindowClosed, 100), waits("b", v1alpha1.PhaseQueued, v1alpha1.ReasonQueued, 500),
+		waits("c", v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonWindowClosed, 100), waits("d", v1alpha1.PhaseQueued, v1alpha1.ReasonWindowInvalid, 400),
 	)}, &gauges{values: map[gauge]float64{}}
 	if err := f.runs(t.Context(), g); err != nil {
 		t.Fatal(err)

@@ -133,9 +133,9 @@ func TestLookups(t *testing.T) {
 	left := done.DeepCopy()
 	left.Name, left.Status.Phase = "vpc-0", v1alpha1.PhaseApplying
 	plan := newRun(r, "vpc-2", "vpc", v1alpha1.PhasePlanning, "Planning")
-	newRun(r, "vpc-3", "vpc", v1alpha1.PhaseQueued, run.ReasonInputsMissing)
-	newRun(r, "net-1", "net", v1alpha1.PhaseQueued, run.ReasonQueued)
-	newRun(r, "net-2", "net", v1alpha1.PhaseFailed, run.ReasonInputsMissing)
+	newRun(r, "vpc-3", "vpc", v1alpha1.PhaseQueued, v1alpha1.ReasonInputsNotFound)
+	newRun(r, "net-1", "net", v1alpha1.PhaseQueued, v1alpha1.ReasonQueued)
+	newRun(r, "net-2", "net", v1alpha1.PhaseFailed, v1alpha1.ReasonInputsNotFound)
 
 	state := func(name string) client.Object {
 		return &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}

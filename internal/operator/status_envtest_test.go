@@ -36,12 +36,12 @@ func TestAStatusThatAnotherWroteLast(t *testing.T) {
 			t.Fatalf("the Stack never says %s: %v", reason, stack.Status.Conditions)
 		}
 	}
-	says("SourceMissing")
+	says("SourceNotFound")
 	before := stack.DeepCopy()
 	ready := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 	ready.Reason, ready.Message = "Running", "Run net-1 is under way"
 	apiserver.Must(t, room.Client.Status().Patch(t.Context(), stack, client.MergeFrom(before)))
-	says("SourceMissing")
+	says("SourceNotFound")
 
 	// Whatever it looks at next, it has nothing to write.
 	passes, looked := regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{controller="stack",result="success"\} .*$`), ""

@@ -144,7 +144,7 @@ func TestAProcessTellsHowItIs(t *testing.T) {
 	}
 	in := `namespace="` + room.Namespace + `"`
 	for _, want := range []string{
-		`cairn_stacks{` + in + `,ready="False",reason="SourceMissing"} 1`,
+		`cairn_stacks{` + in + `,ready="False",reason="SourceNotFound"} 1`,
 		`cairn_state_bytes{` + in + `} 42`,
 		`cairn_state_resources{` + in + `} 3`,
 		`cairn_state_locks{` + in + `} 1`,

@@ -157,7 +157,7 @@ func Reason(err error) string {
 		}
 	}
 	if errors.Is(err, ErrNoDockerfile) {
-		return "DockerfileNotFound"
+		return v1alpha1.ReasonDockerfileNotFound
 	}
 	return closure.Reason(err)
 }

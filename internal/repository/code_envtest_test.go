@@ -23,7 +23,7 @@ func TestWhatPersonsHaveToCorrect(t *testing.T) {
 	for name, tt := range map[string]struct{ path, ref, reason string }{
 		"a folder that is there":       {path: "net"},
 		"a folder that is not there":   {path: "nets", reason: "PathNotFound"},
-		"a folder without code":        {path: "docs", reason: "NoCode"},
+		"a folder without code":        {path: "docs", reason: "CodeNotFound"},
 		"a module that is not there":   {path: "broken", reason: "ModuleNotFound"},
 		"a branch that is not there":   {path: "net", ref: "release", reason: "RefNotFound"},
 		"a commit that is not there":   {path: "net", ref: "1111111111111111111111111111111111111111", reason: "RefNotFound"},

@@ -58,7 +58,7 @@ func isFirstFetch(w World) (Decision, bool) {
 	}
 	d := Decision{Fetch: !w.Fetching}
 	if w.Repository.Status.LastFetch == nil {
-		d.Ready, d.Reason, d.Message = metav1.ConditionUnknown, "Fetching", "the first fetch of "+w.Repository.Spec.URL+" is under way"
+		d.Ready, d.Reason, d.Message = metav1.ConditionUnknown, v1alpha1.ReasonFetching, "the first fetch of "+w.Repository.Spec.URL+" is under way"
 	}
 	return d, true
 }
@@ -76,8 +76,8 @@ func fetchIsDue(w World) (Decision, bool) {
 
 // lasting are the reasons of failures that only a person ends.
 var lasting = map[string]bool{
-	"AuthenticationFailed": true, "HostKeyUnknown": true, "CertificateUntrusted": true, "Redirected": true,
-	"RepositoryNotFound": true, "ConfigurationInvalid": true,
+	v1alpha1.ReasonAuthenticationFailed: true, v1alpha1.ReasonHostKeyUnknown: true, v1alpha1.ReasonCertificateUntrusted: true, v1alpha1.ReasonRedirected: true,
+	v1alpha1.ReasonRemoteNotFound: true, v1alpha1.ReasonConfigurationInvalid: true,
 }
 
 func fetchFailed(w World) (Decision, bool) {
@@ -98,14 +98,14 @@ func refIsMissing(w World) (Decision, bool) {
 			if want == Head {
 				message = w.Repository.Spec.URL + " has no default branch: name one in spec.ref"
 			}
-			return Decision{Ready: metav1.ConditionFalse, Reason: "RefNotFound", Message: message, Stalled: true, RequeueAfter: untilNextFetch(w)}, true
+			return Decision{Ready: metav1.ConditionFalse, Reason: v1alpha1.ReasonRefNotFound, Message: message, Stalled: true, RequeueAfter: untilNextFetch(w)}, true
 		}
 	}
 	return Decision{}, false
 }
 
 func isFetched(w World) (Decision, bool) {
-	d := Decision{Ready: metav1.ConditionTrue, Reason: "Fetched", Message: "fetched", RequeueAfter: untilNextFetch(w)}
+	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonFetched, Message: "fetched", RequeueAfter: untilNextFetch(w)}
 	for _, ref := range w.Refs {
 		if ref.Name == defaultRef(w.Repository) {
 			d.Message = fmt.Sprintf("%s %s", short(ref.Revision), w.Subject)

@@ -60,7 +60,7 @@ func TestDecide(t *testing.T) {
 		"a new Repository is fetched": {world: world(never), fetch: true, ready: "Unknown", reason: "Fetching", message: "the first fetch of https://"},
 		"once":                        {world: world(never, fetching), ready: "Unknown", reason: "Fetching"},
 		"a new process fetches, and says nothing new":     {world: world(never, before), fetch: true},
-		"without its credentials nothing is fetched":      {world: world(never, func(w *World) { w.Problem = &Problem{"CredentialsMissing", "Secret x"} }), ready: "False", reason: "CredentialsMissing", stalled: true},
+		"without its credentials nothing is fetched":      {world: world(never, func(w *World) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }), ready: "False", reason: "CredentialsNotFound", stalled: true},
 		"what was fetched is told":                        {world: world(), ready: "True", reason: "Fetched", message: "main@1f3c2ab Widen the subnet", requeue: 4*time.Minute - jitterOf()},
 		"it is fetched again when the interval is over":   {world: world(later(4 * time.Minute)), fetch: true},
 		"while it is fetched the condition stays":         {world: world(later(9*time.Minute), fetching)},

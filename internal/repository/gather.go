@@ -134,7 +134,7 @@ func (r *Reconciler) gatherAuth(ctx context.Context, w *World) (git.Auth, error)
 	if c := w.Repository.Spec.Credentials; c != nil {
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: c.Secret.Name}, &secret)
 		if apierrors.IsNotFound(err) {
-			w.Problem = &Problem{"CredentialsMissing", fmt.Sprintf("Secret %s is not there: make it, or correct spec.credentials", c.Secret.Name)}
+			w.Problem = &Problem{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s is not there: make it, or correct spec.credentials", c.Secret.Name)}
 			return git.Auth{}, nil
 		}
 		if err != nil {
@@ -144,7 +144,7 @@ func (r *Reconciler) gatherAuth(ctx context.Context, w *World) (git.Auth, error)
 	}
 	auth, err := git.ParseAuth(w.Repository.Spec.URL, secret.Data)
 	if err != nil {
-		w.Problem = &Problem{"CredentialsInvalid", err.Error()}
+		w.Problem = &Problem{v1alpha1.ReasonCredentialsInvalid, err.Error()}
 	}
 	return auth, nil
 }

@@ -10,7 +10,7 @@ import (
 // What Flux (by kstatus) and Argo CD (by its health check) take a Repository for, in each situation of
 // docs/decisions/0043-status-for-gitops-tools.md.
 func TestRepositoriesAreToldToGitOpsTools(t *testing.T) {
-	noCredentials := func(w *World) { w.Problem = &Problem{"CredentialsMissing", "Secret x"} }
+	noCredentials := func(w *World) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }
 	for name, tt := range map[string]struct {
 		world                   World
 		status, health, message string
@@ -20,7 +20,7 @@ func TestRepositoriesAreToldToGitOpsTools(t *testing.T) {
 		"a fetch is tried again":     {world(failed("Unreachable", 9)), "InProgress", "Progressing", "Unreachable"},
 		"a fetch is not allowed":     {world(failed("AuthenticationFailed", 9)), "Failed", "Degraded", "AuthenticationFailed"},
 		"the ref does not exist":     {world(func(w *World) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
-		"its credentials are absent": {world(noCredentials), "Failed", "Degraded", "CredentialsMissing"},
+		"its credentials are absent": {world(noCredentials), "Failed", "Degraded", "CredentialsNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository := tt.world.Repository

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"cairn.dev/cairn/api/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
@@ -34,7 +36,7 @@ func (m *Metrics) count(f *Fetch) {
 	if m == nil {
 		return
 	}
-	m.fetches.WithLabelValues(cmp.Or(f.Reason, "Fetched")).Inc()
+	m.fetches.WithLabelValues(cmp.Or(f.Reason, v1alpha1.ReasonFetched)).Inc()
 	result := "success"
 	if f.Reason != "" {
 		result = "failed"

@@ -117,7 +117,7 @@ func TestCredentials(t *testing.T) {
 	remote := r.remote("infra")
 	repo := r.declare(remote, withSecret("git"))
 	r.settle(repo)
-	r.expect(repo, "False", "CredentialsMissing")
+	r.expect(repo, "False", "CredentialsNotFound")
 	if len(r.http.Requests()) != 0 {
 		t.Error("the remote was asked without the credentials")
 	}
@@ -192,7 +192,7 @@ func TestARepositoryThatVanishesIsRemembered(t *testing.T) {
 	apiserver.Must(t, remote.Remove())
 	r.request(repo, "now")
 	wait := r.settle(repo)
-	r.expect(repo, "False", "RepositoryNotFound")
+	r.expect(repo, "False", "RemoteNotFound")
 	if wait <= 0 || wait > 10*time.Second {
 		t.Errorf("it is looked for again in %s", wait)
 	}

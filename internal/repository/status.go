@@ -69,7 +69,7 @@ func status(w World, d Decision) v1alpha1.RepositoryStatus {
 
 // outcome is the reason of the failure that a condition tells; empty when the last fetch went well.
 func outcome(c *metav1.Condition) string {
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == "RefNotFound" || c.Reason == "Fetching" {
+	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonRefNotFound || c.Reason == v1alpha1.ReasonFetching {
 		return ""
 	}
 	return c.Reason

@@ -61,10 +61,10 @@ func asksFor(kinds ...v1alpha1.ChangeKind) func(*v1alpha1.StackSpec) {
 // The report of a plan with a listed kind of change lets the Run wait, and its approval lets it go on, in the pod that waits.
 func TestAListedChangeWaitsForItsApproval(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete, v1alpha1.ChangeStackDeletion))
-	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Delete; approve with cairn approve net")
 	r.reconcile()
-	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectAttempts("Plan")
 	r.approve(destroying.Digest)
 	r.reconcile()
@@ -79,10 +79,10 @@ func TestAChangeThatIsNotListedIsAppliedByItself(t *testing.T) {
 // A user who takes the kind from the list while the Run waits lets it go on, as one does who sets Manual to Automatic.
 func TestTheListIsThatOfNow(t *testing.T) {
 	r := plansToDestroy(t, noPolicies, asksFor(v1alpha1.ChangeDelete))
-	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.change(asksFor(v1alpha1.ChangeReplace))
 	r.reconcile()
-	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); spec.requireApprovalFor of the Stack lists Replace; approve with cairn approve net")
 	r.change(asksFor())
 	r.reconcile()
@@ -93,7 +93,7 @@ func TestTheListIsThatOfNow(t *testing.T) {
 func TestAPolicyLetsTheRunWait(t *testing.T) {
 	dear := store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: "rules/cost.rego", Action: store.RequireApproval, Message: "it is dear"}}}
 	r := plansToDestroy(t, func(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) { return &dear, true, nil }, asksFor())
-	r.expectPhase(v1alpha1.PhaseAwaitingApproval, ReasonAwaitingApproval)
+	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); policy rules/cost.rego requires an approval: it is dear; approve with cairn approve net")
 	if p := r.run.Status.Plan.Policy; p == nil || p.ApprovalRequired != 1 || len(p.Findings) != 1 || p.Findings[0].Action != "RequireApproval" {
 		t.Errorf("the verdict in the status is %+v", p)

@@ -71,7 +71,7 @@ func TestRequireApprovalForOneKind(t *testing.T) {
 				asking(kind)(&tt.world)
 				d := Decide(tt.world)
 				switch {
-				case d.Phase == v1alpha1.PhaseAwaitingApproval && d.Reason == ReasonAwaitingApproval:
+				case d.Phase == v1alpha1.PhaseAwaitingApproval && d.Reason == v1alpha1.ReasonAwaitingApproval:
 					waits = append(waits, kind)
 				case d.Begin != v1alpha1.AttemptApply:
 					t.Errorf("%s: %+v", kind, d)

@@ -46,7 +46,7 @@ func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
 	r.buildsAn()
 	r.reconcile()
 	r.expectAttempts("Build")
-	if c := r.run.Status.Conditions[0]; c.Reason != ReasonBuilding || r.run.Status.Phase != v1alpha1.PhasePlanning {
+	if c := r.run.Status.Conditions[0]; c.Reason != v1alpha1.ReasonBuilding || r.run.Status.Phase != v1alpha1.PhasePlanning {
 		t.Errorf("%s %+v", r.run.Status.Phase, c)
 	}
 	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" || pods[0].Spec.Containers[0].Image != "buildah:1" {
@@ -97,16 +97,16 @@ func TestANamespaceThatIsTooStrictForABuild(t *testing.T) {
 		apiserver.Must(t, err)
 		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll) // the admission hears of it a moment later
-			return apierrors.IsForbidden(err) == (reason == ReasonPodRefused), ignoreForbidden(err)
+			return apierrors.IsForbidden(err) == (reason == v1alpha1.ReasonPodCreateFailed), ignoreForbidden(err)
 		}))
 		r.reconcile()
-		if c := r.run.Status.Conditions[0]; c.Reason != reason || (reason == ReasonPodRefused && !strings.Contains(c.Message, `fits Pod Security "baseline"`)) {
+		if c := r.run.Status.Conditions[0]; c.Reason != reason || (reason == v1alpha1.ReasonPodCreateFailed && !strings.Contains(c.Message, `fits Pod Security "baseline"`)) {
 			t.Fatalf("%+v", c)
 		}
 	}
-	enforces("restricted", ReasonPodRefused)
+	enforces("restricted", v1alpha1.ReasonPodCreateFailed)
 	r.expectAttempts()
-	enforces("baseline", ReasonBuilding)
+	enforces("baseline", v1alpha1.ReasonBuilding)
 	r.expectAttempts("Build")
 }
 
@@ -132,7 +132,7 @@ func TestALostBuildIsTriedAgainWithoutAWait(t *testing.T) {
 	r.expectAttempts("Build")
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
 	r.reconcile()
-	r.expectAttempts("Build Lost", "Build")
+	r.expectAttempts("Build PodLost", "Build")
 }
 
 // unread is a bucket that cannot be read.
@@ -151,7 +151,7 @@ func TestABuildIsFollowedWithoutTheBucket(t *testing.T) {
 	r.Inputs = inputs.NewStore(unread{})
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &r.pods()[0], client.GracePeriodSeconds(0)))
 	r.reconcile()
-	r.expectAttempts("Build Lost")
+	r.expectAttempts("Build PodLost")
 }
 
 // What is destroyed was applied in an image that was built, and its Stack was made anew since: it knows of none, and its spec has none.

@@ -106,10 +106,10 @@ func TestSettleABuild(t *testing.T) {
 			world: world(imageBuilt, shellRun, cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
 		},
 		"a Dockerfile that fails is not tried again": {
-			world: world(building, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config", message: "build: boom",
+			world: world(building, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
 		},
 		"nor for a shell": {
-			world: world(building, shellRun, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config", message: "build: boom",
+			world: world(building, shellRun, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "build: boom",
 		},
 		"a passing failure is tried again later": {
 			world: world(building, failed(v1alpha1.FailureTransient)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
@@ -133,10 +133,10 @@ func TestSettleABuild(t *testing.T) {
 			world: world(building, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
 		},
 		"a build whose image cannot be pulled is given up": {
-			world: world(building, pod(PodPending), broken, later(brokenFor)), phase: "Failed", reason: "Config", message: "cannot start", delete: true,
+			world: world(building, pod(PodPending), broken, later(brokenFor)), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
 		},
 		"a build long past its timeout is deleted": {
-			world: world(building, later(2*time.Hour)), phase: "Planning", reason: "Overdue", requeue: time.Minute, delete: true,
+			world: world(building, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"a build that is canceled is interrupted": {
 			world: world(building, cancel), phase: "Planning", reason: "Canceling", message: "canceled by bob; the build in pod net-7-build-1 is interrupted", requeue: time.Hour + overdue,
@@ -179,7 +179,7 @@ func TestWhatABuildReports(t *testing.T) {
 		"an image":        {store.Done{Image: imageDigest}, imageDigest},
 		"none":            {store.Done{}, "Transient: the runner reported neither an image nor a failure"},
 		"no digest":       {store.Done{Image: "registry.example.com/evil:1"}, "Transient: the runner reported neither an image nor a failure"},
-		"a failure":       {store.Done{Failure: &store.Failure{Class: "Config", Message: "boom"}}, "Config: boom"},
+		"a failure":       {store.Done{Failure: &store.Failure{Class: "ConfigurationError", Message: "boom"}}, "ConfigurationError: boom"},
 		"an image of old": {store.Done{Image: strings.ToUpper(imageDigest)}, "Transient: the runner reported neither an image nor a failure"},
 	} {
 		w := world(building)

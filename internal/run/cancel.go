@@ -26,7 +26,7 @@ func cancelComesEarly(w World) (Decision, bool) {
 		return Decision{DeletePod: true, End: &v1alpha1.Failure{Class: v1alpha1.FailureCanceled, Message: canceled(w.Run)}}, true
 	}
 	// It may have started since, and hold the lock by now: only its end ends the attempt.
-	return Decision{DeletePod: true, Reason: ReasonCanceling, Message: canceling(w, a)}, true
+	return Decision{DeletePod: true, Reason: v1alpha1.ReasonCanceling, Message: canceling(w, a)}, true
 }
 
 // reports says that the pod of an apply has started, whatever the cache has heard of it: it has reported.
@@ -44,7 +44,7 @@ func isCanceled(w World) (Decision, bool) {
 	if !asked && class != v1alpha1.FailureCanceled {
 		return Decision{}, false
 	}
-	return Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonCanceled, Message: howCanceled(w)}, true
+	return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: howCanceled(w)}, true
 }
 
 // isRejected: the plan that waits is not wanted, whoever else approved it.
@@ -53,7 +53,7 @@ func isRejected(w World) (Decision, bool) {
 	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || finds(w) {
 		return Decision{}, false
 	}
-	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonRejected, Message: by("rejected", no.By)}
+	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonRejected, Message: by("rejected", no.By)}
 	if no.Reason != "" {
 		d.Message += ": " + no.Reason
 	}
@@ -77,7 +77,7 @@ func canceling(w World, a *v1alpha1.Attempt) string {
 	switch {
 	case silent:
 		return canceled(w.Run) + "; " + unreachable(w, a, since)
-	case w.Pod.State == PodPending && !reports(w.Run, a), w.Pod.State == PodLeaving:
+	case w.Pod.State == PodPending && !reports(w.Run, a), w.Pod.State == PodTerminating:
 		return fmt.Sprintf("%s; pod %s is deleted and has not ended yet", canceled(w.Run), a.Pod)
 	case a.Phase == v1alpha1.AttemptShell:
 		return fmt.Sprintf("%s; the shell in pod %s is ended, and an engine at work in it saves the state first", canceled(w.Run), a.Pod)

@@ -47,7 +47,7 @@ func TestReconcileCancelsAPlanWhosePodWaits(t *testing.T) {
 	r.isCanceled()
 	r.reconcile()
 	r.expectAttempts("Plan Canceled")
-	r.expectPhase(v1alpha1.PhaseCanceled, ReasonCanceled)
+	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 	if pods := r.pods(); len(pods) != 0 && pods[0].DeletionTimestamp == nil {
 		t.Errorf("there is pod %s", pods[0].Name)
 	}
@@ -75,7 +75,7 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	for range 2 {
 		r.reconcile()
 		r.expectAttempts("Plan", "Apply")
-		r.expectPhase(v1alpha1.PhaseApplying, ReasonCanceling)
+		r.expectPhase(v1alpha1.PhaseApplying, v1alpha1.ReasonCanceling)
 	}
 	r.Seen(&second[0])
 	if second[0].DeletionTimestamp == nil {
@@ -86,7 +86,7 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 	r.gone(second...)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply Canceled")
-	r.expectPhase(v1alpha1.PhaseCanceled, ReasonCanceled)
+	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 }
 
 // Somebody canceled the Run after its pod was made and before that was written down: the pod does not stay.
@@ -100,7 +100,7 @@ func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 	r.isCanceled()
 	r.reconcile()
 	r.expectAttempts()
-	r.expectPhase(v1alpha1.PhaseCanceled, ReasonCanceled)
+	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 	for _, pod := range r.pods() {
 		if pod.Name != foreign.Name && pod.DeletionTimestamp == nil {
 			t.Errorf("pod %s stays, and would wait for an order that never comes", pod.Name)
@@ -121,11 +121,11 @@ func TestACanceledRunLeavesItsPlace(t *testing.T) {
 	last.reconcile()
 	next.isCanceled() // it waits in the line
 	next.reconcile()
-	next.expectPhase(v1alpha1.PhaseCanceled, ReasonCanceled)
+	next.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 	r.expectWoken()
 	r.isCanceled() // it has a pod
 	r.reconcile()
-	r.expectPhase(v1alpha1.PhaseCanceled, ReasonCanceled)
+	r.expectPhase(v1alpha1.PhaseCanceled, v1alpha1.ReasonCanceled)
 	r.expectWoken(last)
 	last.reconcile()
 	last.expectAttempts("Plan")

@@ -110,7 +110,7 @@ func TestCancel(t *testing.T) {
 			world: world(planning, pod(PodUnknown), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
 		},
 		"a plan whose pod is leaving is waited for": {
-			world: world(planning, pod(PodLeaving), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
+			world: world(planning, pod(PodTerminating), cancel), phase: "Planning", reason: "Canceling", requeue: underWay,
 		},
 		"a plan whose pod is gone is not made again": {
 			world: world(planning, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob",
@@ -125,10 +125,10 @@ func TestCancel(t *testing.T) {
 			world: world(planning, failed(v1alpha1.FailureTransient), cancel), phase: "Canceled", reason: "Canceled",
 		},
 		"a mistake in the code is told all the same": {
-			world: world(planning, failed(v1alpha1.FailureConfig), cancel), phase: "Failed", reason: "Config", message: "boom",
+			world: world(planning, failed(v1alpha1.FailureConfigurationError), cancel), phase: "Failed", reason: "ConfigurationError", message: "boom",
 		},
 		"and so is a policy's no": {
-			world: world(planned, failed(v1alpha1.FailurePolicy), cancel), phase: "Failed", reason: "Policy",
+			world: world(planned, failed(v1alpha1.FailurePolicyDenied), cancel), phase: "Failed", reason: "PolicyDenied",
 		},
 
 		"an apply whose pod has not started loses it, and is not over before that is gone": {
@@ -144,7 +144,7 @@ func TestCancel(t *testing.T) {
 			world: world(applying, ownPod, pod(PodPending), later(brokenFor), broken, cancel), phase: "Applying", reason: "Canceling", delete: true,
 		},
 		"while its pod leaves it is waited for": {
-			world: world(applying, ownPod, pod(PodLeaving), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
+			world: world(applying, ownPod, pod(PodTerminating), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
 		},
 		"an apply whose pod is gone before it did anything is over": {
 			world: world(applying, ownPod, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob, and pod net-7-apply-2 ended before it reported anything; cairn apply net goes on",
@@ -156,7 +156,7 @@ func TestCancel(t *testing.T) {
 			world: world(applying, reported, pod(PodUnknown), cancel), phase: "Applying", reason: "Canceling", requeue: underWay,
 		},
 		"an apply that does not end although it was canceled has an end": {
-			world: world(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "Overdue", requeue: time.Minute, delete: true,
+			world: world(applying, reported, cancel, later(2*time.Hour)), phase: "Applying", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"an apply whose pod is gone in the middle is over, and nobody says what it did": {
 			world: world(applying, reported, pod(PodGone), cancel), phase: "Canceled", reason: "Canceled", message: "canceled by bob after apply: pod net-7-plan-1 so it is before it reported; cairn apply net goes on",
@@ -191,10 +191,10 @@ func TestCancel(t *testing.T) {
 			world: world(applyEnded, cancel), phase: "Succeeded", reason: "Applied",
 		},
 		"a state that is nowhere but in a log is told all the same": {
-			world: world(applying, failed(v1alpha1.FailureStranded), cancel), phase: "Failed", reason: "Stranded",
+			world: world(applying, failed(v1alpha1.FailureStateNotSaved), cancel), phase: "Failed", reason: "StateNotSaved",
 		},
 		"also when the pod could not report it": {
-			world: world(applying, reported, pod(PodEnded), func(w *World) { w.Pod.Stranded = true }, cancel), phase: "Failed", reason: "Stranded",
+			world: world(applying, reported, pod(PodEnded), func(w *World) { w.Pod.Stranded = true }, cancel), phase: "Failed", reason: "StateNotSaved",
 		},
 		"a Run that is over is not canceled": {
 			world: world(cancel, func(w *World) { w.Run.Status.Phase = v1alpha1.PhaseFailed }), phase: "Failed",
@@ -292,7 +292,7 @@ func TestInterruptReason(t *testing.T) {
 // Whatever is known of its pod, an apply that was canceled goes on to be the current attempt until that pod is known to be
 // gone or to have ended.
 func TestACanceledApplyIsOverWhenItsPodIs(t *testing.T) {
-	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodLeaving, PodEnded, PodGone} {
+	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodTerminating, PodEnded, PodGone} {
 		for _, never := range []bool{false, true} {
 			for _, since := range []time.Duration{0, brokenFor, 100 * time.Hour} {
 				for _, steps := range []func(*World){reported, func(*World) {}} {

@@ -33,33 +33,6 @@ type Decision struct {
 	RequeueAfter time.Duration
 }
 
-// Reasons of the condition that tell what a Run waits for.
-const (
-	ReasonAwaitingApproval = "AwaitingApproval"
-	// ReasonBuilding: the image is built that the Run will run in.
-	ReasonBuilding      = "Building"
-	ReasonCanceling     = "Canceling"
-	ReasonInputsMissing = "InputsMissing"
-	// ReasonNodeUnreachable: the node of the pod is silent, so that nobody knows what the pod does.
-	ReasonNodeUnreachable = "NodeUnreachable"
-	ReasonOverdue         = "Overdue"
-	// ReasonPodLeaving: the pod is to end, and saves what it has.
-	ReasonPodLeaving    = "PodLeaving"
-	ReasonPodPending    = "PodPending"
-	ReasonPodRefused    = "PodRefused"
-	ReasonQueued        = "Queued"
-	ReasonRetrying      = "Retrying"
-	ReasonSuspended     = "Suspended"
-	ReasonWindowClosed  = "WindowClosed"
-	ReasonWindowInvalid = "WindowInvalid"
-)
-
-// Reasons of the condition of a Run that a person ended.
-const (
-	ReasonCanceled = "Canceled"
-	ReasonRejected = "Rejected"
-)
-
 // NeedsPod says that a pod has to be made before the rest of the decision can be reported.
 func (d Decision) NeedsPod() bool { return d.Begin != "" && !d.InPod }
 
@@ -101,7 +74,7 @@ func Decide(w World) Decision {
 	return Decision{}
 }
 
-// Overdue is how long after its timeout an attempt may still report, before its pod is deleted.
+// overdue is how long after its timeout an attempt may still report, before its pod is deleted.
 const overdue = 15 * time.Minute
 
 // margin before an idle pod leaves in which it gets no more work, so that it cannot leave with it.
@@ -128,7 +101,7 @@ func inputsAreStale(w World) (Decision, bool) {
 		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
 			Message: fmt.Sprintf("%s: %s; not tried again since %s", failedStep(a), a.Failure.Message, why)}, true
 	}
-	return Decision{Phase: v1alpha1.PhaseSuperseded, Reason: "Superseded", Message: why}, true
+	return Decision{Phase: v1alpha1.PhaseSuperseded, Reason: v1alpha1.ReasonSuperseded, Message: why}, true
 }
 
 // staleness says why what the Run would do is not wanted any more; empty when it is.
@@ -136,13 +109,13 @@ func staleness(w World) string {
 	destroy := w.Run.Spec.Operation == v1alpha1.OperationDestroy
 	switch {
 	case w.Stack == nil:
-		return "the Stack is gone"
+		return "the Stack was deleted"
 	case !destroy && w.Stack.DeletionTimestamp != nil:
 		return "the Stack is being deleted"
 	case Number(w.Stack.Status.LastRun) < Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
 		return ""
 	case Number(w.Stack.Status.LastRun) > Number(w.Run.Name):
-		return "a former leader created this Run late, and Run " + w.Stack.Status.LastRun + " was named meanwhile"
+		return "a newer Run of the Stack exists (" + w.Stack.Status.LastRun + "): a former leader created this one late"
 	case !destroy && w.Stack.Status.InputsDigest != w.Run.Spec.InputsDigest:
 		return "the inputs changed"
 	case destroy && !mayDestroy(w.Stack):
@@ -171,7 +144,7 @@ func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts,
 // changes says that an attempt may have changed something: it is an apply, and did not report that it ended before the
 // engine's turn. What a pod that was lost did after its last report nobody knows.
 func changes(a v1alpha1.Attempt) bool {
-	if !isApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailureLost {
+	if !isApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
 		return isApply(a)
 	}
 	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
@@ -195,7 +168,7 @@ func isQueued(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	if w.Older != "" {
-		return Decision{Phase: v1alpha1.PhaseQueued, Reason: ReasonQueued, Message: "waits for Run " + w.Older + " to end"}, true
+		return Decision{Phase: v1alpha1.PhaseQueued, Reason: v1alpha1.ReasonQueued, Message: "waits for Run " + w.Older + " to end"}, true
 	}
 	if isShell(w.Run) {
 		return startIn(w, v1alpha1.AttemptShell), true
@@ -211,9 +184,9 @@ func start(w World, phase v1alpha1.AttemptPhase) Decision {
 	}
 	switch {
 	case w.Stack.Spec.Suspend:
-		return Decision{Phase: at, Reason: ReasonSuspended, Message: "waits for spec.suspend of the Stack to be false"}
+		return Decision{Phase: at, Reason: v1alpha1.ReasonSuspended, Message: "waits for spec.suspend of the Stack to be false"}
 	case w.Missing != "":
-		return Decision{Phase: at, Reason: ReasonInputsMissing, Message: w.Missing}
+		return Decision{Phase: at, Reason: v1alpha1.ReasonInputsNotFound, Message: w.Missing}
 	}
 	if d, closed := windowCloses(w, phase, at); closed {
 		return d
@@ -232,7 +205,7 @@ func start(w World, phase v1alpha1.AttemptPhase) Decision {
 // reasonAt is the reason while an attempt is at work.
 func reasonAt(phase v1alpha1.RunPhase, attempt v1alpha1.AttemptPhase) string {
 	if attempt == v1alpha1.AttemptBuild {
-		return ReasonBuilding
+		return v1alpha1.ReasonBuilding
 	}
 	return string(phase)
 }
@@ -245,11 +218,11 @@ func planIsMade(w World) (Decision, bool) {
 	}
 	switch {
 	case !plan.Changes:
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "NoChanges", Message: "no changes"}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonNoChanges, Message: "no changes"}, true
 	case w.Run.Spec.Operation == v1alpha1.OperationPlan:
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "Planned", Message: Summary(plan)}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonPlanned, Message: Summary(plan)}, true
 	case !approved(w):
-		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: ReasonAwaitingApproval, Message: Summary(plan) + approvalHint(w)}, true
+		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: Summary(plan) + approvalHint(w)}, true
 	case podIsIdle(w, a):
 		if d, closed := windowCloses(w, v1alpha1.AttemptApply, v1alpha1.PhaseAwaitingApproval); closed {
 			return d, true
@@ -268,14 +241,14 @@ func planIsMade(w World) (Decision, bool) {
 func windowCloses(w World, phase v1alpha1.AttemptPhase, at v1alpha1.RunPhase) (Decision, bool) {
 	windows, err := ParseWindows(w.Stack.Spec.Windows)
 	if err != nil { // what they were meant to keep out is not known
-		return Decision{Phase: at, Reason: ReasonWindowInvalid, Message: err.Error()}, true
+		return Decision{Phase: at, Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}, true
 	}
 	operation := v1alpha1.OperationPlan
 	if phase == v1alpha1.AttemptApply {
 		operation = w.Run.Spec.Operation
 	}
 	closed, why, until := windows.Closed(operation, w.Now)
-	d := Decision{Phase: at, Reason: ReasonWindowClosed, Message: why}
+	d := Decision{Phase: at, Reason: v1alpha1.ReasonWindowClosed, Message: why}
 	if closed && !until.IsZero() {
 		d.RequeueAfter = until.Sub(w.Now)
 	}
@@ -296,9 +269,9 @@ func applyIsDone(w World) (Decision, bool) {
 	if !applied(w) {
 		return Decision{}, false
 	}
-	reason := "Applied"
+	reason := v1alpha1.ReasonApplied
 	if w.Run.Spec.Operation == v1alpha1.OperationDestroy {
-		reason = "Destroyed"
+		reason = v1alpha1.ReasonDestroyed
 	}
 	return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: reason, Message: Summary(w.Run.Status.Plan)}, true
 }

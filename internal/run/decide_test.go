@@ -51,7 +51,7 @@ func deleting(w *World)  { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
 func stackGone(w *World) { w.Stack = nil }
 
 // broken is a pod that no kubelet can ever start.
-func broken(w *World) { w.Pod.Class, w.Pod.Patience = v1alpha1.FailureConfig, brokenFor }
+func broken(w *World) { w.Pod.Class, w.Pod.Patience = v1alpha1.FailureConfigurationError, brokenFor }
 
 func later(d time.Duration) func(*World) {
 	return func(w *World) { w.Now = w.Now.Add(d) }
@@ -164,7 +164,7 @@ func TestSettle(t *testing.T) {
 			world: world(suspended), phase: "Queued", reason: "Suspended",
 		},
 		"a destroy whose credentials are missing says which": {
-			world: world(destroy, func(w *World) { w.Missing = "Secret aws is missing" }), phase: "Queued", reason: "InputsMissing", message: "Secret aws",
+			world: world(destroy, func(w *World) { w.Missing = "Secret aws is missing" }), phase: "Queued", reason: "InputsNotFound", message: "Secret aws",
 		},
 		"a queued Run of old inputs is superseded": {
 			world: world(changed), phase: "Superseded", reason: "Superseded",
@@ -210,7 +210,7 @@ func TestSettle(t *testing.T) {
 			world: world(planning, deleting, pod(PodUnknown)), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"and one whose pod is leaving on a node that may be lost": {
-			world: world(planning, deleting, pod(PodLeaving)), phase: "Superseded", reason: "Superseded", delete: true,
+			world: world(planning, deleting, pod(PodTerminating)), phase: "Superseded", reason: "Superseded", delete: true,
 		},
 		"also of a suspended Stack": {
 			world: world(planning, deleting, suspended), phase: "Superseded", reason: "Superseded", delete: true,
@@ -271,10 +271,10 @@ func TestSettle(t *testing.T) {
 			}), phase: "Queued", reason: "WindowInvalid", message: "spec.windows[0]",
 		},
 		"a pod that is leaving is given no work": {
-			world: world(waiting, pod(PodLeaving), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
+			world: world(waiting, pod(PodTerminating), approvedFor("sha256:plan")), phase: "Applying", begin: "Apply 2", reason: "Applying",
 		},
 		"a pod that can never start ends the Run": {
-			world: world(planning, pod(PodPending), later(brokenFor), broken), phase: "Failed", reason: "Config", message: "cannot start", delete: true,
+			world: world(planning, pod(PodPending), later(brokenFor), broken), phase: "Failed", reason: "ConfigurationError", message: "cannot start", delete: true,
 		},
 		"a plan whose pod is gone is tried again later": {
 			world: world(planning, pod(PodGone)), phase: "Planning", reason: "Retrying", requeue: 15 * time.Second,
@@ -283,13 +283,13 @@ func TestSettle(t *testing.T) {
 			world: world(applying, pod(PodEnded)), phase: "Applying", reason: "Retrying", requeue: 15 * time.Second,
 		},
 		"an apply whose state is nowhere but in its pod's log is not tried again": {
-			world: world(applying, pod(PodEnded), func(w *World) { w.Pod.Stranded = true }), phase: "Failed", reason: "Stranded", message: "in the log of pod net-7-plan-1",
+			world: world(applying, pod(PodEnded), func(w *World) { w.Pod.Stranded = true }), phase: "Failed", reason: "StateNotSaved", message: "in the log of pod net-7-plan-1",
 		},
 		"an apply that reports a stranded state is not tried again": {
-			world: world(applying, failed(v1alpha1.FailureStranded)), phase: "Failed", reason: "Stranded",
+			world: world(applying, failed(v1alpha1.FailureStateNotSaved)), phase: "Failed", reason: "StateNotSaved",
 		},
 		"a pod long past its timeout is deleted": {
-			world: world(planning, later(2*time.Hour)), phase: "Planning", reason: "Overdue", requeue: time.Minute, delete: true,
+			world: world(planning, later(2*time.Hour)), phase: "Planning", reason: "TimeoutExceeded", requeue: time.Minute, delete: true,
 		},
 		"a plan without changes is the end": {
 			world: world(planned, noChanges), phase: "Succeeded", reason: "NoChanges",
@@ -340,10 +340,10 @@ func TestSettle(t *testing.T) {
 			world: world(applyEnded, stackGone), phase: "Succeeded", reason: "Applied",
 		},
 		"a mistake in the code is not tried again": {
-			world: world(planning, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config", message: "plan: boom",
+			world: world(planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError", message: "plan: boom",
 		},
 		"a plan that a policy denies is not made again": {
-			world: world(planned, failed(v1alpha1.FailurePolicy)), phase: "Failed", reason: "Policy", message: "boom",
+			world: world(planned, failed(v1alpha1.FailurePolicyDenied)), phase: "Failed", reason: "PolicyDenied", message: "boom",
 		},
 		"what policies warn of is counted": {
 			world: world(waiting, func(w *World) { w.Run.Status.Plan.Policy = &v1alpha1.PolicyResult{Warned: 2} }), phase: "AwaitingApproval", reason: "AwaitingApproval", message: "3 to add; 2 warnings; approve with cairn approve net",
@@ -371,7 +371,7 @@ func TestSettle(t *testing.T) {
 			phase: "Planning", reason: "Retrying", message: "retry 1 of 2 at 12:00:15Z", requeue: 10 * time.Second,
 		},
 		"a failure that is final ends the Run of a suspended Stack": {
-			world: world(suspended, planning, failed(v1alpha1.FailureConfig)), phase: "Failed", reason: "Config",
+			world: world(suspended, planning, failed(v1alpha1.FailureConfigurationError)), phase: "Failed", reason: "ConfigurationError",
 		},
 		"a failed apply is followed by a new plan, never by the old one": {
 			world: world(applying, failed(v1alpha1.FailureTransient), later(15*time.Second), func(w *World) { w.Run.Status.NextAttempt = &metav1.Time{Time: now.Add(15 * time.Second)} }),
@@ -382,7 +382,7 @@ func TestSettle(t *testing.T) {
 			phase: "Planning", begin: "Plan 2", reason: "Planning",
 		},
 		"nor is a lost runner waited for so long": {
-			world: world(applying, failed(v1alpha1.FailureLost), later(-365*24*time.Hour), func(w *World) {
+			world: world(applying, failed(v1alpha1.FailurePodLost), later(-365*24*time.Hour), func(w *World) {
 				current(&w.Run.Status).Failure.Message = lostWith(current(&w.Run.Status), isGone)
 			}),
 			phase: "Planning", begin: "Plan 3", reason: "Planning",
@@ -492,7 +492,7 @@ func TestNextKind(t *testing.T) {
 // Whatever is known of its pod, an apply of a Stack that is being deleted stays the current attempt, and its pod stays, until that pod
 // is known to be gone or to have ended.
 func TestADeletedStackEndsNoApply(t *testing.T) {
-	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodLeaving, PodEnded, PodGone} {
+	for _, state := range []PodState{PodUnknown, PodPending, PodRunning, PodTerminating, PodEnded, PodGone} {
 		for _, more := range [][]func(*World){nil, {ownPod}, {ownPod, reported}, {reported}, {destroy}} {
 			w := world(append([]func(*World){applying, deleting}, more...)...)
 			w.Pod = Pod{State: state}

@@ -24,7 +24,7 @@ func TestRunsAreToldToGitOpsTools(t *testing.T) {
 		"it tries again":                {world(planning, failed(v1alpha1.FailureTransient)), "Planning", "InProgress", "Progressing"},
 		"it found no changes":           {world(planned, noChanges), "Succeeded", "Current", "Healthy"},
 		"it planned":                    {world(planned, planOnly), "Succeeded", "Current", "Healthy"},
-		"it failed":                     {world(planning, failed(v1alpha1.FailureConfig)), "Failed", "Failed", "Degraded"},
+		"it failed":                     {world(planning, failed(v1alpha1.FailureConfigurationError)), "Failed", "Failed", "Degraded"},
 		"it was canceled":               {world(cancel), "Canceled", "Failed", "Degraded"},
 		"a newer Run takes its place":   {world(planned, manual, changed), "Superseded", "Current", "Healthy"},
 		"its Stack is deleted meantime": {world(deleting), "Superseded", "Current", "Healthy"},

@@ -26,7 +26,7 @@ func goneInputs(run *v1alpha1.Run, err error) string {
 // withoutInputs is the status of a Run whose next pod cannot be made without them. They are looked for again after a while, since
 // nothing tells when they are back.
 func withoutInputs(w World, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, Decision) {
-	d := Decision{Phase: s.Phase, Reason: ReasonInputsMissing, Message: goneInputs(w.Run, why), RequeueAfter: askAgain(w)}
+	d := Decision{Phase: s.Phase, Reason: v1alpha1.ReasonInputsNotFound, Message: goneInputs(w.Run, why), RequeueAfter: askAgain(w)}
 	if d.Phase == "" {
 		d.Phase = v1alpha1.PhaseQueued
 	}

@@ -32,7 +32,7 @@ func TestARunWhoseInputsAreGoneSaysSo(t *testing.T) {
 			apiserver.Must(t, err)
 			r.Seen(r.run)
 			c := apimeta.FindStatusCondition(r.run.Status.Conditions, v1alpha1.ConditionSucceeded)
-			if c == nil || c.Reason != ReasonInputsMissing || !strings.Contains(c.Message, "inputs/"+r.run.Spec.InputsDigest) || !strings.Contains(c.Message, advice) {
+			if c == nil || c.Reason != v1alpha1.ReasonInputsNotFound || !strings.Contains(c.Message, "inputs/"+r.run.Spec.InputsDigest) || !strings.Contains(c.Message, advice) {
 				t.Fatalf("the condition is %+v", c)
 			}
 			if r.run.Status.Phase != v1alpha1.PhaseQueued || len(r.run.Status.Attempts)+len(r.pods()) > 0 || again.RequeueAfter == 0 {

@@ -210,10 +210,10 @@ func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
 	if s.Phase != v1alpha1.PhaseFailed || s.Plan == nil || s.Plan.Policy == nil || s.Plan.Policy.Denied != 2 {
 		t.Errorf("the Run is %s with plan %+v", s.Phase, s.Plan)
 	}
-	if c := s.Conditions; len(c) == 0 || c[0].Reason != "Policy" {
+	if c := s.Conditions; len(c) == 0 || c[0].Reason != "PolicyDenied" {
 		t.Errorf("conditions %v", c)
 	}
-	r.expectAttempts("Plan Policy")
+	r.expectAttempts("Plan PolicyDenied")
 }
 
 // What cannot be judged is not written: the runner tells it again.

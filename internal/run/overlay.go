@@ -49,7 +49,7 @@ func makePod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phas
 
 // noPod is the status of a Run that ends, since no pod can be made for it.
 func noPod(s v1alpha1.RunStatus, why *unfit, generation int64, now time.Time) (v1alpha1.RunStatus, Decision) {
-	d := Decision{Phase: v1alpha1.PhaseFailed, Reason: string(v1alpha1.FailureConfig), Message: "no pod can be made: " + why.Error()}
+	d := Decision{Phase: v1alpha1.PhaseFailed, Reason: string(v1alpha1.FailureConfigurationError), Message: "no pod can be made: " + why.Error()}
 	return enact(s, d, generation, attemptPod{}, now), d
 }
 

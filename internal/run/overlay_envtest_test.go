@@ -80,7 +80,7 @@ func TestARunWhosePodMayNotBeFails(t *testing.T) {
 	r.reconcile()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
-	if r.run.Status.Phase != v1alpha1.PhaseFailed || len(c) == 0 || c[0].Reason != "Config" || !strings.Contains(c[0].Message, "hostNetwork=true") || !strings.Contains(c[0].Message, "spec.runner.template") {
+	if r.run.Status.Phase != v1alpha1.PhaseFailed || len(c) == 0 || c[0].Reason != "ConfigurationError" || !strings.Contains(c[0].Message, "hostNetwork=true") || !strings.Contains(c[0].Message, "spec.runner.template") {
 		t.Errorf("the Run is %s: %v", r.run.Status.Phase, c)
 	}
 	if pods := r.pods(); len(pods) > 0 {

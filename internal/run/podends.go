@@ -45,7 +45,7 @@ func couldNotStart(pod *corev1.Pod) (ending, bool) {
 		if strings.Contains(t.Message, "exec format error") {
 			e.how = fmt.Sprintf("could not start its container %s, whose image %s is for machines of another kind than %s",
 				c.Name, imageOf(pod, c.Name), nodeOf(pod))
-			e.class = v1alpha1.FailureConfig
+			e.class = v1alpha1.FailureConfigurationError
 		}
 		return e, true
 	}

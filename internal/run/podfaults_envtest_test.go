@@ -85,7 +85,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 	r.applies()
 	r.tells(pod, `{phase: Running, conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-20T12:03:00Z"}, {type: ContainersReady, status: "True"}], `+atWork+`}`)
 	r.reconcile()
-	r.expectSays(ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
+	r.expectSays(v1alpha1.ReasonNodeUnreachable, "node node-a does not answer since 2026-11-20 12:03:00Z", "the state stays locked", "kubectl delete pod net-1-plan-1 --force")
 
 	// The taint manager deletes it, and no kubelet ends it.
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod))
@@ -94,7 +94,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 		before := r.run.ResourceVersion
 		r.reconcile()
 		r.expectAttempts("Plan", "Apply")
-		r.expectSays(ReasonNodeUnreachable)
+		r.expectSays(v1alpha1.ReasonNodeUnreachable)
 		if r.run.ResourceVersion != before {
 			t.Error("what does not change is written again")
 		}
@@ -110,7 +110,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	r.Gone(pod)
 	r.reconcile()
-	r.expectAttempts("Plan", "Apply Lost")
+	r.expectAttempts("Plan", "Apply PodLost")
 	if got := current(&r.run.Status).Failure.Message; !strings.HasPrefix(got, "pod net-1-plan-1 is gone before it reported: node node-a does not answer since") {
 		t.Errorf("it says %q", got)
 	}
@@ -123,14 +123,14 @@ func TestReportOfADrain(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}))
 	r.Seen(pod)
 	r.reconcile()
-	r.expectSays(ReasonPodLeaving, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
+	r.expectSays(v1alpha1.ReasonPodTerminating, "pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until ")
 	r.interrupted()
 	r.expectAttempts("Plan Transient")
 	const want = "interrupted: pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does: Eviction API: evicting"
 	if got := current(&r.run.Status).Failure.Message; got != want {
 		t.Errorf("it says %q", got)
 	}
-	r.expectSays(ReasonRetrying, want)
+	r.expectSays(v1alpha1.ReasonRetrying, want)
 }
 
 // interrupted is the last report of a runner that was told to end.
@@ -148,10 +148,10 @@ func TestReconcileExplainsAnEviction(t *testing.T) {
 	r := enter(t)
 	pod := r.onNode()
 	r.interrupted()
-	r.expectSays(ReasonRetrying, "interrupted: pod net-1-plan-1 was told to end by its node")
+	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was told to end by its node")
 	r.tells(pod, `{reason: Evicted, message: "The node was low on resource: memory. ", `+endedAs(`{exitCode: 0, reason: Completed}`)+`}`)
 	r.reconcile()
-	r.expectSays(ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
+	r.expectSays(v1alpha1.ReasonRetrying, "interrupted: pod net-1-plan-1 was evicted by node node-a: The node was low on resource: memory.")
 	before := r.run.ResourceVersion
 	r.reconcile()
 	if r.run.ResourceVersion != before {
@@ -166,17 +166,17 @@ func TestReconcileGivesUpAPodThatDoesNotStart(t *testing.T) {
 	next := r.another("web", "")
 	r.reconcile()
 	next.reconcile()
-	next.expectSays(ReasonQueued)
+	next.expectSays(v1alpha1.ReasonQueued)
 	pod := &r.pods()[0]
 	r.tells(pod, `{phase: Pending, containerStatuses: [{name: engine, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "registry/tools:1"'}}}]}`)
 	r.reconcile()
-	r.expectSays(ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
+	r.expectSays(v1alpha1.ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
 	r.is(func(s *v1alpha1.RunStatus) {
 		s.Attempts[0].StartedAt = metav1.NewMicroTime(s.Attempts[0].StartedAt.Add(-pullFor))
 	})
 	r.reconcile()
 	r.expectAttempts("Plan Transient")
-	r.expectSays(ReasonRetrying, "cannot start: ImagePullBackOff", "given up after 5m")
+	r.expectSays(v1alpha1.ReasonRetrying, "cannot start: ImagePullBackOff", "given up after 5m")
 	r.expectWoken(next)
 	for _, pod := range r.pods() {
 		if pod.Name == "net-1-plan-1" && pod.DeletionTimestamp == nil {
@@ -228,7 +228,7 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 			r.expectGuard()
 			r.reconcile()
 			r.expectAttempts()
-			r.expectSays(ReasonPodRefused, append(tt.says, "the pod cannot be made")...)
+			r.expectSays(v1alpha1.ReasonPodCreateFailed, append(tt.says, "the pod cannot be made")...)
 			if r.run.Status.Phase != v1alpha1.PhaseQueued {
 				t.Errorf("it is %s", r.run.Status.Phase)
 			}

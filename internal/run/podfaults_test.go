@@ -136,12 +136,12 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"an image's name is none": {
 			pod:   waiting("engine", "InvalidImageName", `Failed to apply default image tag "A:B:C": couldn''t parse image name "A:B:C": invalid reference format`),
-			after: brokenFor, class: "Config", reason: "Config", delete: true,
+			after: brokenFor, class: "ConfigurationError", reason: "ConfigurationError", delete: true,
 			message: `plan: pod net-7-plan-1 cannot start: InvalidImageName: Failed to apply default image tag "A:B:C"`,
 		},
 		"a key of a Secret is missing": {
 			pod:   waiting("engine", "CreateContainerConfigError", `couldn''t find key k in Secret infra/aws`),
-			after: brokenFor, class: "Config", reason: "Config", delete: true, message: "cannot start: CreateContainerConfigError: couldn't find key k in Secret infra/aws",
+			after: brokenFor, class: "ConfigurationError", reason: "ConfigurationError", delete: true, message: "cannot start: CreateContainerConfigError: couldn't find key k in Secret infra/aws",
 		},
 		"a kubelet has not heard of a Secret yet": {
 			pod:   waiting("engine", "CreateContainerConfigError", `failed to sync secret cache: timed out waiting for the condition`),
@@ -158,7 +158,7 @@ func TestFaultsOfPods(t *testing.T) {
 		// As it starts.
 		"the image is for another kind of machine": {
 			pod:   `{status: {` + endedAs(`{exitCode: 128, reason: StartError, message: "failed to create containerd task: exec /cairn/bin/cairn-runner: exec format error"}`) + `}}`,
-			class: "Config", reason: "Config",
+			class: "ConfigurationError", reason: "ConfigurationError",
 			message: "pod net-7-plan-1 could not start its container engine, whose image registry/tools:1 is for machines of another kind than node node-a before it reported: failed to create containerd task: exec /cairn/bin/cairn-runner: exec format error",
 		},
 		"the image has no cairn-runner": {
@@ -168,7 +168,7 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"the first container fails": {
 			pod:   `{status: {phase: Failed, initContainerStatuses: [{name: runner, state: {terminated: {exitCode: 1, reason: Error}}}], containerStatuses: [{name: engine, state: {waiting: {reason: PodInitializing}}}]}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 had its container runner end with exit code 1 (Error) before it reported",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 had its container runner end with exit code 1 (Error) before it reported",
 		},
 		"the kubelet does not take it": {
 			pod:   `{status: {phase: Failed, reason: OutOfmemory, message: "Pod was rejected: Node didn't have enough resource: memory, requested: 268435456, used: 0, capacity: 1000"}}`,
@@ -182,97 +182,97 @@ func TestFaultsOfPods(t *testing.T) {
 		// At work.
 		"the node is short of something": {
 			pod:   `{status: {reason: Evicted, message: "The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. ", ` + endedAs(`{exitCode: 137, reason: Error}`) + disrupted("TerminationByKubelet", "The node was low on resource: memory. ") + `}}`,
-			world: applying, class: "Lost", reason: "Retrying", requeue: retry,
+			world: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 was evicted by node node-a before it reported: The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi.; retry 1 of 2",
 		},
 		"it wrote more than it may": {
 			pod:   `{status: {reason: Evicted, message: "Usage of EmptyDir volume \"work\" exceeds the limit \"1Gi\". ", ` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: `was evicted by node node-a before it reported: Usage of EmptyDir volume "work" exceeds the limit "1Gi".`,
+			class: "PodLost", reason: "Retrying", requeue: retry, message: `was evicted by node node-a before it reported: Usage of EmptyDir volume "work" exceeds the limit "1Gi".`,
 		},
 		"a critical pod needs its place": {
 			pod:   `{status: {reason: Preempting, message: Preempted in order to admit critical pod, ` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "was preempted by node node-a before it reported: Preempted in order to admit critical pod",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "was preempted by node node-a before it reported: Preempted in order to admit critical pod",
 		},
 		"the node shuts down": {
 			pod:   `{status: {reason: Terminated, message: Pod was terminated in response to imminent node shutdown., ` + endedAs(`{exitCode: 137, reason: Error}`) + disrupted("TerminationByKubelet", "Pod was terminated in response to imminent node shutdown.") + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "was ended by the shutdown of node node-a before it reported: Pod was terminated in response to imminent node shutdown.",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "was ended by the shutdown of node node-a before it reported: Pod was terminated in response to imminent node shutdown.",
 		},
 		"its time is over": {
 			pod:   `{status: {reason: DeadlineExceeded, message: Pod was active on the node longer than the specified deadline, ` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "was ended by its activeDeadlineSeconds before it reported",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "was ended by its activeDeadlineSeconds before it reported",
 		},
 		"it runs out of memory": {
 			pod:   `{spec: {containers: [{name: engine, image: registry/tools:1, resources: {limits: {memory: 512Mi}}}]}, status: {` + endedAs(`{exitCode: 137, reason: OOMKilled}`) + `}}`,
-			world: applying, class: "Lost", reason: "Retrying", requeue: retry,
+			world: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 ran out of memory in its container engine before it reported: the limit is 512Mi: raise spec.runner.resources.limits.memory; retry 1 of 2",
 		},
 		"it runs out of memory without a limit": {
 			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: OOMKilled}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "it has no limit of its own, so its node or its pod had no more to give: raise spec.runner",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "it has no limit of its own, so its node or its pod had no more to give: raise spec.runner",
 		},
 		"a sidecar runs out of memory": {
 			pod:   `{spec: {containers: [{name: engine}, {name: proxy, resources: {limits: {memory: 8Mi}}}]}, status: {phase: Failed, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0, reason: Completed}}}, {name: proxy, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "ran out of memory in its container proxy before it reported: the limit is 8Mi; retry",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "ran out of memory in its container proxy before it reported: the limit is 8Mi; retry",
 		},
 		"it is killed": {
 			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
-			world: applying, class: "Lost", reason: "Retrying", requeue: retry,
+			world: applying, class: "PodLost", reason: "Retrying", requeue: retry,
 			message: "apply: pod net-7-plan-1 had its container engine killed (SIGKILL) before it reported: node node-a does not say that it was for memory; the node itself, or somebody on it, did it; retry 1 of 2",
 		},
 		"it is killed after its grace period": {
 			pod:   `{` + deleted + `, status: {` + endedAs(`{exitCode: 137, reason: Error}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "had its container engine killed (SIGKILL) before it reported: it was deleted, and did not end within 600s",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container engine killed (SIGKILL) before it reported: it was deleted, and did not end within 600s",
 		},
 		"the machine starts anew": {
 			pod:   `{status: {` + endedAs(`{exitCode: 255, reason: Unknown}`) + `}}`,
-			world: applying, class: "Lost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was lost by node node-a, as when the machine starts anew before it reported; retry",
+			world: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 was lost by node node-a, as when the machine starts anew before it reported; retry",
 		},
 		"the kubelet cannot find its container": {
 			pod:   `{status: {` + endedAs(`{exitCode: 137, reason: ContainerStatusUnknown, message: The container could not be located when the pod was terminated}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "was lost by node node-a, as when the machine starts anew before it reported: The container could not be located",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "was lost by node node-a, as when the machine starts anew before it reported: The container could not be located",
 		},
 		"the runner fails": {
 			pod:   `{status: {` + endedAs(`{exitCode: 1, reason: Error, message: "what it printed last"}`) + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "had its container engine end with exit code 1 (Error) before it reported: its log says more; retry",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container engine end with exit code 1 (Error) before it reported: its log says more; retry",
 		},
 		"the runner ends": {
 			pod:   `{status: {phase: Succeeded, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0, reason: Completed}}}]}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 ended before it reported; retry",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "pod net-7-plan-1 ended before it reported; retry",
 		},
 		"the state is in the log alone": {
 			pod: `{status: {` + endedAs(`{exitCode: 73, reason: Error}`) + `}}`, world: applying,
-			class: "Stranded", reason: "Stranded", message: "it is in the log of pod net-7-plan-1",
+			class: "StateNotSaved", reason: "StateNotSaved", message: "it is in the log of pod net-7-plan-1",
 		},
 		"another container's exit code strands nothing": {
 			pod:   `{status: {phase: Failed, containerStatuses: [{name: engine, state: {terminated: {exitCode: 0}}}, {name: proxy, state: {terminated: {exitCode: 73, reason: Error}}}]}}`,
-			world: applying, class: "Lost", reason: "Retrying", requeue: retry, message: "had its container proxy end with exit code 73",
+			world: applying, class: "PodLost", reason: "Retrying", requeue: retry, message: "had its container proxy end with exit code 73",
 		},
 
 		// On its way out.
 		"somebody deletes it": {
-			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `], ` + atWork + `}}`, reason: "PodLeaving",
+			pod: `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `], ` + atWork + `}}`, reason: "PodTerminating",
 			message: "pod net-7-plan-1 was deleted and has until 12:10:00Z to end", requeue: 11 * time.Minute,
 		},
 		"its node is drained": {
 			pod:   `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: EvictionByEvictionAPI, message: "Eviction API: evicting"}], ` + atWork + `}}`,
-			world: applying, reason: "PodLeaving", requeue: 11 * time.Minute,
+			world: applying, reason: "PodTerminating", requeue: 11 * time.Minute,
 			message: "pod net-7-plan-1 was evicted from node node-a through the API, as a drain of the node does (Eviction API: evicting) and has until 12:10:00Z to end",
 		},
 		"its node was drained, and it did not report": {
 			pod:   `{` + deleted + `, status: {` + endedAs(`{exitCode: 1, reason: Error}`) + disrupted("EvictionByEvictionAPI", "Eviction API: evicting") + `}}`,
-			class: "Lost", reason: "Retrying", requeue: retry, message: "was evicted from node node-a through the API, as a drain of the node does before it reported: Eviction API: evicting",
+			class: "PodLost", reason: "Retrying", requeue: retry, message: "was evicted from node node-a through the API, as a drain of the node does before it reported: Eviction API: evicting",
 		},
 		"a more important pod needs its place": {
 			pod:    `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: PreemptionByScheduler, message: "default-scheduler: preempting to accommodate a higher priority pod"}], ` + atWork + `}}`,
-			reason: "PodLeaving", requeue: 11 * time.Minute, message: "was preempted on node node-a by the scheduler (default-scheduler: preempting to accommodate a higher priority pod)",
+			reason: "PodTerminating", requeue: 11 * time.Minute, message: "was preempted on node node-a by the scheduler (default-scheduler: preempting to accommodate a higher priority pod)",
 		},
 		"a disruption that nobody knows yet": {
 			pod:    `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: Novel, message: "so it is"}], ` + atWork + `}}`,
-			reason: "PodLeaving", requeue: 11 * time.Minute, message: "was disrupted (Novel) (so it is)",
+			reason: "PodTerminating", requeue: 11 * time.Minute, message: "was disrupted (Novel) (so it is)",
 		},
 		"a disruption that did not come to be": {
 			pod:    `{` + deleted + `, status: {phase: Running, conditions: [` + ready + `, {type: DisruptionTarget, status: "False", reason: PreemptionByScheduler}], ` + atWork + `}}`,
-			reason: "PodLeaving", requeue: 11 * time.Minute, message: "pod net-7-plan-1 was deleted and has until",
+			reason: "PodTerminating", requeue: 11 * time.Minute, message: "pod net-7-plan-1 was deleted and has until",
 		},
 
 		// Its node is silent.
@@ -312,24 +312,24 @@ func TestFaultsOfPods(t *testing.T) {
 		},
 		"the garbage collector says that it failed, and its node has not": {
 			pod:   `{` + deleted + `, status: {phase: Failed, conditions: [` + ready + `, {type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}], ` + atWork + `}}`,
-			world: applying, reason: "PodLeaving", requeue: 11 * time.Minute, message: "was removed since its node node-a is gone (PodGC: node no longer exists)",
+			world: applying, reason: "PodTerminating", requeue: 11 * time.Minute, message: "was removed since its node node-a is gone (PodGC: node no longer exists)",
 		},
 		"its kubelet started anew and did not take it back, and says nothing of what ran": {
 			pod:   `{status: {phase: Failed, reason: NodeAffinity, message: "Pod was rejected: Predicate NodeAffinity failed"}}`,
-			world: func(w *World) { applying(w); reported(w) }, reason: "PodLeaving", requeue: late,
+			world: func(w *World) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late,
 			message: "was refused by node node-a (NodeAffinity) (Pod was rejected: Predicate NodeAffinity failed), and node node-a does not say that its containers have ended: it may be at work still, so nothing else is begun. When you know that they have, kubectl delete pod net-7-plan-1",
 		},
 		"it was evicted, and nothing is said of what ran": {
 			pod:   `{status: {phase: Failed, reason: Evicted, message: "The node was low on resource: memory. "}}`,
-			world: func(w *World) { applying(w); reported(w) }, reason: "PodLeaving", requeue: late, message: "was evicted by node node-a (The node was low on resource: memory.), and node node-a does not say",
+			world: func(w *World) { applying(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was evicted by node node-a (The node was low on resource: memory.), and node node-a does not say",
 		},
 		"nothing but its phase is said": {
 			pod:   `{status: {phase: Failed}}`,
-			world: func(w *World) { planning(w); reported(w) }, reason: "PodLeaving", requeue: late, message: "was given up by node node-a, and node node-a does not say",
+			world: func(w *World) { planning(w); reported(w) }, reason: "PodTerminating", requeue: late, message: "was given up by node node-a, and node node-a does not say",
 		},
 		"the garbage collector says that it failed, of which nobody has said that it started": {
 			pod:    `{status: {phase: Failed, conditions: [{type: DisruptionTarget, status: "True", reason: DeletionByPodGC, message: "PodGC: node no longer exists"}]}}`,
-			reason: "PodLeaving", requeue: late, message: "was removed since its node node-a is gone (PodGC: node no longer exists), and node node-a does not say",
+			reason: "PodTerminating", requeue: late, message: "was removed since its node node-a is gone (PodGC: node no longer exists), and node node-a does not say",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestAPodThatIsGone(t *testing.T) {
 			}), "pod net-7-plan-1 is gone before it reported", time.Hour,
 		},
 		"why it had to go is told": {
-			world(applying, gone, said("PodLeaving", "pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end")),
+			world(applying, gone, said("PodTerminating", "pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end")),
 			"pod net-7-plan-1 is gone before it reported: pod net-7-plan-1 was evicted from node a and has until 12:10:00Z to end", handsIn,
 		},
 		"that its node was silent is told, and no more what to do": {
@@ -395,7 +395,7 @@ func TestAPodThatIsGone(t *testing.T) {
 			"pod net-7-plan-1 is gone before it reported: node a does not answer since 12:03:00Z: pod net-7-plan-1 may still be at work, so nothing else is begun", handsIn,
 		},
 		"what was said of another pod is not": {
-			world(applying, gone, said("PodLeaving", "pod net-7-plan-11 was evicted")), "pod net-7-plan-1 is gone before it reported", handsIn,
+			world(applying, gone, said("PodTerminating", "pod net-7-plan-11 was evicted")), "pod net-7-plan-1 is gone before it reported", handsIn,
 		},
 		"nor anything else": {
 			world(applying, gone, said("Applying", "in pod net-7-plan-1")), "pod net-7-plan-1 is gone before it reported", handsIn,
@@ -406,7 +406,7 @@ func TestAPodThatIsGone(t *testing.T) {
 			s, d := Settle(tt.world)
 			a := current(&s)
 			if isApply(*a) { // whatever is next waits first
-				if d.Reason != ReasonPodLeaving || d.RequeueAfter != handsIn || s.NextAttempt != nil || !strings.Contains(d.Message, "has until 12:02:00Z to hand in the state") {
+				if d.Reason != v1alpha1.ReasonPodTerminating || d.RequeueAfter != handsIn || s.NextAttempt != nil || !strings.Contains(d.Message, "has until 12:02:00Z to hand in the state") {
 					t.Errorf("%+v, the next try is at %s", d, s.NextAttempt)
 				}
 				tt.world.Now, tt.world.Run.Status = now.Add(handsIn), s
@@ -419,7 +419,7 @@ func TestAPodThatIsGone(t *testing.T) {
 				}
 				a = current(&s)
 			}
-			if a.Failure == nil || *a.Failure != (v1alpha1.Failure{Class: v1alpha1.FailureLost, Message: tt.message}) {
+			if a.Failure == nil || *a.Failure != (v1alpha1.Failure{Class: v1alpha1.FailurePodLost, Message: tt.message}) {
 				t.Errorf("got %+v", a.Failure)
 			}
 			if s.NextAttempt == nil || s.NextAttempt.Sub(now) != tt.next {
@@ -491,12 +491,12 @@ func TestARunnerThatMayBeLeft(t *testing.T) {
 		says   string
 		then   v1alpha1.RunPhase
 	}{
-		"with a retry":                 {func(*World) {}, ReasonPodLeaving, v1alpha1.PhasePlanning},
-		"without one":                  {noRetry, ReasonPodLeaving, v1alpha1.PhaseFailed},
-		"with a newer commit":          {changed, ReasonPodLeaving, v1alpha1.PhaseFailed},
-		"canceled":                     {cancel, ReasonCanceling, v1alpha1.PhaseCanceled},
-		"of a Stack that is gone":      {stackGone, ReasonPodLeaving, v1alpha1.PhaseFailed},
-		"of a Stack that is suspended": {suspended, ReasonPodLeaving, v1alpha1.PhaseApplying},
+		"with a retry":                 {func(*World) {}, v1alpha1.ReasonPodTerminating, v1alpha1.PhasePlanning},
+		"without one":                  {noRetry, v1alpha1.ReasonPodTerminating, v1alpha1.PhaseFailed},
+		"with a newer commit":          {changed, v1alpha1.ReasonPodTerminating, v1alpha1.PhaseFailed},
+		"canceled":                     {cancel, v1alpha1.ReasonCanceling, v1alpha1.PhaseCanceled},
+		"of a Stack that is gone":      {stackGone, v1alpha1.ReasonPodTerminating, v1alpha1.PhaseFailed},
+		"of a Stack that is suspended": {suspended, v1alpha1.ReasonPodTerminating, v1alpha1.PhaseApplying},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world(applying, gone, tt.option)

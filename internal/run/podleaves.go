@@ -25,7 +25,7 @@ const silentAfter = time.Minute
 
 // observeLeaving tells of a pod that is to end by whom, and until when.
 func observeLeaving(pod *corev1.Pod) Pod {
-	p := Pod{State: PodLeaving, Message: "was deleted", Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
+	p := Pod{State: PodTerminating, Message: "was deleted", Node: pod.Spec.NodeName, SilentSince: silentSince(pod)}
 	if how, said := disruption(pod); how != "" {
 		p.Message, p.Detail = "was "+how, said
 	}
@@ -74,7 +74,7 @@ func silence(w World) (since time.Time, silent bool) {
 	switch {
 	case !p.SilentSince.IsZero():
 		return p.SilentSince, true
-	case p.State == PodLeaving && !p.Until.IsZero() && !w.Now.Before(p.Until.Add(silentAfter)):
+	case p.State == PodTerminating && !p.Until.IsZero() && !w.Now.Before(p.Until.Add(silentAfter)):
 		return p.Until, true
 	}
 	return time.Time{}, false
@@ -86,19 +86,19 @@ func podSays(w World, a *v1alpha1.Attempt) (reason, message string, again time.T
 	since, silent := silence(w)
 	switch {
 	case silent:
-		return ReasonNodeUnreachable, unreachable(w, a, since), time.Time{}
-	case p.State == PodLeaving && p.Until.IsZero():
-		return ReasonPodLeaving, leaving(w, a), time.Time{}
-	case p.State == PodLeaving:
-		return ReasonPodLeaving, leaving(w, a), p.Until.Add(silentAfter)
+		return v1alpha1.ReasonNodeUnreachable, unreachable(w, a, since), time.Time{}
+	case p.State == PodTerminating && p.Until.IsZero():
+		return v1alpha1.ReasonPodTerminating, leaving(w, a), time.Time{}
+	case p.State == PodTerminating:
+		return v1alpha1.ReasonPodTerminating, leaving(w, a), p.Until.Add(silentAfter)
 	case p.State != PodPending || reports(w.Run, a):
 		return "", "", time.Time{}
 	case p.Message != "":
-		return ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Message), givesUp(p, made)
+		return v1alpha1.ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Message), givesUp(p, made)
 	case p.Quiet != "" && w.Now.Before(made.Add(quietFor)):
 		return "", "", made.Add(quietFor)
 	case p.Quiet != "":
-		return ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Quiet), givesUp(p, made)
+		return v1alpha1.ReasonPodPending, fmt.Sprintf("pod %s: %s", a.Pod, p.Quiet), givesUp(p, made)
 	}
 	return "", "", givesUp(p, made)
 }
@@ -129,7 +129,7 @@ func leaving(w World, a *v1alpha1.Attempt) string {
 // unreachable says that nobody knows what a pod does, and what a person can do.
 func unreachable(w World, a *v1alpha1.Attempt, since time.Time) string {
 	text := fmt.Sprintf("node %s does not answer since %s", w.Pod.Node, since.UTC().Format(time.DateTime+"Z07:00"))
-	if w.Pod.State == PodLeaving && w.Pod.SilentSince.IsZero() {
+	if w.Pod.State == PodTerminating && w.Pod.SilentSince.IsZero() {
 		text = fmt.Sprintf("node %s does not say that pod %s has ended, which it had to by %s", w.Pod.Node, a.Pod, since.UTC().Format(time.DateTime+"Z07:00"))
 	}
 	held := "nothing else is begun"
@@ -143,7 +143,7 @@ func unreachable(w World, a *v1alpha1.Attempt, since time.Time) string {
 // lastWords are what the Run said last of a pod that is gone by now, while it could still be asked.
 func lastWords(run *v1alpha1.Run, pod string) string {
 	for _, c := range run.Status.Conditions {
-		told := c.Reason == ReasonPodLeaving || c.Reason == ReasonNodeUnreachable
+		told := c.Reason == v1alpha1.ReasonPodTerminating || c.Reason == v1alpha1.ReasonNodeUnreachable
 		if c.Type == v1alpha1.ConditionSucceeded && told && slices.Contains(strings.Fields(c.Message), pod) {
 			text, _, _ := strings.Cut(c.Message, ". When ")
 			return text

@@ -33,8 +33,8 @@ type obstacle struct {
 
 // obstacles by the reason that the kubelet or the scheduler gives. With any other one the pod may wait for startFor.
 var obstacles = map[string]obstacle{
-	"InvalidImageName":           {brokenFor, v1alpha1.FailureConfig},
-	"CreateContainerConfigError": {brokenFor, v1alpha1.FailureConfig},
+	"InvalidImageName":           {brokenFor, v1alpha1.FailureConfigurationError},
+	"CreateContainerConfigError": {brokenFor, v1alpha1.FailureConfigurationError},
 	"ErrImagePull":               {pullFor, v1alpha1.FailureTransient},
 	"ImagePullBackOff":           {pullFor, v1alpha1.FailureTransient},
 	"ImageInspectError":          {pullFor, v1alpha1.FailureTransient},

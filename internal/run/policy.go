@@ -31,14 +31,14 @@ func (r Reports) judge(ctx context.Context, run *v1alpha1.Run, done *store.Done)
 	}
 	switch {
 	case verdict != nil && verdict.Denied() > 0:
-		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePolicy, Message: denial(*verdict)}
+		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePolicyDenied, Message: denial(*verdict)}
 	case verdict == nil && a.Failure == nil: // one may be required since the runner was given its order; it asks the next time
 		a.Failure = &v1alpha1.Failure{Class: v1alpha1.FailureTransient, Message: "the policies were never given this plan"}
 	}
 	return nil
 }
 
-func isPolicy(f *v1alpha1.Failure) bool { return f.Class == v1alpha1.FailurePolicy }
+func isPolicy(f *v1alpha1.Failure) bool { return f.Class == v1alpha1.FailurePolicyDenied }
 
 // denial words the first finding that refuses a plan.
 func denial(v store.Verdict) string {

@@ -23,7 +23,7 @@ var (
 	denied   = store.Verdict{Checked: 2, Findings: []store.Finding{{Policy: "rules/a.rego", Action: store.Deny, Message: "no owner"}, {Policy: "rules/b.rego", Action: store.Deny, Message: "no name"}, {Policy: "rules/b.rego", Action: store.Warn, Message: "dear"}}}
 	warned   = store.Verdict{Checked: 1, Findings: denied.Findings[2:]}
 	required = store.Verdict{Checked: 2, MoreRequired: 1, Findings: []store.Finding{{Policy: "rules/a.rego", Action: store.RequireApproval, Message: "dear"}}}
-	policyIs = func(message string) *store.Failure { return &store.Failure{Class: "Policy", Message: message} }
+	policyIs = func(message string) *store.Failure { return &store.Failure{Class: "PolicyDenied", Message: message} }
 )
 
 // What counts is the verdict that the server keeps of the very plan that is reported, and never what the runner says.
@@ -66,7 +66,7 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 		},
 		"a plan without changes": {verdict: kept(nil), done: store.Done{Plan: &store.Plan{Digest: "sha256:one"}}},
 		"another failure": {
-			verdict: one(denied), done: store.Done{Plan: planOne, Failure: &store.Failure{Class: "Config", Message: "a hook failed"}},
+			verdict: one(denied), done: store.Done{Plan: planOne, Failure: &store.Failure{Class: "ConfigurationError", Message: "a hook failed"}},
 			failure: "Config a hook failed", unread: true,
 		},
 		"neither a plan nor a failure": {verdict: kept(nil), failure: "Transient the runner reported neither a plan nor a failure", unread: true},

@@ -96,7 +96,7 @@ func NewQueue(limits Limits, now func() time.Time) *Queue {
 	q := &Queue{
 		limits: limits, now: now,
 		runs: map[types.NamespacedName]*queued{}, grants: map[types.NamespacedName]*queued{},
-		install:    &group{name: "Runs of this install", limit: limits.Install},
+		install:    &group{name: "of this installation", limit: limits.Install},
 		namespaces: map[string]*group{}, repositories: map[string]*group{}, unlimited: &group{},
 	}
 	for rank := range q.lines {

@@ -124,16 +124,16 @@ func TestQueue(t *testing.T) {
 		{"a Run that was admitted may ask again", Limits{Install: 1}, `
 			admit a/1 plan 1 -> yes
 			admit a/1 plan 1 -> yes
-			admit a/2 plan 2 -> 1 of 1 Runs of this install; next`},
+			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next`},
 		{"the next one is woken when a Run is gone, and its Admit confirms it", Limits{Install: 1}, `
 			admit a/1 plan 1 -> yes
-			admit a/2 plan 2 -> 1 of 1 Runs of this install; next
+			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next
 			remove a/1 -> a/2
-			admit a/3 plan 0 -> 1 of 1 Runs of this install; next
+			admit a/3 plan 0 -> concurrency limit of this installation reached (1 of 1); next
 			admit a/2 plan 2 -> yes`},
 		{"a Run that no longer runs but wants to goes back into the line", Limits{Install: 1}, `
 			run a/1 plan 1 ->
-			admit a/2 plan 0 -> 1 of 1 Runs of this install; next
+			admit a/2 plan 0 -> concurrency limit of this installation reached (1 of 1); next
 			set a/1 plan 1 -> a/2`},
 		{"applies go before plans, plans before pull requests, those before drift", Limits{Install: 1}, `
 			run z/1 plan 0 ->
@@ -161,22 +161,22 @@ func TestQueue(t *testing.T) {
 			remove c/1 -> a/3`},
 		{"a Run that its namespace holds up holds up no others", Limits{Install: 3, Namespace: 1}, `
 			run a/1 plan 0 ->
-			admit a/2 apply 1 -> 1 of 1 of namespace a; next
+			admit a/2 apply 1 -> concurrency limit of namespace a reached (1 of 1); next
 			admit b/1 drift 2 -> yes`},
 		{"a Run that its Repository holds up holds up no others", Limits{Install: 3, Namespace: 3, Repository: ofInfra(1)}, `
 			run a/1 plan 59 a/infra ->
-			admit a/2 apply 60 a/infra -> 1 of 1 of Repository a/infra; next
+			admit a/2 apply 60 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next
 			admit a/3 drift 61 a/other -> yes`},
 		{"the Repository's limit is told before the namespace's and that before the install's", Limits{Install: 2, Namespace: 2, Repository: ofInfra(2)}, `
 			run a/1 plan 0 a/infra ->
 			run a/2 plan 0 a/infra ->
-			admit a/3 plan 1 a/infra -> 2 of 2 of Repository a/infra; next
-			admit a/4 plan 2 -> 2 of 2 of namespace a; among the next 5
-			admit b/1 plan 3 -> 2 of 2 Runs of this install; next`},
+			admit a/3 plan 1 a/infra -> concurrency limit of Repository a/infra reached (2 of 2); next
+			admit a/4 plan 2 -> concurrency limit of namespace a reached (2 of 2); among the next 5
+			admit b/1 plan 3 -> concurrency limit of this installation reached (2 of 2); next`},
 		{"a Repository's limit is for all namespaces together", Limits{Repository: ofInfra(1)}, `
 			admit a/1 plan 1 a/infra -> yes
-			admit b/1 plan 2 a/infra -> 1 of 1 of Repository a/infra; next
-			admit c/1 plan 3 a/infra -> 1 of 1 of Repository a/infra; among the next 5
+			admit b/1 plan 2 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next
+			admit c/1 plan 3 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); among the next 5
 			remove a/1 -> b/1`},
 		{"applies cannot be kept from starting by lower ranks that take turns", Limits{Namespace: 1, Repository: ofInfra(1)}, `
 			run a/1 plan 0 a/other ->
@@ -185,7 +185,7 @@ func TestQueue(t *testing.T) {
 			set b/2 plan 3 a/infra ->
 			set a/apply apply 2 a/infra ->
 			remove a/1 ->
-			admit a/2 plan 3 a/other -> 0 of 1 of namespace a, the last one is kept for a more urgent Run; among the next 5
+			admit a/2 plan 3 a/other -> concurrency limit of namespace a reached (0 of 1), the last one is kept for a more urgent Run; among the next 5
 			remove b/1 -> a/apply`},
 		{"at first nothing is kept for a Run that waits for its Repository", Limits{Namespace: 1, Repository: ofInfra(1)}, `
 			run a/1 plan 50 a/other ->
@@ -196,21 +196,21 @@ func TestQueue(t *testing.T) {
 		{"a limit that is lower than what runs lets nothing start until it is kept", Limits{Install: 1}, `
 			run a/1 plan 0 ->
 			run a/2 plan 0 ->
-			admit a/3 plan 1 -> 2 of 1 Runs of this install; next
+			admit a/3 plan 1 -> concurrency limit of this installation reached (2 of 1); next
 			remove a/1 ->
 			remove a/2 -> a/3`},
 		{"a grant is not taken back by what was said before it", Limits{Install: 1}, `
 			admit a/1 plan 1 -> yes
 			set a/1 plan 1 ->
-			admit a/2 plan 2 -> 1 of 1 Runs of this install; next`},
+			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next`},
 		{"a grant that nothing comes of is taken back after a minute, and its Run is asked", Limits{Install: 1}, `
 			admit a/1 plan 1 -> yes
-			admit a/2 plan 2 -> 1 of 1 Runs of this install; next
+			admit a/2 plan 2 -> concurrency limit of this installation reached (1 of 1); next
 			after 59s
 			reclaim ->
 			after 1s
 			reclaim -> a/2 a/1
-			admit a/1 plan 1 -> 1 of 1 Runs of this install; next`},
+			admit a/1 plan 1 -> concurrency limit of this installation reached (1 of 1); next`},
 		{"each yes is good for a minute", Limits{Install: 1}, `
 			admit a/1 plan 1 -> yes
 			set a/2 plan 2 ->
@@ -234,12 +234,12 @@ func TestQueue(t *testing.T) {
 		{"a Run keeps the Repository that it has its place for", Limits{Repository: ofInfra(1)}, `
 			admit a/1 plan 1 a/infra -> yes
 			run a/1 plan 1 a/other ->
-			admit a/2 plan 2 a/infra -> 1 of 1 of Repository a/infra; next`},
+			admit a/2 plan 2 a/infra -> concurrency limit of Repository a/infra reached (1 of 1); next`},
 		{"after a restart those that run are counted first", Limits{Install: 2}, `
 			run a/1 plan 1 ->
 			run a/2 plan 1 ->
 			set a/3 plan 2 ->
-			admit a/3 plan 2 -> 2 of 2 Runs of this install; next`},
+			admit a/3 plan 2 -> concurrency limit of this installation reached (2 of 2); next`},
 		{"a Run that is made anew under its name does not have the place of the old one", Limits{Install: 1}, `
 			admit a/1 plan 1 -> yes
 			set a/2 plan 2 ->
@@ -264,10 +264,10 @@ func TestQueue(t *testing.T) {
 			set a/4 plan 4 ->
 			set a/5 plan 5 ->
 			set a/6 plan 6 ->
-			admit b/1 plan 7 -> 1 of 1 Runs of this install; among the next 5
-			admit a/6 plan 6 -> 1 of 1 Runs of this install; among the next 10
-			admit b/2 apply 9 -> 1 of 1 Runs of this install; next
-			admit z/2 plan 0 -> 1 of 1 Runs of this install; among the next 5`},
+			admit b/1 plan 7 -> concurrency limit of this installation reached (1 of 1); among the next 5
+			admit a/6 plan 6 -> concurrency limit of this installation reached (1 of 1); among the next 10
+			admit b/2 apply 9 -> concurrency limit of this installation reached (1 of 1); next
+			admit z/2 plan 0 -> concurrency limit of this installation reached (1 of 1); among the next 5`},
 	} {
 		t.Run(c.name, func(t *testing.T) { replay(t, c.limits, c.history) })
 	}
@@ -307,7 +307,7 @@ func TestTheMessageSaysWhatIsWaitedFor(t *testing.T) {
 	q := NewQueue(Limits{Install: 1}, func() time.Time { return now.Add(time.Hour) })
 	q.Admit(asks("a/1 plan 1"))
 	got := q.Admit(asks("a/2 drift 2")).Message()
-	if want := "waits for a place: 1 of 1 Runs of this install; next"; got != want {
+	if want := "concurrency limit of this installation reached (1 of 1); next"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -11,7 +11,7 @@ import (
 type Verdict struct {
 	// Start says that it may, and from now on counts as running.
 	Start bool
-	// Why it waits. Example: "4 of 4 of namespace team-a".
+	// Why it waits. Example: "concurrency limit of namespace team-a reached (4 of 4)".
 	Why string
 	// Ahead is about how many Runs go before it among those that wait for the same.
 	Ahead int
@@ -21,18 +21,22 @@ type Verdict struct {
 
 // Message says for a person what the Run waits for. It changes seldom.
 func (v Verdict) Message() string {
-	return fmt.Sprintf("waits for a place: %s; %s", v.Why, Place(v.Ahead))
+	return fmt.Sprintf("%s; %s", v.Why, Place(v.Ahead))
 }
 
 // why says which limit a Run waits for, the narrowest of those that are reached, and how many go before it.
 func (q *Queue) why(r *queued) (string, int) {
 	for _, g := range []*group{r.groups.repository, r.groups.namespace, r.groups.install} {
 		if g.full() {
-			return fmt.Sprintf("%d of %d %s", g.running, g.limit, g.name), q.ahead(r, g)
+			return limitReached(g), q.ahead(r, g)
 		}
 	}
 	g := r.groups.namespace
-	return fmt.Sprintf("%d of %d %s, the last one is kept for a more urgent Run", g.running, g.limit, g.name), q.ahead(r, g)
+	return limitReached(g) + ", the last one is kept for a more urgent Run", q.ahead(r, g)
+}
+
+func limitReached(g *group) string {
+	return fmt.Sprintf("concurrency limit %s reached (%d of %d)", g.name, g.running, g.limit)
 }
 
 // ahead is about how many Runs go before one among those that wait for the same group.

@@ -179,7 +179,7 @@ func TestReconcileRefusesThePodOfAnother(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), other))
 	r.reconcile()
 	r.expectAttempts()
-	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != ReasonPodRefused || !strings.Contains(c[0].Message, "is not of this Run") {
+	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed || !strings.Contains(c[0].Message, "is not of this Run") {
 		t.Errorf("got %v", c)
 	}
 }
@@ -194,7 +194,7 @@ func TestReconcileCountsAPodAsLostOnlyWhenItIsGone(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)))
 	r.Gone(&pod)
 	r.reconcile()
-	r.expectAttempts("Plan Lost")
+	r.expectAttempts("Plan PodLost")
 	if r.run.Status.NextAttempt == nil {
 		t.Error("no next try is planned")
 	}

@@ -52,7 +52,7 @@ func IsRefusal(err error) bool {
 // refused is the status when the API server does not let the pod be made. It is asked again after a while, since nothing tells
 // when that has changed, and more and more rarely the longer the Run has waited.
 func refused(w World, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, Decision) {
-	d := Decision{Phase: s.Phase, Reason: ReasonPodRefused, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: askAgain(w)}
+	d := Decision{Phase: s.Phase, Reason: v1alpha1.ReasonPodCreateFailed, Message: "the pod cannot be made: " + why.Error(), RequeueAfter: askAgain(w)}
 	for _, r := range podRefusals {
 		if strings.Contains(why.Error(), r.says) {
 			d.Message += "; " + r.advice

@@ -63,7 +63,7 @@ func TestRefused(t *testing.T) {
 				t.Fatal("it is taken for a mishap")
 			}
 			s, d := refused(world(), v1alpha1.RunStatus{}, tt.err)
-			if !strings.HasPrefix(d.Message, "the pod cannot be made: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != ReasonPodRefused {
+			if !strings.HasPrefix(d.Message, "the pod cannot be made: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
 				t.Errorf("%s %+v", s.Phase, d)
 			}
 		})

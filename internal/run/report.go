@@ -132,7 +132,7 @@ func (r Reports) explain(ctx context.Context, run *v1alpha1.Run) {
 func told(run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Report) bool {
 	for _, a := range run.Status.Attempts {
 		if a.Number == attempt && a.PodUID == podUID && a.FinishedAt != nil {
-			return report.Done != nil && (a.Failure == nil || a.Failure.Class != v1alpha1.FailureLost)
+			return report.Done != nil && (a.Failure == nil || a.Failure.Class != v1alpha1.FailurePodLost)
 		}
 	}
 	return false

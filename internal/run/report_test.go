@@ -109,8 +109,8 @@ func TestALastReportThatComesAgain(t *testing.T) {
 		there   bool
 	}{
 		"it is there":                     {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, true},
-		"it is there, and says a failure": {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailureConfig}}, last, true},
-		"the attempt was given up":        {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailureLost}}, last, false},
+		"it is there, and says a failure": {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailureConfigurationError}}, last, true},
+		"the attempt was given up":        {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}, Failure: &v1alpha1.Failure{Class: v1alpha1.FailurePodLost}}, last, false},
 		"the attempt is another's":        {v1alpha1.Attempt{Number: 1, PodUID: "other", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
 		"it is of another attempt":        {v1alpha1.Attempt{Number: 2, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
 		"the attempt goes on":             {v1alpha1.Attempt{Number: 1, PodUID: "pod"}, last, false},

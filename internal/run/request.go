@@ -10,9 +10,6 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// ReasonDestroyIsNext of a Stack's Ready condition tells the Run under way to make way for the destroy that somebody asked for.
-const ReasonDestroyIsNext = "DestroyIsNext"
-
 // Request is what a person asks of a Stack with annotations: a Run, now.
 type Request struct {
 	// At tells this request from others. It is what the person wrote, a time by convention.
@@ -156,7 +153,7 @@ func makesWay(w World, q Request) bool {
 	}
 	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan && w.Stack.DeletionTimestamp == nil {
 		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
-		return ready != nil && ready.Reason == ReasonDestroyIsNext
+		return ready != nil && ready.Reason == v1alpha1.ReasonDestroyPending
 	}
 	if q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan {
 		return true

@@ -25,7 +25,7 @@ func byHand(w *World) {
 	w.Run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by carol", By: "carol"}
 }
 func destroyIsNext(w *World) {
-	w.Stack.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: ReasonDestroyIsNext}}
+	w.Stack.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: v1alpha1.ReasonDestroyPending}}
 }
 
 // at says when something is asked for, and when the last time was.

@@ -30,7 +30,7 @@ func attemptFailed(w World) (Decision, bool) {
 		return Decision{RetryAt: a.FinishedAt.Add(backoff(retry, w.Run.Status.Retries))}, true
 	case w.Stack.Spec.Suspend: // it is not tried again at that time
 	case isLeft(at.Sub(w.Now), backoff(retry, w.Run.Status.Retries)):
-		return Decision{Reason: ReasonRetrying, RequeueAfter: at.Sub(w.Now),
+		return Decision{Reason: v1alpha1.ReasonRetrying, RequeueAfter: at.Sub(w.Now),
 			Message: fmt.Sprintf("%s: %s; retry %d of %d at %s", failedStep(a), a.Failure.Message,
 				w.Run.Status.Retries+1, limit, at.UTC().Format(time.TimeOnly+"Z07:00"))}, true
 	}
@@ -53,11 +53,11 @@ func runnerMayBeLeft(w World) (Decision, bool) {
 	if !isLeft(until.Sub(w.Now), handsIn) {
 		return Decision{}, false
 	}
-	d := Decision{Reason: ReasonPodLeaving, RequeueAfter: until.Sub(w.Now), Message: fmt.Sprintf(
+	d := Decision{Reason: v1alpha1.ReasonPodTerminating, RequeueAfter: until.Sub(w.Now), Message: fmt.Sprintf(
 		"%s: %s; its runner may be left and has until %s to hand in the state, before anything follows",
 		failedStep(a), a.Failure.Message, until.UTC().Format(time.TimeOnly+"Z07:00"))}
 	if w.Run.Spec.Cancel {
-		d.Reason, d.Message = ReasonCanceling, canceled(w.Run)+"; "+d.Message
+		d.Reason, d.Message = v1alpha1.ReasonCanceling, canceled(w.Run)+"; "+d.Message
 	}
 	return d, true
 }
@@ -65,13 +65,13 @@ func runnerMayBeLeft(w World) (Decision, bool) {
 // vanished says that an apply was lost with a pod that was gone when it was looked for. It is known by its words, since a pod
 // that was seen to end is gone later, too.
 func vanished(a *v1alpha1.Attempt) bool {
-	return isApply(*a) && a.FinishedAt != nil && a.Failure != nil && a.Failure.Class == v1alpha1.FailureLost &&
+	return isApply(*a) && a.FinishedAt != nil && a.Failure != nil && a.Failure.Class == v1alpha1.FailurePodLost &&
 		strings.HasPrefix(a.Failure.Message, lostWith(a, isGone))
 }
 
 // isFinal says that trying again on the same inputs is of no use, or not safe.
 func isFinal(class v1alpha1.FailureClass) bool {
-	return class == v1alpha1.FailureConfig || class == v1alpha1.FailurePolicy || class == v1alpha1.FailureStranded
+	return class == v1alpha1.FailureConfigurationError || class == v1alpha1.FailurePolicyDenied || class == v1alpha1.FailureStateNotSaved
 }
 
 // isLeft says that some of a wait is left. Where there seems to be more than all of it, and than clocks may differ, the clock of who wrote when it

@@ -25,7 +25,7 @@ func shellHasNoStack(w World) (Decision, bool) {
 	if a == nil || !isShell(w.Run) || (w.Stack != nil && w.Stack.DeletionTimestamp == nil) {
 		return Decision{}, false
 	}
-	return Decision{DeletePod: w.Pod.State != PodLeaving, Reason: ReasonCanceling, Message: fmt.Sprintf("%s; the shell in pod %s is ended", noStack, a.Pod)}, true
+	return Decision{DeletePod: w.Pod.State != PodTerminating, Reason: v1alpha1.ReasonCanceling, Message: fmt.Sprintf("%s; the shell in pod %s is ended", noStack, a.Pod)}, true
 }
 
 // shellIsOver: its one attempt has ended.
@@ -35,7 +35,7 @@ func shellIsOver(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	if a.Failure == nil && a.Phase != v1alpha1.AttemptBuild {
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: "ShellEnded", Message: howShellEnded(a)}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonShellEnded, Message: howShellEnded(a)}, true
 	}
 	class := v1alpha1.FailureCanceled
 	if a.Failure != nil {
@@ -44,9 +44,9 @@ func shellIsOver(w World) (Decision, bool) {
 	switch {
 	case isFinal(class):
 	case w.Run.Spec.Cancel, class == v1alpha1.FailureCanceled:
-		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonCanceled, Message: howCanceled(w)}, true
+		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: howCanceled(w)}, true
 	case w.Stack == nil, w.Stack.DeletionTimestamp != nil:
-		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: ReasonCanceled, Message: noStack}, true
+		return Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonCanceled, Message: noStack}, true
 	}
 	return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class), Message: fmt.Sprintf("%s: %s", failedStep(a), a.Failure.Message)}, true
 }

@@ -144,7 +144,7 @@ func rank(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) Rank {
 // waits is the status of a Run that waits for a place.
 func waits(s v1alpha1.RunStatus, v Verdict, generation int64, now time.Time) (v1alpha1.RunStatus, Decision) {
 	d := Decision{
-		Phase: s.Phase, Reason: ReasonQueued, Message: v.Message(),
+		Phase: s.Phase, Reason: v1alpha1.ReasonQueued, Message: v.Message(),
 		// Its turn comes as an event. This is for what its message says of its place in the line.
 		RequeueAfter: min(5*time.Second+time.Duration(v.Ahead)*100*time.Millisecond, 5*time.Minute),
 	}

@@ -69,7 +69,7 @@ func (r *room) expectWaits(message string) {
 	r.Helper()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
-	if r.run.Status.Phase != v1alpha1.PhaseQueued || len(c) == 0 || c[0].Reason != ReasonQueued || c[0].Message != message {
+	if r.run.Status.Phase != v1alpha1.PhaseQueued || len(c) == 0 || c[0].Reason != v1alpha1.ReasonQueued || c[0].Message != message {
 		r.Errorf("%s is %q %v, want Queued: %s", r.run.Name, r.run.Status.Phase, c, message)
 	}
 }
@@ -102,8 +102,8 @@ func TestARunWaitsForItsTurn(t *testing.T) {
 	r.expectAttempts("Plan")
 	next.reconcile()
 	last.reconcile()
-	next.expectWaits("waits for a place: 1 of 1 of namespace " + r.Namespace + "; next")
-	last.expectWaits("waits for a place: 1 of 1 of namespace " + r.Namespace + "; among the next 5")
+	next.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; next")
+	last.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; among the next 5")
 	r.expectWoken()
 
 	written := next.run.ResourceVersion
@@ -158,7 +158,7 @@ func TestARestartCountsWhatRuns(t *testing.T) {
 	next := r.another("web", "")
 	next.limit(Limits{Namespace: 1})
 	next.reconcile()
-	next.expectWaits("waits for a place: 1 of 1 of namespace " + r.Namespace + "; next")
+	next.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; next")
 	if n := len(r.pods()); n != 1 {
 		t.Errorf("there are %d pods", n)
 	}
@@ -176,7 +176,7 @@ func TestNoPlaceIsGivenBeforeItIsKnownWhatRuns(t *testing.T) {
 	}
 	reader.err = nil
 	next.reconcile()
-	next.expectWaits("waits for a place: 1 of 1 of namespace " + r.Namespace + "; next")
+	next.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; next")
 }
 
 // A Run that ends while it is read what runs does not keep its place for ever.
@@ -251,7 +251,7 @@ func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
 	}
 	for _, one := range all {
 		r.Seen(one.run)
-		if c := one.run.Status.Conditions; len(one.run.Status.Attempts) == 0 && !strings.HasPrefix(c[0].Message, "waits for a place: ") {
+		if c := one.run.Status.Conditions; len(one.run.Status.Attempts) == 0 && !strings.HasPrefix(c[0].Message, "concurrency limit ") {
 			t.Errorf("%s says %v", one.run.Name, c)
 		}
 	}
@@ -266,7 +266,7 @@ func TestARefusedPodGivesItsPlaceBack(t *testing.T) {
 	foreign.OwnerReferences = nil
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), foreign))
 	r.reconcile()
-	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != ReasonPodRefused {
+	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed {
 		t.Fatalf("got %v", c)
 	}
 	next.reconcile()

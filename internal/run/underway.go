@@ -19,12 +19,12 @@ func podIsLost(w World) (Decision, bool) {
 	}
 	if w.Pod.Stranded {
 		return Decision{End: &v1alpha1.Failure{
-			Class:   v1alpha1.FailureStranded,
+			Class:   v1alpha1.FailureStateNotSaved,
 			Message: fmt.Sprintf("the state could be neither written nor rescued: it is in the log of pod %s, encrypted", a.Pod),
 		}}, true
 	}
 	lost := &v1alpha1.Failure{
-		Class:   cmp.Or(w.Pod.Class, v1alpha1.FailureLost),
+		Class:   cmp.Or(w.Pod.Class, v1alpha1.FailurePodLost),
 		Message: lostWith(a, w.Pod.Message),
 	}
 	if detail := cmp.Or(w.Pod.Detail, lastWords(w.Run, a.Pod)); detail != "" {
@@ -50,7 +50,7 @@ func podCannotStart(w World) (Decision, bool) {
 		Class:   w.Pod.Class,
 		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), longestDetail)),
 	}
-	if failure.Class != v1alpha1.FailureConfig {
+	if failure.Class != v1alpha1.FailureConfigurationError {
 		failure.Message += fmt.Sprintf("; given up after %s", short(w.Pod.Patience))
 	}
 	return Decision{DeletePod: true, End: failure}, true
@@ -80,13 +80,14 @@ func attemptIsOverdue(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	d := Decision{
-		DeletePod:    w.Pod.State != PodLeaving,
-		Reason:       ReasonOverdue,
-		Message:      fmt.Sprintf("pod %s is long past the timeout of %s and is deleted", a.Pod, short(w.Stack.Spec.Timeout.Duration)),
+		DeletePod: w.Pod.State != PodTerminating,
+		Reason:    v1alpha1.ReasonTimeoutExceeded,
+		Message: fmt.Sprintf("pod %s did not end at the timeout of %s and is deleted; where the work needs longer, raise spec.timeout of Stack %s",
+			a.Pod, short(w.Stack.Spec.Timeout.Duration), w.Stack.Name),
 		RequeueAfter: time.Minute,
 	}
 	if since, silent := silence(w); silent { // that it is deleted changes nothing
-		d.Reason, d.Message = ReasonNodeUnreachable, unreachable(w, a, since)
+		d.Reason, d.Message = v1alpha1.ReasonNodeUnreachable, unreachable(w, a, since)
 	}
 	return d, true
 }
@@ -102,7 +103,7 @@ func attemptIsUnderWay(w World) (Decision, bool) {
 		d.Reason, d.Message = reason, message
 	}
 	if w.Run.Spec.Cancel {
-		d.Reason, d.Message = ReasonCanceling, canceling(w, a)
+		d.Reason, d.Message = v1alpha1.ReasonCanceling, canceling(w, a)
 	}
 	if w.Stack != nil {
 		if late := a.StartedAt.Add(w.Stack.Spec.Timeout.Duration + overdue); again.IsZero() || late.Before(again) {

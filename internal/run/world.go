@@ -38,8 +38,8 @@ const (
 	PodUnknown PodState = ""
 	PodPending PodState = "Pending"
 	PodRunning PodState = "Running"
-	// PodLeaving: it is to end; its engine saves what it has.
-	PodLeaving PodState = "Leaving"
+	// PodTerminating: it is to end; its engine saves what it has.
+	PodTerminating PodState = "Leaving"
 	// PodEnded: its containers have ended, as its node says.
 	PodEnded PodState = "Ended"
 	// PodGone: the API server, asked directly, has no pod of that UID.
@@ -57,7 +57,7 @@ type Pod struct {
 	Quiet string
 	// Patience is how long a pending pod may go on to wait; 0 as long as the attempt may take.
 	Patience time.Duration
-	// Class of the failure when it does not start, or ended before its runner reported; empty is Lost.
+	// Class of the failure when it does not start, or ended before its runner reported; empty is PodLost.
 	Class v1alpha1.FailureClass
 	// Node that it was given to.
 	Node string

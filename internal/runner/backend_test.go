@@ -244,7 +244,7 @@ func (s *testStore) refusedPlan(order store.Order, inputs map[string]string) str
 	s.t.Helper()
 	p := run(s.t, s, inputs, order)
 	failure := s.done(order.Attempt).Done.Failure
-	if failure == nil || failure.Class != "Config" {
+	if failure == nil || failure.Class != "ConfigurationError" {
 		s.t.Fatalf("%+v\n%s", failure, p.output)
 	}
 	return failure.Message
@@ -418,7 +418,7 @@ func TestACommandWithABackendOfTheStacksOwn(t *testing.T) {
 				if failure != nil || len(s.resources()) == 0 {
 					t.Errorf("%+v %v\n%s", failure, s.resources(), lastLog(s, 2))
 				}
-			} else if failure == nil || failure.Class != string(engine.Config) || !strings.Contains(failure.Message, want) {
+			} else if failure == nil || failure.Class != string(engine.ConfigurationError) || !strings.Contains(failure.Message, want) {
 				t.Errorf("%+v", failure)
 			}
 		})
@@ -492,7 +492,7 @@ func TestTheBackendOfTheCodeIsNotReplaced(t *testing.T) {
 	run(t, s, nil, order)
 	report := s.done(1)
 	failure := report.Done.Failure
-	if steps(report) != "fetch!" || failure == nil || failure.Class != "Config" || failure.Reason != "BackendInCode" {
+	if steps(report) != "fetch!" || failure == nil || failure.Class != "ConfigurationError" || failure.Reason != "BackendInCode" {
 		t.Fatalf("%s %+v %+v", steps(report), failure, report.Done.Plan)
 	}
 	const want = `main.tf:2: the code keeps its state in backend "s3", and Cairn has no state of Stack net: a plan would create again what exists. ` +

@@ -103,7 +103,7 @@ terraform {
 `
 	p := run(t, s, inputs, s.inBackend(1, code+two, b))
 	failure := s.done(1).Done.Failure
-	if failure == nil || failure.Class != "Config" || !strings.Contains(p.output.String(), "nothing is created, since main.tf:3 has arguments that are not literals") {
+	if failure == nil || failure.Class != "ConfigurationError" || !strings.Contains(p.output.String(), "nothing is created, since main.tf:3 has arguments that are not literals") {
 		t.Errorf("%+v\n%s", failure, p.output)
 	}
 	if _, err := os.Stat(filepath.Join(server.Dir, "states")); err == nil {

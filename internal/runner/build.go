@@ -92,7 +92,7 @@ func (a *attempt) runBuilder(ctx context.Context, command, env []string) (exit, 
 	if err != nil || ended.code == 0 {
 		return ended, err
 	}
-	failed := &programError{engine.Config, buildError(command[0], ended), ended.code}
+	failed := &programError{engine.ConfigurationError, buildError(command[0], ended), ended.code}
 	if ended.killed != 0 || ended.starved != "" || passes(ended.last) {
 		failed.class = engine.Transient
 	}

@@ -182,7 +182,7 @@ func TestABuildFails(t *testing.T) {
 		"a step of the Dockerfile": {
 			script: `echo 'STEP 2/2: RUN no-such-program'; echo '/bin/sh: 1: no-such-program: not found' >&2; echo 'subprocess exited with status 127' >&2; echo 'subprocess exited with status 127' >&2; echo >&2
 echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 127`,
-			class: "Config", steps: "fetch= build!",
+			class: "ConfigurationError", steps: "fetch= build!",
 			message: `buildah ended with exit code 127: STEP 2/2: RUN no-such-program; /bin/sh: 1: no-such-program: not found; Error: building at STEP "RUN no-such-program": exit status 127`,
 		},
 		"a registry that is away": {
@@ -193,23 +193,23 @@ echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 
 			script: `kill -KILL $$`, class: "Transient", steps: "fetch= build!", message: "buildah was killed (SIGKILL)",
 		},
 		"nothing said": {
-			script: `exit 3`, class: "Config", steps: "fetch= build!", message: "buildah ended with exit code 3 and said nothing",
+			script: `exit 3`, class: "ConfigurationError", steps: "fetch= build!", message: "buildah ended with exit code 3 and said nothing",
 		},
 		"no digest": {
 			script: `true`, class: "Transient", steps: "fetch= build!", message: "Buildah pushed an image and did not tell its digest",
 		},
 		"no credentials": {
-			script: `exit 0`, inputs: map[string]string{"other/x": ""}, class: "Config", steps: "fetch= build!",
+			script: `exit 0`, inputs: map[string]string{"other/x": ""}, class: "ConfigurationError", steps: "fetch= build!",
 			message: "Secret registry-push is not there, or has no key .dockerconfigjson: it has to be of type kubernetes.io/dockerconfigjson",
 		},
 		"credentials that are none": {
-			script: `exit 0`, inputs: map[string]string{"push/config.json": "x"}, class: "Config", steps: "fetch= build!", message: "Secret registry-push: .dockerconfigjson is not what docker login writes",
+			script: `exit 0`, inputs: map[string]string{"push/config.json": "x"}, class: "ConfigurationError", steps: "fetch= build!", message: "Secret registry-push: .dockerconfigjson is not what docker login writes",
 		},
 		"no Dockerfile": {
-			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Dockerfile = "images/Other" }, class: "Config", steps: "fetch! build-", message: "images/Other is not in the code",
+			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Dockerfile = "images/Other" }, class: "ConfigurationError", steps: "fetch! build-", message: "images/Other is not in the code",
 		},
 		"no such builder": {
-			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Builder = "BuildKit" }, class: "Config", steps: "fetch= build!",
+			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Builder = "BuildKit" }, class: "ConfigurationError", steps: "fetch= build!",
 			message: "the builder's image has no buildctl-daemonless.sh: name one that has BuildKit in spec.runner.build.builderImage",
 		},
 		"canceled": {

@@ -12,7 +12,7 @@ import (
 )
 
 // canceled is the class of an attempt that somebody canceled: it is not tried again.
-const canceled = "Canceled"
+const canceled = store.FailureCanceled
 
 // canceledError is why an attempt ends that somebody canceled.
 type canceledError struct{ reason string }

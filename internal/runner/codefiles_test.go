@@ -25,22 +25,22 @@ func TestFailuresNameFilesThatGitHasNot(t *testing.T) {
 		want  []string
 	}{
 		"an LFS pointer in place of JSON": {
-			[]entry{file("net/main.tf", `output "a" { value = jsondecode(file("data.json")) }`), file("net/data.json", pointer), file("a.png", pointer)}, "Config",
+			[]entry{file("net/main.tf", `output "a" { value = jsondecode(file("data.json")) }`), file("net/data.json", pointer), file("a.png", pointer)}, "ConfigurationError",
 			[]string{"jsondecode", "Git LFS pointers", "set spec.lfs: true on the Repository to fetch net/data.json, a.png"},
 		},
 		"an LFS pointer in place of code": {
-			[]entry{file("net/main.tf", pointer)}, "Config", []string{"Git LFS pointers", "fetch net/main.tf"},
+			[]entry{file("net/main.tf", pointer)}, "ConfigurationError", []string{"Git LFS pointers", "fetch net/main.tf"},
 		},
 		"a dangling symlink in the root module": {
-			[]entry{file("net/main.tf", two), link("net/shared.tf", "../common/shared.tf")}, "Config",
+			[]entry{file("net/main.tf", two), link("net/shared.tf", "../common/shared.tf")}, "ConfigurationError",
 			[]string{`shared.tf is a symlink to "../common/shared.tf", which is not in the repository: correct the symlink, or delete it`},
 		},
 		"a dangling symlink in another module": {
-			[]entry{file("net/main.tf", `module "m" { source = "../m" }`), link("m/main.tf", "nowhere.tf")}, "Config",
+			[]entry{file("net/main.tf", `module "m" { source = "../m" }`), link("m/main.tf", "nowhere.tf")}, "ConfigurationError",
 			[]string{"Failed to read file", "m/main.tf -> nowhere.tf"},
 		},
 		"a mistake in the code alone": {
-			[]entry{file("net/main.tf", `output "a" { value = nothing }`), file("net/note", "version https://example.org")}, "Config", nil,
+			[]entry{file("net/main.tf", `output "a" { value = nothing }`), file("net/note", "version https://example.org")}, "ConfigurationError", nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,11 +60,11 @@ func (a *attempt) runCommand(ctx context.Context, journal *journal) (result, err
 	case err != nil || lost != nil:
 		return result{}, failed(engine.Transient, "its engine could not write the state: %s", a.proxy.refused())
 	case group.left:
-		return result{}, failed(engine.Config, "before an engine that it started, which was interrupted: let it wait for it")
+		return result{}, failed(engine.ConfigurationError, "before an engine that it started, which was interrupted: let it wait for it")
 	case a.proxy.held():
 		return result{}, failed(engine.Transient, "left the state's lock: an engine that it started did not get to its end. The next attempt takes the lock")
 	case !wrote && !a.order.Destroy:
-		return result{}, failed(engine.Config, wroteNothing)
+		return result{}, failed(engine.ConfigurationError, wroteNothing)
 	}
 	if !wrote { // and who reads the outputs has to know the state all the same
 		if _, err := a.proxy.current(ctx); err != nil {
@@ -74,7 +74,7 @@ func (a *attempt) runCommand(ctx context.Context, journal *journal) (result, err
 	if left, err := a.leftSealed(ctx); err != nil {
 		return result{}, err
 	} else if left > 0 {
-		return result{}, failed(engine.Config, "the state holds %d resources still", left)
+		return result{}, failed(engine.ConfigurationError, "the state holds %d resources still", left)
 	}
 	return result{message: a.commandDid(h), exitCode: &ended.code}, nil
 }
@@ -121,7 +121,7 @@ func (a *attempt) commandFailed(h hook, ended exit, events engine.Events) error 
 		events.Errors = engine.ReadErrors(ended.last)
 	}
 	a.tellLock(events.Errors)
-	failed := &programError{engine.Config, explain(h.called(), ended, events), ended.code}
+	failed := &programError{engine.ConfigurationError, explain(h.called(), ended, events), ended.code}
 	signaled := ended.killed != 0 || ended.code > 128 && ended.code < 128+highestSignal
 	if ended.code == tryAgain || signaled || ended.starved != "" || len(events.Errors) > 0 {
 		failed.class = engine.Transient

@@ -130,13 +130,13 @@ output "n" { value = 1 }`
 		failure      store.Failure
 		log          string
 	}{
-		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", store.Failure{Class: "Config", Message: called + " ended with exit code 3: two"}, "one\ntwo\n"},
+		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", store.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: two"}, "one\ntwo\n"},
 		"a passing reason":         {withVariable, "echo later; exit 75", store.Failure{Class: "Transient", Message: called + " ended with exit code 75: later"}, "later\n"},
 		"a signal":                 {withVariable, "kill -9 $$", store.Failure{Class: "Transient", Message: called + " was killed (SIGKILL)"}, ""},
 		"a signal to what it runs": {withVariable, "sh -c 'kill -9 $$'; exit $?", store.Failure{Class: "Transient", Message: called + " ended with exit code 137"}, ""},
 		"what its engine says":     {broken, "tofu apply -no-color -auto-approve", store.Failure{Class: "Transient", Message: "local-exec provisioner error"}, "exit status 3"},
-		"no such interpreter":      {withVariable, "#!/usr/bin/nothing\n", store.Failure{Class: "Config", Message: called + ` cannot run: its first line is "#!/usr/bin/nothing"`}, ""},
-		"nothing is applied":       {withVariable, "echo all is well", store.Failure{Class: "Config", Message: called + ` ended well, but wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$CAIRN_PLAN_FILE", or fail`}, "all is well"},
+		"no such interpreter":      {withVariable, "#!/usr/bin/nothing\n", store.Failure{Class: "ConfigurationError", Message: called + ` cannot run: its first line is "#!/usr/bin/nothing"`}, ""},
+		"nothing is applied":       {withVariable, "echo all is well", store.Failure{Class: "ConfigurationError", Message: called + ` ended well, but wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$CAIRN_PLAN_FILE", or fail`}, "all is well"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,7 +268,7 @@ func TestACommandThatLeavesItsEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	inOrder(t, lastLog(s, 2), "has ended, and an engine that it started has not: it is interrupted and waited for")
-	if s.lock != nil || len(s.resources()) != 2 || allSteps(report) != "fetch= init= apply! outputs-" || report.Done.Failure.Class != "Config" ||
+	if s.lock != nil || len(s.resources()) != 2 || allSteps(report) != "fetch= init= apply! outputs-" || report.Done.Failure.Class != "ConfigurationError" ||
 		!strings.Contains(report.Done.Failure.Message, "ended well, but before an engine that it started, which was interrupted: let it wait for it") {
 		t.Errorf("lock %s, state has %v, %s %+v", s.lock, s.resources(), allSteps(report), report.Done.Failure)
 	}

@@ -81,7 +81,7 @@ func TestMistakesThatTerraformFinds(t *testing.T) {
 		order.Engine = "Terraform"
 		run(t, s, nil, order)
 		report := s.done(1)
-		if failure := report.Done.Failure; steps(report) != test.steps || failure == nil || failure.Class != "Config" || !strings.Contains(failure.Message, test.message) {
+		if failure := report.Done.Failure; steps(report) != test.steps || failure == nil || failure.Class != "ConfigurationError" || !strings.Contains(failure.Message, test.message) {
 			t.Errorf("%s: %s %+v", name, steps(report), failure)
 		}
 		if !strings.Contains(string(s.logs[1]), "\nError: ") {
@@ -200,7 +200,7 @@ func TestEnginesThatTheStoreCannotGive(t *testing.T) {
 		"not the promised bytes": {func(_ *testStore, kept *engineKept) { kept.program[0] ^= 1 }, "Transient", "fetch OpenTofu 1.12.6: its digest is"},
 		"another version":        {func(_ *testStore, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the store gave OpenTofu "1.11.0" for "~> 1.12"`},
 		"no version":             {func(_ *testStore, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the store gave OpenTofu "../../x"`},
-		"none at all":            {func(s *testStore, _ *engineKept) { s.engines = nil }, "Config", "there is no program tofu in this image; the store answered 422: there is no OpenTofu ~> 1.12"},
+		"none at all":            {func(s *testStore, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the store answered 422: there is no OpenTofu ~> 1.12"},
 		"away": {func(s *testStore, _ *engineKept) {
 			s.refuse = func(r *http.Request) int {
 				if strings.HasPrefix(r.URL.Path, "/v1/engines/") {
@@ -239,7 +239,7 @@ func TestEnginesThatTheStoreCannotGive(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Engine = "Pulumi"
 	run(t, s, nil, order)
-	if failure := s.done(1).Done.Failure; failure == nil || failure.Class != "Config" || failure.Message != `there is no engine "Pulumi"` {
+	if failure := s.done(1).Done.Failure; failure == nil || failure.Class != "ConfigurationError" || failure.Message != `there is no engine "Pulumi"` {
 		t.Errorf("%+v", failure)
 	}
 }

@@ -24,7 +24,7 @@ func (e *programError) Error() string { return e.message }
 
 // stranded is the class of an attempt whose state is nowhere but in the pod's log, or not even there. It must not be
 // tried again: what it made would be made twice.
-const stranded = "Stranded"
+const stranded = store.FailureStateNotSaved
 
 // strandedError is why a state could be neither written nor rescued.
 type strandedError struct{ error }
@@ -63,9 +63,9 @@ func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
 	case errors.As(err, &denied):
 		class = policy
 	case errors.As(err, &refused):
-		class, reason = string(engine.Config), refused.Code
+		class, reason = string(engine.ConfigurationError), refused.Code
 	}
-	if class == string(engine.Config) && a.fetched {
+	if class == string(engine.ConfigurationError) && a.fetched {
 		message = a.clean(message)
 		if about := a.clean(aboutFiles(os.DirFS(a.work.code()), path.Clean(a.order.Path))); about != "" {
 			message = cut(message, longestMessage-len(about)) + about

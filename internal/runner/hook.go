@@ -111,7 +111,7 @@ func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 	case ended.code == tryAgain, ended.killed != 0, ended.starved != "":
 		return result{}, &programError{engine.Transient, explain(h.called(), ended, engine.Events{}), ended.code}
 	}
-	return result{}, &programError{engine.Config, explain(h.called(), ended, engine.Events{}), ended.code}
+	return result{}, &programError{engine.ConfigurationError, explain(h.called(), ended, engine.Events{}), ended.code}
 }
 
 // script makes ready to run one.

@@ -169,24 +169,24 @@ func TestHooksThatFail(t *testing.T) {
 		log     string
 	}{
 		"an exit code": {hookAt("Before", "init", "echo one; echo two >&2; exit 3"), "fetch= before-init! init- plan-",
-			store.Failure{Class: "Config", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
+			store.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
 		"an exit code without a word": {hookAt("After", "plan", "exit 1"), "fetch= init= plan= after-plan!",
-			store.Failure{Class: "Config", Message: "hook after-plan ended with exit code 1 and said nothing"}, "── after-plan ──\n"},
+			store.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and said nothing"}, "── after-plan ──\n"},
 		"a passing reason": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
 			store.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
 		"a signal": {hookAt("Before", "init", "kill -9 $$"), "fetch= before-init! init- plan-",
 			store.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},
 		"no such interpreter": {hookAt("Before", "fetch", "#!/usr/bin/nothing -x\necho no"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "Config", Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
+			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
 			"before-fetch: hook before-fetch cannot run"},
 		"an interpreter with the line ends of another system": {hookAt("Before", "fetch", "#!/bin/sh\r\necho no\r\n"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "Config", Message: `hook before-fetch cannot run: its first line is "#!/bin/sh\r", and there is no such program in this image`}, ""},
+			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/sh\r", and there is no such program in this image`}, ""},
 		"an interpreter that is no program": {hookAt("Before", "fetch", "#!/etc/passwd\n"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "Config", Message: `hook before-fetch cannot run: its first line is "#!/etc/passwd": fork/exec `}, ""},
+			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/etc/passwd": fork/exec `}, ""},
 		"a program that it does not find": {hookAt("Before", "fetch", "nothing-of-this-name"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "Config", Message: "hook before-fetch ended with exit code 127: "}, ""},
+			store.Failure{Class: "ConfigurationError", Message: "hook before-fetch ended with exit code 127: "}, ""},
 		"a NUL in its script": {hookAt("Before", "fetch", "#!/bin/\x00sh\n"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "Config", Message: `hook before-fetch cannot run: its first line is "#!/bin/\x00sh"`}, ""},
+			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/\x00sh"`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,7 +253,7 @@ func TestAHookAfterAnApplyThatFails(t *testing.T) {
 			if allSteps(report) != test.steps || report.Done.Changed == nil || *report.Done.Changed != 2 || s.lock != nil {
 				t.Errorf("%s %+v", allSteps(report), report.Done)
 			}
-			if failure := report.Done.Failure; failure == nil || failure.Class != "Config" || len(s.outputs) != 1 || len(report.Done.Outputs) != 1 {
+			if failure := report.Done.Failure; failure == nil || failure.Class != "ConfigurationError" || len(s.outputs) != 1 || len(report.Done.Outputs) != 1 {
 				t.Errorf("%+v, outputs %v", failure, s.outputs)
 			}
 		})

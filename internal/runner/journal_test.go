@@ -715,7 +715,7 @@ func TestWhatSettlesAJournal(t *testing.T) {
 
 // TestAJournalThatCannotBeRead is for a person to see, and not tried again.
 func TestAJournalThatCannotBeRead(t *testing.T) {
-	for code, class := range map[int]string{http.StatusConflict: "Config", http.StatusBadRequest: "Config", http.StatusServiceUnavailable: "Transient"} {
+	for code, class := range map[int]string{http.StatusConflict: "ConfigurationError", http.StatusBadRequest: "ConfigurationError", http.StatusServiceUnavailable: "Transient"} {
 		s := newTestStore(t)
 		s.refuse = func(r *http.Request) int {
 			if r.URL.Path == "/v1/journal" {

@@ -117,7 +117,7 @@ func TestAPlanThatCannotBeShown(t *testing.T) {
 		"it is no JSON": {"echo nonsense", "the plan's JSON is not kept: read what OpenTofu shows of the plan: ",
 			store.Failure{Class: "Transient", Message: "policies cannot see the plan: read what OpenTofu shows of the plan: "}, "fetch= init= plan! policy-"},
 		"it is too large": {"head -c 34000000 /dev/zero", "the plan's JSON is not kept: it has more than 32 MiB\n",
-			store.Failure{Class: "Policy", Message: "the plan is too large to be checked by policies"}, "fetch= init= plan= policy!"},
+			store.Failure{Class: "PolicyDenied", Message: "the plan is too large to be checked by policies"}, "fetch= init= plan= policy!"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,7 +8,7 @@ import (
 )
 
 // policy is the class of a plan that a policy denies.
-const policy = "Policy"
+const policy = store.FailurePolicyDenied
 
 // deniedError is why a policy denies the plan.
 type deniedError struct{ why string }

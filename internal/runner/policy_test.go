@@ -27,11 +27,11 @@ func TestPolicies(t *testing.T) {
 		"that require an approval": {store.Verdict{Checked: 2, Findings: []store.Finding{ask, warn}, MoreRequired: 1}, "fetch= init= plan= policy= after-policy= outputs-",
 			"2 checked, approval required, 1 warning", nil, "── policy ──\nRequireApproval  rules/c.yaml: it is dear\nWarn  rules/a.rego: tags would be nice\nand 1 more\n"},
 		"that deny": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
-			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
+			&store.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
 		"that deny more often than is told": {store.Verdict{Checked: 2, Findings: []store.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
-			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
+			&store.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
 		"that deny thrice": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
-			&store.Failure{Class: "Policy", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
+			&store.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,7 +32,7 @@ func TestMistakesOfPeople(t *testing.T) {
 			run(t, s, nil, order)
 			report := s.done(1)
 			failure := report.Done.Failure
-			if steps(report) != test.steps || failure == nil || failure.Class != "Config" || !strings.Contains(failure.Message, test.message) {
+			if steps(report) != test.steps || failure == nil || failure.Class != "ConfigurationError" || !strings.Contains(failure.Message, test.message) {
 				t.Errorf("%s %+v", steps(report), failure)
 			}
 			words := strings.Fields(test.steps)

@@ -58,7 +58,7 @@ func TestARescuedStateNamesTheVersionThatItGoesOnFrom(t *testing.T) {
 	apply := s.planned(s.plan(3, s.put(file("main.tf", two))), nil)
 	s.refuse, s.forked = refuseStates(http.StatusConflict), "merge the two"
 	run(t, s, nil, apply)
-	if report := s.done(4); s.base != was || report.Done.Failure.Class != "Config" || report.Done.Failure.Message != "merge the two" {
+	if report := s.done(4); s.base != was || report.Done.Failure.Class != "ConfigurationError" || report.Done.Failure.Message != "merge the two" {
 		t.Errorf("goes on from %q, want %q; %+v", s.base, was, report.Done.Failure)
 	}
 }

@@ -196,15 +196,15 @@ func TestWhatTerragruntMustNotDo(t *testing.T) {
 		steps, class, message string
 	}{
 		"keep the state elsewhere": {grunt: "terraform {\n  source = \"../m\"\n}\n", code: two, override: "terraform {\n  backend \"local\" {}\n}",
-			steps: "fetch= engine= init!", class: "Config", message: `the code keeps its state elsewhere (backend "local"); Cairn's zz_cairn_override.tf does not come last in it`},
+			steps: "fetch= engine= init!", class: "ConfigurationError", message: `the code keeps its state elsewhere (backend "local"); Cairn's zz_cairn_override.tf does not come last in it`},
 		"take a failure for success": {grunt: "errors {\n  ignore \"all\" {\n    ignorable_errors = [\".*\"]\n  }\n}\nterraform {\n  source = \"../m\"\n}\n", code: fails,
 			steps: "fetch= engine= init= apply!", class: "Transient", message: "local-exec provisioner error: "},
 		"leave the apply out": {grunt: "exclude {\n  if      = true\n  actions = [\"apply\"]\n  no_run  = true\n}\nterraform {\n  source = \"../m\"\n}\n", code: two,
 			steps: "fetch= engine= init= apply!", class: "Transient", message: "Terragrunt ended before all was applied"},
-		"be called for plain code": {code: two, steps: "fetch!", class: "Config", message: "there is no terragrunt.hcl in the root module's folder"},
-		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!", class: "Config",
+		"be called for plain code": {code: two, steps: "fetch!", class: "ConfigurationError", message: "there is no terragrunt.hcl in the root module's folder"},
+		"have a mistake in its own code": {grunt: "foo {}\n", code: two, steps: "fetch= engine= init!", class: "ConfigurationError",
 			message: `Unsupported block type: Blocks of type "foo" are not expected here.`},
-		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!", class: "Config",
+		"be without an engine": {grunt: " ", code: two, path: "PATH=none", steps: "fetch= engine!", class: "ConfigurationError",
 			message: "there is no program tofu in this image; the store answered 422: there is no OpenTofu"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -358,7 +358,7 @@ func TestTheBackendOfAUnitIsNotReplaced(t *testing.T) {
 			}
 			report := s.done(1)
 			failure := report.Done.Failure
-			if failure == nil || failure.Class != "Config" || failure.Reason != "BackendInCode" ||
+			if failure == nil || failure.Class != "ConfigurationError" || failure.Reason != "BackendInCode" ||
 				!strings.Contains(failure.Message, `the code keeps its state in backend "s3"`) || !strings.Contains(failure.Message, "terragrunt run -- state pull") {
 				t.Errorf("%s %+v %+v\n%s", steps(report), failure, report.Done.Plan, p.output)
 			}

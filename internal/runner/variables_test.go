@@ -97,7 +97,7 @@ func TestAMisspeltVariableIsRefused(t *testing.T) {
 			if tt.want == "" && failure != nil {
 				t.Fatalf("%+v", failure)
 			}
-			if tt.want != "" && (failure == nil || failure.Class != string(engine.Config) || failure.Message != tt.want || steps(s.done(1)) != "fetch= init= plan!") {
+			if tt.want != "" && (failure == nil || failure.Class != string(engine.ConfigurationError) || failure.Message != tt.want || steps(s.done(1)) != "fetch= init= plan!") {
 				t.Errorf("%s %+v", steps(s.done(1)), failure)
 			}
 		})
@@ -110,7 +110,7 @@ func TestAnOutputThatIsNotGiven(t *testing.T) {
 		want store.Failure
 	}{
 		"since it changed": {0, store.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
-		"ever":             {422, store.Failure{Class: string(engine.Config), Message: "refused by the test"}},
+		"ever":             {422, store.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
 		"to this Run":      {403, store.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ output "all" { value = "${var.a} ${var.b} ${var.c}" }
 
 	order.Attempt, order.VariableFiles = 3, []store.VariableFiles{{Path: "envs/dev.tfvars"}}
 	run(t, s, nil, order)
-	failure := &store.Failure{Class: string(engine.Config), Message: "there is no variable file envs/dev.tfvars in the code"}
+	failure := &store.Failure{Class: string(engine.ConfigurationError), Message: "there is no variable file envs/dev.tfvars in the code"}
 	if diff := cmp.Diff(failure, s.done(3).Done.Failure); diff != "" {
 		t.Error(diff)
 	}
@@ -246,7 +246,7 @@ resource "terraform_data" "a" { input = var.password }
 	order.Variables = []store.Variable{{Name: "password", File: "db/password", From: "key password in Secret db", Secret: true}}
 	p := run(t, s, map[string]string{"db/password": "p\xe4ss-canary"}, order)
 	failure := s.done(1).Done.Failure
-	if failure == nil || failure.Class != "Config" || !strings.HasPrefix(failure.Message, "variable password: key password in Secret db is not UTF-8") {
+	if failure == nil || failure.Class != "ConfigurationError" || !strings.HasPrefix(failure.Message, "variable password: key password in Secret db is not UTF-8") {
 		t.Errorf("%+v\n%s", failure, p.output)
 	}
 	if strings.Contains(p.output.String(), "canary") {

@@ -63,7 +63,7 @@ func (s *Server) tellMoved(ctx context.Context, c Caller, kind string, moved *v1
 	if err := s.Live.Get(ctx, c.Key(), st); err != nil {
 		return // the log has it too
 	}
-	s.Events.Eventf(st, nil, corev1.EventTypeNormal, "StateMoved", "Move", "Run %s put the state into backend %s (serial %d), as %s wanted", c.RunName, kind, st.Status.Serial, moved.By)
+	s.Events.Eventf(st, nil, corev1.EventTypeNormal, v1alpha1.EventStateMigrated, "Move", "Run %s put the state into backend %s (serial %d), as %s wanted", c.RunName, kind, st.Status.Serial, moved.By)
 }
 
 // moveState lets the state move to where the Stack says now.
@@ -78,9 +78,9 @@ func (s *Server) moveState(w http.ResponseWriter, r *http.Request, a ask) error 
 	}
 	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
 	if to == "" {
-		s.tell(r.Context(), a, "StateMoved", "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+		s.tell(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
 	} else {
-		s.tell(r.Context(), a, "StateMoves", "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
+		s.tell(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
 	}
 	return writeJSON(w, http.StatusOK, people.StateMove{
 		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,

@@ -60,7 +60,8 @@ func clampFailure(f *store.Failure) *store.Failure {
 		return nil
 	}
 	return &store.Failure{
-		Class:  oneOf(f.Class, "Transient", "Config", "Policy", "Canceled", "Stranded"),
+		Class: oneOf(f.Class, store.FailureTransient, store.FailureConfigurationError, store.FailurePolicyDenied,
+			store.FailureCanceled, store.FailureStateNotSaved),
 		Reason: oneOf(f.Reason, "", engine.BackendInCode), Message: line(f.Message, maxMessage),
 	}
 }

@@ -20,7 +20,7 @@ func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
 		},
 		Done: &store.Done{
-			Failure: &store.Failure{Class: "Config", Reason: "BackendInCode", Message: "no"},
+			Failure: &store.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no"},
 			Plan: &store.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []store.ResourceChange{
 				{Address: `module.net["ä"].x.y`, Action: "create"}}},
 			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},
@@ -30,7 +30,7 @@ func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 	if diff := cmp.Diff(honest, Clamp(honest)); diff != "" {
 		t.Fatal(diff)
 	}
-	for _, class := range []string{"Transient", "Config", "Policy", "Canceled", "Stranded"} {
+	for _, class := range []string{"Transient", "ConfigurationError", "PolicyDenied", "Canceled", "StateNotSaved"} {
 		if got := clampFailure(&store.Failure{Class: class}).Class; got != class {
 			t.Errorf("class %s becomes %s", class, got)
 		}
@@ -48,7 +48,7 @@ func TestClampKeepsAllStepsThatThereCanBe(t *testing.T) {
 func TestClampBoundsAHostileReport(t *testing.T) {
 	long := strings.Repeat("\xff\n\u2028ä", 1<<20)
 	hostile := store.Report{Done: &store.Done{
-		Failure: &store.Failure{Class: "Lost", Reason: long, Message: long},
+		Failure: &store.Failure{Class: "PodLost", Reason: long, Message: long},
 		Plan:    &store.Plan{Add: -5},
 		Changed: new(int32),
 		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},

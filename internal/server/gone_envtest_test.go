@@ -36,7 +36,7 @@ func (r *runner) forced() {
 // lost ends the last attempt of a Run as the operator does when its pod is gone.
 func lost(w *world, run *v1alpha1.Run) {
 	w.Helper()
-	run.Status.Attempts[len(run.Status.Attempts)-1].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureLost, Message: "its pod is gone"}
+	run.Status.Attempts[len(run.Status.Attempts)-1].Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePodLost, Message: "its pod is gone"}
 	finish(w, run)
 }
 

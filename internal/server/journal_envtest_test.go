@@ -474,11 +474,11 @@ func TestALostApplyTellsItsJournal(t *testing.T) {
 	const batch = `{"entries":[{"address":"aws_vpc.a","type":"aws_vpc","action":"create","idKey":"id","id":"x"}]}`
 	ends(v1alpha1.FailureTransient, v1alpha1.PhaseApplying)
 	r.expect(403, "is finished", "POST", "/v1/journal?batch=0", []byte(batch)) // it reported, and has nothing more to tell
-	ends(v1alpha1.FailureLost, v1alpha1.PhaseApplying)
+	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseApplying)
 	r.expect(204, "", "POST", "/v1/journal?batch=0", []byte(batch))
-	ends(v1alpha1.FailureLost, v1alpha1.PhaseFailed)
+	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseFailed)
 	r.expect(403, "is finished", "POST", "/v1/journal?batch=1", []byte(batch))
-	ends(v1alpha1.FailureLost, v1alpha1.PhaseApplying)
+	ends(v1alpha1.FailurePodLost, v1alpha1.PhaseApplying)
 	next := w.newPod("net-1-plan-2", run).begin(run, v1alpha1.AttemptPlan)
 	r.expect(403, "is not the current one", "POST", "/v1/journal?batch=1", []byte(batch))
 	next.journal(entry("create", "aws_vpc.a", "x"))

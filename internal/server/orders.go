@@ -82,9 +82,9 @@ func (s *Server) readyToWork(ctx context.Context, c Caller, order store.Order) (
 	if err == nil || !errors.As(err, &refused) {
 		return order, err
 	}
-	failure := &store.Failure{Class: "Config", Message: refused.Message}
+	failure := &store.Failure{Class: store.FailureConfigurationError, Message: refused.Message}
 	if refused.Reason == state.Locked {
-		failure.Class = "Transient"
+		failure.Class = store.FailureTransient
 	}
 	report := Clamp(store.Report{Done: &store.Done{Failure: failure}})
 	s.Log.Warn("nobody works on a state that is not put right", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,

@@ -105,10 +105,10 @@ func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error 
 	}
 	if now.Unchanged {
 		a.noted("unchanged", true)
-		s.tell(r.Context(), a, "StatePushed", "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
+		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
 			how, now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, "StatePushed", "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
+		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
 	}
 	return stateIs(w, now.StateStatus)
 }
@@ -137,7 +137,7 @@ func (s *Server) rollbackState(w http.ResponseWriter, r *http.Request, a ask) er
 		return err
 	}
 	a.noted("version", now.Version, "serial", now.Serial)
-	s.tell(r.Context(), a, "StateRolledBack", "Rollback", "went back to version %d: it is version %d now (serial %d)",
+	s.tell(r.Context(), a, v1alpha1.EventStateRolledBack, "Rollback", "went back to version %d: it is version %d now (serial %d)",
 		want.Version, now.Version, now.Serial)
 	return stateIs(w, now)
 }
@@ -155,7 +155,7 @@ func (s *Server) releaseState(w http.ResponseWriter, r *http.Request, a ask) err
 	if err := s.State.Release(r.Context(), a.NamespacedName, want.ID); err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, "StateUnlocked", "Unlock", "ended the lock %s", line(want.ID, maxKey))
+	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", line(want.ID, maxKey))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -183,10 +183,10 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 	a.noted("version", now.Version, "serial", now.Serial)
 	if now.Unchanged {
 		a.noted("unchanged", true)
-		s.tell(r.Context(), a, "StateRescued", "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
+		s.tell(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
 			now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, "StateRescued", "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
+		s.tell(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
 			now.Version, now.Serial)
 	}
 	return stateIs(w, now.StateStatus)
@@ -210,9 +210,9 @@ func (s *Server) restoreState(w http.ResponseWriter, r *http.Request, a ask) err
 	}
 	a.noted("version", now.Version, "serial", now.Serial)
 	if want.Forget {
-		s.tell(r.Context(), a, "StateRestored", "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
+		s.tell(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, "StateRestored", "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
+		s.tell(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
 	}
 	return stateIs(w, now)
 }

@@ -51,7 +51,7 @@ func (s *Server) mayFinish(r *http.Request, c Caller, done *store.Done) error {
 	if refused != nil {
 		return refused
 	}
-	if f := attempt.Failure; attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailureLost {
+	if f := attempt.Failure; attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailurePodLost {
 		return refusef(http.StatusForbidden, "attempt %d of Run %s was given up: %s", c.Attempt, c.RunName, f.Message)
 	}
 	if done.Plan == nil {

@@ -162,7 +162,7 @@ func TestReports(t *testing.T) {
 	r.expect(403, "is finished", "POST", "/v1/steps", step(1))
 	r.expect(204, "", "POST", "/v1/steps", done(nil)) // the answer to it was lost
 	<-w.fakes.reports
-	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureLost, Message: "the pod went away"}
+	run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailurePodLost, Message: "the pod went away"}
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	r.expect(403, "given up: the pod went away", "POST", "/v1/steps", done(nil))
 	if len(w.fakes.reports) > 0 {

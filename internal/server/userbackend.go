@@ -135,7 +135,7 @@ func (s *Server) writeUserState(w http.ResponseWriter, r *http.Request, a ask) e
 	if now.Unchanged { // sent again
 		a.noted("unchanged", true)
 	} else {
-		s.tell(r.Context(), a, "StatePushed", "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
+		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
 			now.Version, now.Serial, line(id, maxKey))
 	}
 	return stateIs(w, now.StateStatus)
@@ -161,7 +161,7 @@ func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) er
 	if err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, "StateLocked", "Lock", "locked the state with an engine, lock ID %s", line(info.ID, maxKey))
+	s.tell(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", line(info.ID, maxKey))
 	return writeJSON(w, http.StatusOK, info)
 }
 
@@ -217,7 +217,7 @@ func (s *Server) unlocked(
 	if err := unlock(info.ID); err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, "StateUnlocked", "Unlock", done, id)
+	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", done, id)
 	w.WriteHeader(http.StatusOK)
 	return nil
 }

@@ -27,7 +27,7 @@ func checkBackend(w *World) *Problem {
 		said.Env = append(said.Env, e.Name)
 	}
 	if err := backend.Of(b.Type).Validate(said); err != nil {
-		return &Problem{Reason: "BackendInvalid", Message: fmt.Sprintf("spec.backend: %v", err)}
+		return &Problem{Reason: v1alpha1.ReasonBackendInvalid, Message: fmt.Sprintf("spec.backend: %v", err)}
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func checkBackendOf(b *v1alpha1.Backend, engine v1alpha1.EngineName) *Problem {
 	if b == nil || !b.FromCode || b.Type == "" || engine != v1alpha1.EngineTerragrunt {
 		return nil
 	}
-	return &Problem{Reason: "BackendInvalid", Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
+	return &Problem{Reason: v1alpha1.ReasonBackendInvalid, Message: "spec.backend: type beside fromCode does not work with Terragrunt, " +
 		"which generates the backend block: leave out one of the two"}
 }
 
@@ -49,7 +49,7 @@ func stateElsewhere(w *World) *Problem {
 		return nil
 	}
 	in := w.State.Status.Backend
-	return &Problem{Reason: "StateElsewhere", Message: fmt.Sprintf(
+	return &Problem{Reason: v1alpha1.ReasonBackendMigrationRequired, Message: fmt.Sprintf(
 		"the state is in backend %s (serial %d when it was last seen), and spec.backend is gone: put it back, or let Cairn keep the state with cairn state migrate %s",
 		in.Type, in.Serial, w.Stack.Name)}
 }

@@ -33,7 +33,7 @@ func TestWhatIsWrongWithABackendIsNamed(t *testing.T) {
 		"the code's, and one for Terragrunt, which writes it": {v1alpha1.StackSpec{Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
 			Backend: &v1alpha1.Backend{FromCode: true, Type: "gcs", Config: map[string]apiextensionsv1.JSON{"bucket": text("b")}}}, nil,
 			"BackendInvalid spec.backend: type beside fromCode does not work with Terragrunt"},
-		"none, and a state that is in one": {v1alpha1.StackSpec{}, elsewhere, "StateElsewhere the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
+		"none, and a state that is in one": {v1alpha1.StackSpec{}, elsewhere, "BackendMigrationRequired the state is in backend s3 (serial 9 when it was last seen), and spec.backend is gone"},
 	} {
 		got := ""
 		p := checkBackend(&World{Stack: &v1alpha1.Stack{Spec: test.spec}, State: test.state})

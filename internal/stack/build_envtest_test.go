@@ -26,7 +26,7 @@ func TestCodeWithAnImage(t *testing.T) {
 
 	g.AllowBuild = true
 	g.reconcile()
-	g.expect("False", "SecretMissing", "")
+	g.expect("False", "SecretNotFound", "")
 
 	push := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "push"}}
 	g.Make(push)
@@ -136,7 +136,7 @@ func TestAnOptionalImage(t *testing.T) {
 	g.expect("False", "BuildNotAllowed", "net-1 ")
 	g.AllowBuild = true
 	g.reconcile()
-	g.expect("False", "SecretMissing", "net-1 ")
+	g.expect("False", "SecretNotFound", "net-1 ")
 	g.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "push"}})
 	g.reconcile()
 	g.expect("Unknown", "Running", "net-1 net-2 ")

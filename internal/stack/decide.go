@@ -144,7 +144,7 @@ func isSuspended(w World) (Decision, bool) {
 	if !w.Stack.Spec.Suspend || w.active() != nil {
 		return Decision{}, false
 	}
-	d, ok := stalled("Suspended", "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
+	d, ok := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
 	if q, waits := asked(w); waits {
 		d.Message += "; the Run that was " + q.Who() + " waits for that"
 	}
@@ -201,8 +201,8 @@ func runIsUnderWay(w World) (Decision, bool) {
 // follow each phase: that would be a write for each, and the Run tells it.
 func under(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
-	case run.ReasonAwaitingApproval, run.ReasonCanceling, run.ReasonRetrying, run.ReasonInputsMissing, run.ReasonSuspended, run.ReasonPodPending, run.ReasonPodRefused, run.ReasonPodLeaving, run.ReasonNodeUnreachable, run.ReasonOverdue,
-		run.ReasonWindowClosed, run.ReasonWindowInvalid:
+	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying, v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonSuspended, v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,
+		v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
 		return unready(c.Reason, "Run %s: %s", r.Name, c.Message)
 	}
 	return underWay(r.Name, r.Spec)
@@ -210,12 +210,12 @@ func under(r *v1alpha1.Run) (Decision, bool) {
 
 func underWay(name string, spec v1alpha1.RunSpec) (Decision, bool) {
 	if spec.Operation == v1alpha1.OperationDestroy {
-		return progressing("Destroying", "Run %s destroys: %s", name, spec.Cause.Message)
+		return progressing(v1alpha1.ReasonDestroying, "Run %s destroys: %s", name, spec.Cause.Message)
 	}
 	if spec.Operation == v1alpha1.OperationShell {
-		return progressing("Running", "Run %s holds a shell: %s", name, spec.Cause.Message)
+		return progressing(v1alpha1.ReasonRunning, "Run %s holds a shell: %s", name, spec.Cause.Message)
 	}
-	return progressing("Running", "Run %s is under way: %s", name, spec.Cause.Message)
+	return progressing(v1alpha1.ReasonRunning, "Run %s is under way: %s", name, spec.Cause.Message)
 }
 
 func runIsDue(w World) (Decision, bool) {
@@ -274,7 +274,7 @@ func outputsAreForeign(w World) (Decision, bool) {
 	if w.Outputs.Foreign == "" {
 		return Decision{}, false
 	}
-	return stalled("OutputsConflict", "%s exists and Cairn did not make it for this Stack, so it is left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
+	return stalled(v1alpha1.ReasonOutputsConflict, "%s exists and Cairn did not make it for this Stack, so it is left alone: delete it, or name another one in spec.outputs", w.Outputs.Foreign)
 }
 
 // outputsAreMissing writes outputs again that somebody deleted, or that an object was in the way of until now.
@@ -295,7 +295,7 @@ func outputsFailed(w World) (Decision, bool) {
 	if step == nil || step.State != v1alpha1.StepFailed {
 		return Decision{}, false
 	}
-	return stalled("OutputsFailed", "Run %s: %s", w.decisive().Name, step.Message)
+	return stalled(v1alpha1.ReasonOutputsFailed, "Run %s: %s", w.decisive().Name, step.Message)
 }
 
 // outputsStep is how a Run that succeeded wrote its outputs; nil when it had none to write.
@@ -316,11 +316,11 @@ func changesAreOnlyShown(w World) (Decision, bool) {
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
 	}
-	return stalled("ChangesPending", "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, run.Summary(last.Status.Plan), w.Stack.Name)
+	return stalled(v1alpha1.ReasonChangesPending, "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, run.Summary(last.Status.Plan), w.Stack.Name)
 }
 
 func isReady(w World) (Decision, bool) {
-	d := Decision{Ready: metav1.ConditionTrue, Reason: "Applied", Message: "no resources"}
+	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied, Message: "no resources"}
 	switch n := resources(w); {
 	case n == 1:
 		d.Message = "1 resource is as declared"

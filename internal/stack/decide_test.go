@@ -47,7 +47,7 @@ func applied(inputs string) func(*World) {
 	return func(w *World) { w.Stack.Status.AppliedInputsDigest = inputs }
 }
 func missing(w *World) {
-	w.Problem, w.Digest = &Problem{Reason: "SecretMissing", Message: "Secret db is not there"}, ""
+	w.Problem, w.Digest = &Problem{Reason: "SecretNotFound", Message: "Secret db is not there"}, ""
 }
 func named(run string) func(*World) {
 	return func(w *World) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }
@@ -140,7 +140,7 @@ func TestDecide(t *testing.T) {
 			world: world(suspended), ready: "False", reason: "Suspended", stalled: true,
 		},
 		"a Stack whose inputs cannot be had says what is missing": {
-			world: world(missing), ready: "False", reason: "SecretMissing", message: "Secret db", stalled: true,
+			world: world(missing), ready: "False", reason: "SecretNotFound", message: "Secret db", stalled: true,
 		},
 		"a Run under way is let be": {
 			world: world(had("net-1", "Planning", "sha256:now")), ready: "Unknown", reason: "Running", message: "net-1 is under way: for a reason",
@@ -170,13 +170,13 @@ func TestDecide(t *testing.T) {
 			world: world(reserved("net-4"), func(w *World) { w.Taken = 4 }), start: "Apply net-5", ready: "Unknown", reason: "Running",
 		},
 		"a Run waits for the pod of one that was deleted": {
-			world: world(had("net-3", "Succeeded", "sha256:old"), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodLeaving", message: "Run net-4 was deleted, and its pod net-4-plan-1 has not ended", requeue: leftAgain,
+			world: world(had("net-3", "Succeeded", "sha256:old"), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodTerminating", message: "Run net-4 was deleted, and its pod net-4-plan-1 has not ended", requeue: leftAgain,
 		},
 		"a Stack waits for it before it goes": {
-			world: world(deleted, lastRun("net-4"), podIsLeft), ready: "False", reason: "PodLeaving", requeue: leftAgain,
+			world: world(deleted, lastRun("net-4"), podIsLeft), ready: "False", reason: "PodTerminating", requeue: leftAgain,
 		},
 		"so does a destroy": {
-			world: world(deleted, state(3), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodLeaving", requeue: leftAgain,
+			world: world(deleted, state(3), lastRun("net-4"), podIsLeft), ready: "False", reason: "PodTerminating", requeue: leftAgain,
 		},
 		"a number is never used twice, although the Runs are gone": {
 			world: world(func(w *World) { w.Stack.Status.LastRun = "net-9" }), start: "Apply net-10", ready: "Unknown", reason: "Running",
@@ -194,19 +194,19 @@ func TestDecide(t *testing.T) {
 			world: world(applied("sha256:now")), ready: "True", reason: "Applied",
 		},
 		"a failed Run is not repeated on the same inputs": {
-			world: world(had("net-1", "Failed", "sha256:now", says("Config"))), ready: "False", reason: "RunFailed", message: "net-1 failed: what the Run says", stalled: true,
+			world: world(had("net-1", "Failed", "sha256:now", says("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "net-1 failed: what the Run says", stalled: true,
 		},
 		"a failure with a reason of its own gives it to the Stack": {
-			world: world(had("net-1", "Failed", "sha256:now", says("Config"), func(r *v1alpha1.Run) {
-				r.Status.Attempts = []v1alpha1.Attempt{{Failure: &v1alpha1.Failure{Class: "Config", Reason: "BackendInCode"}}}
+			world: world(had("net-1", "Failed", "sha256:now", says("ConfigurationError"), func(r *v1alpha1.Run) {
+				r.Status.Attempts = []v1alpha1.Attempt{{Failure: &v1alpha1.Failure{Class: "ConfigurationError", Reason: "BackendInCode"}}}
 			})),
 			ready: "False", reason: "BackendInCode", message: "net-1 failed: what the Run says", stalled: true,
 		},
 		"nothing is planned while a state is nowhere but in a log": {
-			world: world(had("net-1", "Failed", "sha256:old", says("Stranded"))), ready: "False", reason: "StateStranded", message: "delete Run net-1", stalled: true,
+			world: world(had("net-1", "Failed", "sha256:old", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", message: "delete Run net-1 to continue without it: resources that it created may then be created twice", stalled: true,
 		},
 		"nothing is destroyed while a state is nowhere but in a log": {
-			world: world(deleted, state(3), had("net-1", "Failed", "sha256:old", says("Stranded"))), ready: "False", reason: "StateStranded", stalled: true,
+			world: world(deleted, state(3), had("net-1", "Failed", "sha256:old", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
 		"what came of a Run that was deleted by hand is not forgotten": {
 			world: world(lastRun("net-3"), had("net-1", "Succeeded", "sha256:now")), start: "Apply net-4", ready: "Unknown", reason: "Running",
@@ -276,30 +276,30 @@ func TestDecide(t *testing.T) {
 			world: world(deleted, orphan, state(3)), finish: "without",
 		},
 		"a deleted Stack whose first state is nowhere but in a log does not go": {
-			world: world(deleted, had("net-1", "Failed", "sha256:now", says("Stranded"))), ready: "False", reason: "StateStranded", stalled: true,
+			world: world(deleted, had("net-1", "Failed", "sha256:now", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
 		"nor does an orphan": {
-			world: world(deleted, orphan, had("net-1", "Failed", "sha256:now", says("Stranded"))), ready: "False", reason: "StateStranded", stalled: true,
+			world: world(deleted, orphan, had("net-1", "Failed", "sha256:now", says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
 		"a deleted Stack whose first apply was lost in the middle does not go at once": {
 			world: world(deleted, state(0), locked, had("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
 		"and when the destroy found nothing, a person is asked to look": {
-			world: world(deleted, state(0), locked, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed", message: "there may be resources that no state knows", stalled: true,
+			world: world(deleted, state(0), locked, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "DestroyIncomplete", message: "there may be resources that no state knows", stalled: true,
 		},
 		"nothing is gone while a user holds the lock of the state": {
 			world: world(deleted, state(0), lockedByUser, had("net-1", "Failed", "sha256:now")), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
 		"and what that user may have created is named after a destroy": {
-			world: world(deleted, state(0), lockedByUser, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed",
+			world: world(deleted, state(0), lockedByUser, had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "DestroyIncomplete",
 			message: "user alice holds the lock of the state", stalled: true,
 		},
 		"a destroy that left something is not repeated for ever": {
-			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "NotDestroyed", message: "2 resources", stalled: true,
+			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys)), ready: "False", reason: "DestroyIncomplete", message: "2 resources", stalled: true,
 		},
 		"nor one by a script that says that all is well": {
-			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys, func(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{Script: true} })), ready: "False", reason: "NotDestroyed",
-			message: "the script of Run net-2 (spec.commands.destroy, as it was last applied) ended well, but the state holds 2 resources still: cairn retry net runs it once more", stalled: true,
+			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys, func(r *v1alpha1.Run) { r.Status.Plan = &v1alpha1.Plan{Script: true} })), ready: "False", reason: "DestroyIncomplete",
+			message: "the script of Run net-2 (spec.commands.destroy, as it was last applied) succeeded, but the state holds 2 resources still: cairn retry net runs it once more", stalled: true,
 		},
 		"a state that the engine encrypts is destroyed once and goes": {
 			world: world(deleted, state(-1), had("net-2", "Succeeded", "sha256:kept", destroys)), finish: "with state",
@@ -320,7 +320,7 @@ func TestDecide(t *testing.T) {
 			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys), func(w *World) { w.Now = now.Add(10 * time.Minute) }), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 		"a deleted Stack that is protected stays": {
-			world: world(deleted, protect, state(3)), ready: "False", reason: "Protected", stalled: true,
+			world: world(deleted, protect, state(3)), ready: "False", reason: "DeletionProtected", stalled: true,
 		},
 		"a deleted Stack that is suspended stays": {
 			world: world(deleted, suspended, state(3)), ready: "False", reason: "Suspended", stalled: true,
@@ -329,10 +329,10 @@ func TestDecide(t *testing.T) {
 			world: world(deleted, never, state(3)), ready: "False", reason: "ApplyNever", stalled: true,
 		},
 		"a deleted Stack in a namespace that ends says that it cannot be destroyed": {
-			world: world(deleted, state(3), func(w *World) { w.NamespaceEnds = true }), ready: "False", reason: "NamespaceEnds", message: "3 resources", stalled: true,
+			world: world(deleted, state(3), func(w *World) { w.NamespaceTerminating = true }), ready: "False", reason: "NamespaceTerminating", message: "3 resources", stalled: true,
 		},
 		"a deleted Stack whose resources Cairn did not make stays": {
-			world: world(deleted, state(3), func(w *World) { w.State.Status.InputsDigest = "" }), ready: "False", reason: "InputsUnknown", stalled: true,
+			world: world(deleted, state(3), func(w *World) { w.State.Status.InputsDigest = "" }), ready: "False", reason: "AppliedInputsUnknown", stalled: true,
 		},
 	})
 }

@@ -25,7 +25,7 @@ func runEndsFirst(w World) (Decision, bool) {
 	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionOrphan) {
 		return Decision{}, false
 	}
-	return progressing("Deleting", "Run %s ends first: %s", r.Name, runCondition(r).Message)
+	return progressing(v1alpha1.ReasonDeleting, "Run %s ends first: %s", r.Name, runCondition(r).Message)
 }
 
 func isDestroyed(w World) (Decision, bool) {
@@ -36,14 +36,14 @@ func isProtected(w World) (Decision, bool) {
 	if w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect {
 		return Decision{}, false
 	}
-	return stalled("Protected", "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
+	return stalled(v1alpha1.ReasonDeletionProtected, "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
 }
 
 func isNeverApplied(w World) (Decision, bool) {
 	if w.Stack.Spec.Apply != v1alpha1.ApplyNever {
 		return Decision{}, false
 	}
-	return stalled("ApplyNever", "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletionPolicy to Orphan")
+	return stalled(v1alpha1.ReasonApplyNever, "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletionPolicy to Orphan")
 }
 
 func destroyIsUnderWay(w World) (Decision, bool) {
@@ -56,10 +56,10 @@ func destroyIsUnderWay(w World) (Decision, bool) {
 
 // namespaceEnds: a destroy needs a pod, and none can be made any more.
 func namespaceEnds(w World) (Decision, bool) {
-	if !w.NamespaceEnds {
+	if !w.NamespaceTerminating {
 		return Decision{}, false
 	}
-	return stalled("NamespaceEnds", "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
+	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
 }
 
 // destroyLeftSomething: a destroy went well and yet the State is not empty.
@@ -68,10 +68,10 @@ func destroyLeftSomething(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	if last := w.last(); last.Status.Plan != nil && last.Status.Plan.Script {
-		return stalled("NotDestroyed", "the script of Run %s (spec.commands.destroy, as it was last applied) ended well, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletionPolicy to Orphan",
+		return stalled(v1alpha1.ReasonDestroyIncomplete, "the script of Run %s (spec.commands.destroy, as it was last applied) succeeded, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletionPolicy to Orphan",
 			last.Name, left(w), w.Stack.Name)
 	}
-	return stalled("NotDestroyed", "Run %s destroyed what the state knew, but %s: look for them by hand, then set spec.deletionPolicy to Orphan, or cairn retry %s destroys once more",
+	return stalled(v1alpha1.ReasonDestroyIncomplete, "Run %s destroyed what the state had, but %s: cairn retry %s destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan",
 		w.last().Name, left(w), w.Stack.Name)
 }
 
@@ -85,7 +85,7 @@ func destroyWasStopped(w World) (Decision, bool) {
 	if begun(last) {
 		hint = "" // the Run says it
 	}
-	return stalled("Run"+runCondition(last).Reason, "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
+	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
 }
 
 // destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes. Who asks
@@ -93,7 +93,7 @@ func destroyWasStopped(w World) (Decision, bool) {
 func destroyIsDue(w World) (Decision, bool) {
 	inputs := w.State.Status.InputsDigest
 	if inputs == "" {
-		return stalled("InputsUnknown", "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
+		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
 	}
 	if q, ok := asked(w); ok {
 		return startAsked(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: inputs})
@@ -102,7 +102,7 @@ func destroyIsDue(w World) (Decision, bool) {
 	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
 		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
 		if w.Now.Before(again) && !w.isAhead(*last.Status.FinishedAt) {
-			d, ok := unready("DestroyFailed", "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
+			d, ok := unready(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
 				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339), w.Stack.Name)
 			d.RequeueAfter = again.Sub(w.Now)
 			return d, ok

@@ -121,7 +121,7 @@ func dependsOnItself(w World) (Decision, bool) {
 	if len(w.Cycle) == 0 || w.active() != nil {
 		return Decision{}, false
 	}
-	return stalled("DependencyCycle", "the dependencies go in a circle: %s; take one of them out", strings.Join(w.Cycle, " -> "))
+	return stalled(v1alpha1.ReasonDependencyCycle, "the dependencies go in a circle: %s; take one of them out", strings.Join(w.Cycle, " -> "))
 }
 
 // dependencyGoesFirst: a Run is due or asked for, and something that it builds on is not as declared yet.
@@ -131,7 +131,7 @@ func dependencyGoesFirst(w World) (Decision, bool) {
 	}
 	for _, d := range w.Dependencies {
 		if d.Waits != "" {
-			return progressing("DependencyNotReady", "waits for Stack %s: %s", d.Name, d.Waits)
+			return progressing(v1alpha1.ReasonDependencyNotReady, "waits for Stack %s: %s", d.Name, d.Waits)
 		}
 	}
 	return Decision{}, false
@@ -143,9 +143,9 @@ func dependentsGoFirst(w World) (Decision, bool) {
 		switch {
 		case d.Circular, d.Destroyed:
 		case d.Deleting:
-			return progressing("Deleting", "waits for Stack %s to be destroyed first: it depends on this one", d.Name)
+			return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on this one", d.Name)
 		default:
-			return unready("DependentsExist", "Stack %s depends on this one: delete or destroy it too, or take the dependency out of it", d.Name)
+			return unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, or take the dependency out of it", d.Name)
 		}
 	}
 	return Decision{}, false

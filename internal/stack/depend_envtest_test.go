@@ -167,7 +167,7 @@ func TestAnOutputOfAnotherStack(t *testing.T) {
 	vpc.reconcile()
 	vpc.Seen(vpc.stack)
 	net.reconcile()
-	net.expectReady("False", "OutputMissing", "Stack vpc has no output id, only name: add it to its code, or correct the variable that uses it")
+	net.expectReady("False", "OutputNotFound", "Stack vpc has no output id, only name: add it to its code, or correct the variable that uses it")
 	net.expectNoRun("net-1")
 
 	vpc.state(1, map[string]string{"name": "hmac:name", "id": "hmac:1"})

@@ -80,11 +80,11 @@ func isDrifted(w World) (Decision, bool) {
 	if drift == nil || drift.Since == nil {
 		return Decision{}, false
 	}
-	hint := "; cairn apply " + w.Stack.Name + " puts it right"
+	hint := "; cairn apply " + w.Stack.Name + " overwrites what is there with what is declared; to keep it, take it over into the code first"
 	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
 		hint = ""
 	}
-	d, ok := unready("Drifted", "%s since %s, found by Run %s; nothing that is declared changed%s%s",
+	d, ok := unready(v1alpha1.ReasonDrifted, "%s since %s, found by Run %s; nothing that is declared changed%s%s",
 		drifted(drift), drift.Since.UTC().Format(time.RFC3339), drift.Run, hint, lastCheckFailed(w))
 	d.NextDriftCheck, d.Stalled = nextDriftCheck(w), !appliesDrift(w)
 	d.RequeueAfter = until(w, d.NextDriftCheck)
@@ -170,7 +170,7 @@ func driftCondition(w World, drift *v1alpha1.DriftStatus) *metav1.Condition {
 		return nil
 	}
 	return &metav1.Condition{
-		Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue, Reason: "DriftFound",
+		Type: v1alpha1.ConditionDrifted, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonDriftDetected,
 		Message:            drifted(drift) + ", found by Run " + drift.Run,
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: *drift.Since,
 	}

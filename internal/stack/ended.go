@@ -55,7 +55,7 @@ func staysDestroyed(w World) (Decision, bool) {
 	if after != nil {
 		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, runCondition(after).Message)
 	}
-	return stalled("Destroyed", "%s; cairn apply %s makes it again", text, w.Stack.Name)
+	return stalled(v1alpha1.ReasonDestroyed, "%s; cairn apply %s makes it again", text, w.Stack.Name)
 }
 
 // left says what a destroy that went well has left.
@@ -89,9 +89,9 @@ func destroyStopped(w World) (Decision, bool) {
 	const again = "cairn apply %s makes again what is gone"
 	switch name := w.Stack.Name; last.Status.Phase {
 	case v1alpha1.PhaseFailed:
-		return stalled("RunFailed", "Run %s failed: %s; cairn retry %s goes on with the destroy, "+again, last.Name, runCondition(last).Message, name, name)
+		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s goes on with the destroy, "+again, last.Name, runCondition(last).Message, name, name)
 	case v1alpha1.PhaseCanceled:
-		return stalled("Run"+runCondition(last).Reason, "Run %s: %s, "+again, last.Name, runCondition(last).Message, name)
+		return stalled(stoppedReason(last), "Run %s: %s, "+again, last.Name, runCondition(last).Message, name)
 	}
 	return Decision{}, false
 }
@@ -111,9 +111,17 @@ func lastRunFailed(w World) (Decision, bool) {
 // failureReason is the reason of Ready after a Run that failed: that of the failure, where it has one.
 func failureReason(r *v1alpha1.Run) string {
 	if n := len(r.Status.Attempts); n > 0 && r.Status.Attempts[n-1].Failure != nil {
-		return cmp.Or(r.Status.Attempts[n-1].Failure.Reason, "RunFailed")
+		return cmp.Or(r.Status.Attempts[n-1].Failure.Reason, v1alpha1.ReasonRunFailed)
 	}
-	return "RunFailed"
+	return v1alpha1.ReasonRunFailed
+}
+
+// stoppedReason is the reason of Ready after a Run that a user stopped.
+func stoppedReason(r *v1alpha1.Run) string {
+	if runCondition(r).Reason == v1alpha1.ReasonRejected {
+		return v1alpha1.ReasonRunRejected
+	}
+	return v1alpha1.ReasonRunCanceled
 }
 
 // lastRunCanceled: somebody did not want the Run, and no other starts before what it was for changes, or somebody asks. One
@@ -134,7 +142,7 @@ func lastRunCanceled(w World) (Decision, bool) {
 	default:
 		hint = fmt.Sprintf("; change the Stack or what it reads, or cairn apply %s plans it again", name)
 	}
-	return stalled("Run"+runCondition(last).Reason, "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
+	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
 }
 
 // isOfNow says that what a Run was for is what is declared now. A destroy is for what was applied before.
@@ -151,12 +159,12 @@ func stateIsStranded(w World) (Decision, bool) {
 	if last == nil || w.active() != nil || !isStranded(last) || stateIsBack(w, last) {
 		return Decision{}, false
 	}
-	return stalled("StateStranded", "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; to go on without it, delete Run %s",
+	return stalled(v1alpha1.ReasonStateNotSaved, "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; if the state is lost, delete Run %s to continue without it: resources that it created may then be created twice",
 		last.Name, runCondition(last).Message, w.Stack.Name, last.Name)
 }
 
 func isStranded(r *v1alpha1.Run) bool {
-	return runCondition(r).Reason == string(v1alpha1.FailureStranded)
+	return runCondition(r).Reason == string(v1alpha1.FailureStateNotSaved)
 }
 
 // stateIsBack says that a version of the state was written after the Run lost its own: only people can have done that.

@@ -73,7 +73,7 @@ func versionIn(code closure.Engine, name v1alpha1.EngineName) (string, *Problem)
 		says = code.Terragrunt
 	}
 	if says.Problem != "" {
-		return "", &Problem{Reason: "EngineVersionInvalid", Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
+		return "", &Problem{Reason: v1alpha1.ReasonEngineVersionInvalid, Message: fmt.Sprintf("%s: %s", says.File, says.Problem)}
 	}
 	return cmp.Or(says.Constraint, strings.Join(says.Required, ", ")), nil
 }

@@ -24,8 +24,8 @@ func (r Recorder) Tell(w World, d Decision) {
 	}
 	kind := corev1.EventTypeWarning
 	switch d.Reason {
-	case "Applied", "AwaitingApproval", "ChangesPending", "Suspended", "Destroyed", "RunCanceled", "RunRejected",
-		run.ReasonCanceling, run.ReasonWindowClosed:
+	case v1alpha1.ReasonApplied, v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending, v1alpha1.ReasonSuspended, v1alpha1.ReasonDestroyed, v1alpha1.ReasonRunCanceled, v1alpha1.ReasonRunRejected,
+		v1alpha1.ReasonCanceling, v1alpha1.ReasonWindowClosed:
 		kind = corev1.EventTypeNormal
 	}
 	r.say(w, kind, d.Reason, "Reconcile", d.Message)
@@ -40,14 +40,14 @@ func (r Recorder) Stay(w World, left int, why error) {
 		text = append(text, fmt.Sprintf("Run %s, and %d more past spec.runHistoryLimit, cannot be deleted", w.unpruned[0], n-1))
 	}
 	if left > 0 {
-		text = append(text, fmt.Sprintf("what the bucket has of %d old Runs that were deleted stays there", left))
+		text = append(text, fmt.Sprintf("the logs and plans of %d deleted Runs are still in the bucket", left))
 	}
-	r.say(w, corev1.EventTypeWarning, "OldRunsStay", "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
+	r.say(w, corev1.EventTypeWarning, v1alpha1.EventOldRunsCleanupFailed, "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
 }
 
 // Refuse tells that nothing comes of what somebody asked for.
 func (r Recorder) Refuse(w World, q run.Request, why string) {
-	r.say(w, corev1.EventTypeWarning, "RequestRefused", "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
+	r.say(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
 }
 
 func (r Recorder) say(w World, kind, reason, action, text string) {

@@ -119,7 +119,7 @@ func (r *Reconciler) gatherUnsaved(ctx context.Context, w *World) (err error) {
 
 func (r *Reconciler) gatherNamespace(ctx context.Context, w *World) error {
 	meta, err := metadata(ctx, r.Live, "", "Namespace", w.Stack.Namespace)
-	w.NamespaceEnds = meta != nil && meta.DeletionTimestamp != nil
+	w.NamespaceTerminating = meta != nil && meta.DeletionTimestamp != nil
 	return err
 }
 
@@ -232,11 +232,11 @@ func (r *Reconciler) gatherSource(ctx context.Context, w *World) (inputs.Documen
 		return doc, nil
 	}
 	if err := run.CheckTemplate(doc); err != nil {
-		w.Problem = &Problem{Reason: "TemplateInvalid", Message: err.Error()}
+		w.Problem = &Problem{Reason: v1alpha1.ReasonTemplateInvalid, Message: err.Error()}
 		return doc, nil
 	}
 	if _, err := run.ParseWindows(spec.Windows); err != nil {
-		w.Problem = &Problem{Reason: run.ReasonWindowInvalid, Message: err.Error()}
+		w.Problem = &Problem{Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}
 		return doc, nil
 	}
 	if b := spec.Runner.Build; b != nil && !b.Optional { // whether there is an optional one the code says
@@ -277,7 +277,7 @@ func (r *Reconciler) gatherValues(ctx context.Context, w *World, doc inputs.Docu
 	}
 	data, digest, err := doc.Encode()
 	if len(data) > inputs.MaxSize {
-		w.Problem = &Problem{Reason: "InputsTooLarge", Message: fmt.Sprintf(
+		w.Problem = &Problem{Reason: v1alpha1.ReasonInputsTooLarge, Message: fmt.Sprintf(
 			"the inputs have %d bytes with the text of spec.hooks, spec.commands and spec.policies, and at most %d are kept: leave out what is not needed", len(data), inputs.MaxSize)}
 		return nil
 	}

@@ -23,7 +23,7 @@ func buildIsAllowed(w *World) *Problem {
 	if w.Stack.Spec.Runner.Build == nil || w.AllowBuild {
 		return nil
 	}
-	return &Problem{Reason: "BuildNotAllowed", Message: "spec.runner.build: this install builds no images; ask who runs Cairn to allow it " +
+	return &Problem{Reason: v1alpha1.ReasonBuildNotAllowed, Message: "spec.runner.build: this install builds no images; ask who runs Cairn to allow it " +
 		"(runner.build.enabled of the chart, --allow-image-builds), or name an image in spec.runner.image"}
 }
 
@@ -64,7 +64,7 @@ func (r *Reconciler) gatherOwnImage(ctx context.Context, w *World, doc *inputs.D
 	case w.doesWithout(err):
 		return nil
 	case errors.Is(err, repository.ErrNoDockerfile):
-		w.Problem = &Problem{Reason: "DockerfileNotFound", Message: fmt.Sprintf(
+		w.Problem = &Problem{Reason: v1alpha1.ReasonDockerfileNotFound, Message: fmt.Sprintf(
 			"no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}
 		return nil
 	case err == nil:

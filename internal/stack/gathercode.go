@@ -88,7 +88,7 @@ func (r *Reconciler) repositoryOf(ctx context.Context, w *World) (*v1alpha1.Repo
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	w.Problem = &Problem{Reason: "RepositoryMissing", Message: fmt.Sprintf("Repository %s is not there: make it, or correct spec.source.git.repository", key.Name)}
+	w.Problem = &Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: fmt.Sprintf("Repository %s is not there: make it, or correct spec.source.git.repository", key.Name)}
 	if key.Namespace != w.Stack.Namespace {
 		w.Problem.Message = fmt.Sprintf("Repository %s is not there, or its spec.allowedNamespaces does not name %s", key, w.Stack.Namespace)
 	}
@@ -100,13 +100,13 @@ func codeProblem(repo *v1alpha1.Repository, err error) *Problem {
 	var later *notPacked
 	switch reason := repository.Reason(err); {
 	case errors.Is(err, repository.ErrNotFetched):
-		p := &Problem{Passing: true, Reason: "RepositoryNotReady", Message: "waits for Repository " + repo.Name}
+		p := &Problem{Passing: true, Reason: v1alpha1.ReasonRepositoryNotReady, Message: "waits for Repository " + repo.Name}
 		if trouble := repository.Trouble(repo); trouble != "" {
 			p.Message += ": " + trouble
 		}
 		return p
 	case errors.As(err, &later):
-		return &Problem{Passing: true, After: later.again, Reason: "SourceNotReady", Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+		return &Problem{Passing: true, After: later.again, Reason: v1alpha1.ReasonSourceNotReady, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
 	case reason != "":
 		return &Problem{Reason: reason, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
 	}

@@ -73,7 +73,7 @@ func (r *Reconciler) gatherCommands(ctx context.Context, w *World, doc *inputs.D
 				return err
 			}
 			if script == "" { // which would be the engine's own
-				w.Problem = &Problem{Reason: "CommandInvalid", Message: fmt.Sprintf(
+				w.Problem = &Problem{Reason: v1alpha1.ReasonCommandInvalid, Message: fmt.Sprintf(
 					"key %s of ConfigMap %s is empty (%s): write the script, or correct the Stack", c.ConfigMap.Key, c.ConfigMap.Name, c.field)}
 				return nil
 			}
@@ -90,15 +90,15 @@ func (r *Reconciler) script(ctx context.Context, w *World, why string, ref *v1al
 		return "", err
 	}
 	script, ok := said.files[ref.Key]
-	invalid := "HookInvalid"
+	invalid := v1alpha1.ReasonHookInvalid
 	if strings.HasPrefix(why, commandsField) {
-		invalid = "CommandInvalid"
+		invalid = v1alpha1.ReasonCommandInvalid
 	}
 	switch {
 	case slices.Contains(said.binary, ref.Key):
 		w.Problem = &Problem{Reason: invalid, Message: fmt.Sprintf("key %s of ConfigMap %s is not text (%s)", ref.Key, ref.Name, why)}
 	case !ok:
-		w.Problem = &Problem{Reason: "ConfigMapKeyMissing", Message: fmt.Sprintf(
+		w.Problem = &Problem{Reason: v1alpha1.ReasonConfigMapKeyNotFound, Message: fmt.Sprintf(
 			"ConfigMap %s has no key %s (%s): add it, or correct the Stack", ref.Name, ref.Key, why)}
 	case len(script) > largestScript:
 		w.Problem = &Problem{Reason: invalid, Message: fmt.Sprintf(
@@ -163,7 +163,7 @@ func isPolicy(name string) bool {
 // checkPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
 func (s *Sources) checkPolicy(ctx context.Context, why string, p inputs.Policy, said *text) (*Problem, error) {
 	invalid := func(message string) (*Problem, error) {
-		return &Problem{Reason: "PolicyInvalid", Message: run.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
+		return &Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: run.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
 	}
 	for _, key := range slices.Concat(slices.Sorted(maps.Keys(said.files)), said.binary) {
 		if !isPolicy(key) {

@@ -161,16 +161,16 @@ func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
 		says   []string
 	}{
 		"a script's ConfigMap is missing": {
-			func(r *room) { r.gone("scripts") }, "ConfigMapMissing", []string{"ConfigMap scripts", "spec.hooks[1]"},
+			func(r *room) { r.gone("scripts") }, "ConfigMapNotFound", []string{"ConfigMap scripts", "spec.hooks[1]"},
 		},
 		"the policies' ConfigMap is missing": {
-			func(r *room) { r.gone("rules") }, "ConfigMapMissing", []string{"ConfigMap rules", "spec.policies[0]"},
+			func(r *room) { r.gone("rules") }, "ConfigMapNotFound", []string{"ConfigMap rules", "spec.policies[0]"},
 		},
 		"the key is missing": {
 			func(r *room) {
 				r.says("scripts", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
 			},
-			"ConfigMapKeyMissing", []string{"ConfigMap scripts has no key check.sh", "spec.hooks[1]"},
+			"ConfigMapKeyNotFound", []string{"ConfigMap scripts has no key check.sh", "spec.hooks[1]"},
 		},
 		"the script is no text": {
 			func(r *room) {
@@ -185,13 +185,13 @@ func TestWhatIsWrongWithHooksAndPoliciesIsNamed(t *testing.T) {
 			"HookInvalid", []string{"65537 bytes", "at most 65536", "spec.hooks[1]"},
 		},
 		"a command's ConfigMap is missing": {
-			func(r *room) { r.gone("commands") }, "ConfigMapMissing", []string{"ConfigMap commands", "spec.commands.destroy"},
+			func(r *room) { r.gone("commands") }, "ConfigMapNotFound", []string{"ConfigMap commands", "spec.commands.destroy"},
 		},
 		"a command's key is missing": {
 			func(r *room) {
 				r.says("commands", func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"other.sh": ""} })
 			},
-			"ConfigMapKeyMissing", []string{"ConfigMap commands has no key destroy.sh", "spec.commands.destroy"},
+			"ConfigMapKeyNotFound", []string{"ConfigMap commands has no key destroy.sh", "spec.commands.destroy"},
 		},
 		"a command is no text": {
 			func(r *room) {

@@ -259,7 +259,7 @@ func TestARepositoryThatIsNotForTheStack(t *testing.T) {
 		r := g.as(stack)
 		r.Code = other.Code // one process has the mirrors of all
 		r.reconcile()
-		r.expect("False", "RepositoryMissing", "")
+		r.expect("False", "RepositoryNotFound", "")
 		c := apimeta.FindStatusCondition(stack.Status.Conditions, v1alpha1.ConditionReady)
 		messages = append(messages, strings.ReplaceAll(c.Message, "/"+name, "/x"))
 	}

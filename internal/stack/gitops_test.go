@@ -45,7 +45,7 @@ func TestStacksAreToldToGitOpsTools(t *testing.T) {
 			world(had("net-1", "Canceled", "sha256:now", rejected)), "Failed", "Degraded", "RunRejected",
 		},
 		"a Secret is missing": {
-			world(missing), "Failed", "Degraded", "SecretMissing",
+			world(missing), "Failed", "Degraded", "SecretNotFound",
 		},
 		"a dependency is not Ready": {
 			world(dependsOn("vpc", "it is not Ready")), "InProgress", "Progressing", "DependencyNotReady",
@@ -87,7 +87,7 @@ func TestStacksAreToldToGitOpsTools(t *testing.T) {
 			world(deleted, state(2), had("net-1", "Applying", "sha256:kept", destroys)), "Terminating", "Progressing", "Destroying",
 		},
 		"it is deleted and spec.deletionPolicy is Protect": {
-			world(deleted, protect, state(2)), "Terminating", "Degraded", "Protected",
+			world(deleted, protect, state(2)), "Terminating", "Degraded", "DeletionProtected",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

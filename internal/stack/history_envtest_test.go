@@ -137,7 +137,7 @@ func TestOldRunsOfAStackThatWaitsForItsStateAreGone(t *testing.T) {
 	if _, err := held.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}); !errors.Is(err, errHeld) {
 		t.Fatalf("got %v", err)
 	}
-	if r.expect("False", "StateStays", "net-2 "); r.history() != "net-2" {
+	if r.expect("False", "StateCleanupFailed", "net-2 "); r.history() != "net-2" {
 		t.Errorf("the history is %q", r.history())
 	}
 }

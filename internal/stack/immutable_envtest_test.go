@@ -47,13 +47,13 @@ func TestAnImmutableConfigMapThatIsCreatedAgain(t *testing.T) {
 		t.Error("an immutable ConfigMap was changed")
 	}
 	same := immutable("code", "main.tf", "# 1")
-	replace(code, same, "SourceMissing")
+	replace(code, same, "SourceNotFound")
 	r.expect("True", "Applied", "net-1 ")
-	replace(same, immutable("code", "main.tf", "# 2"), "SourceMissing")
+	replace(same, immutable("code", "main.tf", "# 2"), "SourceNotFound")
 	r.expect("Unknown", "Running", "net-1 net-2 ")
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
 	r.reconcile()
 	r.expect("True", "Applied", "net-1 net-2 ")
-	replace(values, immutable("values", "size", "1"), "ConfigMapMissing")
+	replace(values, immutable("values", "size", "1"), "ConfigMapNotFound")
 	r.expect("Unknown", "Running", "net-1 net-2 net-3 ")
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
 	states "cairn.dev/cairn/internal/state"
 )
@@ -30,7 +31,7 @@ func leftoverEndsFirst(w World) (d Decision, ok bool) {
 	case left.Pod == "":
 		d, ok = progressing("Running", "Run %s ends first: it was created late, after Run %s was named", left.Run, w.Stack.Status.LastRun)
 	default:
-		d, ok = unready(run.ReasonPodLeaving, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
+		d, ok = unready(v1alpha1.ReasonPodTerminating, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
 			left.Run, left.Pod, left.Pod)
 	}
 	d.RequeueAfter = leftAgain

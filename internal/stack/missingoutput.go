@@ -37,11 +37,11 @@ func outputProblem(w *World, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *
 func outputsUnread(stack string) *Problem { return outputWaits(stack, "its outputs are not read yet") }
 
 func outputWaits(stack, why string) *Problem {
-	return &Problem{Passing: true, Reason: "DependencyNotReady", Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
+	return &Problem{Passing: true, Reason: v1alpha1.ReasonDependencyNotReady, Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
 }
 
 func outputMissing(format string, args ...any) *Problem {
-	return &Problem{Reason: "OutputMissing", Message: fmt.Sprintf(format, args...)}
+	return &Problem{Reason: v1alpha1.ReasonOutputNotFound, Message: fmt.Sprintf(format, args...)}
 }
 
 // onlyThese names some of the outputs that there are.

@@ -51,7 +51,7 @@ func TestAnOutputThatIsMissingIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &World{Dependencies: []Dependency{{Name: "dns", Waits: "never"}, {Name: "vpc", Waits: tt.waits}}}
-			want := &Problem{Reason: "OutputMissing", Message: tt.want}
+			want := &Problem{Reason: "OutputNotFound", Message: tt.want}
 			if tt.passing {
 				want = &Problem{Passing: true, Reason: "DependencyNotReady", Message: tt.want}
 			}

@@ -19,14 +19,14 @@ func orphaned(w World) *v1alpha1.Run {
 	return last
 }
 
-// orphanedCondition is Orphaned; nil when it is to go.
-func orphanedCondition(w World) *metav1.Condition {
+// untrackedCondition is UntrackedResources; nil when it is to go.
+func untrackedCondition(w World) *metav1.Condition {
 	r := orphaned(w)
 	if r == nil {
 		return nil
 	}
 	return &metav1.Condition{
-		Type: v1alpha1.ConditionOrphaned, Status: metav1.ConditionTrue, Reason: "NotImported",
+		Type: v1alpha1.ConditionUntrackedResources, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNotImported,
 		Message:            run.Orphans(r.Status.Plan) + "; the log of Run " + r.Name + " has its ID",
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 	}
@@ -40,7 +40,7 @@ func journalIsUnreadable(w World) (Decision, bool) {
 	if w.Unreadable == "" {
 		return Decision{}, false
 	}
-	d, ok := stalled("NotDestroyed", "%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", w.Unreadable)
+	d, ok := stalled(v1alpha1.ReasonDestroyIncomplete, "%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", w.Unreadable)
 	d.RequeueAfter = unreadableAgain
 	return d, ok
 }

@@ -39,7 +39,7 @@ func TestOrphaned(t *testing.T) {
 			test.world.Stack.Status = status(test.world, Decide(test.world))
 			asTold(t, test.world)
 			got := ""
-			if c := apimeta.FindStatusCondition(test.world.Stack.Status.Conditions, v1alpha1.ConditionOrphaned); c != nil {
+			if c := apimeta.FindStatusCondition(test.world.Stack.Status.Conditions, v1alpha1.ConditionUntrackedResources); c != nil {
 				got = c.Message
 			}
 			if got != test.want {
@@ -48,7 +48,7 @@ func TestOrphaned(t *testing.T) {
 		}
 		gone := world(had("net-9", "Succeeded", "sha256:now", began))
 		gone.Stack.Status = test.world.Stack.Status
-		if s := status(gone, Decide(gone)); apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionOrphaned) != nil {
+		if s := status(gone, Decide(gone)); apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUntrackedResources) != nil {
 			t.Errorf("%s: it stays", name)
 		}
 	}
@@ -64,7 +64,7 @@ func TestAJournalKeepsAStackFromGoing(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	d := Decide(world(deleted, state(0), unsaved, had("net-1", "Succeeded", "sha256:kept", destroys)))
-	if d.Finish || d.Reason != "NotDestroyed" || d.Message != "Run net-1 destroyed what the state knew, but an apply that was killed made aws_vpc.a, which is in no state: look for them by hand, then set spec.deletionPolicy to Orphan, or cairn retry net destroys once more" {
+	if d.Finish || d.Reason != "DestroyIncomplete" || d.Message != "Run net-1 destroyed what the state had, but an apply that was killed made aws_vpc.a, which is in no state: cairn retry net destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -77,7 +77,7 @@ func TestAJournalKeepsAStackFromGoingWhoseStateIsEncrypted(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	w.Unsaved = []string{"aws_vpc.a"}
-	if d := Decide(w); d.Finish || d.Reason != "NotDestroyed" || !strings.Contains(d.Message, "but an apply that was killed made aws_vpc.a, which is in no state") {
+	if d := Decide(w); d.Finish || d.Reason != "DestroyIncomplete" || !strings.Contains(d.Message, "but an apply that was killed made aws_vpc.a, which is in no state") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -86,7 +86,7 @@ func TestAJournalKeepsAStackFromGoingWhoseStateIsEncrypted(t *testing.T) {
 func TestAnUnreadableJournalKeepsAStackFromGoing(t *testing.T) {
 	unreadable := func(w *World) { w.Unreadable = "the journal is damaged: remove it" }
 	d := Decide(world(deleted, state(0), unreadable))
-	if d.Finish || d.Start != nil || !d.Stalled || d.Reason != "NotDestroyed" || d.RequeueAfter == 0 ||
+	if d.Finish || d.Start != nil || !d.Stalled || d.Reason != "DestroyIncomplete" || d.RequeueAfter == 0 ||
 		d.Message != "the journal is damaged: remove it; to leave what is left as it is, set spec.deletionPolicy to Orphan" {
 		t.Errorf("%+v", d)
 	}

@@ -236,11 +236,11 @@ func (r *Reconciler) finish(ctx context.Context, w World, d Decision) error {
 		end = r.States.Purge
 	}
 	if err := end(ctx, key); err != nil {
-		return r.stay(ctx, w, "StateStays", "nothing is left to destroy, but the State cannot be seen to yet", err)
+		return r.stay(ctx, w, v1alpha1.ReasonStateCleanupFailed, "all resources are destroyed, but the State cannot be deleted yet, so the Stack stays; Cairn tries again", err)
 	}
 	for i := range w.Runs {
 		if err := r.Runs.Forget(ctx, &w.Runs[i]); err != nil {
-			return r.stay(ctx, w, "RunsStay", fmt.Sprintf("the State is seen to, but what the bucket has of Run %s cannot be deleted yet", w.Runs[i].Name), err)
+			return r.stay(ctx, w, v1alpha1.ReasonRunsCleanupFailed, fmt.Sprintf("the State is deleted, but the logs and plans of Run %s in the bucket cannot be yet, so the Stack stays; Cairn tries again", w.Runs[i].Name), err)
 		}
 	}
 	return r.patch(ctx, w.Stack, func() { controllerutil.RemoveFinalizer(w.Stack, v1alpha1.Finalizer) })

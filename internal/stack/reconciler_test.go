@@ -188,7 +188,7 @@ func TestAStacksFirstDay(t *testing.T) {
 	r.ends("net-2", v1alpha1.PhaseSucceeded)
 	r.Gone(apiserver.Metadata("Secret", secret.Namespace, secret.Name))
 	r.reconcile()
-	r.expect("False", "SecretMissing", "net-1 net-2 ")
+	r.expect("False", "SecretNotFound", "net-1 net-2 ")
 }
 
 // The status named a Run, which is not there. Perhaps the operator ended before it created it, perhaps somebody deleted it: the next one has
@@ -218,7 +218,7 @@ func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), pod))
 	r.deletes("net-1")
 	r.reconcile()
-	r.expect("False", "PodLeaving", "")
+	r.expect("False", "PodTerminating", "")
 
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "engine", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}}
@@ -298,7 +298,7 @@ func TestAStackGoesOnlyAfterItsState(t *testing.T) {
 	if !errors.Is(err, errHeld) {
 		t.Errorf("got %v", err)
 	}
-	r.expect("False", "StateStays", "net-1 ")
+	r.expect("False", "StateCleanupFailed", "net-1 ")
 	r.reconcile()
 	r.Gone(r.stack)
 }

@@ -124,7 +124,11 @@ func commandsOf(spec *v1alpha1.StackSpec) []command {
 
 // problem says that a reference leads nowhere.
 func (r Reference) problem() *Problem {
-	return &Problem{Reason: r.Kind + "Missing", Message: fmt.Sprintf("%s %s is not there (%s): make it, or correct the Stack", r.Kind, r.Name, r.Why)}
+	reason := v1alpha1.ReasonConfigMapNotFound
+	if r.Kind == "Secret" {
+		reason = v1alpha1.ReasonSecretNotFound
+	}
+	return &Problem{Reason: reason, Message: fmt.Sprintf("%s %s is not there (%s): make it, or correct the Stack", r.Kind, r.Name, r.Why)}
 }
 
 // ObjectIndex is the field by which the cache finds the Stacks to which the change of a Secret or ConfigMap is news.

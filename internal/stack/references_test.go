@@ -28,7 +28,7 @@ func TestHooksAndPoliciesAreAmongTheObjectsOfAStack(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for _, ref := range references(&stack.Spec) {
-		if p := ref.problem(); !ref.Text || p.Reason != "ConfigMapMissing" || !strings.Contains(p.Message, "[") {
+		if p := ref.problem(); !ref.Text || p.Reason != "ConfigMapNotFound" || !strings.Contains(p.Message, "[") {
 			t.Errorf("%+v: %+v", ref, p)
 		}
 	}

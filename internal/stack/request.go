@@ -84,7 +84,7 @@ func destroyIsAskedFor(w World) (Decision, bool) {
 	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be something when it has ended
 		return Decision{}, false
 	case r != nil:
-		return progressing(run.ReasonDestroyIsNext, "Run %s makes way, or ends first: the destroy that was %s is next", r.Name, q.Who())
+		return progressing(v1alpha1.ReasonDestroyPending, "Run %s makes way, or ends first: the destroy that was %s is next", r.Name, q.Who())
 	case waits:
 		d.Message += "; the destroy that was " + q.Who() + " waits for that"
 		d.RequeueAfter = time.Minute

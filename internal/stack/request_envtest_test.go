@@ -111,7 +111,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 	}
 	n, text := 0, ""
 	for len(told.Events) > 0 {
-		if e := <-told.Events; strings.Contains(e, "RequestRefused") {
+		if e := <-told.Events; strings.Contains(e, "RequestRejected") {
 			n, text = n+1, e
 		}
 	}

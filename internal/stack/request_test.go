@@ -129,13 +129,13 @@ func TestRequests(t *testing.T) {
 			world: world(suspended, isApplied, asks("Apply")), ready: "True", reason: "Suspended", message: "cairn resume net; the Run that was asked for by alice waits for that",
 		},
 		"without its inputs, it waits": {
-			world: world(missing, isApplied, missing, asks("Apply")), ready: "False", reason: "SecretMissing", stalled: true,
+			world: world(missing, isApplied, missing, asks("Apply")), ready: "False", reason: "SecretNotFound", stalled: true,
 		},
 		"before what it depends on, it waits": {
 			world: world(isApplied, dependencyWaits, asks("Apply")), ready: "Unknown", reason: "DependencyNotReady",
 		},
 		"while a state is nowhere but in a log, it waits": {
-			world: world(had("net-1", "Failed", "sha256:now", says("Stranded")), asks("Apply")), ready: "False", reason: "StateStranded", message: "cairn state recover net", stalled: true,
+			world: world(had("net-1", "Failed", "sha256:now", says("StateNotSaved")), asks("Apply")), ready: "False", reason: "StateNotSaved", message: "cairn state recover net", stalled: true,
 		},
 		"a Run that was asked for and named but not made is made": {
 			world: world(isApplied, asks("Apply"), taken, namedFor("net-2", "Apply", "Manual")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "asked for by alice",
@@ -190,7 +190,7 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a look that finds drift tells it, also where nothing looks by itself": {
-			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net puts it right",
+			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites what is there with what is declared; to keep it, take it over into the code first",
 		},
 		"drift that was looked for by hand is put right where that is asked for": {
 			world: world(checks("Apply"), isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted",
@@ -233,10 +233,10 @@ func TestRequests(t *testing.T) {
 			world: world(suspended, isApplied, asks("Destroy")), ready: "True", reason: "Suspended", message: "cairn resume net",
 		},
 		"a Run that waits makes way for a destroy that is next": {
-			world: world(isApplied, had("net-2", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "Unknown", reason: "DestroyIsNext", message: "Run net-2 makes way, or ends first: the destroy that was asked for by alice is next",
+			world: world(isApplied, had("net-2", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), asks("Destroy")), ready: "Unknown", reason: "DestroyPending", message: "Run net-2 makes way, or ends first: the destroy that was asked for by alice is next",
 		},
 		"one that applies ends first": {
-			world: world(isApplied, had("net-2", "Applying", "sha256:now", began), asks("Destroy")), ready: "Unknown", reason: "DestroyIsNext",
+			world: world(isApplied, had("net-2", "Applying", "sha256:now", began), asks("Destroy")), ready: "Unknown", reason: "DestroyPending",
 		},
 		"not for one that waits for others": {
 			world: world(isApplied, had("net-2", "AwaitingApproval", "sha256:now", says("AwaitingApproval")), builtOn(Dependent{Name: "web"}), asks("Destroy")), ready: "False", reason: "AwaitingApproval", message: "the destroy that was asked for by alice waits: Stack web depends on this one", requeue: time.Minute,
@@ -282,13 +282,13 @@ func TestRequests(t *testing.T) {
 			world: world(state(0), destroyedBefore, had("net-3", "Canceled", "sha256:now", byHand, rejected), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Canceled: what the Run says; cairn apply net makes it again",
 		},
 		"nor does what failed before it began": {
-			world: world(state(0), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, says("Config")), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Failed",
+			world: world(state(0), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, says("ConfigurationError")), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "Destroyed", stalled: true, message: "since then Run net-3 was Failed",
 		},
 		"what was asked for is made from what is declared by then": {
 			world: world(state(0), destroyedBefore, had("net-3", "Superseded", "sha256:now", byHand), func(w *World) { w.Digest = "sha256:new" }), start: "Apply net-4", ready: "Unknown", reason: "Running",
 		},
 		"what began to be made again is": {
-			world: world(state(2), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, began, says("Config"))), ready: "False", reason: "RunFailed", stalled: true,
+			world: world(state(2), destroyedBefore, had("net-3", "Failed", "sha256:now", byHand, began, says("ConfigurationError"))), ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"what is there again stays": {
 			world: world(state(2), destroyedBefore, had("net-3", "Succeeded", "sha256:now", byHand, began)), ready: "True", reason: "Applied",
@@ -297,20 +297,20 @@ func TestRequests(t *testing.T) {
 			world: world(state(0), had("net-1", "Succeeded", "sha256:old"), destroyedBefore, asks("Apply"), taken, namedFor("net-3", "Apply", "Manual")), start: "Apply net-4", ready: "Unknown", reason: "Running", message: "asked for by alice",
 		},
 		"which waits for its inputs": {
-			world: world(state(0), destroyedBefore, asks("Apply"), missing), ready: "False", reason: "SecretMissing", stalled: true,
+			world: world(state(0), destroyedBefore, asks("Apply"), missing), ready: "False", reason: "SecretNotFound", stalled: true,
 		},
 		"what was destroyed goes when it is deleted": {
 			world: world(deleted, state(0), destroyedBefore), finish: "with state",
 		},
 
 		"a destroy that failed before it began leaves everything": {
-			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, says("Config"))), ready: "False", reason: "RunFailed", message: "cairn retry net tries again, cairn apply net keeps what there is", stalled: true,
+			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, says("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "cairn retry net tries again, cairn apply net keeps what there is", stalled: true,
 		},
 		"and a change is applied after it": {
 			world: world(isApplied, applied("sha256:old"), had("net-2", "Failed", "sha256:kept", destroys, byHand), func(w *World) { w.Digest = "sha256:new" }), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 		"a destroy that failed in the middle makes nothing again by itself": {
-			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, began, says("Config"))), ready: "False", reason: "RunFailed", message: "cairn retry net goes on with the destroy, cairn apply net makes again what is gone", stalled: true,
+			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, began, says("ConfigurationError"))), ready: "False", reason: "RunFailed", message: "cairn retry net goes on with the destroy, cairn apply net makes again what is gone", stalled: true,
 		},
 		"although what is declared changes since": {
 			world: world(isApplied, had("net-2", "Failed", "sha256:kept", destroys, byHand, began), func(w *World) { w.Digest = "sha256:new" }), ready: "False", reason: "RunFailed", stalled: true,
@@ -411,7 +411,7 @@ func TestRequests(t *testing.T) {
 			world: world(deleted, state(2), had("net-2", "Succeeded", "sha256:kept", destroys), asks("Destroy")), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
 		"nobody asks a protected Stack away": {
-			world: world(deleted, protect, state(2), asks("Destroy")), ready: "False", reason: "Protected", stalled: true,
+			world: world(deleted, protect, state(2), asks("Destroy")), ready: "False", reason: "DeletionProtected", stalled: true,
 		},
 		"the next destroy that was named but not made is made": {
 			world: world(deleted, state(3), had("net-2", "Canceled", "sha256:kept", destroys, says("Canceled")), asks("Destroy"), taken, namedFor("net-3", "Destroy", "Manual")), start: "Destroy net-4", ready: "Unknown", reason: "Destroying",
@@ -648,7 +648,7 @@ func TestTheUserWhoseChangeWaitsStaysTheCause(t *testing.T) {
 // What was lost in a log is put back by a person; then the Stack goes on.
 func TestAStateThatIsBack(t *testing.T) {
 	lost := func(r *v1alpha1.Run) {
-		says("Stranded")(r)
+		says("StateNotSaved")(r)
 		began(r)
 		r.Status.Attempts[0].FinishedAt = &metav1.MicroTime{Time: now.Add(500 * time.Millisecond)}
 	}
@@ -659,7 +659,7 @@ func TestAStateThatIsBack(t *testing.T) {
 	}
 	decide(t, map[string]decision{
 		"versions from before are not it": {
-			world: world(state(3), version(0), had("net-1", "Failed", "sha256:now", lost)), ready: "False", reason: "StateStranded", stalled: true,
+			world: world(state(3), version(0), had("net-1", "Failed", "sha256:now", lost)), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
 		"a newer one is, and what is declared is tried again": {
 			world: world(state(3), version(0), version(time.Second), had("net-1", "Failed", "sha256:now", lost)), start: "Apply net-2", ready: "Unknown", reason: "Running", message: "the state was put back",
@@ -671,7 +671,7 @@ func TestAStateThatIsBack(t *testing.T) {
 			world: world(deleted, state(3), version(time.Second), had("net-1", "Failed", "sha256:kept", destroys, lost)), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
 		},
 		"and not before": {
-			world: world(deleted, state(3), version(0), had("net-1", "Failed", "sha256:kept", destroys, lost)), ready: "False", reason: "StateStranded", stalled: true,
+			world: world(deleted, state(3), version(0), had("net-1", "Failed", "sha256:kept", destroys, lost)), ready: "False", reason: "StateNotSaved", stalled: true,
 		},
 		"one that was asked for is for somebody to go on with": {
 			world: world(state(3), version(time.Second), had("net-1", "Failed", "sha256:kept", destroys, byHand, lost)), ready: "False", reason: "RunFailed", message: "cairn retry net goes on with the destroy", stalled: true,

@@ -44,7 +44,7 @@ func TestShells(t *testing.T) {
 			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", shells)), ready: "True", reason: "Applied",
 		},
 		"nor does one that failed": {
-			world: world(isApplied, had("net-2", "Failed", "sha256:now", shells, says("Lost"))), ready: "True", reason: "Applied",
+			world: world(isApplied, had("net-2", "Failed", "sha256:now", shells, says("PodLost"))), ready: "True", reason: "Applied",
 		},
 		"nor one that was canceled, and what failed before it still has": {
 			world: world(had("net-1", "Failed", "sha256:now"), had("net-2", "Canceled", "sha256:now", shells, says("Canceled"))), ready: "False", reason: "RunFailed", message: "Run net-1 failed", stalled: true,
@@ -53,7 +53,7 @@ func TestShells(t *testing.T) {
 			world: world(had("net-1", "Superseded", "sha256:now"), had("net-2", "Succeeded", "sha256:now", shells)), start: "Apply net-3", ready: "Unknown", reason: "Running",
 		},
 		"a state that it lost has to be put back": {
-			world: world(isApplied, had("net-2", "Failed", "sha256:now", shells, says("Stranded"))), ready: "False", reason: "StateStranded", message: "cairn state recover net", stalled: true,
+			world: world(isApplied, had("net-2", "Failed", "sha256:now", shells, says("StateNotSaved"))), ready: "False", reason: "StateNotSaved", message: "cairn state recover net", stalled: true,
 		},
 	})
 }

@@ -103,7 +103,7 @@ func (s *Sources) Pack(ctx context.Context, stack *v1alpha1.Stack, version strin
 		return s.keep(ctx, inlineVersion(stack), terragrunt, func() map[string][]byte { return bytesOf(source.Inline) })
 	}
 	if version == "" {
-		return Packed{}, &Problem{Reason: "SourceMissing", Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
+		return Packed{}, &Problem{Reason: v1alpha1.ReasonSourceNotFound, Message: fmt.Sprintf("ConfigMap %s is not there: make it, or correct spec.source.configMap", source.ConfigMap.Name)}, nil
 	}
 	if p, err := s.knownOf(ctx, version, terragrunt); p.Digest != "" || err != nil {
 		return p, nil, err
@@ -252,14 +252,14 @@ func check(files map[string][]byte) *Problem {
 	code := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") || len(name) > 500 {
-			return &Problem{Reason: "SourceInvalid", Message: fmt.Sprintf("%q cannot be a file of the code: a path is relative, without . and .. in it", name)}
+			return &Problem{Reason: v1alpha1.ReasonSourceInvalid, Message: fmt.Sprintf("%q cannot be a file of the code: a path is relative, without . and .. in it", name)}
 		}
 		for _, suffix := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 			code = code || strings.HasSuffix(name, suffix)
 		}
 	}
 	if !code {
-		return &Problem{Reason: "SourceInvalid", Message: "there is no code: none of the files ends in .tf, .tofu, .tf.json or .tofu.json"}
+		return &Problem{Reason: v1alpha1.ReasonSourceInvalid, Message: "there is no code: none of the files ends in .tf, .tofu, .tf.json or .tofu.json"}
 	}
 	return nil
 }

@@ -52,10 +52,10 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	} else {
 		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionDrifted)
 	}
-	if c := orphanedCondition(w); c != nil {
+	if c := untrackedCondition(w); c != nil {
 		apimeta.SetStatusCondition(&s.Conditions, *c)
 	} else {
-		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphaned)
+		apimeta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionUntrackedResources)
 	}
 	if w.CodeRead { // otherwise what is known stays
 		s.Engine = w.Engine

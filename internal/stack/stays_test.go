@@ -115,7 +115,7 @@ func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
 	if len(told.Events) == 0 {
 		t.Fatal("nobody is told")
 	}
-	if e := <-told.Events; !strings.Contains(e, "Warning OldRunsStay Run net-1, past spec.runHistoryLimit, cannot be deleted: delete plans of net-1: StatusCode: 403") {
+	if e := <-told.Events; !strings.Contains(e, "Warning OldRunsCleanupFailed Run net-1, past spec.runHistoryLimit, cannot be deleted: delete plans of net-1: StatusCode: 403") {
 		t.Errorf("what is told is %q", e)
 	}
 }
@@ -146,7 +146,7 @@ func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
 	if h := w.Stack.Status.History; len(h) != 101 || h[0].Name != "net-51" {
 		t.Errorf("the history has %d Runs", len(h))
 	}
-	if e := <-told.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.runHistoryLimit, cannot be deleted; ") || !strings.Contains(e, "what the bucket has of 50 old Runs that were deleted stays there: delete plans of net-1") {
+	if e := <-told.Events; !strings.Contains(e, "Run net-51, and 99 more past spec.runHistoryLimit, cannot be deleted; ") || !strings.Contains(e, "the logs and plans of 50 deleted Runs are still in the bucket: delete plans of net-1") {
 		t.Errorf("what is told is %q", e)
 	}
 	if bucket.asked > 60 {
@@ -164,7 +164,7 @@ func TestAStackThatCannotGoSaysWhy(t *testing.T) {
 				t.Errorf("%s: there is no error", name)
 			}
 		}
-		if why := readyReason(w.Stack.Status); why != "RunsStay" || d.written != 1 {
+		if why := readyReason(w.Stack.Status); why != "RunsCleanupFailed" || d.written != 1 {
 			t.Errorf("%s: the reason is %q, and it was written %d times", name, why, d.written)
 		}
 	}
@@ -190,7 +190,7 @@ func TestAStateThatStaysIsToldOnce(t *testing.T) {
 			t.Error("there is no error")
 		}
 	}
-	if why := readyReason(w.Stack.Status); why != "StateStays" || d.written != 1 {
+	if why := readyReason(w.Stack.Status); why != "StateCleanupFailed" || d.written != 1 {
 		t.Errorf("the reason is %q, and it was written %d times", why, d.written)
 	}
 }

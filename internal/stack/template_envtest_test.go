@@ -53,7 +53,7 @@ func TestWhatATemplateReads(t *testing.T) {
 	r.template(`{"spec":{"volumes":[{"name":"ca","secret":{"secretName":"ca"}}],"containers":[{"name":"engine","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"login","key":"a"}}}]}]}}`)
 	r.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "login"}})
 	r.reconcile()
-	r.expect("False", "SecretMissing", "")
+	r.expect("False", "SecretNotFound", "")
 	r.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ca"}})
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")

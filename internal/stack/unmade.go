@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
 )
 
@@ -35,8 +36,8 @@ func (r *Reconciler) tellRefused(ctx context.Context, w World, d Decision, why e
 	if message == said.Message {
 		return why
 	}
-	r.Events.say(w, corev1.EventTypeWarning, "RunRefused", "Reconcile", message)
-	if d.Reason != "Running" && d.Reason != "Destroying" {
+	r.Events.say(w, corev1.EventTypeWarning, v1alpha1.EventRunCreateFailed, "Reconcile", message)
+	if d.Reason != v1alpha1.ReasonRunning && d.Reason != v1alpha1.ReasonDestroying {
 		return why
 	}
 	d.Message = message

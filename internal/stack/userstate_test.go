@@ -72,11 +72,11 @@ func TestAStateThatAUserWrote(t *testing.T) {
 			ready: "False", reason: "Drifted", message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2", stalled: true,
 		},
 		"a look that fails is told": {
-			world: world(isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Failed", "sha256:now", byUser, plans, says("Config"))),
+			world: world(isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Failed", "sha256:now", byUser, plans, says("ConfigurationError"))),
 			ready: "True", reason: "Applied", message: "version 5 of the state, which a user wrote, could not be planned: Run net-2: what the Run says; cairn plan net tries again",
 		},
 		"a plan that fails is told": {
-			world: world(manual, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Failed", "sha256:now", byUser, says("Config"))),
+			world: world(manual, isApplied, pushed(5), planned(5, "net-2"), had("net-2", "Failed", "sha256:now", byUser, says("ConfigurationError"))),
 			ready: "False", reason: "RunFailed", message: "Run net-2 failed", stalled: true,
 		},
 		"a rejected plan is not planned again": {

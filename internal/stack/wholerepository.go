@@ -31,7 +31,7 @@ func wholeRepositoryCondition(w World) *metav1.Condition {
 		more = fmt.Sprintf("; and %d more", n)
 	}
 	return &metav1.Condition{
-		Type: v1alpha1.ConditionWholeRepository, Status: metav1.ConditionTrue, Reason: "NotKnownBeforeRun",
+		Type: v1alpha1.ConditionWholeRepository, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReadsUnknown,
 		Message: fmt.Sprintf("the code names what is not known before the engine runs (%s%s), so every commit to Repository %s plans this Stack; "+
 			"literal paths limit that to commits which change what it uses", strings.Join(named, "; "), more, git.Repository.Name),
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},

@@ -63,8 +63,8 @@ type World struct {
 	Dependents []Dependent
 	// Outputs says how the objects stand that spec.outputs names.
 	Outputs OutputsState
-	// NamespaceEnds says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
-	NamespaceEnds bool
+	// NamespaceTerminating says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
+	NamespaceTerminating bool
 	// AllowShell says that the install lets people have shells.
 	AllowShell bool
 	// AllowBuild says that the install builds images.

@@ -57,7 +57,7 @@ func tellingAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Refusal) 
 		return attempt, refusal
 	}
 	named, unnamed := NamedAttempt(run, by)
-	if unnamed != nil || named != &run.Status.Attempts[len(run.Status.Attempts)-1] || named.Failure == nil || named.Failure.Class != v1alpha1.FailureLost {
+	if unnamed != nil || named != &run.Status.Attempts[len(run.Status.Attempts)-1] || named.Failure == nil || named.Failure.Class != v1alpha1.FailurePodLost {
 		return nil, refusal
 	}
 	return named, nil

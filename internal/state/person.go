@@ -286,7 +286,7 @@ func (w *World) lookAt(run *v1alpha1.Run) {
 		w.Busy = run
 		return
 	}
-	lost := last.Failure != nil && last.Failure.Class == v1alpha1.FailureStranded
+	lost := last.Failure != nil && last.Failure.Class == v1alpha1.FailureStateNotSaved
 	if lost && (w.Stranded == nil || w.Stranded.At.Before(last.FinishedAt)) {
 		w.Stranded = &Stranded{Run: run.Name, Attempt: last.Number, At: *last.FinishedAt}
 	}

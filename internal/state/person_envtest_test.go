@@ -194,7 +194,7 @@ func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
 	lost := stateFile(2, "L", "", 3)
 	_, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
 	refused(t, err, state.Busy)
-	w.rest(me, v1alpha1.FailureStranded)
+	w.rest(me, v1alpha1.FailureStateNotSaved)
 	for i := range 2 {
 		now, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
 		if err != nil || now.Version != 2 || now.Serial != 2 || now.Lock != nil || now.Unchanged != (i > 0) {
@@ -221,7 +221,7 @@ func TestOnlyForceLeavesALostStateBehind(t *testing.T) {
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(2, "L", "two", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
 	w.run.Status.Attempts[0].FinishedAt = &metav1.MicroTime{Time: time.Now().Add(time.Hour)} // by the clock of another node
-	w.run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStranded, Message: "no answer"}
+	w.run.Status.Attempts[0].Failure = &v1alpha1.Failure{Class: v1alpha1.FailureStateNotSaved, Message: "no answer"}
 	must(t, apiserver.Kube.Status().Update(t.Context(), w.run))
 	w.killPod(me)
 	_, err := w.store.Rollback(t.Context(), w.key, "alice", 1, 0)

@@ -248,12 +248,12 @@ func TestTheWorldOfAPersonKnowsWhoIsAtWorkAndWhatWasLost(t *testing.T) {
 	}
 	var w World
 	w.lookAt(&v1alpha1.Run{})
-	w.lookAt(ended(v1alpha1.FailureConfig, noon.Time))
+	w.lookAt(ended(v1alpha1.FailureConfigurationError, noon.Time))
 	w.lookAt(ended("", noon.Time))
 	if w.Busy != nil || w.Stranded != nil {
 		t.Fatalf("got %+v", w)
 	}
-	older, newer := ended(v1alpha1.FailureStranded, noon.Time), ended(v1alpha1.FailureStranded, noon.Add(time.Hour))
+	older, newer := ended(v1alpha1.FailureStateNotSaved, noon.Time), ended(v1alpha1.FailureStateNotSaved, noon.Add(time.Hour))
 	newer.Name = "net-9"
 	w.lookAt(newer)
 	w.lookAt(older)

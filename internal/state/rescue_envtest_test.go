@@ -59,7 +59,7 @@ func TestAFirstStateOfSerialZeroIsCountedUp(t *testing.T) {
 
 	w = newWorld(t, state.Options{}).withStack()
 	me = w.attempt()
-	w.rest(me, v1alpha1.FailureStranded)
+	w.rest(me, v1alpha1.FailureStateNotSaved)
 	must(t, second(w.store.Recover(t.Context(), w.key, "alice", "", stateFile(0, "L", "", 1))))
 	w.reads(stateFile(1, "L", "", 1))
 

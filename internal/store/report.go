@@ -44,7 +44,7 @@ type Done struct {
 
 // Failure says why an attempt did not succeed.
 type Failure struct {
-	// Class: Transient, Config, Policy, Canceled or Stranded (see ExitStranded).
+	// Class: Transient, ConfigurationError, PolicyDenied, Canceled or StateNotSaved (see ExitStranded).
 	Class string `json:"class"`
 	// Reason is BackendInCode, or empty where the class says enough.
 	Reason string `json:"reason,omitempty"`

@@ -212,9 +212,9 @@ func (r *runner) engine(p *plan, changed *int32) store.Done {
 	} else {
 		_ = r.unlock()
 		if lost := r.rescue(now); forked(lost) {
-			return failed("Config", "%v", lost)
+			return failed("ConfigurationError", "%v", lost)
 		} else if lost != nil {
-			return failed("Stranded", "%v", lost)
+			return failed("StateNotSaved", "%v", lost)
 		}
 	}
 	done := store.Done{Saved: saved == nil && r.lockID == ""}

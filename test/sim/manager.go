@@ -191,7 +191,7 @@ func (m *manager) tell(k kind, c change) {
 			m.add(ofStack, s.GetName())
 		}
 		for _, r := range m.view.objects[runs] {
-			if k == secrets && slices.Contains(run.IndexWaiting(r), run.ReasonInputsMissing) {
+			if k == secrets && slices.Contains(run.IndexWaiting(r), v1alpha1.ReasonInputsNotFound) {
 				m.add(ofRun, r.GetName())
 			}
 		}

@@ -60,8 +60,8 @@ func (w *world) inMind(t *thing) bool {
 
 // restful are the reasons of a Ready condition with which a Stack may stay as it is until a person does something.
 var restful = []string{
-	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "Protected", "ApplyNever", "ChangesPending", "SourceMissing",
-	"StateStranded", "NotDestroyed", "InputsUnknown", "DependencyNotReady", "DependentsExist", "Deleting", "StateStays", "DestroyFailed",
+	"Applied", "AwaitingApproval", "RunFailed", "RunCanceled", "RunRejected", "Suspended", "Destroyed", "DeletionProtected", "ApplyNever", "ChangesPending", "SourceNotFound",
+	"StateNotSaved", "DestroyIncomplete", "AppliedInputsUnknown", "DependencyNotReady", "DependentsExist", "Deleting", "StateCleanupFailed", "DestroyFailed",
 }
 
 // stands: all has come to rest, and says why.

@@ -230,7 +230,7 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 		var refused *state.Refusal
 		switch {
 		case errors.As(err, &refused):
-			failure := &store.Failure{Class: "Config", Message: refused.Message}
+			failure := &store.Failure{Class: "ConfigurationError", Message: refused.Message}
 			if refused.Reason == state.Locked {
 				failure.Class = "Transient"
 			}
@@ -253,7 +253,7 @@ func (r *runner) report(report store.Report) error {
 			return forbidden("the Run is gone")
 		}
 		attempt, _ := state.NamedAttempt(found, r.holder())
-		if f := attempt.Failure; report.Done != nil && attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailureLost {
+		if f := attempt.Failure; report.Done != nil && attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailurePodLost {
 			return forbidden("given up")
 		}
 		if report.Done != nil {

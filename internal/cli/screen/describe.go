@@ -97,7 +97,7 @@ func (d Description) waits(s Style) string {
 	}
 	ready := Ready(d.Stack)
 	switch {
-	case ready.Reason == "Suspended":
+	case ready.Reason == v1alpha1.ReasonSuspended:
 		return "somebody who resumes it"
 	case condition(d.Stack.Status.Conditions, v1alpha1.ConditionStalled).Status == "True":
 		return "somebody who acts"

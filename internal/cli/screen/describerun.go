@@ -25,17 +25,17 @@ func runWaits(r *v1alpha1.Run, s Style) string {
 		return text
 	}
 	switch said.Reason {
-	case run.ReasonQueued:
+	case v1alpha1.ReasonQueued:
 		return or(strings.TrimPrefix(message, "waits for "), "its turn")
-	case run.ReasonCanceling:
+	case v1alpha1.ReasonCanceling:
 		return "the engine, which was told to end: " + message
-	case run.ReasonWindowClosed, run.ReasonWindowInvalid:
+	case v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
 		return "a window: " + message
-	case run.ReasonPodPending, run.ReasonPodRefused, run.ReasonPodLeaving, run.ReasonNodeUnreachable, run.ReasonOverdue:
+	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded:
 		return "its pod: " + message
-	case run.ReasonInputsMissing:
+	case v1alpha1.ReasonInputsNotFound:
 		return "what is missing: " + message
-	case run.ReasonSuspended:
+	case v1alpha1.ReasonSuspended:
 		return "somebody who resumes the Stack"
 	}
 	return ""
@@ -43,7 +43,7 @@ func runWaits(r *v1alpha1.Run, s Style) string {
 
 // nextTry is when a Run is tried again. A Run of a suspended Stack, and one that waits for something else since then, has no such time.
 func nextTry(r *v1alpha1.Run) (at time.Time, known bool) {
-	if r.Status.NextAttempt == nil || Succeeded(r).Reason != run.ReasonRetrying {
+	if r.Status.NextAttempt == nil || Succeeded(r).Reason != v1alpha1.ReasonRetrying {
 		return at, false
 	}
 	return r.Status.NextAttempt.Time, true
@@ -51,7 +51,7 @@ func nextTry(r *v1alpha1.Run) (at time.Time, known bool) {
 
 // WaitsForPerson says that a Run goes on once its plan is approved.
 func WaitsForPerson(r *v1alpha1.Run) bool {
-	return Phase(r) == v1alpha1.PhaseAwaitingApproval && Succeeded(r).Reason == run.ReasonAwaitingApproval && r.Status.Plan != nil && !Approved(r)
+	return Phase(r) == v1alpha1.PhaseAwaitingApproval && Succeeded(r).Reason == v1alpha1.ReasonAwaitingApproval && r.Status.Plan != nil && !Approved(r)
 }
 
 // Approved says that the plan which a Run has now is approved, by somebody who may.

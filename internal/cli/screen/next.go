@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
 )
 
 // next says what to do, as commands.
@@ -29,33 +28,33 @@ func (d Description) hints(program string) []string {
 	name := d.Stack.Name
 	command := func(words ...string) string { return program + " " + strings.Join(words, " ") }
 	switch Ready(d.Stack).Reason {
-	case "Suspended":
+	case v1alpha1.ReasonSuspended:
 		return []string{command("resume", name)}
-	case "Destroyed":
+	case v1alpha1.ReasonDestroyed:
 		return []string{command("apply", name) + " makes it again", "kubectl delete stack " + name + " ends it"}
-	case "RunCanceled", "RunRejected":
+	case v1alpha1.ReasonRunCanceled, v1alpha1.ReasonRunRejected:
 		if d.Stack.DeletionTimestamp != nil {
 			return []string{command("retry", name) + " goes on with the deletion"}
 		}
 		return []string{command("apply", name) + " asks for another Run"}
-	case "DestroyFailed", "NotDestroyed":
+	case v1alpha1.ReasonDestroyFailed, v1alpha1.ReasonDestroyIncomplete:
 		return []string{command("retry", name) + " tries again at once"}
-	case "StateStranded":
+	case v1alpha1.ReasonStateNotSaved:
 		return []string{command("state recover", name) + " recovers the state from the pod's log"}
-	case "ChangesPending":
+	case v1alpha1.ReasonChangesPending:
 		return []string{command("diff", name) + " shows them", "spec.apply of the Stack lets them be applied"}
-	case "Drifted":
-		hints := []string{command("apply", name) + " puts it right"}
+	case v1alpha1.ReasonDrifted:
+		hints := []string{command("apply", name) + " overwrites what is there with what is declared; to keep it, take it over into the code first"}
 		if st := d.Stack.Status.Drift; st != nil && st.Run != "" {
 			hints = append([]string{command("diff", st.Run) + " shows the drift"}, hints...)
 		}
 		return hints
-	case "DependencyNotReady":
+	case v1alpha1.ReasonDependencyNotReady:
 		if other, ok := strings.CutPrefix(Clean(Ready(d.Stack).Message), "waits for Stack "); ok {
 			other, _, _ = strings.Cut(other, ":")
 			return []string{command("describe", other)}
 		}
-	case "Applied", "Running", "Destroying":
+	case v1alpha1.ReasonApplied, v1alpha1.ReasonRunning, v1alpha1.ReasonDestroying:
 		return nil
 	}
 	if r != nil && Phase(r) == v1alpha1.PhaseFailed {
@@ -90,17 +89,17 @@ func runHints(r *v1alpha1.Run, program string) []string {
 		}
 	}
 	switch Succeeded(r).Reason {
-	case run.ReasonSuspended:
+	case v1alpha1.ReasonSuspended:
 		return []string{program + " resume " + stack, cancel}
-	case run.ReasonRetrying:
+	case v1alpha1.ReasonRetrying:
 		return []string{program + " logs " + r.Name + " shows why", program + " retry " + stack + " tries at once", cancel}
-	case run.ReasonPodPending, run.ReasonPodLeaving, run.ReasonNodeUnreachable, run.ReasonOverdue:
+	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded:
 		if n := len(r.Status.Attempts); n > 0 {
 			return []string{"kubectl describe pod " + r.Status.Attempts[n-1].Pod, cancel}
 		}
-	case run.ReasonCanceling:
+	case v1alpha1.ReasonCanceling:
 		return []string{program + " logs -f " + r.Name + " follows it"}
-	case run.ReasonQueued, run.ReasonWindowClosed, run.ReasonWindowInvalid, run.ReasonInputsMissing, run.ReasonPodRefused:
+	case v1alpha1.ReasonQueued, v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid, v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonPodCreateFailed:
 		return []string{cancel}
 	}
 	return []string{program + " logs -f " + r.Name + " follows it", cancel}

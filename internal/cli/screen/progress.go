@@ -22,10 +22,10 @@ func Line(r *v1alpha1.Run, s Style) string {
 	if WaitsForPerson(r) {
 		return head + " for an approval: " + run.Summary(r.Status.Plan)
 	}
-	if Approved(r) && said.Reason == run.ReasonAwaitingApproval { // which nobody looked at yet
+	if Approved(r) && said.Reason == v1alpha1.ReasonAwaitingApproval { // which nobody looked at yet
 		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(r.Spec.Approval.By))
 	}
-	if step := running(r); step != nil && step.StartedAt != nil && said.Reason != run.ReasonCanceling {
+	if step := running(r); step != nil && step.StartedAt != nil && said.Reason != v1alpha1.ReasonCanceling {
 		return fmt.Sprintf("%s: %s %s", head, step.Name, Took(s.Now.Sub(step.StartedAt.Time)))
 	}
 	if atWork(said.Reason) {
@@ -36,7 +36,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 
 // atWork says that nothing is in a Run's way. Its message is the pod's name then.
 func atWork(reason string) bool {
-	return reason == string(v1alpha1.PhasePlanning) || reason == run.ReasonBuilding || reason == string(v1alpha1.PhaseApplying) || reason == string(v1alpha1.PhaseShell)
+	return reason == string(v1alpha1.PhasePlanning) || reason == v1alpha1.ReasonBuilding || reason == string(v1alpha1.PhaseApplying) || reason == string(v1alpha1.PhaseShell)
 }
 
 // doing is a phase as a verb.
@@ -45,7 +45,7 @@ func doing(r *v1alpha1.Run) string {
 	case v1alpha1.PhaseQueued:
 		return "is queued"
 	case v1alpha1.PhasePlanning:
-		if Succeeded(r).Reason == run.ReasonBuilding {
+		if Succeeded(r).Reason == v1alpha1.ReasonBuilding {
 			return "builds its image"
 		}
 		return "plans"

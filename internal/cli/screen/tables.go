@@ -59,7 +59,7 @@ func Stacks(stacks []v1alpha1.Stack, s Style) *metav1.Table {
 // stackReason is the reason that a Stack is how it is, with what its condition does not say.
 func stackReason(st *v1alpha1.Stack) string {
 	reason := Ready(st).Reason
-	if st.DeletionTimestamp != nil && reason != "Destroying" {
+	if st.DeletionTimestamp != nil && reason != v1alpha1.ReasonDestroying {
 		return "Deleting:" + reason
 	}
 	return reason

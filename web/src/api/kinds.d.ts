@@ -298,7 +298,7 @@ export interface components {
                          * @description Class says what to do about it.
                          * @enum {string}
                          */
-                        class: "Transient" | "Config" | "Policy" | "Lost" | "Canceled" | "Stranded";
+                        class: "Transient" | "ConfigurationError" | "PolicyDenied" | "PodLost" | "Canceled" | "StateNotSaved";
                         /** @description Message is the engine's first error, or what became of the pod. */
                         message: string;
                         /** @description Reason is set where the class does not say enough: BackendInCode. The Stack's Ready condition then has the same reason. */

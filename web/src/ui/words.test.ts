@@ -51,7 +51,7 @@ test('what is green, and what is not', () => {
   expect(readyTone({ ready: 'True', reason: 'Drifted' })).toBe('warn')
   expect(readyTone({ ready: 'False', reason: 'AwaitingApproval', stalled: true })).toBe('warn')
   expect(readyTone({ ready: 'False', reason: 'RunFailed' })).toBe('bad')
-  expect(readyTone({ ready: 'Unknown', reason: 'SecretMissing', stalled: true })).toBe('bad')
+  expect(readyTone({ ready: 'Unknown', reason: 'SecretNotFound', stalled: true })).toBe('bad')
   expect(readyTone({ ready: 'Unknown' })).toBe('busy')
   expect(readyTone({ ready: 'True', reason: 'Applied', suspended: true })).toBe('none')
   expect(phaseTone('Failed')).toBe('bad')

@@ -47,7 +47,7 @@ describe('what may be done with a Run', () => {
   it('is nothing that roles do not allow', () => {
     expect(names(run(), { cancel: true })).toEqual(['cancel'])
     expect(names(run(), {})).toEqual([])
-    expect(names(run({ phase: 'Failed', reason: 'Config' }), all, {})).toEqual([])
+    expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }), all, {})).toEqual([])
   })
   it('is no approval while a window is closed, or after one', () => {
     expect(names(run({ reason: 'WindowClosed' }))).toEqual(['cancel'])
@@ -68,7 +68,7 @@ describe('what may be done with a Run', () => {
     expect(possible(r, stack, all, {}, 'bob')[0]?.why).toBeUndefined()
   })
   it('is to retry what failed, of the newest Run, or at once what is to be tried again', () => {
-    expect(names(run({ phase: 'Failed', reason: 'Config' }))).toEqual(['retry'])
+    expect(names(run({ phase: 'Failed', reason: 'ConfigurationError' }))).toEqual(['retry'])
     expect(names(run({ phase: 'Planning', reason: 'Retrying' }))).toEqual(['cancel', 'retry'])
     expect(names(run({ phase: 'Succeeded', reason: 'Applied' }))).toEqual([])
     const older = { status: { lastRun: 'net-8' } } as StackObject
@@ -105,7 +105,7 @@ describe('what a Run waits for', () => {
       'Waits for its pod: no node fits',
     )
     expect(said({ phase: 'Planning', reason: 'Planning' })).toBeUndefined()
-    expect(said({ phase: 'Failed', reason: 'Config' })).toBeUndefined()
+    expect(said({ phase: 'Failed', reason: 'ConfigurationError' })).toBeUndefined()
   })
 })
 
@@ -119,7 +119,7 @@ describe('words', () => {
     )
   })
   it('say what to do about a failure of each class', () => {
-    for (const c of ['Transient', 'Config', 'Policy', 'Lost', 'Canceled', 'Stranded'])
+    for (const c of ['Transient', 'ConfigurationError', 'PolicyDenied', 'PodLost', 'Canceled', 'StateNotSaved'])
       expect(advice(c, run())).not.toBe('')
     expect(advice('Transient', run({ status: { nextAttempt: '2026-01-01T00:00:30Z' } }))).toMatch(/by itself/)
   })

@@ -58,19 +58,19 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   }
   switch (said?.reason) {
     case 'Queued':
-      return `Waits for ${message.replace(/^waits for /, '') || 'its turn'}.`
+      return message.startsWith('waits for ') || !message ? `Waits for ${message.replace(/^waits for /, '') || 'its turn'}.` : `Waits: ${message}.`
     case 'Canceling':
       return `Waits for the engine, which was told to end: ${message}`
     case 'WindowClosed':
     case 'WindowInvalid':
       return `Waits for a window: ${message}`
     case 'PodPending':
-    case 'PodRefused':
-    case 'PodLeaving':
+    case 'PodCreateFailed':
+    case 'PodTerminating':
     case 'NodeUnreachable':
-    case 'Overdue':
+    case 'TimeoutExceeded':
       return `Waits for its pod: ${message}`
-    case 'InputsMissing':
+    case 'InputsNotFound':
       return `Waits for what is missing: ${message}`
     case 'Suspended':
       return 'Waits for somebody who resumes the Stack.'
@@ -84,15 +84,15 @@ export function advice(failure: string, run: RunObject): string {
   switch (failure) {
     case 'Transient':
       return `This may pass: ${again}.`
-    case 'Config':
+    case 'ConfigurationError':
       return 'The code or its values are wrong. Correct them: a new Run comes by itself; or retry as it is.'
-    case 'Policy':
+    case 'PolicyDenied':
       return 'A policy denies the plan. Change the code, or the policy; the findings are with the plan.'
-    case 'Lost':
+    case 'PodLost':
       return `The pod went away before it reported: ${again}.`
     case 'Canceled':
       return 'Somebody canceled it. Ask for another Run when it is wanted again.'
-    case 'Stranded':
+    case 'StateNotSaved':
       return `The state could not be saved and is in the pod's log. Before anything else: cairn state recover ${run.spec.stack.name}`
   }
   return ''

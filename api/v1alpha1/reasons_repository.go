@@ -1,0 +1,39 @@
+package v1alpha1
+
+// Reasons of the Ready condition of a Repository. Those that a commit can have are also reasons of a Stack.
+const (
+	// ReasonFetched: the last fetch succeeded.
+	ReasonFetched = "Fetched"
+	// ReasonFetching: the first fetch has not ended yet.
+	ReasonFetching = "Fetching"
+	// ReasonFetchFailed: git failed. The message has its last words; Cairn tries again.
+	ReasonFetchFailed = "FetchFailed"
+	// ReasonNotFetched: the mirror does not have what is asked for yet. The next fetch gets it.
+	ReasonNotFetched = "NotFetched"
+	// ReasonAuthenticationFailed: the Git server denies the credentials. Correct the Secret.
+	ReasonAuthenticationFailed = "AuthenticationFailed"
+	// ReasonHostKeyUnknown: the key of the SSH server is not in known_hosts. Check it, and add it to the
+	// Secret.
+	ReasonHostKeyUnknown = "HostKeyUnknown"
+	// ReasonCertificateUntrusted: the certificate is from a CA that is not trusted. Add ca.crt to the Secret.
+	ReasonCertificateUntrusted = "CertificateUntrusted"
+	// ReasonRedirected: the repository has another URL now. Correct spec.url.
+	ReasonRedirected = "Redirected"
+	// ReasonRemoteNotFound: the Git server has no such repository, or does not show it to these credentials.
+	ReasonRemoteNotFound = "RemoteNotFound"
+	// ReasonUnreachable: the Git server does not answer. Cairn tries again.
+	ReasonUnreachable = "Unreachable"
+	// ReasonRefNotFound: there is no such branch, tag or commit. Correct the ref, or push it.
+	ReasonRefNotFound = "RefNotFound"
+	// ReasonTimeout: git took too long. Cairn tries again.
+	ReasonTimeout = "Timeout"
+	// ReasonConfigurationInvalid: the URL, the Secret or .gitmodules is wrong. The message says what to
+	// correct.
+	ReasonConfigurationInvalid = "ConfigurationInvalid"
+	// ReasonCredentialsNotFound: the Secret of spec.credentials does not exist. Create it, or correct
+	// spec.credentials.
+	ReasonCredentialsNotFound = "CredentialsNotFound"
+	// ReasonCredentialsInvalid: the Secret has no credentials that Cairn can use. The message says what to
+	// correct.
+	ReasonCredentialsInvalid = "CredentialsInvalid"
+)

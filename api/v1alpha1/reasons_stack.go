@@ -1,0 +1,134 @@
+package v1alpha1
+
+// Reasons of the Ready condition of a Stack. It has those of a Run too, while one waits.
+const (
+	// ReasonRunning: a Run is at work.
+	ReasonRunning = "Running"
+	// ReasonDestroying: a Run destroys the resources.
+	ReasonDestroying = "Destroying"
+	// ReasonDeleting: the Stack is deleted, and something else has to end first.
+	ReasonDeleting = "Deleting"
+	// ReasonDestroyPending: a destroy was requested, and the Run at work gives way to it.
+	ReasonDestroyPending = "DestroyPending"
+	// ReasonChangesPending: the plan has changes that spec.apply: Never does not apply. `cairn diff` shows
+	// them.
+	ReasonChangesPending = "ChangesPending"
+	// ReasonDrifted: resources differ from what was applied. An apply overwrites what was changed.
+	ReasonDrifted = "Drifted"
+	// ReasonRunFailed: the last Run failed. Correct what its message names, or `cairn retry`.
+	ReasonRunFailed = "RunFailed"
+	// ReasonRunCanceled: a user canceled the last Run. `cairn apply` plans again.
+	ReasonRunCanceled = "RunCanceled"
+	// ReasonRunRejected: a user rejected the last plan. Change the code, or `cairn apply` plans again.
+	ReasonRunRejected = "RunRejected"
+	// ReasonBackendInCode: the code has a backend of its own. Move the state with `cairn state migrate`, or
+	// remove the block.
+	ReasonBackendInCode = "BackendInCode"
+	// ReasonStateNotSaved: the state of the last apply is only in the log of its pod. Restore it with `cairn
+	// state rescue`.
+	ReasonStateNotSaved = "StateNotSaved"
+	// ReasonOutputsConflict: an object of spec.outputs exists and is not Cairn's. Delete it, or use another
+	// name.
+	ReasonOutputsConflict = "OutputsConflict"
+	// ReasonOutputsFailed: the outputs could not be written. The message says why.
+	ReasonOutputsFailed = "OutputsFailed"
+	// ReasonDependencyCycle: Stacks depend on each other in a circle. Remove one of the dependencies.
+	ReasonDependencyCycle = "DependencyCycle"
+	// ReasonDependencyNotReady: a Stack that this one depends on is not Ready. See that one.
+	ReasonDependencyNotReady = "DependencyNotReady"
+	// ReasonDependentsExist: another Stack depends on this one, so it is not destroyed. Delete that one first.
+	ReasonDependentsExist = "DependentsExist"
+)
+
+// Reasons of the Ready condition of a Stack that is not destroyed, or not deleted.
+const (
+	// ReasonDeletionProtected: the Stack was deleted, and its deletion policy is Protect. Change the policy to
+	// go on.
+	ReasonDeletionProtected = "DeletionProtected"
+	// ReasonApplyNever: the Stack was deleted, and nothing is destroyed while spec.apply is Never. Change one
+	// of the two.
+	ReasonApplyNever = "ApplyNever"
+	// ReasonNamespaceTerminating: no pod that destroys can be created, since the namespace is deleted. Destroy
+	// with the engine.
+	ReasonNamespaceTerminating = "NamespaceTerminating"
+	// ReasonAppliedInputsUnknown: the state has resources, and no apply by Cairn that created them. Destroy
+	// with the engine.
+	ReasonAppliedInputsUnknown = "AppliedInputsUnknown"
+	// ReasonDestroyFailed: the destroy failed, and is retried later. `cairn retry` does not wait.
+	ReasonDestroyFailed = "DestroyFailed"
+	// ReasonDestroyIncomplete: the destroy succeeded, and yet there are, or may be, resources left. The message
+	// says which.
+	ReasonDestroyIncomplete = "DestroyIncomplete"
+	// ReasonStateCleanupFailed: the State of a deleted Stack cannot be deleted. Cairn tries again; the message
+	// says what to correct.
+	ReasonStateCleanupFailed = "StateCleanupFailed"
+	// ReasonRunsCleanupFailed: what the bucket has of the Runs of a deleted Stack cannot be deleted. Cairn
+	// tries again.
+	ReasonRunsCleanupFailed = "RunsCleanupFailed"
+)
+
+// Reasons of the Ready condition of a Stack whose declaration, or code, has to be corrected.
+const (
+	// ReasonRepositoryNotFound: the Repository of spec.source.git does not exist. Create it, or correct its
+	// name.
+	ReasonRepositoryNotFound = "RepositoryNotFound"
+	// ReasonRepositoryNotReady: the Repository is not Ready. See that one.
+	ReasonRepositoryNotReady = "RepositoryNotReady"
+	// ReasonSourceNotReady: the commit cannot be read from the Repository right now. Cairn tries again.
+	ReasonSourceNotReady = "SourceNotReady"
+	// ReasonSourceNotFound: the ConfigMap of spec.source does not exist. Create it, or correct its name.
+	ReasonSourceNotFound = "SourceNotFound"
+	// ReasonSourceInvalid: the files of spec.source are no code. The message says what to correct.
+	ReasonSourceInvalid = "SourceInvalid"
+	// ReasonSourceTooLarge: the code is larger than Cairn reads. Use a smaller spec.source.git.path, or fewer
+	// files.
+	ReasonSourceTooLarge = "SourceTooLarge"
+	// ReasonContentInvalid: files of the commit cannot be packed as they are. The message says which and why.
+	ReasonContentInvalid = "ContentInvalid"
+	// ReasonPathNotFound: the commit has no such directory. Correct spec.source.git.path.
+	ReasonPathNotFound = "PathNotFound"
+	// ReasonCodeNotFound: the directory has no code. Correct spec.source.git.path.
+	ReasonCodeNotFound = "CodeNotFound"
+	// ReasonModuleNotFound: the code calls a local module that the commit does not have. Correct the code.
+	ReasonModuleNotFound = "ModuleNotFound"
+	// ReasonVariableFileNotFound: the commit has no such variable file. Correct spec.variableFiles, or add it.
+	ReasonVariableFileNotFound = "VariableFileNotFound"
+	// ReasonTriggerInvalid: an item of spec.source.git.triggers is no glob. Correct it.
+	ReasonTriggerInvalid = "TriggerInvalid"
+	// ReasonTerragruntStackNotSupported: the directory has only a terragrunt.stack.hcl. Use a Stack per unit.
+	ReasonTerragruntStackNotSupported = "TerragruntStackNotSupported"
+	// ReasonSecretNotFound: a Secret that the Stack reads does not exist. Create it, or correct the Stack.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonConfigMapNotFound: a ConfigMap that the Stack reads does not exist. Create it, or correct the
+	// Stack.
+	ReasonConfigMapNotFound = "ConfigMapNotFound"
+	// ReasonConfigMapKeyNotFound: a ConfigMap does not have the key that the Stack reads. Add it, or correct
+	// the Stack.
+	ReasonConfigMapKeyNotFound = "ConfigMapKeyNotFound"
+	// ReasonOutputNotFound: another Stack does not have the output that this one reads. Correct one of the two.
+	ReasonOutputNotFound = "OutputNotFound"
+	// ReasonInputsTooLarge: the values that the Stack reads do not fit in the inputs of a Run. Make them
+	// smaller.
+	ReasonInputsTooLarge = "InputsTooLarge"
+	// ReasonHookInvalid: a hook cannot be run. The message says what to correct.
+	ReasonHookInvalid = "HookInvalid"
+	// ReasonCommandInvalid: a script of spec.commands cannot be run. The message says what to correct.
+	ReasonCommandInvalid = "CommandInvalid"
+	// ReasonPolicyInvalid: a policy cannot be read. The message says what to correct.
+	ReasonPolicyInvalid = "PolicyInvalid"
+	// ReasonTemplateInvalid: spec.runner.template cannot be used. The message says what to correct.
+	ReasonTemplateInvalid = "TemplateInvalid"
+	// ReasonEngineVersionInvalid: a version file of the code cannot be read. Correct it, or set
+	// spec.engine.version.
+	ReasonEngineVersionInvalid = "EngineVersionInvalid"
+	// ReasonBackendInvalid: spec.backend cannot be used. The message says what to correct.
+	ReasonBackendInvalid = "BackendInvalid"
+	// ReasonBackendMigrationRequired: the state is in another place than spec.backend says. `cairn state
+	// migrate` moves it.
+	ReasonBackendMigrationRequired = "BackendMigrationRequired"
+	// ReasonBuildNotAllowed: the installation does not allow image builds. Ask its administrator, or use an
+	// image.
+	ReasonBuildNotAllowed = "BuildNotAllowed"
+	// ReasonDockerfileNotFound: the code has no such Dockerfile. Correct spec.runner.build, or add it.
+	ReasonDockerfileNotFound = "DockerfileNotFound"
+)
