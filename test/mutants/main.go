@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "try the mutants of which name, file or invariant matches this regular expression")
+	only := flag.String("only", "", "try the mutants of which name, symbol, file or invariant matches this regular expression")
 	check := flag.Bool("check", false, "say only whether each guard is where the table says, and all mutants compile")
 	jobs := flag.Int("j", runtime.NumCPU(), "try so many at a time")
 	timeout := flag.Duration("timeout", 3*time.Minute, "of each test")
@@ -42,22 +42,26 @@ func mutants(ctx context.Context, only string, check bool, jobs int, timeout tim
 	if err != nil {
 		return err
 	}
-	every, err := read(table)
+	rows, err := read(table)
+	if err != nil {
+		return err
+	}
+	root, err := checkout(ctx)
+	if err != nil {
+		return err
+	}
+	every, err := find(root, rows)
 	if err != nil {
 		return err
 	}
 	var chosen []mutant
 	for _, m := range every {
-		if wanted.MatchString(m.Name + "\n" + m.File + "\n" + m.Breaks) {
+		if wanted.MatchString(m.Name + "\n" + m.In + "\n" + m.File + "\n" + m.Breaks) {
 			chosen = append(chosen, m)
 		}
 	}
 	if len(chosen) == 0 {
 		return fmt.Errorf("no mutant matches %q", only)
-	}
-	root, err := checkout(ctx)
-	if err != nil {
-		return err
 	}
 	tmp, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
@@ -86,16 +90,13 @@ func compile(ctx context.Context, root, tmp string, mutants []mutant) error {
 	if err != nil {
 		return err
 	}
-	if err := build(ctx, root, tmp, files); err != nil {
+	if err := compileFiles(ctx, root, tmp, files); err != nil {
 		return err
 	}
 	for _, m := range plain {
-		content, err := m.source(root)
+		content, err := readFile(root, m.File)
 		if err == nil {
-			content, err = m.apply(content)
-		}
-		if err == nil {
-			err = build(ctx, root, tmp, map[string]string{m.File: content})
+			err = compileFiles(ctx, root, tmp, map[string]string{m.File: m.apply(content)})
 		}
 		if err != nil {
 			return fmt.Errorf("mutant %q: %w", m.Name, err)
@@ -105,21 +106,21 @@ func compile(ctx context.Context, root, tmp string, mutants []mutant) error {
 	return nil
 }
 
-func build(ctx context.Context, root, tmp string, files map[string]string) error {
+func compileFiles(ctx context.Context, root, tmp string, files map[string]string) error {
 	goflags, err := overlay(root, tmp, files)
 	if err != nil {
 		return err
 	}
-	rooms := map[string]bool{}
+	dirs := map[string]bool{}
 	for file := range files {
 		if path.Ext(file) == ".go" {
-			rooms["./"+path.Dir(file)] = true
+			dirs["./"+path.Dir(file)] = true
 		}
 	}
-	if len(rooms) == 0 {
+	if len(dirs) == 0 {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, slices.Sorted(maps.Keys(rooms)))...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, slices.Sorted(maps.Keys(dirs)))...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS="+goflags)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("does not compile: %w\n%s", err, output)

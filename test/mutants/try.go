@@ -27,8 +27,8 @@ type lab struct {
 	proofs map[command]func() error
 }
 
-// target is a test binary: of a room, with tags, for one mutant that could not be woven or for all that could.
-type target struct{ room, tags, plain string }
+// target is a test binary: of a package, with tags, for one mutant that could not be woven or for all that could.
+type target struct{ dir, tags, plain string }
 
 // built is a test binary, and the GOFLAGS that it was built with.
 type built struct{ binary, goflags string }
@@ -61,17 +61,14 @@ func (l *lab) try(ctx context.Context, m mutant) (out outcome) {
 	if err := l.passes(ctx, m.Test); err != nil {
 		return outcome{Wrong: fmt.Errorf("without the mutant: %w", err)}
 	}
-	of := target{room: m.Test.Room, tags: m.Test.Tags}
+	of := target{dir: m.Test.Dir, tags: m.Test.Tags}
 	files := l.files
 	if l.plain[m.Name] {
-		content, err := m.source(l.root)
-		if err == nil {
-			content, err = m.apply(content)
-		}
+		content, err := readFile(l.root, m.File)
 		if err != nil {
 			return outcome{Wrong: err}
 		}
-		of.plain, files = m.Name, map[string]string{m.File: content}
+		of.plain, files = m.Name, map[string]string{m.File: m.apply(content)}
 	}
 	b, err := l.binary(ctx, of, files)
 	if err != nil {
@@ -86,16 +83,13 @@ func (l *lab) try(ctx context.Context, m mutant) (out outcome) {
 // passes says whether a test passes with all guards in; each is asked once.
 func (l *lab) passes(ctx context.Context, c command) error {
 	return once(&l.mu, l.proofs, c, func() error {
-		b, err := l.binary(ctx, target{room: c.Room, tags: c.Tags}, l.files)
+		b, err := l.binary(ctx, target{dir: c.Dir, tags: c.Tags}, l.files)
 		if err != nil {
 			return err
 		}
 		output, err := l.run(ctx, c, b, "")
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", c, err, output[max(0, len(output)-4096):])
-		case strings.Contains(output, "testing: warning: no tests to run"):
-			return fmt.Errorf("%s: there is no such test", c)
 		}
 		return nil
 	})
@@ -122,7 +116,7 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 	if b.goflags, err = overlay(l.root, dir, files); err != nil {
 		return built{}, err
 	}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+of.tags, "-o", b.binary, "./"+of.room)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-tags="+of.tags, "-o", b.binary, "./"+of.dir)
 	build.Dir, build.Env = l.root, append(os.Environ(), "GOFLAGS="+b.goflags)
 	if output, err := build.CombinedOutput(); err != nil {
 		return built{}, fmt.Errorf("does not compile: %w\n%s", err, output)
@@ -132,7 +126,7 @@ func (l *lab) build(ctx context.Context, of target, files map[string]string) (bu
 
 func (l *lab) run(ctx context.Context, c command, b built, without string) (string, error) {
 	test := exec.CommandContext(ctx, b.binary, "-test.run="+c.Run, "-test.v", "-test.failfast", "-test.timeout="+l.timeout.String())
-	test.Dir, test.Env = filepath.Join(l.root, c.Room), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without, patience)
+	test.Dir, test.Env = filepath.Join(l.root, c.Dir), append(os.Environ(), "GOFLAGS="+b.goflags, variable+"="+without, patience)
 	test.WaitDelay = 10 * time.Second // for what a test leaves behind that holds its output
 	var output bytes.Buffer
 	test.Stdout, test.Stderr = &output, &output

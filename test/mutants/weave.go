@@ -38,7 +38,7 @@ func weave(root string, mutants []mutant) (files map[string]string, plain []muta
 	}
 	files = map[string]string{}
 	for file, all := range byFile {
-		content, err := all[0].source(root)
+		content, err := readFile(root, file)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -75,19 +75,15 @@ func weaveFile(file, content string, mutants []mutant) (woven, []mutant, error) 
 	var insertions []insertion
 	var plain []mutant
 	for _, m := range mutants {
-		mutated, err := m.apply(content)
-		if err != nil {
-			return woven{}, nil, err
-		}
-		at := strings.Index(content, m.From)
+		mutated := m.apply(content)
 		f := functionAt(tree, func(f *ast.FuncDecl) bool {
-			return offset(f.Body.Lbrace) < at && at+len(m.From) <= offset(f.Body.Rbrace)+1
+			return offset(f.Body.Lbrace) < m.Start && m.End <= offset(f.Body.Rbrace)+1
 		})
 		if f == nil || m.Alone {
 			plain = append(plain, m)
 			continue
 		}
-		body := mutated[offset(f.Body.Lbrace)+1 : offset(f.Body.Rbrace)+len(m.To)-len(m.From)]
+		body := mutated[offset(f.Body.Lbrace)+1 : offset(f.Body.Rbrace)+len(m.To)-(m.End-m.Start)]
 		if f.Type.Results == nil {
 			body += "\nreturn\n"
 		}
