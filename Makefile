@@ -68,7 +68,7 @@ FORCE:
 setup: ## Prepare a machine for all of this: Debian packages, tools, Node modules (15 minutes the first time)
 	@tools/packages install
 	@$(MAKE) --no-print-directory tools
-	@for tool in golangci-lint controller-gen helm-docs helm versitygw gotestsum; do tools/build $$tool $(BIN); done
+	@for tool in golangci-lint vale controller-gen helm-docs helm versitygw gotestsum; do tools/build $$tool $(BIN); done
 	@$(MAKE) --no-print-directory web/node_modules/.package-lock.json test/browser/node_modules/.package-lock.json
 
 ##@ Try
@@ -195,8 +195,9 @@ mutants: build tools ## Take each guard out and see a test fail (10 minutes); ON
 	@go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
 
 .PHONY: lint
-lint: $(BIN)/golangci-lint ## Run the linters, which also keep the rooms apart
-	@failed=; for module in api test/cloud/provider .; do (cd $$module && $(BIN)/golangci-lint run ./...) || failed=1; done; [ -z "$$failed" ]
+lint: $(BIN)/golangci-lint $(BIN)/vale ## Run the linters: Go, the order of packages, and the words of the glossary
+	@failed=; for module in api test/cloud/provider .; do (cd $$module && $(BIN)/golangci-lint run ./...) || failed=1; done; \
+	  tools/prose $(BIN) || failed=1; [ -z "$$failed" ]
 
 .PHONY: verify
 verify: $(BIN)/controller-gen $(BIN)/golangci-lint $(BIN)/helm-docs ## Check that what is generated, formatted and pinned is as it should be
