@@ -51,8 +51,8 @@ func TestARunThatIsCreatedLate(t *testing.T) {
 	}
 	decide(t, tests)
 	for name, tt := range tests {
-		if s := status(tt.world, Decide(tt.world)); s.Run == "net-1" || s.LastRun != "net-2" {
-			t.Errorf("%s: the status names %q, and %s as the last", name, s.Run, s.LastRun)
+		if s := status(tt.world, Decide(tt.world)); s.CurrentRun == "net-1" || s.LastRun != "net-2" {
+			t.Errorf("%s: the status names %q, and %s as the last", name, s.CurrentRun, s.LastRun)
 		}
 	}
 }

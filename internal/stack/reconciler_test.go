@@ -365,7 +365,7 @@ func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
-	if s := r.stack.Status; s.Run != "" || s.LastRun != "net-2" {
+	if s := r.stack.Status; s.CurrentRun != "" || s.LastRun != "net-2" {
 		t.Errorf("the status names %q, and %s as the last", s.Run, s.LastRun)
 	}
 	r.ends("net-1", v1alpha1.PhaseSuperseded)
