@@ -2,6 +2,7 @@ package closure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -59,7 +60,7 @@ func (s *search) call(ctx context.Context, dir, file string, twin bool, c call) 
 	}
 	p, err := s.local(ctx, dir, c.source, at)
 	if err != nil || p.Kind == 0 {
-		if (twin || s.lenient) && Reason(err) == "ModuleNotFound" {
+		if (twin || s.lenient) && errors.Is(err, ErrModule) {
 			return "", nil // the engine may be the one that does not read this file
 		}
 		return "", err

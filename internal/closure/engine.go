@@ -2,6 +2,7 @@ package closure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -96,7 +97,7 @@ func (s *search) pin(ctx context.Context, file git.Entry) (Pin, error) {
 	var p Pin
 	text, err := s.read(ctx, file, longestVersionFile)
 	switch {
-	case Reason(err) == "SourceTooLarge":
+	case errors.Is(err, ErrTooLarge):
 		p.Problem = fmt.Sprintf("version file: more than %d bytes", longestVersionFile)
 	case err != nil:
 		return Pin{}, err

@@ -2,6 +2,7 @@ package closure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -125,7 +126,7 @@ func (s *search) values(ctx context.Context, root git.Entry, w Wanted) error {
 // variables adds what the values in a variable file name.
 func (s *search) variables(ctx context.Context, root string, e git.Entry) error {
 	c, err := s.readFile(ctx, e, strings.HasSuffix(e.Path, ".json"))
-	if Reason(err) == "SourceTooLarge" {
+	if errors.Is(err, ErrTooLarge) {
 		return nil // data, not paths
 	}
 	if err != nil {
@@ -261,7 +262,7 @@ func (s *search) script(ctx context.Context, root string, e git.Entry) error {
 	names, ok := s.c.scripts.Get(e.ID)
 	if !ok {
 		text, err := s.read(ctx, e, longestScript)
-		if Reason(err) == "SourceTooLarge" {
+		if errors.Is(err, ErrTooLarge) {
 			err = nil // a program, not a script
 		}
 		if err != nil {

@@ -50,10 +50,10 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 		"an approval is required, and the runner reports success": {verdict: one(required), done: store.Done{Plan: planOne}, policy: "2 0 2 0"},
 		"denied, as the runner says": {
 			verdict: one(denied), done: store.Done{Plan: planOne, Failure: policyIs("no")},
-			failure: "Policy rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
+			failure: "PolicyDenied rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
 		"denied, and the runner reports success": {
-			verdict: one(denied), done: store.Done{Plan: planOne}, failure: "Policy rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
+			verdict: one(denied), done: store.Done{Plan: planOne}, failure: "PolicyDenied rules/a.rego: no owner (and 1 more)", policy: "2 2 0 1",
 		},
 		"never asked": {verdict: kept(nil), done: store.Done{Plan: planOne}, failure: "Transient the policies were never given this plan"},
 		"asked about another plan, which is allowed": {
@@ -62,12 +62,12 @@ func TestTheRunnersWordOnPoliciesCountsForNothing(t *testing.T) {
 		},
 		"never asked, for a reason": {
 			verdict: kept(nil), done: store.Done{Plan: planOne, Failure: policyIs("the plan is too large to be checked")},
-			failure: "Policy the plan is too large to be checked",
+			failure: "PolicyDenied the plan is too large to be checked",
 		},
 		"a plan without changes": {verdict: kept(nil), done: store.Done{Plan: &store.Plan{Digest: "sha256:one"}}},
 		"another failure": {
 			verdict: one(denied), done: store.Done{Plan: planOne, Failure: &store.Failure{Class: "ConfigurationError", Message: "a hook failed"}},
-			failure: "Config a hook failed", unread: true,
+			failure: "ConfigurationError a hook failed", unread: true,
 		},
 		"neither a plan nor a failure": {verdict: kept(nil), failure: "Transient the runner reported neither a plan nor a failure", unread: true},
 	} {

@@ -64,7 +64,7 @@ func waitsFor(s *v1alpha1.Stack) string {
 		return "it is being deleted"
 	case ready == nil, s.Status.ObservedGeneration != s.Generation:
 		return "it is not looked at yet"
-	case ready.Status == metav1.ConditionTrue, ready.Reason == "Drifted":
+	case ready.Status == metav1.ConditionTrue, ready.Reason == v1alpha1.ReasonDrifted:
 		return ""
 	}
 	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message is its own to tell, and changes often
