@@ -191,23 +191,25 @@ func TestEachAlertUsesMetricsThatThereAreAndSaysWhatToDo(t *testing.T) {
 // A reason that is told as Other says nothing to who is paged.
 func TestTheReasonsOfStacksAreKnown(t *testing.T) {
 	constants := map[string]string{}
-	for _, c := range regexp.MustCompile(`(?m)^\t(Reason\w+) += "(\w+)"$`).FindAllStringSubmatch(read(t, "internal/run/decide.go"), -1) {
-		constants[c[1]] = c[2]
+	for _, file := range []string{"reasons_run.go", "reasons_stack.go", "reasons_repository.go"} {
+		for _, c := range regexp.MustCompile(`(?m)^\t(Reason\w+) += "(\w+)"$`).FindAllStringSubmatch(read(t, "api/v1alpha1/"+file), -1) {
+			constants[c[1]] = c[2]
+		}
 	}
 	under := regexp.MustCompile(`(?s)\nfunc under\(.*?\n}\n`).FindString(read(t, "internal/stack/decide.go")) // what a Stack says of its Run
 	reasons := map[string]bool{}
-	for _, name := range regexp.MustCompile(`run\.(Reason\w+)`).FindAllStringSubmatch(under, -1) {
+	for _, name := range regexp.MustCompile(`v1alpha1\.(Reason\w+)`).FindAllStringSubmatch(under, -1) {
 		reasons[constants[name[1]]] = true
 	}
 	files, err := filepath.Glob("../stack/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	literal := regexp.MustCompile(`(?:\b(?:unready|stalled|progressing)\(|Problem\{(?:Passing: true, )?Reason: )"(\w+)"(?:,|})`)
+	used := regexp.MustCompile(`(?:\b(?:unready|stalled|progressing)\(|Problem\{(?:Passing: true, )?Reason: )v1alpha1\.(Reason\w+)(?:,|})`)
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {
-			for _, m := range literal.FindAllStringSubmatch(read(t, "internal/stack/"+filepath.Base(file)), -1) {
-				reasons[m[1]] = true
+			for _, m := range used.FindAllStringSubmatch(read(t, "internal/stack/"+filepath.Base(file)), -1) {
+				reasons[constants[m[1]]] = true
 			}
 		}
 	}
