@@ -366,7 +366,7 @@ func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
 	if s := r.stack.Status; s.CurrentRun != "" || s.LastRun != "net-2" {
-		t.Errorf("the status names %q, and %s as the last", s.Run, s.LastRun)
+		t.Errorf("the status names %q, and %s as the last", s.CurrentRun, s.LastRun)
 	}
 	r.ends("net-1", v1alpha1.PhaseSuperseded)
 	r.reconcile()
