@@ -1804,11 +1804,6 @@ export interface components {
                      * @description Chunks is how many Secrets hold them, named <state>-state-v<version>-<digest>-<chunk>.
                      */
                     chunks?: number;
-                    /**
-                     * @description Storage is where the bytes are: Secret or Bucket. Example: Secret.
-                     * @enum {string}
-                     */
-                    storage: "Secret" | "Bucket";
                     /** @description Run that wrote it. */
                     run?: string;
                     /**
@@ -1823,6 +1818,11 @@ export interface components {
                      * @description Size in bytes, uncompressed.
                      */
                     size: number;
+                    /**
+                     * @description Storage is where the bytes are: Secret or Bucket. Example: Secret.
+                     * @enum {string}
+                     */
+                    storage: "Secret" | "Bucket";
                     /**
                      * Format: int64
                      * @description Version counts from 1.

@@ -1799,7 +1799,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/namespaces/{namespace}/states/{name}/rescue": {
+    "/api/v1/namespaces/{namespace}/states/{name}/recover": {
         parameters: {
             query?: never;
             header?: never;
@@ -1808,7 +1808,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put the state back that a pod printed to its log, encrypted. Needs rescue on states. */
+        /** Put the state back that a pod printed to its log, encrypted. Needs recover on states. */
         post: {
             parameters: {
                 query?: never;
