@@ -21,7 +21,7 @@ const (
 	// FailurePodLost: the pod went away before it reported; Cairn retries with a new plan.
 	FailurePodLost FailureClass = "PodLost"
 	// FailureStateNotSaved: the state after an apply could be neither written nor rescued; it is in the pod's
-	// log. Restore it with `cairn state rescue`. Nothing is planned before, since a plan without it would
+	// log. Recover it with `cairn state recover`. Nothing is planned before, since a plan without it would
 	// create resources twice.
 	FailureStateNotSaved FailureClass = "StateNotSaved"
 )

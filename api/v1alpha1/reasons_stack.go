@@ -24,8 +24,8 @@ const (
 	// ReasonBackendInCode: the code has a backend of its own. Move the state with `cairn state migrate`, or
 	// remove the block.
 	ReasonBackendInCode = "BackendInCode"
-	// ReasonStateNotSaved: the state of the last apply is only in the log of its pod. Restore it with `cairn
-	// state rescue`.
+	// ReasonStateNotSaved: the state of the last apply is only in the log of its pod. Recover it with `cairn
+	// state recover`.
 	ReasonStateNotSaved = "StateNotSaved"
 	// ReasonOutputsConflict: an object of spec.outputs exists and is not Cairn's. Delete it, or use another
 	// name.

@@ -23,7 +23,7 @@ func stateRecoverCommand(s *session) *cobra.Command {
 		Use:   "recover STACK",
 		Short: "Recover a state that an apply could only write to its pod's log",
 		Long: `Recovers the state of an apply that could reach no server to save it. The pod then prints the state to its log, encrypted so that only Cairn can
-read it, and the Stack is not planned (Ready has the reason StateStranded). This command sends that log to the server, which makes the state the
+read it, and the Stack is not planned (Ready has the reason StateNotSaved). This command sends that log to the server, which makes the state the
 current version; then the Stack continues.
 
 By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. When the pod is gone, give the log from your
