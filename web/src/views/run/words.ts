@@ -58,7 +58,9 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   }
   switch (said?.reason) {
     case 'Queued':
-      return message.startsWith('waits for ') || !message ? `Waits for ${message.replace(/^waits for /, '') || 'its turn'}.` : `Waits: ${message}.`
+      return message.startsWith('waits for ') || !message
+        ? `Waits for ${message.replace(/^waits for /, '') || 'its turn'}.`
+        : `Waits: ${message}.`
     case 'Canceling':
       return `Waits for the engine, which was told to end: ${message}`
     case 'WindowClosed':
