@@ -144,9 +144,9 @@ type RepositoryStatus struct {
 	// +optional
 	LastFetch *FetchStatus `json:"lastFetch,omitempty"`
 
-	// LastHandledRequest is the value of the annotation cairn.dev/requested-at that was answered last.
+	// LastHandledRequest is the last request for a fetch (annotation cairn.dev/requested-at) after which a fetch ended.
 	// +optional
-	LastHandledRequest string `json:"lastHandledRequest,omitempty"`
+	LastHandledRequest *HandledRequest `json:"lastHandledRequest,omitempty"`
 }
 
 // RefStatus is what a ref names now.
@@ -169,3 +169,15 @@ type FetchStatus struct {
 // RequestedAtAnnotation asks for a fetch of a Repository, or a Run of a Stack, now. Any other value than the last one counts; people and
 // webhooks write the time. Example: kubectl annotate --overwrite repository infra cairn.dev/requested-at="$(date +%s)".
 const RequestedAtAnnotation = "cairn.dev/requested-at"
+
+// HandledRequest is a request by the annotation cairn.dev/requested-at that was handled. Another value is a new request.
+type HandledRequest struct {
+	// Value of the annotation. Example: 2026-11-20T12:00:00Z
+	Value string `json:"value"`
+	// Time at which it was handled. Example: 2026-11-20T12:00:01Z
+	Time metav1.Time `json:"time"`
+	// Rejected says that the request was rejected, as when its time is in the future. It is not tried again; request again
+	// with another value. A Repository rejects no request.
+	// +optional
+	Rejected bool `json:"rejected,omitempty"`
+}

@@ -68,10 +68,9 @@ type StackStatus struct {
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
 
-	// LastRequest is the last request for a Run that was answered: the value that the annotation cairn.dev/requested-at had. Of
-	// one that was refused because its time is in the future, it is the time of the answer, a space, and that value.
+	// LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or rejected.
 	// +optional
-	LastRequest string `json:"lastRequest,omitempty"`
+	LastHandledRequest *HandledRequest `json:"lastHandledRequest,omitempty"`
 
 	// DestroyedByRun is the name of the Run that destroyed everything on request. While it is set, nothing is created again until
 	// a user requests an apply. Example: net-8.

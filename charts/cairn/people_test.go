@@ -534,7 +534,7 @@ func TestARequestComesAfterTheLast(t *testing.T) {
 	settled(t)
 	stack := newStack(nil)
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
-	stack.Status.LastRequest = "2026-11-20T12:00:00.5Z"
+	stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "2026-11-20T12:00:00.5Z", Time: metav1.Date(2026, 11, 20, 12, 0, 1, 0, time.UTC)}
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
 	writes(t, stack, []change{
 		{"carol", asks("requested-at", "2026-11-20T13:00:00+01:00", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00.5Z was taken up already"},
@@ -544,7 +544,7 @@ func TestARequestComesAfterTheLast(t *testing.T) {
 		{"carol", asks("requested-at", "-"), ""},
 	})
 	// One that was refused for being ahead of its time hides none.
-	stack.Status.LastRequest = "2026-11-20T12:00:00Z 2126-11-20T12:00:00Z"
+	stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "2126-11-20T12:00:00Z", Time: metav1.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Rejected: true}
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
 	writes(t, stack, []change{
 		{"carol", asks("requested-at", "2026-11-20T11:59:59Z", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00Z was taken up already"},

@@ -28,6 +28,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -151,12 +152,13 @@ func (d *desk) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.Ru
 				if ok {
 					asked = st.Annotations[v1alpha1.RequestedAtAnnotation]
 				}
-				if asked == "" || asked == st.Status.LastRequest {
+				if asked == "" || run.Settled(st.Status.LastHandledRequest, asked) {
 					continue
 				}
 				n++
 				// As the operator does: the Run is named before it is there.
-				st.Status.LastRequest, st.Status.CurrentRun, st.Status.LastRun = asked, fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
+				st.Status.LastHandledRequest = run.Handled(nil, asked, false, time.Now())
+				st.Status.CurrentRun, st.Status.LastRun = fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
 				if apiserver.Kube.Status().Update(d.Context(), st) == nil {
 					d.run(st.Status.CurrentRun, v1alpha1.PhasePlanning, func(r *v1alpha1.RunSpec) {
 						r.Operation = v1alpha1.Operation(st.Annotations[v1alpha1.RequestedOperationAnnotation])
@@ -240,11 +242,12 @@ func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
 		defer close(done)
 		for e := range stacks.ResultChan() {
 			now, ok := e.Object.(*v1alpha1.Stack)
-			if !ok || now.Annotations[v1alpha1.RequestedAtAnnotation] == "" || now.Status.LastRequest != "" {
+			if !ok || now.Annotations[v1alpha1.RequestedAtAnnotation] == "" || now.Status.LastHandledRequest != nil {
 				continue
 			}
 			d.run("net-2", v1alpha1.PhaseAwaitingApproval)
-			now.Status.LastRequest, now.Status.CurrentRun, now.Status.LastRun = now.Annotations[v1alpha1.RequestedAtAnnotation], "net-2", "net-2"
+			now.Status.LastHandledRequest = run.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false, time.Now())
+			now.Status.CurrentRun, now.Status.LastRun = "net-2", "net-2"
 			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now)) // the command may be done sooner
 		}
 	}()

@@ -75,7 +75,7 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 		switch {
 		case !ok || !there:
 			return false, explained{fmt.Sprintf("the Stack %s is gone", key.Name), nil}
-		case run.Settled(st.Status.LastRequest, asked):
+		case run.Settled(st.Status.LastHandledRequest, asked):
 			if name = st.Status.CurrentRun; name == "" {
 				name = st.Status.LastRun
 			}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -51,8 +52,8 @@ func TestAPushIsSeen(t *testing.T) {
 	r.settle(repo)
 	r.expectRefs(repo, map[string]string{"main": second})
 	r.moves(repo)
-	if repo.Status.LastHandledRequest != "now" {
-		t.Errorf("the request that was handled is %q", repo.Status.LastHandledRequest)
+	if !run.Settled(repo.Status.LastHandledRequest, "now") {
+		t.Errorf("the request that was handled is %+v", repo.Status.LastHandledRequest)
 	}
 
 	third := r.push(remote, gitserver.Change{Message: "Widen more", Files: map[string]string{"net/main.tf": "# 3"}})
@@ -83,11 +84,11 @@ func TestARequestDuringAFetchGetsOneOfItsOwn(t *testing.T) {
 	r.ended(repo)
 	first, _ := r.Mirrors.Look(repo.UID)
 	r.pass(repo)
-	if repo.Status.LastHandledRequest != "" {
+	if repo.Status.LastHandledRequest != nil {
 		t.Error("a fetch from before the request handled it")
 	}
 	r.settle(repo)
-	if last, _ := r.Mirrors.Look(repo.UID); last == first || repo.Status.LastHandledRequest != "later" {
+	if last, _ := r.Mirrors.Look(repo.UID); last == first || !run.Settled(repo.Status.LastHandledRequest, "later") {
 		t.Errorf("the request was not handled: %+v", last)
 	}
 }

@@ -23,7 +23,7 @@ func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 	}
 	began := last.At.Add(-last.Took)
 	asked := began
-	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil && last.Request != before.Status.LastHandledRequest && at.Before(began) {
+	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil && !run.Settled(before.Status.LastHandledRequest, last.Request) && at.Before(began) {
 		asked = at
 	}
 	told := map[string]bool{}

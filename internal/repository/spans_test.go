@@ -31,7 +31,7 @@ func TestEachCommitThatAFetchBroughtIsTheRootOfATrace(t *testing.T) {
 	if commit, fetch := got[0].End.Sub(got[0].Start), got[1].End.Sub(got[1].Start); commit != 2500*time.Millisecond || fetch != 2*time.Second {
 		t.Errorf("from the request on %s, the fetch %s", commit, fetch)
 	}
-	before.Status.LastHandledRequest = fetch.Request // that one was for an earlier fetch
+	before.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: fetch.Request} // that one was for an earlier fetch
 	if got := spans(before, after, fetch); got[0].Start != got[1].Start {
 		t.Errorf("begins %s before the fetch", got[1].Start.Sub(got[0].Start))
 	}

@@ -43,7 +43,7 @@ func status(w World, d Decision) v1alpha1.RepositoryStatus {
 		s.Refs = w.Refs[:min(len(w.Refs), mostRefs)]
 	}
 	if w.Last != nil && w.Last.Ask == w.Ask {
-		s.LastHandledRequest = w.Ask.Request
+		s.LastHandledRequest = run.Handled(s.LastHandledRequest, w.Ask.Request, false, w.Now)
 	}
 	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	if w.Last != nil && !w.Fetching && (s.LastFetch == nil || w.Last.Moved || outcome(before) != w.Last.Reason) {

@@ -2,10 +2,10 @@ package run
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -28,7 +28,7 @@ const mostAhead = 5 * time.Minute
 // Requested is the request that waits to be taken up; false when there is none. What was there when the Stack was made is
 // none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
 func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
-	at, last := stack.Annotations[v1alpha1.RequestedAtAnnotation], stack.Status.LastRequest
+	at, last := stack.Annotations[v1alpha1.RequestedAtAnnotation], stack.Status.LastHandledRequest
 	if at == "" || !stack.Status.Observed() || Settled(last, at) || isOlder(at, last) {
 		return Request{}, false
 	}
@@ -40,20 +40,21 @@ func Requested(stack *v1alpha1.Stack, now time.Time) (Request, bool) {
 	return q, true
 }
 
-// Handled is what a Stack's status says of a request that is done with. A time far ahead of now would hide all requests until then:
-// it stands behind the time at which it was refused.
-func Handled(at string, now time.Time) string {
-	if _, ahead := aheadOf(at, now); ahead {
-		return now.UTC().Format(time.RFC3339) + " " + at
+// Handled is what a status says of a request that is handled now; the last one, when it is that. A request whose time is far ahead of
+// now is rejected.
+func Handled(last *v1alpha1.HandledRequest, at string, rejected bool, now time.Time) *v1alpha1.HandledRequest {
+	switch _, ahead := aheadOf(at, now); {
+	case at == "":
+		return nil
+	case Settled(last, at):
+		return last
+	default:
+		return &v1alpha1.HandledRequest{Value: at, Time: metav1.Time{Time: now}.Rfc3339Copy(), Rejected: rejected || ahead}
 	}
-	return at
 }
 
-// Settled says that a request is the last one that was done with, by what a Stack's status says of that.
-func Settled(last, at string) bool {
-	_, refused := lastOf(last)
-	return at == last || refused != "" && at == refused
-}
+// Settled says that a request is the last one that was handled.
+func Settled(last *v1alpha1.HandledRequest, at string) bool { return last != nil && last.Value == at }
 
 // aheadOf says that a request's time is too far ahead of now to be one.
 func aheadOf(at string, now time.Time) (time.Time, bool) {
@@ -61,22 +62,28 @@ func aheadOf(at string, now time.Time) (time.Time, bool) {
 	return t, err == nil && t.After(now.Add(mostAhead))
 }
 
-// lastOf reads what a Stack's status says of the last request, where that is a time: when it was, and which one was refused
-// then for being ahead of its time. Of any other text it tells neither.
-func lastOf(last string) (then time.Time, refused string) {
-	before, after, _ := strings.Cut(last, " ")
-	then, err := time.Parse(time.RFC3339, before)
-	if err != nil {
-		return time.Time{}, ""
+// timeOf is when the last request that was handled is from; zero when it does not say. One that was rejected for its time hides
+// no later one: it counts from when it was rejected.
+func timeOf(last *v1alpha1.HandledRequest) time.Time {
+	if last == nil {
+		return time.Time{}
 	}
-	return then, after
+	t, err := time.Parse(time.RFC3339, last.Value)
+	switch {
+	case err != nil:
+		return time.Time{}
+	case last.Rejected && last.Time.Time.Before(t):
+		return last.Time.Time
+	default:
+		return t
+	}
 }
 
 // isOlder says that a request is from before the last one, where both are times: somebody applied a manifest, or put back
 // annotations, that asked for something long ago.
-func isOlder(at, last string) bool {
+func isOlder(at string, last *v1alpha1.HandledRequest) bool {
 	t, err := time.Parse(time.RFC3339, at)
-	then, _ := lastOf(last)
+	then := timeOf(last)
 	return err == nil && !then.IsZero() && !t.After(then)
 }
 

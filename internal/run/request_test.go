@@ -20,7 +20,7 @@ func asked(operation v1alpha1.Operation) func(*World) {
 	}
 }
 
-func taken(w *World) { w.Stack.Status.LastRequest = "now" }
+func taken(w *World) { w.Stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "now"} }
 func byHand(w *World) {
 	w.Run.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: "asked for by carol", By: "carol"}
 }
@@ -30,8 +30,17 @@ func destroyIsNext(w *World) {
 
 // at says when something is asked for, and when the last time was.
 func at(this, last string) func(*World) {
+	return atAfter(this, Handled(nil, last, false, now))
+}
+
+// afterRejected says when something is asked for, and that the last request was rejected at eleven.
+func afterRejected(this, last string) func(*World) {
+	return atAfter(this, &v1alpha1.HandledRequest{Value: last, Time: metav1.Time{Time: now.Add(-time.Hour)}, Rejected: true})
+}
+
+func atAfter(this string, last *v1alpha1.HandledRequest) func(*World) {
 	return func(w *World) {
-		w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Stack.Status.LastRequest = this, last
+		w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Stack.Status.LastHandledRequest = this, last
 	}
 }
 func protected(w *World) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
@@ -194,10 +203,11 @@ func TestRequested(t *testing.T) {
 				Refused: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: look at the clock of who asks, and ask again",
 			},
 		},
-		"one that was refused for that":            {world: world(asked("Plan"), at("2126-11-20T12:00:00Z", "2026-11-20T11:00:00Z 2126-11-20T12:00:00Z"))},
-		"one that was refused when it was ahead":   {world: world(asked("Plan"), at("2026-11-20T11:30:00Z", "2026-11-20T11:00:00Z 2026-11-20T11:30:00Z"))},
-		"one after one that was ahead of its time": {world: world(asked("Plan"), at("2026-11-20T11:30:00Z", "2026-11-20T11:00:00Z 2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
-		"one from before such a one":               {world: world(asked("Plan"), at("2026-11-20T10:30:00Z", "2026-11-20T11:00:00Z 2126-11-20T12:00:00Z"))},
+		"one that was refused for that":            {world: world(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},
+		"one that was refused when it was ahead":   {world: world(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2026-11-20T11:30:00Z"))},
+		"one after one that was ahead of its time": {world: world(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
+		"one after one that was rejected for else": {world: world(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2026-11-20T10:00:00Z")), want: Request{At: "2026-11-20T10:30:00Z", Operation: "Plan", By: "alice"}},
+		"one from before such a one":               {world: world(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2126-11-20T12:00:00Z"))},
 		"a word that the last one ended with":      {world: world(asked("Plan"), at("now", "please now")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
 		"a destroy of what is deleted is the deletion's matter": {
 			world: world(asked("Destroy"), protected, deleting), want: Request{At: "now", Operation: "Destroy", By: "alice"},
@@ -219,20 +229,30 @@ func TestRequested(t *testing.T) {
 
 // What is done with is so for good, and hides no later request, whatever it said.
 func TestWhatTheStatusSaysOfARequest(t *testing.T) {
-	for at, want := range map[string]string{
-		"now":                  "now",
-		"2026-11-20T12:04:59Z": "2026-11-20T12:04:59Z",
-		"2026-11-20T12:05:01Z": "2026-11-20T12:00:00Z 2026-11-20T12:05:01Z",
+	for _, tt := range []struct {
+		at             string
+		refused, wants bool
+	}{
+		{"now", false, false},
+		{"now", true, true},
+		{"2026-11-20T12:04:59Z", false, false},
+		{"2026-11-20T12:05:01Z", false, true},
 	} {
-		last := Handled(at, now)
-		if last != want || !Settled(last, at) || Settled(last, "2026-11-20T12:00:00Z") {
-			t.Errorf("of %s: %q", at, last)
+		last := Handled(nil, tt.at, tt.refused, now)
+		want := &v1alpha1.HandledRequest{Value: tt.at, Time: metav1.Time{Time: now}, Rejected: tt.wants}
+		if diff := cmp.Diff(want, last); diff != "" || !Settled(last, tt.at) || Settled(last, "2026-11-20T12:00:00Z") {
+			t.Errorf("of %s, -want +got:\n%s", tt.at, diff)
+		}
+		if again := Handled(last, tt.at, !tt.wants, now.Add(time.Hour)); again != last {
+			t.Errorf("%s is handled a second time: %+v", tt.at, again)
 		}
 		later := now.Add(mostAhead).Format(time.RFC3339)
-		w := world(asked(v1alpha1.OperationPlan))
-		w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Stack.Status.LastRequest = later, last
+		w := world(asked(v1alpha1.OperationPlan), atAfter(later, last))
 		if q, ok := Requested(w.Stack, now.Add(mostAhead)); !ok || q.Refused != "" {
-			t.Errorf("%s hides one of %s: %+v", at, later, q)
+			t.Errorf("%s hides one of %s: %+v", tt.at, later, q)
 		}
+	}
+	if none := Handled(nil, "", false, now); none != nil {
+		t.Errorf("without a request: %+v", none)
 	}
 }

@@ -32,7 +32,7 @@ func asked(w World) (run.Request, bool) {
 func isHalfTaken(w World) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.ReservedRun
-	if w.active() != nil || s.LastRequest == "" || s.LastRequest != at || n == nil || n.Name != s.CurrentRun || run.Number(n.Name) <= highestCreated(w) ||
+	if w.active() != nil || !run.Settled(s.LastHandledRequest, at) || s.LastHandledRequest.Rejected || n == nil || n.Name != s.CurrentRun || run.Number(n.Name) <= highestCreated(w) ||
 		n.Cause != v1alpha1.CauseManual || n.StateVersion != 0 {
 		return false
 	}
@@ -129,19 +129,20 @@ func startAsked(w World, q run.Request, spec v1alpha1.RunSpec) (Decision, bool) 
 	return d, ok
 }
 
-// lastRequest is the last request that was taken up, or refused. One that was there when the Stack was made counts as taken
-// up.
-func lastRequest(w World, d Decision) string {
+// lastHandledRequest is the last request that was accepted or rejected. One that was there when the Stack was created counts
+// as accepted.
+func lastHandledRequest(w World, d Decision) *v1alpha1.HandledRequest {
+	last := w.Stack.Status.LastHandledRequest
 	if d.Request != "" {
-		return d.Request
+		return run.Handled(last, d.Request, false, w.Now)
 	}
 	if !w.Stack.Status.Observed() {
-		return run.Handled(w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Now)
+		return run.Handled(last, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], false, w.Now)
 	}
 	if q, why := refusedRequest(w); why != "" {
-		return run.Handled(q.At, w.Now)
+		return run.Handled(last, q.At, true, w.Now)
 	}
-	return w.Stack.Status.LastRequest
+	return last
 }
 
 // gatherAsked adds what only a destroy that is asked for has to know.

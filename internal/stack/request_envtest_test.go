@@ -40,7 +40,7 @@ func TestARequestMakesOneRun(t *testing.T) {
 	written := r.stack.ResourceVersion
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
-	if s := r.stack.Status; s.LastRequest != "1" || s.CurrentRun != "net-2" || r.stack.ResourceVersion == written {
+	if s := r.stack.Status; handled(s.LastHandledRequest) != "1" || s.CurrentRun != "net-2" || r.stack.ResourceVersion == written {
 		t.Errorf("%+v", s)
 	}
 	run := &v1alpha1.Run{}
@@ -106,7 +106,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 		r.reconcile()
 		r.expect("True", "Applied", "net-1 ")
 	}
-	if r.stack.Status.LastRequest != "1" {
+	if handled(r.stack.Status.LastHandledRequest) != "1 rejected" {
 		t.Error("it still waits")
 	}
 	n, text := 0, ""
@@ -139,7 +139,7 @@ func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
 	r.asks("1", v1alpha1.OperationDestroy)
 	r.reconcile()
 	r.expect("False", "DependentsExist", "net-1 ")
-	if r.stack.Status.LastRequest != "" {
+	if r.stack.Status.LastHandledRequest != nil {
 		t.Error("it is taken up before anything comes of it")
 	}
 	web.Status.DestroyedByRun = "web-2"

@@ -34,7 +34,19 @@ func annotate(key, value string) func(*World) {
 	}
 }
 
-func taken(w *World)           { w.Stack.Status.LastRequest = "now" }
+// handled words what a status says of a request.
+func handled(r *v1alpha1.HandledRequest) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Rejected:
+		return r.Value + " rejected"
+	default:
+		return r.Value
+	}
+}
+
+func taken(w *World)           { w.Stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "now"} }
 func newborn(w *World)         { w.Stack.Status.ObservedGeneration = -1 }
 func byHand(r *v1alpha1.Run)   { r.Spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, By: "alice"} }
 func rejected(r *v1alpha1.Run) { says("Rejected")(r) }
@@ -454,11 +466,11 @@ func TestRequestsInTheStatus(t *testing.T) {
 		"one that waits for a Run to end":   {world: world(had("net-1", "Applying", "sha256:now"), asks("Apply")), run: "net-1"},
 		"one that was there from the start": {world: world(asks("Apply"), newborn), last: "now", run: "net-1"},
 		"one that was, and nothing starts":  {world: world(suspended, asks("Apply"), newborn), last: "now"},
-		"one that nothing comes of":         {world: world(protect, isApplied, asks("Destroy")), last: "now", appliedOrEmpty: "sha256:now"},
-		"one that is ahead of its time":     {world: world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), last: "2026-11-20T12:00:00Z 2126-11-20T12:00:00Z", appliedOrEmpty: "sha256:now"},
-		"one that was from the start":       {world: world(asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z"), newborn), last: "2026-11-20T12:00:00Z 2126-11-20T12:00:00Z", run: "net-1"},
+		"one that nothing comes of":         {world: world(protect, isApplied, asks("Destroy")), last: "now rejected", appliedOrEmpty: "sha256:now"},
+		"one that is ahead of its time":     {world: world(isApplied, asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z")), last: "2126-11-20T12:00:00Z rejected", appliedOrEmpty: "sha256:now"},
+		"one that was from the start":       {world: world(asks("Apply"), annotate(v1alpha1.RequestedAtAnnotation, "2126-11-20T12:00:00Z"), newborn), last: "2126-11-20T12:00:00Z rejected", run: "net-1"},
 		"one that nothing comes of, while a Run is under way": {
-			world: world(protect, had("net-1", "Applying", "sha256:now"), asks("Destroy")), last: "now", run: "net-1",
+			world: world(protect, had("net-1", "Applying", "sha256:now"), asks("Destroy")), last: "now rejected", run: "net-1",
 		},
 		"a destroy that went well":          {world: world(state(0), applied("sha256:now"), had("net-2", "Succeeded", "sha256:kept", destroys, byHand)), destroyed: "net-2"},
 		"a deletion's":                      {world: world(deleted, state(1), had("net-2", "Succeeded", "sha256:kept", destroys))},
@@ -467,7 +479,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 		"one that has begun":                {world: world(state(0), destroyedBefore, had("net-3", "Applying", "sha256:now", began), asks("Apply"), taken), last: "now", run: "net-3"},
 		"one that was rejected":             {world: world(state(0), destroyedBefore, had("net-3", "Canceled", "sha256:now", rejected), asks("Apply"), taken), last: "now", destroyed: "net-2"},
 		"a look that saw nothing there":     {world: world(state(0), destroyedBefore, had("net-3", "Succeeded", "sha256:now", lookedByHand), asks("Plan"), taken), last: "now", destroyed: "net-2"},
-		"a destroy while nothing may start": {world: world(suspended, isApplied, asks("Destroy")), last: "now", appliedOrEmpty: "sha256:now"},
+		"a destroy while nothing may start": {world: world(suspended, isApplied, asks("Destroy")), last: "now rejected", appliedOrEmpty: "sha256:now"},
 		"what was destroyed and made again": {world: world(isApplied), appliedOrEmpty: "sha256:now"},
 		"an apply that ended before the engine's turn": {
 			world: world(applied("sha256:old"), had("net-2", "Canceled", "sha256:now", notBegun)), appliedOrEmpty: "sha256:old",
@@ -485,7 +497,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 			if d.Start != nil {
 				by = d.Start.Cause.By
 			}
-			got := []string{s.LastRequest, s.CurrentRun, s.DestroyedByRun, by, s.AppliedInputsDigest}
+			got := []string{handled(s.LastHandledRequest), s.CurrentRun, s.DestroyedByRun, by, s.AppliedInputsDigest}
 			if diff := cmp.Diff([]string{tt.last, tt.run, tt.destroyed, tt.by, tt.appliedOrEmpty}, got); diff != "" {
 				t.Errorf("last request, run, destroyed, by, applied inputs; -want +got:\n%s", diff)
 			}

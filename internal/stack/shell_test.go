@@ -78,8 +78,8 @@ func TestARefusedShellSaysWhyOnce(t *testing.T) {
 	if q, why := refusedRequest(w); !strings.Contains(why, "--allow-shell") || q.At != "now" {
 		t.Errorf("%+v, %q", q, why)
 	}
-	if s := status(w, Decide(w)); s.LastRequest != "now" {
-		t.Errorf("it is kept: %q", s.LastRequest)
+	if s := status(w, Decide(w)); handled(s.LastHandledRequest) != "now rejected" {
+		t.Errorf("it is kept: %+v", s.LastHandledRequest)
 	}
 	if _, why := refusedRequest(world(allowed, isApplied, asks("Shell"))); why != "" {
 		t.Errorf("where shells are allowed: %q", why)

@@ -45,7 +45,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	}
 	s.Units = w.units()
 	s.DriftChecks = driftChecks(w, d)
-	s.LastRequest, s.DestroyedByRun = lastRequest(w, d), destroyedBy(w)
+	s.LastHandledRequest, s.DestroyedByRun = lastHandledRequest(w, d), destroyedBy(w)
 	s.History = history(w)
 	if c := driftCondition(w, s.Drift); c != nil {
 		apimeta.SetStatusCondition(&s.Conditions, *c)

@@ -169,8 +169,21 @@ export interface components {
                     /** @description Took is how long it was. */
                     took: string;
                 };
-                /** @description LastHandledRequest is the value of the annotation cairn.dev/requested-at that was answered last. */
-                lastHandledRequest?: string;
+                /** @description LastHandledRequest is the last request for a fetch (annotation cairn.dev/requested-at) after which a fetch ended. */
+                lastHandledRequest?: {
+                    /**
+                     * @description Rejected says that the request was rejected, as when its time is in the future. It is not tried again; request again
+                     *     with another value. A Repository rejects no request.
+                     */
+                    rejected?: boolean;
+                    /**
+                     * Format: date-time
+                     * @description Time at which it was handled. Example: 2026-11-20T12:00:01Z
+                     */
+                    time: string;
+                    /** @description Value of the annotation. Example: 2026-11-20T12:00:00Z */
+                    value: string;
+                };
                 /**
                  * Format: int64
                  * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
@@ -1541,11 +1554,21 @@ export interface components {
                  *     sources declare them now. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
                  */
                 inputsDigest?: string;
-                /**
-                 * @description LastRequest is the last request for a Run that was answered: the value that the annotation cairn.dev/requested-at had. Of
-                 *     one that was refused because its time is in the future, it is the time of the answer, a space, and that value.
-                 */
-                lastRequest?: string;
+                /** @description LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or rejected. */
+                lastHandledRequest?: {
+                    /**
+                     * @description Rejected says that the request was rejected, as when its time is in the future. It is not tried again; request again
+                     *     with another value. A Repository rejects no request.
+                     */
+                    rejected?: boolean;
+                    /**
+                     * Format: date-time
+                     * @description Time at which it was handled. Example: 2026-11-20T12:00:01Z
+                     */
+                    time: string;
+                    /** @description Value of the annotation. Example: 2026-11-20T12:00:00Z */
+                    value: string;
+                };
                 /** @description LastRun is the newest Run, under way or finished. */
                 lastRun?: string;
                 /**
