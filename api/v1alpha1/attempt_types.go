@@ -5,94 +5,104 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AttemptPhase is what an attempt is at.
+// AttemptPhase is the phase of a Run that an attempt executes.
 //
 // +kubebuilder:validation:Enum=Build;Plan;Apply;Shell
 type AttemptPhase string
 
-// What an attempt is at.
+// Phases of an attempt.
 const (
-	// AttemptBuild builds the image that the others run in.
+	// AttemptBuild builds the image in which later attempts run.
 	AttemptBuild AttemptPhase = "Build"
-	AttemptPlan  AttemptPhase = "Plan"
+	// AttemptPlan plans.
+	AttemptPlan AttemptPhase = "Plan"
+	// AttemptApply applies the plan.
 	AttemptApply AttemptPhase = "Apply"
+	// AttemptShell runs a shell for a user.
 	AttemptShell AttemptPhase = "Shell"
 )
 
-// Attempt is one try at a phase of a Run, in one pod. A plan and the apply that follows it in the same pod are two
-// attempts.
+// Attempt is one execution of a phase of a Run in one pod. A retry is a new attempt. A plan and an apply in the
+// same pod are two attempts.
 type Attempt struct {
-	// Number counts from 1.
+	// Number is the number of the attempt within the Run. The first attempt has number 1.
 	Number int32 `json:"number"`
-	// Phase it tries.
+	// Phase is the phase that the attempt executes: Build, Plan, Apply or Shell.
 	Phase AttemptPhase `json:"phase"`
-	// Pod it runs in.
+	// Pod is the name of the pod in which the attempt runs. Example: net-7-plan-1.
 	Pod string `json:"pod"`
-	// PodUID is the one pod whose reports and state writes are accepted for this attempt.
+	// PodUID is the UID of the pod. Cairn accepts reports and state writes of the attempt only from this pod.
 	PodUID types.UID `json:"podUID"`
-	// StartedAt is when the pod was made or, for a pod that lives already, when it was given the work.
+	// StartedAt is the time when Cairn created the pod or, if the pod already ran, assigned the attempt to it.
 	StartedAt metav1.MicroTime `json:"startedAt"`
-	// FinishedAt is when it ended.
+	// FinishedAt is the time when the attempt ended. Unset while the attempt is in progress.
 	// +optional
 	FinishedAt *metav1.MicroTime `json:"finishedAt,omitempty"`
-	// Steps, in order.
+	// Steps are the steps of the attempt, in the order in which they run.
 	// +listType=atomic
 	// +optional
 	Steps []Step `json:"steps,omitempty"`
-	// Changed is how many resources an apply that did not succeed has changed; the plan's counts say of how many.
+	// Changed is the number of resources that a failed apply changed before it failed. The counts in
+	// status.plan are the totals. Unset if the number is unknown or the apply succeeded.
 	// +optional
 	Changed *int32 `json:"changed,omitempty"`
-	// Failure says why it did not succeed.
+	// Failure describes why the attempt failed. Unset unless the attempt failed.
 	// +optional
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// StepState is how a step stands.
+// StepState is the progress of a step.
 //
 // +kubebuilder:validation:Enum=Waiting;Running;Succeeded;Failed;Skipped
 type StepState string
 
-// How a step stands.
+// States of a step.
 const (
-	// StepWaiting: what goes before it is not done yet.
+	// StepWaiting: an earlier step has not finished.
 	StepWaiting StepState = "Waiting"
-	// StepRunning: it is at work.
+	// StepRunning: the step is in progress.
 	StepRunning StepState = "Running"
-	// StepSucceeded: it is done.
+	// StepSucceeded: the step finished without an error.
 	StepSucceeded StepState = "Succeeded"
-	// StepFailed: it could not be done. The attempt goes on after it only where a hook says onFailure: Continue.
+	// StepFailed: the step finished with an error. The attempt continues only after a hook with onFailure:
+	// Continue.
 	StepFailed StepState = "Failed"
-	// StepSkipped: it was not done, because of what happened before it, or because there was no need.
+	// StepSkipped: the step did not run, because an earlier step failed or because it was not needed.
 	StepSkipped StepState = "Skipped"
 )
 
-// Step is a thing an attempt does: fetch, build, engine, init, plan, policy, apply, outputs, and hooks before and after them.
+// Step is one part of an attempt: fetch, state, build, engine, init, plan, policy, apply, outputs, or a hook
+// before or after one of them.
 type Step struct {
-	// Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one.
+	// Name is the name of the step. A hook is named after its time and step, with a number from the second one
+	// on. Examples: plan, before-init, after-plan-2.
 	Name string `json:"name"`
-	// State of the step.
+	// State is the progress of the step: Waiting, Running, Succeeded, Failed or Skipped.
 	State StepState `json:"state"`
-	// StartedAt is when it began.
+	// StartedAt is the time when the step started. Unset if it did not start.
 	// +optional
 	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
-	// FinishedAt is when it ended.
+	// FinishedAt is the time when the step ended. Unset if it did not end.
 	// +optional
 	FinishedAt *metav1.MicroTime `json:"finishedAt,omitempty"`
-	// ExitCode of the program it ran, if it ran one.
+	// ExitCode is the exit code of the program that the step ran. Unset if the step ran no program or the
+	// program did not exit.
 	// +optional
 	ExitCode *int32 `json:"exitCode,omitempty"`
-	// Message is one line on what happened.
+	// Message describes the result of the step in one line.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// Failure says why an attempt did not succeed.
+// Failure describes why an attempt failed.
 type Failure struct {
-	// Class says what to do about it.
+	// Class decides whether Cairn retries: Transient, ConfigurationError, PolicyDenied, PodLost, Canceled or
+	// StateNotSaved.
 	Class FailureClass `json:"class"`
-	// Reason is set where the class does not say enough: BackendInCode. The Stack's Ready condition then has the same reason.
+	// Reason is a more specific reason than the class, in CamelCase. The Ready condition of the Stack has the
+	// same reason. Example: BackendInCode.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// Message is the engine's first error, or what became of the pod.
+	// Message is the first error of the engine, or the reason why the pod ended.
 	Message string `json:"message"`
 }

@@ -4,49 +4,54 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Backend is one of the engine's own backends, in place of Cairn's. The engine reads, writes and locks the state there; Cairn's
-// State follows it, so that outputs, versions and what a person looks at are the same as ever.
+// Backend configures a backend of the engine, which stores the state instead of Cairn. The engine reads, writes
+// and locks the state in this backend. Cairn copies each version to its State, so outputs, versions and the
+// commands of cairn state still work.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.type) || has(self.fromCode)",message="name a type, or set fromCode: true"
-// +kubebuilder:validation:XValidation:rule="!has(self.fromCode) || self.fromCode",message="fromCode is true or absent"
-// +kubebuilder:validation:XValidation:rule="!has(self.create) || has(self.type)",message="create needs a type"
+// +kubebuilder:validation:XValidation:rule="has(self.type) || has(self.fromCode)",message="set type, or set fromCode: true"
+// +kubebuilder:validation:XValidation:rule="!has(self.fromCode) || self.fromCode",message="fromCode must be true or unset"
+// +kubebuilder:validation:XValidation:rule="!has(self.create) || has(self.type)",message="create requires type"
 type Backend struct {
-	// Type of the backend, as in the code's own backend block. Example: s3.
+	// Type is the type of the backend, as in a backend block. The types local, remote and cloud are rejected.
+	// Required unless fromCode is true. Example: s3.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9]*$`
-	// +kubebuilder:validation:XValidation:rule="!(self in ['local', 'remote', 'cloud'])",message="local is gone with its pod, and remote and cloud run the engine elsewhere"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['local', 'remote', 'cloud'])",message="local is not supported because its file is deleted with the pod; remote and cloud are not supported because they run the engine elsewhere"
 	// +optional
 	Type string `json:"type,omitempty"`
 
-	// Config are the backend's arguments, as in its block; any JSON value each. They are stored in the Stack in clear: use
-	// configFrom for secrets. Example: {bucket: states, key: net.tfstate, region: eu-west-1}.
+	// Config contains the arguments of the backend block, each of any JSON type. The Stack stores them in
+	// plain text: use configFrom for secrets. At most 100. Example: {bucket: states, key: net.tfstate, region:
+	// eu-west-1}.
 	// +kubebuilder:validation:MaxProperties=100
 	// +optional
 	Config map[string]apiextensionsv1.JSON `json:"config,omitempty"`
 
-	// ConfigFrom are Secrets of the Stack's namespace each of whose keys is an argument of the backend; they win over config, and a later
-	// one over an earlier one. Credentials may as well be in env and envFrom, under the names that the engine knows.
+	// ConfigFrom lists Secrets in the namespace of the Stack. Each key of a Secret is an argument of the
+	// backend. These arguments take precedence over config, and later Secrets over earlier ones. Credentials
+	// can also be set with env and envFrom. At most 20. Example: [{secret: {name: net-backend}}].
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	ConfigFrom []BackendConfig `json:"configFrom,omitempty"`
 
-	// FromCode takes the backend block of the code as it is. With a type beside it, type and config are for code
-	// without a block. They also complete a block of that type that leaves out an argument the backend needs, as an
-	// empty one does; what the block has wins. A block of another type is taken alone. Type beside fromCode does not
-	// work with Terragrunt. Default: false, the block of the code is replaced.
+	// FromCode uses the backend block of the code. If type is also set, type and config apply to code without
+	// a block. They also complete a block of the same type that lacks required arguments; arguments in the
+	// block take precedence. Cairn uses a block of another type unchanged. With Terragrunt, type and fromCode
+	// cannot be combined. Default: false, which replaces the block of the code.
 	// +optional
 	FromCode bool `json:"fromCode,omitempty"`
 
-	// Create makes what the backend keeps states in when it is not there, and never changes or deletes what is: for s3 the bucket, with
-	// versions and encryption, and the lock's table. Only for s3.
+	// Create creates the storage of the backend if it does not exist: the bucket, with versioning and
+	// encryption, and the lock table. Cairn never changes or deletes existing storage. Supported for type s3
+	// only. Default: false.
 	// +optional
 	Create bool `json:"create,omitempty"`
 }
 
-// BackendConfig names a Secret with arguments of a backend.
+// BackendConfig references a Secret that contains arguments of a backend.
 type BackendConfig struct {
-	// Secret in the Stack's namespace. Its values never appear in logs and status.
+	// Secret is a Secret in the namespace of the Stack. Its values never appear in logs or status.
 	Secret ObjectRef `json:"secret"`
 }

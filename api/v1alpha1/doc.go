@@ -1,7 +1,8 @@
-// Package v1alpha1 holds Cairn's kinds: Stack, Run and State.
+// Package v1alpha1 contains the API of Cairn: Stack, Run, State and Repository.
 //
-// A Stack is one root module with its variables and its one state. A Run is one plan of a Stack and, if it is
-// approved, the apply of exactly that plan. A State is what Cairn knows of a Stack's state: its versions and its lock.
+// A Stack is a root module with its variables and its state. A Run is a plan of a Stack and, once it is approved,
+// the apply of exactly that plan. A State describes the Terraform state of a Stack: its versions and its lock. A
+// Repository is a git repository from which Stacks read code.
 //
 // +kubebuilder:object:generate=true
 // +groupName=cairn.dev

@@ -4,21 +4,21 @@ package v1alpha1
 // reason changes.
 const (
 	// EventRunCreateFailed: the API server rejects a Run of the Stack. Change what the message names; Cairn
-	// tries again.
+	// retries.
 	EventRunCreateFailed = "RunCreateFailed"
-	// EventRequestRejected: what was requested with annotations cannot be done. The message says why; request
-	// something else.
+	// EventRequestRejected: Cairn cannot do what the annotations request. The message reports why; correct the
+	// annotations.
 	EventRequestRejected = "RequestRejected"
-	// EventOldRunsCleanupFailed: Runs past the history limit, or what the bucket has of them, cannot be
-	// deleted. Cairn tries again; the message says what to correct, as permissions of the bucket.
+	// EventOldRunsCleanupFailed: Runs beyond the history limit, or their plans and logs, cannot be
+	// deleted. Cairn retries; the message describes the error, such as permissions of the bucket.
 	EventOldRunsCleanupFailed = "OldRunsCleanupFailed"
 )
 
-// Reasons of events on a State. Each names the user, or the Run, that did it.
+// Reasons of events on a State. Each names the user or the Run that caused it.
 const (
 	// EventStatePushed: a user wrote a version of the state.
 	EventStatePushed = "StatePushed"
-	// EventStateRolledBack: a user made an earlier version the current one.
+	// EventStateRolledBack: a user restored an earlier version.
 	EventStateRolledBack = "StateRolledBack"
 	// EventStateLocked: a user locked the state with an engine. `cairn state unlock` ends the lock.
 	EventStateLocked = "StateLocked"
@@ -29,7 +29,7 @@ const (
 	// EventStateRestored: a user decided what to do about a backup of the installation that is older than the
 	// state.
 	EventStateRestored = "StateRestored"
-	// EventStateMigrationRequested: a user lets the next plan copy the state to a backend.
+	// EventStateMigrationRequested: a user requested to copy the state to a backend with the next plan.
 	EventStateMigrationRequested = "StateMigrationRequested"
 	// EventStateMigrated: the state was copied to a backend, or back to Cairn.
 	EventStateMigrated = "StateMigrated"

@@ -1,11 +1,11 @@
 package v1alpha1
 
-// FailureClass says what to do about a failure.
+// FailureClass is the class of a failure. It decides whether Cairn retries.
 //
 // +kubebuilder:validation:Enum=Transient;ConfigurationError;PolicyDenied;PodLost;Canceled;StateNotSaved
 type FailureClass string
 
-// What to do about a failure. It is also the reason of the Succeeded condition of a Run that failed.
+// Classes of failures. The class is also the reason of the Succeeded condition of a failed Run.
 const (
 	// FailureTransient: the same plan may succeed later; Cairn retries with a new plan, as often as spec.retry
 	// allows.
@@ -18,10 +18,10 @@ const (
 	FailurePolicyDenied FailureClass = "PolicyDenied"
 	// FailureCanceled: a user canceled the Run; it is not retried.
 	FailureCanceled FailureClass = "Canceled"
-	// FailurePodLost: the pod went away before it reported; Cairn retries with a new plan.
+	// FailurePodLost: the pod ended before it reported a result; Cairn retries with a new plan.
 	FailurePodLost FailureClass = "PodLost"
 	// FailureStateNotSaved: the state after an apply could be neither written nor rescued; it is in the pod's
-	// log. Recover it with `cairn state recover`. Nothing is planned before, since a plan without it would
-	// create resources twice.
+	// log. Recover it with `cairn state recover`. Cairn plans nothing before that, because a plan without it
+	// would create resources twice.
 	FailureStateNotSaved FailureClass = "StateNotSaved"
 )

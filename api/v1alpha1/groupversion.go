@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is the group and version of every kind in this package.
+// GroupVersion is the group and version of all types in this package.
 var GroupVersion = schema.GroupVersion{Group: "cairn.dev", Version: "v1alpha1"}
 
-// AddToScheme makes a scheme know Cairn's kinds.
+// AddToScheme adds the types of this package to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&Stack{}, &StackList{},

@@ -1,14 +1,14 @@
 package v1alpha1
 
-// Reasons of the Ready condition of a Repository. Those that a commit can have are also reasons of a Stack.
+// Reasons of the Ready condition of a Repository. Reasons that concern a commit are also reasons of a Stack.
 const (
 	// ReasonFetched: the last fetch succeeded.
 	ReasonFetched = "Fetched"
 	// ReasonFetching: the first fetch has not ended yet.
 	ReasonFetching = "Fetching"
-	// ReasonFetchFailed: git failed. The message has its last words; Cairn tries again.
+	// ReasonFetchFailed: git failed. The message has the end of its output; Cairn retries.
 	ReasonFetchFailed = "FetchFailed"
-	// ReasonNotFetched: the mirror does not have what is asked for yet. The next fetch gets it.
+	// ReasonNotFetched: the mirror does not contain the requested commit yet. The next fetch downloads it.
 	ReasonNotFetched = "NotFetched"
 	// ReasonAuthenticationFailed: the Git server denies the credentials. Correct the Secret.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
@@ -21,19 +21,17 @@ const (
 	ReasonRedirected = "Redirected"
 	// ReasonRemoteNotFound: the Git server has no such repository, or does not show it to these credentials.
 	ReasonRemoteNotFound = "RemoteNotFound"
-	// ReasonUnreachable: the Git server does not answer. Cairn tries again.
+	// ReasonUnreachable: the Git server does not respond. Cairn retries.
 	ReasonUnreachable = "Unreachable"
 	// ReasonRefNotFound: there is no such branch, tag or commit. Correct the ref, or push it.
 	ReasonRefNotFound = "RefNotFound"
-	// ReasonTimeout: git took too long. Cairn tries again.
+	// ReasonTimeout: git exceeded spec.timeout. Cairn retries.
 	ReasonTimeout = "Timeout"
-	// ReasonConfigurationInvalid: the URL, the Secret or .gitmodules is wrong. The message says what to
-	// correct.
+	// ReasonConfigurationInvalid: the URL, the Secret or .gitmodules is wrong. The message describes the error.
 	ReasonConfigurationInvalid = "ConfigurationInvalid"
 	// ReasonCredentialsNotFound: the Secret of spec.credentials does not exist. Create it, or correct
 	// spec.credentials.
 	ReasonCredentialsNotFound = "CredentialsNotFound"
-	// ReasonCredentialsInvalid: the Secret has no credentials that Cairn can use. The message says what to
-	// correct.
+	// ReasonCredentialsInvalid: the Secret has no credentials that Cairn can use. The message describes the error.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
 )

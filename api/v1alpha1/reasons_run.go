@@ -1,45 +1,45 @@
 package v1alpha1
 
-// Reasons of the Succeeded condition of a Run that is not finished. Ready of its Stack has those that name
-// something to wait for. A Run at work has its phase as the reason.
+// Reasons of the Succeeded condition of a Run in progress. The Ready condition of the Stack has the same reason
+// while the Run waits. The reason of a Run that does not wait is its phase.
 const (
 	// ReasonPending: no operator has seen the Run yet. Where it stays, check that the operator is running.
 	ReasonPending = "Pending"
-	// ReasonQueued: an earlier Run, or a concurrency limit, comes first. Nothing to do.
+	// ReasonQueued: the Run waits for an earlier Run or for a concurrency limit. No action is needed.
 	ReasonQueued = "Queued"
-	// ReasonBuilding: the image is built that the Run will run in.
+	// ReasonBuilding: the image of the Run is being built.
 	ReasonBuilding = "Building"
 	// ReasonAwaitingApproval: the plan has changes and waits for an approval: `cairn approve`, or `cairn
 	// reject`.
 	ReasonAwaitingApproval = "AwaitingApproval"
-	// ReasonCanceling: the Run was canceled, and what it has in flight ends first.
+	// ReasonCanceling: the Run was canceled, and finishes the operations that it started.
 	ReasonCanceling = "Canceling"
 	// ReasonInputsNotFound: an object that the pod reads does not exist. Create it, or correct the Stack.
 	ReasonInputsNotFound = "InputsNotFound"
-	// ReasonNodeUnreachable: the node of the pod does not answer, so that it is not known what the pod does.
-	// Recover the node, or delete it when it is gone for good.
+	// ReasonNodeUnreachable: the node of the pod does not respond, so Cairn does not know whether the pod still
+	// runs. Recover the node, or delete it if it is lost.
 	ReasonNodeUnreachable = "NodeUnreachable"
 	// ReasonTimeoutExceeded: an attempt did not end at its timeout, and its pod is deleted. The Run continues
 	// when the pod is gone.
 	ReasonTimeoutExceeded = "TimeoutExceeded"
-	// ReasonPodPending: the pod did not start yet. The message has the reason that Kubernetes gives.
+	// ReasonPodPending: the pod did not start yet. The message has the reason from Kubernetes.
 	ReasonPodPending = "PodPending"
-	// ReasonPodTerminating: the pod has to end, and saves its state first. Nothing to do.
+	// ReasonPodTerminating: the pod is terminating, and saves its state first. No action is needed.
 	ReasonPodTerminating = "PodTerminating"
 	// ReasonPodCreateFailed: the API server rejects the pod, for a quota or an admission policy for example.
-	// Correct what the message names; Cairn tries again.
+	// Correct what the message names; Cairn retries.
 	ReasonPodCreateFailed = "PodCreateFailed"
-	// ReasonRetrying: an attempt failed, and the next one is scheduled. `cairn retry` does not wait.
+	// ReasonRetrying: an attempt failed, and the next one is scheduled. `cairn retry` starts it now.
 	ReasonRetrying = "Retrying"
 	// ReasonSuspended: spec.suspend of the Stack is true. `cairn resume` continues.
 	ReasonSuspended = "Suspended"
-	// ReasonWindowClosed: spec.windows of the Stack do not allow it now. It continues when a window opens.
+	// ReasonWindowClosed: spec.windows of the Stack do not allow the operation now. The Run continues when a window opens.
 	ReasonWindowClosed = "WindowClosed"
 	// ReasonWindowInvalid: spec.windows of the Stack cannot be read. Correct them.
 	ReasonWindowInvalid = "WindowInvalid"
 )
 
-// Reasons of the Succeeded condition of a Run that is finished. One that failed has the class of its failure.
+// Reasons of the Succeeded condition of a Run that is finished. The reason of a failed Run is the class of its failure.
 const (
 	// ReasonApplied: the plan was applied. Also of a Ready Stack.
 	ReasonApplied = "Applied"
@@ -48,7 +48,7 @@ const (
 	ReasonDestroyed = "Destroyed"
 	// ReasonNoChanges: the plan has no changes.
 	ReasonNoChanges = "NoChanges"
-	// ReasonPlanned: there is a plan with changes, and the Run was only to plan.
+	// ReasonPlanned: the plan has changes, and the Run only plans.
 	ReasonPlanned = "Planned"
 	// ReasonShellEnded: the shell was closed.
 	ReasonShellEnded = "ShellEnded"
@@ -56,6 +56,6 @@ const (
 	ReasonCanceled = "Canceled"
 	// ReasonRejected: a user rejected the plan.
 	ReasonRejected = "Rejected"
-	// ReasonSuperseded: what the Run would do is not wanted any more. A newer Run does what is.
+	// ReasonSuperseded: the inputs of the Run are outdated. A newer Run replaces it.
 	ReasonSuperseded = "Superseded"
 )

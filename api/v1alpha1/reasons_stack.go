@@ -1,14 +1,14 @@
 package v1alpha1
 
-// Reasons of the Ready condition of a Stack. It has those of a Run too, while one waits.
+// Reasons of the Ready condition of a Stack. While a Run waits, Ready has the reason of the Run.
 const (
-	// ReasonRunning: a Run is at work.
+	// ReasonRunning: a Run is in progress.
 	ReasonRunning = "Running"
 	// ReasonDestroying: a Run destroys the resources.
 	ReasonDestroying = "Destroying"
-	// ReasonDeleting: the Stack is deleted, and something else has to end first.
+	// ReasonDeleting: the Stack is being deleted, and another operation must finish first.
 	ReasonDeleting = "Deleting"
-	// ReasonDestroyPending: a destroy was requested, and the Run at work gives way to it.
+	// ReasonDestroyPending: a destroy was requested, and the Run in progress ends first.
 	ReasonDestroyPending = "DestroyPending"
 	// ReasonChangesPending: the plan has changes that spec.apply: Never does not apply. `cairn diff` shows
 	// them.
@@ -30,11 +30,11 @@ const (
 	// ReasonOutputsConflict: an object of spec.outputs exists and is not Cairn's. Delete it, or use another
 	// name.
 	ReasonOutputsConflict = "OutputsConflict"
-	// ReasonOutputsFailed: the outputs could not be written. The message says why.
+	// ReasonOutputsFailed: the outputs could not be written. The message reports why.
 	ReasonOutputsFailed = "OutputsFailed"
-	// ReasonDependencyCycle: Stacks depend on each other in a circle. Remove one of the dependencies.
+	// ReasonDependencyCycle: Stacks depend on each other in a cycle. Remove one of the dependencies.
 	ReasonDependencyCycle = "DependencyCycle"
-	// ReasonDependencyNotReady: a Stack that this one depends on is not Ready. See that one.
+	// ReasonDependencyNotReady: a Stack that this one depends on is not Ready. Check its conditions.
 	ReasonDependencyNotReady = "DependencyNotReady"
 	// ReasonDependentsExist: another Stack depends on this one, so it is not destroyed. Delete that one first.
 	ReasonDependentsExist = "DependentsExist"
@@ -43,7 +43,7 @@ const (
 // Reasons of the Ready condition of a Stack that is not destroyed, or not deleted.
 const (
 	// ReasonDeletionProtected: the Stack was deleted, and its deletion policy is Protect. Change the policy to
-	// go on.
+	// continue.
 	ReasonDeletionProtected = "DeletionProtected"
 	// ReasonApplyNever: the Stack was deleted, and nothing is destroyed while spec.apply is Never. Change one
 	// of the two.
@@ -51,39 +51,39 @@ const (
 	// ReasonNamespaceTerminating: no pod that destroys can be created, since the namespace is deleted. Destroy
 	// with the engine.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonAppliedInputsUnknown: the state has resources, and no apply by Cairn that created them. Destroy
+	// ReasonAppliedInputsUnknown: the state has resources that no apply of Cairn created. Destroy
 	// with the engine.
 	ReasonAppliedInputsUnknown = "AppliedInputsUnknown"
-	// ReasonDestroyFailed: the destroy failed, and is retried later. `cairn retry` does not wait.
+	// ReasonDestroyFailed: the destroy failed, and is retried later. `cairn retry` starts it now.
 	ReasonDestroyFailed = "DestroyFailed"
-	// ReasonDestroyIncomplete: the destroy succeeded, and yet there are, or may be, resources left. The message
-	// says which.
+	// ReasonDestroyIncomplete: the destroy succeeded, but resources remain, or may remain. The message
+	// lists them.
 	ReasonDestroyIncomplete = "DestroyIncomplete"
-	// ReasonStateCleanupFailed: the State of a deleted Stack cannot be deleted. Cairn tries again; the message
-	// says what to correct.
+	// ReasonStateCleanupFailed: the State of a deleted Stack cannot be deleted. Cairn retries; the message
+	// describes the error.
 	ReasonStateCleanupFailed = "StateCleanupFailed"
-	// ReasonRunsCleanupFailed: what the bucket has of the Runs of a deleted Stack cannot be deleted. Cairn
-	// tries again.
+	// ReasonRunsCleanupFailed: the plans and logs of a deleted Stack cannot be deleted from the bucket. Cairn
+	// retries.
 	ReasonRunsCleanupFailed = "RunsCleanupFailed"
 )
 
-// Reasons of the Ready condition of a Stack whose declaration, or code, has to be corrected.
+// Reasons of the Ready condition of a Stack whose spec or code must be corrected.
 const (
 	// ReasonRepositoryNotFound: the Repository of spec.source.git does not exist. Create it, or correct its
 	// name.
 	ReasonRepositoryNotFound = "RepositoryNotFound"
-	// ReasonRepositoryNotReady: the Repository is not Ready. See that one.
+	// ReasonRepositoryNotReady: the Repository is not Ready. Check its conditions.
 	ReasonRepositoryNotReady = "RepositoryNotReady"
-	// ReasonSourceNotReady: the commit cannot be read from the Repository right now. Cairn tries again.
+	// ReasonSourceNotReady: the commit cannot be read from the Repository right now. Cairn retries.
 	ReasonSourceNotReady = "SourceNotReady"
 	// ReasonSourceNotFound: the ConfigMap of spec.source does not exist. Create it, or correct its name.
 	ReasonSourceNotFound = "SourceNotFound"
-	// ReasonSourceInvalid: the files of spec.source are no code. The message says what to correct.
+	// ReasonSourceInvalid: the files of spec.source are not valid code. The message describes the error.
 	ReasonSourceInvalid = "SourceInvalid"
 	// ReasonSourceTooLarge: the code is larger than Cairn reads. Use a smaller spec.source.git.path, or fewer
 	// files.
 	ReasonSourceTooLarge = "SourceTooLarge"
-	// ReasonContentInvalid: files of the commit cannot be packed as they are. The message says which and why.
+	// ReasonContentInvalid: files of the commit cannot be packed as they are. The message lists them and the reason.
 	ReasonContentInvalid = "ContentInvalid"
 	// ReasonPathNotFound: the commit has no such directory. Correct spec.source.git.path.
 	ReasonPathNotFound = "PathNotFound"
@@ -107,23 +107,23 @@ const (
 	ReasonConfigMapKeyNotFound = "ConfigMapKeyNotFound"
 	// ReasonOutputNotFound: another Stack does not have the output that this one reads. Correct one of the two.
 	ReasonOutputNotFound = "OutputNotFound"
-	// ReasonInputsTooLarge: the values that the Stack reads do not fit in the inputs of a Run. Make them
-	// smaller.
+	// ReasonInputsTooLarge: the values that the Stack reads do not fit in the inputs of a Run. Reduce
+	// them.
 	ReasonInputsTooLarge = "InputsTooLarge"
-	// ReasonHookInvalid: a hook cannot be run. The message says what to correct.
+	// ReasonHookInvalid: a hook cannot be run. The message describes the error.
 	ReasonHookInvalid = "HookInvalid"
-	// ReasonCommandInvalid: a script of spec.commands cannot be run. The message says what to correct.
+	// ReasonCommandInvalid: a script of spec.commands cannot be run. The message describes the error.
 	ReasonCommandInvalid = "CommandInvalid"
-	// ReasonPolicyInvalid: a policy cannot be read. The message says what to correct.
+	// ReasonPolicyInvalid: a policy cannot be read. The message describes the error.
 	ReasonPolicyInvalid = "PolicyInvalid"
-	// ReasonTemplateInvalid: spec.runner.template cannot be used. The message says what to correct.
+	// ReasonTemplateInvalid: spec.runner.template cannot be used. The message describes the error.
 	ReasonTemplateInvalid = "TemplateInvalid"
 	// ReasonEngineVersionInvalid: a version file of the code cannot be read. Correct it, or set
 	// spec.engine.version.
 	ReasonEngineVersionInvalid = "EngineVersionInvalid"
-	// ReasonBackendInvalid: spec.backend cannot be used. The message says what to correct.
+	// ReasonBackendInvalid: spec.backend cannot be used. The message describes the error.
 	ReasonBackendInvalid = "BackendInvalid"
-	// ReasonBackendMigrationRequired: the state is in another place than spec.backend says. `cairn state
+	// ReasonBackendMigrationRequired: the state is not in the backend of spec.backend. `cairn state
 	// migrate` moves it.
 	ReasonBackendMigrationRequired = "BackendMigrationRequired"
 	// ReasonBuildNotAllowed: the installation does not allow image builds. Ask its administrator, or use an

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Repository is a git repository that Stacks read code from. Cairn keeps one mirror of it.
+// Repository is a git repository from which Stacks read code. Cairn keeps one mirror of it for all of its Stacks.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -19,9 +19,9 @@ type Repository struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says where the repository is and who may use it.
+	// Spec declares where the repository is and which namespaces can use it.
 	Spec RepositorySpec `json:"spec"`
-	// Status says what was fetched. Before an operator has seen the Repository, observedGeneration is -1.
+	// Status reports what Cairn fetched. observedGeneration is -1 until an operator reconciles the Repository.
 	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status RepositoryStatus `json:"status,omitempty"`
@@ -36,21 +36,24 @@ type RepositoryList struct {
 	Items           []Repository `json:"items"`
 }
 
-// RepositorySpec says where a repository is and who may use it.
+// RepositorySpec declares where a repository is and which namespaces can use it.
 type RepositorySpec struct {
-	// URL to fetch from: https://, http://, ssh://, or user@host:path for SSH. Credentials do not belong in it.
+	// URL is the address to fetch from: https://, http://, ssh://, or user@host:path for SSH. It must not
+	// contain credentials. Example: https://git.example.com/acme/infra.git.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2000
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?|ssh)://[^/].*') || self.matches('^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:.+')",message="an https://, http:// or ssh:// URL, or user@host:path"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="credentials do not belong in the URL: put them into a Secret and name it in spec.credentials"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^https?://[^/]*@')",message="must not contain credentials: create a Secret with them and reference it in spec.credentials"
 	URL string `json:"url"`
 
-	// Ref is the branch, tag or commit for Stacks that name none. Default: the branch that the remote's HEAD names.
+	// Ref is the branch, tag or commit for Stacks that do not specify a ref. Default: the default branch of
+	// the remote (HEAD). Example: main.
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
 	Ref string `json:"ref,omitempty"`
 
-	// Interval between two looks at the remote, beside what webhooks tell; 0s relies on webhooks alone.
+	// Interval is the time between two fetches. Webhooks trigger additional fetches. At least 1s and at most
+	// 8760h. 0s disables periodic fetches: then only webhooks and requests trigger them. Default: 5m.
 	// +kubebuilder:default="5m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -60,7 +63,7 @@ type RepositorySpec struct {
 	// +optional
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// Timeout of one fetch.
+	// Timeout is the maximum duration of one fetch, at most 24h. Default: 10m.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -69,18 +72,22 @@ type RepositorySpec struct {
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Credentials for the remote, and for no other host. The Secret has username and password; or bearerToken; or identity
-	// and known_hosts for SSH, and password if the identity has one; or githubAppID, githubAppInstallationID and
-	// githubAppPrivateKey; and ca.crt where the remote's certificate is from an authority of one's own.
+	// Credentials is a Secret with the credentials for the remote. Cairn sends them to no other host. The
+	// Secret has the keys username and password; or bearerToken; or, for SSH, identity, known_hosts and
+	// optionally password; or githubAppID, githubAppInstallationID and githubAppPrivateKey. The key ca.crt
+	// adds a certificate authority (CA) for the remote. If unset, Cairn fetches without credentials. Example:
+	// {secret: {name: infra-git}}.
 	// +optional
 	Credentials *SecretSource `json:"credentials,omitempty"`
 
-	// Webhook lets a forge tell of pushes, at /hooks/<namespace>/<name>. Each value in the Secret is a secret that the forge
-	// may sign with, so that one can be replaced by another. Without it no webhook is taken.
+	// Webhook is a Secret whose values are webhook secrets, and enables the webhook of the Git provider at
+	// /hooks/<namespace>/<name>. Cairn accepts a request that is signed with any value, so secrets can be
+	// rotated. If unset, Cairn rejects webhooks of this Repository. Example: {secret: {name: infra-webhook}}.
 	// +optional
 	Webhook *SecretSource `json:"webhook,omitempty"`
 
-	// AllowedNamespaces names other namespaces whose Stacks may use this Repository; "*" is all of them.
+	// AllowedNamespaces lists other namespaces whose Stacks can use this Repository. "*" allows all
+	// namespaces. At most 200. Default: empty, only Stacks in the namespace of the Repository can use it.
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:items:Pattern=`^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$`
 	// +kubebuilder:validation:items:MaxLength=63
@@ -88,59 +95,64 @@ type RepositorySpec struct {
 	// +optional
 	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
 
-	// Submodules fetches the submodules that Stacks reach. The credentials are shown to those of the same host only.
+	// Submodules fetches the git submodules that Stacks use. Cairn uses the credentials only for submodules on
+	// the same host. Default: false.
 	// +optional
 	Submodules bool `json:"submodules,omitempty"`
 
-	// LFS fetches the content of files that are kept in Git LFS.
+	// LFS fetches the content of files that are stored in Git LFS. Default: false.
 	// +optional
 	LFS bool `json:"lfs,omitempty"`
 
-	// Engine is the default of spec.engine for its Stacks: of a Stack that leaves out the name, the version or the wrapped engine. A
-	// version counts for Stacks of the same engine only, and counts more than what the code asks for. A change of it plans
-	// those Stacks. Example: {name: Terraform, version: "~> 1.9"}.
+	// Engine is the default of spec.engine for the Stacks of this Repository. It sets the fields that a Stack
+	// leaves unset. A version applies only to Stacks with the same engine, and takes precedence over a version
+	// that the code requires. A change starts a new plan of the Stacks that it affects. Example: {name:
+	// Terraform, version: "~> 1.9"}.
 	// +optional
 	Engine *Engine `json:"engine,omitempty"`
 
-	// Limits on what its Stacks do at the same time.
+	// Limits are the concurrency limits of the Stacks of this Repository. If unset, only the limits of the
+	// installation apply.
 	// +optional
 	Limits *RepositoryLimits `json:"limits,omitempty"`
 }
 
-// SecretSource names a Secret.
+// SecretSource references a Secret.
 type SecretSource struct {
-	// Secret in the same namespace.
+	// Secret is a Secret in the same namespace.
 	Secret ObjectRef `json:"secret"`
 }
 
-// RepositoryLimits bound what the Stacks of a Repository do at the same time.
+// RepositoryLimits are the concurrency limits of the Stacks of a Repository.
 type RepositoryLimits struct {
-	// Runs that plan or apply at the same time; 0 for no limit.
+	// Runs is the maximum number of Runs that plan or apply at the same time. Default: 0, no limit.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Runs int32 `json:"runs,omitempty"`
 }
 
-// RepositoryStatus says what was fetched.
+// RepositoryStatus reports what Cairn fetched.
 type RepositoryStatus struct {
-	// Conditions: Ready always; Stalled only while a person has to act.
+	// Conditions are the latest observations of the Repository. Ready is always set. Stalled is set only while
+	// a user must act.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+	// ObservedGeneration is the generation of the spec that the status describes. -1 until an operator
+	// reconciles the Repository.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Refs that Stacks use, and the default one, with the commits they name; at most 200.
+	// Refs are the default ref and the refs that Stacks use, each with its commit. At most 200.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Refs []RefStatus `json:"refs,omitempty"`
 
-	// LastFetch is the last fetch that brought something new, or that ended in another way than the one before it. One that
-	// finds all as it was is not written down.
+	// LastFetch is the last fetch that changed a ref, or whose result differs from that of the fetch before.
+	// Cairn does not record other fetches.
 	// +optional
 	LastFetch *FetchStatus `json:"lastFetch,omitempty"`
 
@@ -149,25 +161,27 @@ type RepositoryStatus struct {
 	LastHandledRequest *HandledRequest `json:"lastHandledRequest,omitempty"`
 }
 
-// RefStatus is what a ref names now.
+// RefStatus is the commit that a ref resolves to.
 type RefStatus struct {
-	// Name as Stacks or the Repository spell it; HEAD for the remote's default branch.
+	// Name is the ref as the Repository or its Stacks specify it. HEAD is the default branch of the remote.
 	Name string `json:"name"`
-	// Revision it names: the ref and the commit. Example: main@sha1:1f3c... Empty when there is no such ref.
+	// Revision is the ref and the commit that it resolves to. Unset if the ref does not exist. Example:
+	// main@sha1:1f3c....
 	// +optional
 	Revision string `json:"revision,omitempty"`
 }
 
-// FetchStatus is how a fetch went.
+// FetchStatus is the result of a fetch.
 type FetchStatus struct {
-	// At is when it ended.
+	// At is the time when the fetch ended.
 	At metav1.Time `json:"at"`
-	// Took is how long it was.
+	// Took is the duration of the fetch. Example: 1.2s.
 	Took metav1.Duration `json:"took"`
 }
 
-// RequestedAtAnnotation asks for a fetch of a Repository, or a Run of a Stack, now. Any other value than the last one counts; people and
-// webhooks write the time. Example: kubectl annotate --overwrite repository infra cairn.dev/requested-at="$(date +%s)".
+// RequestedAtAnnotation requests an immediate fetch of a Repository or a Run of a Stack. Cairn handles the request
+// when the value changes; users and webhooks write the current time. Example: kubectl annotate --overwrite
+// repository infra cairn.dev/requested-at="$(date +%s)".
 const RequestedAtAnnotation = "cairn.dev/requested-at"
 
 // HandledRequest is a request by the annotation cairn.dev/requested-at that was handled. Another value is a new request.

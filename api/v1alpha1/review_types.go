@@ -1,105 +1,116 @@
 package v1alpha1
 
-// Annotations of a Stack by which people ask for a Run. Asking takes a verb on the Stack, for the operation: plan, apply,
-// destroy or shell. Who may patch a Stack but not update it can ask, and change nothing else.
+// Annotations of a Stack with which users request a Run. A request requires the verb of the operation on the Stack: plan,
+// apply, destroy or shell. A user who can patch but not update a Stack can request Runs, and cannot change anything else.
 const (
-	// RequestedOperationAnnotation says what is asked for with cairn.dev/requested-at: Plan, Apply, Destroy or Shell. Default:
-	// Apply, which plans, and applies as spec.apply says.
+	// RequestedOperationAnnotation is the operation that cairn.dev/requested-at requests: Plan, Apply, Destroy
+	// or Shell. Default: Apply, which plans, and applies according to spec.apply.
 	RequestedOperationAnnotation = "cairn.dev/requested-operation"
-	// RequestedByAnnotation is who asks: the name under which the API server knows who writes cairn.dev/requested-at, and no
-	// other. The API server fills it in where it can (MutatingAdmissionPolicy).
+	// RequestedByAnnotation is the user who requests the Run. The API server rejects any name other than that
+	// of the user who writes cairn.dev/requested-at. It sets the annotation where it supports
+	// MutatingAdmissionPolicy.
 	RequestedByAnnotation = "cairn.dev/requested-by"
-	// ChangedByAnnotation is who changed the spec last. The API server fills it in where it can (MutatingAdmissionPolicy), and
-	// refuses any other name.
+	// ChangedByAnnotation is the user who last changed the spec. The API server rejects any other name. It
+	// sets the annotation where it supports MutatingAdmissionPolicy.
 	ChangedByAnnotation = "cairn.dev/changed-by"
 )
 
-// Hook is a script around a step. It runs in the root module's folder, as a program of its own, with the engine's
-// environment and what the documentation lists: CAIRN_RUN, CAIRN_REVISION, CAIRN_PLAN_TEXT and more. What it prints goes to
-// the log, without secrets. When it fails its step fails. A script without a #! line is one for /bin/sh; exit code 75 says
-// that trying again may help.
+// Hook is a script that runs before or after a step of an attempt. It runs in the directory of the root module,
+// with the environment of the engine and variables such as CAIRN_RUN and CAIRN_REVISION. Cairn writes its output
+// to the log and removes secrets. A hook that fails fails its step. The first line can name an interpreter (#!);
+// the default is /bin/sh. Exit code 75 reports a transient failure. Example: {step: plan, when: After, script:
+// 'infracost breakdown --path .'}.
 //
 // +kubebuilder:validation:ExactlyOneOf=script;configMap
 type Hook struct {
-	// Step that it is around: fetch, engine, init, plan, policy, apply or outputs.
+	// Step is the step that the hook belongs to: fetch, engine, init, plan, policy, apply or outputs.
 	Step HookStep `json:"step"`
-	// When: Before or After the step. After runs only where the step succeeded.
+	// When is the time at which the hook runs: Before or After the step. An After hook runs only if the step
+	// succeeds.
 	When HookTime `json:"when"`
-	// Script itself.
+	// Script is the text of the script. At most 64 KiB. Exactly one of script and configMap must be set.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	// +optional
 	Script string `json:"script,omitempty"`
-	// ConfigMap key that holds the script, in the Stack's namespace.
+	// ConfigMap is a key of a ConfigMap in the namespace of the Stack that contains the script.
 	// +optional
 	ConfigMap *KeyRef `json:"configMap,omitempty"`
-	// OnFailure: Fail ends the attempt, Continue goes on and only shows that the hook failed.
+	// OnFailure is what happens when the hook fails. Fail ends the attempt. Continue reports the failure of
+	// the hook and continues with the attempt. Default: Fail.
 	// +kubebuilder:default=Fail
 	// +optional
 	OnFailure HookFailure `json:"onFailure,omitempty"`
 }
 
-// HookStep is a step that hooks can be around.
+// HookStep is a step of an attempt that can have hooks.
 //
 // +kubebuilder:validation:Enum=fetch;engine;init;plan;policy;apply;outputs
 type HookStep string
 
-// HookTime says on which side of its step a hook runs.
+// HookTime is the time at which a hook runs, relative to its step.
 //
 // +kubebuilder:validation:Enum=Before;After
 type HookTime string
 
-// On which side of its step a hook runs.
+// Times at which a hook runs.
 const (
+	// HookBefore runs the hook before its step.
 	HookBefore HookTime = "Before"
-	HookAfter  HookTime = "After"
+	// HookAfter runs the hook after its step succeeds.
+	HookAfter HookTime = "After"
 )
 
-// HookFailure says what follows a hook that fails.
+// HookFailure is what happens when a hook fails.
 //
 // +kubebuilder:validation:Enum=Fail;Continue
 type HookFailure string
 
-// What follows a hook that fails.
+// Reactions to a hook that fails.
 const (
-	HookFail     HookFailure = "Fail"
+	// HookFail ends the attempt.
+	HookFail HookFailure = "Fail"
+	// HookContinue reports the failure and continues with the attempt.
 	HookContinue HookFailure = "Continue"
 )
 
-// Policy is a ConfigMap of policies over the engine's plan in JSON, as `tofu show -json` gives it. Each *.rego key is a
-// module of Open Policy Agent with the conventions of conftest: in package main, deny and violation refuse the plan, warn is
-// shown; require_approval lets the plan wait for an approval, also where spec.apply is Automatic. Each *.yaml key has a list "validations" as a ValidatingAdmissionPolicy has: expressions of CEL over the variable
-// plan, which have to be true.
+// Policy references a ConfigMap with policies for the JSON plan of the engine (tofu show -json). Each *.rego key
+// is an Open Policy Agent module in package main, as for conftest. Its rules deny and violation deny the plan,
+// warn adds a warning, and require_approval requires an approval even if spec.apply is Automatic. Each *.yaml key
+// has a list "validations" as in a ValidatingAdmissionPolicy: CEL expressions over the variable plan that must be
+// true.
 type Policy struct {
-	// ConfigMap in the Stack's namespace.
+	// ConfigMap is a ConfigMap in the namespace of the Stack.
 	ConfigMap ObjectRef `json:"configMap"`
 }
 
-// PolicyResult is what policies say of a plan.
+// PolicyResult is the result of all policies for a plan.
 type PolicyResult struct {
-	// Checked is how many modules and validations looked at it.
+	// Checked is the number of modules and validations that were evaluated.
 	Checked int32 `json:"checked"`
-	// Denied is how many findings refuse it.
+	// Denied is the number of findings that deny the plan.
 	Denied int32 `json:"denied"`
-	// Warned is how many only warn.
+	// Warned is the number of findings that are warnings.
 	Warned int32 `json:"warned"`
-	// ApprovalRequired is how many require an approval before the plan is applied, also where spec.apply is Automatic.
+	// ApprovalRequired is the number of findings that require an approval before the plan is applied, even if
+	// spec.apply is Automatic.
 	// +optional
 	ApprovalRequired int32 `json:"approvalRequired,omitempty"`
-	// Findings, those that refuse it first, then those that require an approval; at most 50, the counts count all.
+	// Findings are the findings of the policies: first those that deny the plan, then those that require an
+	// approval, then warnings. At most 50; the counts include all findings.
 	// +listType=atomic
 	// +optional
 	Findings []PolicyFinding `json:"findings,omitempty"`
 }
 
-// PolicyFinding is one thing that a policy has to say of a plan.
+// PolicyFinding is one message of a policy about a plan.
 type PolicyFinding struct {
-	// Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
-	// its namespace: cairn-system/rules/tags.rego.
+	// Policy is the ConfigMap and the key of the policy. For a policy that the installation requires, the
+	// namespace comes first. Examples: rules/tags.rego, cairn-system/rules/tags.rego.
 	Policy string `json:"policy"`
-	// Action: Deny, RequireApproval or Warn.
+	// Action is the effect of the finding: Deny, RequireApproval or Warn.
 	// +kubebuilder:validation:Enum=Deny;RequireApproval;Warn
 	Action string `json:"action"`
-	// Message for a person.
+	// Message is the text of the finding. Example: "bucket logs has no tag owner".
 	Message string `json:"message"`
 }

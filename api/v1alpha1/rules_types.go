@@ -2,11 +2,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Drift says how often a Stack is checked for drift and what happens when a check finds some.
+// Drift configures how often Cairn checks a Stack for drift, and what happens when it detects drift.
 type Drift struct {
-	// Interval is the time between two drift checks, at least 10s and at most 8760h. 0s turns the checks of this Stack off. The
-	// checks of all Stacks are spread evenly over it. Default: that of the installation (chart value drift.interval), which is 12h
-	// unless an administrator changes it. Example: 1h.
+	// Interval is the time between two drift checks, at least 10s and at most 8760h. 0s disables the drift
+	// checks of this Stack. Cairn distributes the checks of all Stacks evenly over the interval. Default: the
+	// interval of the installation (chart value drift.interval), which is 12h unless an administrator changes
+	// it. Example: 1h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -15,66 +16,72 @@ type Drift struct {
 	// +optional
 	Interval *metav1.Duration `json:"interval,omitempty"`
 
-	// OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
-	// approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).
+	// OnDrift is what happens when a check detects drift. Report sets the condition Drifted. Apply also starts
+	// a Run that restores the declared configuration. That Run waits for an approval like any other
+	// (spec.apply, spec.requireApprovalFor). Default: Report.
 	// +kubebuilder:default=Report
 	// +optional
 	OnDrift DriftPolicy `json:"onDrift,omitempty"`
 }
 
-// DriftPolicy says what follows drift.
+// DriftPolicy is what happens when a check detects drift.
 //
 // +kubebuilder:validation:Enum=Report;Apply
 type DriftPolicy string
 
-// What follows drift.
+// Reactions to drift.
 const (
+	// DriftReport sets the condition Drifted.
 	DriftReport DriftPolicy = "Report"
-	DriftApply  DriftPolicy = "Apply"
+	// DriftApply starts a Run that restores the declared configuration.
+	DriftApply DriftPolicy = "Apply"
 )
 
-// Window is a time at which something may begin, or may not.
+// Window is a time span in which Runs can, or cannot, start.
 type Window struct {
-	// Kind: Allow or Deny.
+	// Kind is Allow or Deny. With Allow, the operations start only inside the window. With Deny, they do not
+	// start inside it.
 	Kind WindowKind `json:"kind"`
-	// Schedule is when the window opens, in the five fields of cron: minute, hour, day of month, month, day of week.
-	// Example: "0 18 * * 5", each Friday at 18:00.
+	// Schedule is the time when the window opens, in cron format: minute, hour, day of month, month, day of
+	// week. Example: "0 18 * * 5", every Friday at 18:00.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	Schedule string `json:"schedule"`
-	// Duration is how long it stays open.
+	// Duration is how long the window stays open, at most 8760h. Example: 4h.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) > duration('0s') && duration(self) <= duration('8760h')",message="more than 0s and at most 8760h"
 	Duration metav1.Duration `json:"duration"`
-	// TimeZone of the schedule, as in the IANA time zone database. Default: UTC. Example: Europe/Berlin.
+	// TimeZone is the IANA time zone of the schedule. Default: UTC. Example: Europe/Berlin.
 	// +kubebuilder:validation:MaxLength=100
 	// +optional
 	TimeZone string `json:"timeZone,omitempty"`
-	// Operations that it is about: Plan is the beginning of any Run, Apply and Destroy what follows the plan. Default: Apply
-	// and Destroy.
+	// Operations are the operations that the window applies to. Plan is the start of any Run. Apply and
+	// Destroy are the start of the apply after a plan. Default: [Apply, Destroy].
 	// +kubebuilder:validation:MaxItems=3
-	// +kubebuilder:validation:XValidation:rule="!('Shell' in self)",message="a window is about Plan, Apply and Destroy"
+	// +kubebuilder:validation:XValidation:rule="!('Shell' in self)",message="must be Plan, Apply or Destroy"
 	// +listType=set
 	// +optional
 	Operations []Operation `json:"operations,omitempty"`
 }
 
-// WindowKind says whether a window is one for doing or for not doing something.
+// WindowKind is the effect of a window on the operations that it applies to.
 //
 // +kubebuilder:validation:Enum=Allow;Deny
 type WindowKind string
 
-// What a window is for.
+// Kinds of windows.
 const (
+	// WindowAllow lets operations start only inside the window.
 	WindowAllow WindowKind = "Allow"
-	WindowDeny  WindowKind = "Deny"
+	// WindowDeny lets no operation start inside the window.
+	WindowDeny WindowKind = "Deny"
 )
 
-// Dependency is a Stack of the same namespace that goes first.
+// Dependency references a Stack in the same namespace that Cairn applies first.
 type Dependency struct {
-	// Name of the Stack.
+	// Name is the name of the Stack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`

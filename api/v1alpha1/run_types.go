@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Run is one plan of a Stack and, if it is approved, the apply of exactly that plan. Cairn makes Runs; people read
-// them and approve them.
+// Run is one operation of a Stack: a plan and, once it is approved, the apply of exactly that plan. Cairn creates
+// Runs; users read and approve them.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -21,18 +21,19 @@ import (
 // +kubebuilder:printcolumn:name="Destroy",type=integer,JSONPath=`.status.plan.destroy`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].message`
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.approval) || (has(oldSelf.spec.approval) && self.spec.approval == oldSelf.spec.approval) || (has(self.status) && has(self.status.phase) && self.status.phase == 'AwaitingApproval')",messageExpression="'this Run is ' + (has(self.status) && has(self.status.phase) ? self.status.phase : 'Queued') + ' and waits for no approval'"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.approval) || (has(oldSelf.spec.approval) && self.spec.approval == oldSelf.spec.approval) || (has(self.status) && has(self.status.phase) && self.status.phase == 'AwaitingApproval')",messageExpression="'this Run is ' + (has(self.status) && has(self.status.phase) ? self.status.phase : 'Queued') + ' and does not wait for an approval'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.approval) || (has(oldSelf.spec.approval) && self.spec.approval == oldSelf.spec.approval) || (has(self.status) && has(self.status.plan) && self.spec.approval.planDigest == self.status.plan.digest)",message="spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.rejection) || (has(oldSelf.spec.rejection) && self.spec.rejection == oldSelf.spec.rejection) || (has(self.status) && has(self.status.phase) && self.status.phase == 'AwaitingApproval')",messageExpression="'this Run is ' + (has(self.status) && has(self.status.phase) ? self.status.phase : 'Queued') + ' and has no plan that could be rejected'"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.rejection) || (has(oldSelf.spec.rejection) && self.spec.rejection == oldSelf.spec.rejection) || (has(self.status) && has(self.status.phase) && self.status.phase == 'AwaitingApproval')",messageExpression="'this Run is ' + (has(self.status) && has(self.status.phase) ? self.status.phase : 'Queued') + ' and does not wait for an approval'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.rejection) || (has(oldSelf.spec.rejection) && self.spec.rejection == oldSelf.spec.rejection) || (has(self.status) && has(self.status.plan) && self.spec.rejection.planDigest == self.status.plan.digest)",message="spec.rejection.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and reject that one"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.cancel) || !self.spec.cancel || (has(oldSelf.spec.cancel) && oldSelf.spec.cancel) || !has(self.status) || !has(self.status.phase) || !(self.status.phase in ['Succeeded', 'Failed', 'Canceled', 'Superseded'])",messageExpression="'this Run is ' + self.status.phase + ' already'"
 type Run struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says what to do. It never changes, but for the approval.
+	// Spec declares the operation. It is immutable except for approval, rejection and cancel.
 	Spec RunSpec `json:"spec"`
-	// Status says how far it is. Before an operator has seen the Run, it has the condition Reconciling.
+	// Status reports the progress of the Run. Its only condition is Reconciling until an operator reconciles
+	// the Run.
 	// +kubebuilder:default={"conditions":{{"type":"Reconciling","status":"True","reason":"Pending","message":"no operator has seen the Run yet","lastTransitionTime":"1970-01-01T00:00:00Z"}}}
 	// +optional
 	Status RunStatus `json:"status,omitempty"`
@@ -47,55 +48,62 @@ type RunList struct {
 	Items           []Run `json:"items"`
 }
 
-// RunSpec says what a Run does. The rules here are about fields that may be missing: what is said of a field itself does not count when it comes or goes.
+// The rules of RunSpec are for optional fields: the API server does not evaluate a transition rule of a field when the
+// field is added or removed.
+
+// RunSpec declares the operation of a Run.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.revision) == has(oldSelf.revision) && (!has(self.revision) || self.revision == oldSelf.revision)",message="a Run's revision cannot change",fieldPath=".revision"
 // +kubebuilder:validation:XValidation:rule="self.?preventSelfApproval.orValue(false) == oldSelf.?preventSelfApproval.orValue(false)",message="a Run's preventSelfApproval cannot change",fieldPath=".preventSelfApproval"
-// +kubebuilder:validation:XValidation:rule="self.?cancel.orValue(false) || !oldSelf.?cancel.orValue(false)",message="a Run that was canceled stays canceled",fieldPath=".cancel"
+// +kubebuilder:validation:XValidation:rule="self.?cancel.orValue(false) || !oldSelf.?cancel.orValue(false)",message="cancel cannot be unset",fieldPath=".cancel"
 type RunSpec struct {
-	// Stack that the Run is of, in the same namespace.
+	// Stack is the Stack of the Run, in the same namespace.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run cannot move to another Stack"
 	Stack ObjectRef `json:"stack"`
 
-	// Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that, Shell holds a
-	// pod for a person to work in.
+	// Operation is what the Run does. Apply plans and applies. Plan only plans. Destroy plans the destruction
+	// of all resources and applies that plan. Shell runs a pod in which a user can use the engine.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's operation cannot change"
 	Operation Operation `json:"operation"`
 
-	// Cause says why there is this Run.
+	// Cause is the reason why the Run was created.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's cause cannot change"
 	Cause Cause `json:"cause"`
 
-	// InputsDigest is the digest of everything that decides the result: the code, the values and the engine. It is status.inputsDigest of
-	// the Stack when the Run was created, or for a destroy that of the last apply. Example: sha256:1f3c....
+	// InputsDigest is the digest of everything that decides the result: code, values and engine. It is
+	// status.inputsDigest of the Stack at the time when the Run was created. For a destroy, it is the digest
+	// of the last apply. Example: sha256:1f3c....
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a Run's inputsDigest cannot change"
 	InputsDigest string `json:"inputsDigest"`
 
-	// Revision names the source among the inputs, for people.
+	// Revision is the revision of the source, for display. Example: main@sha1:1f3c....
 	// +kubebuilder:validation:MaxLength=300
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// PreventSelfApproval rejects an approval by cause.by. It is spec.preventSelfApproval of the Stack when the Run was created.
-	// Default: false. Example: true.
+	// PreventSelfApproval rejects an approval by the user in cause.by. It is spec.preventSelfApproval of the
+	// Stack at the time when the Run was created. Default: false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 
-	// Approval is written by the person who read the plan. It fits exactly one plan, and takes the verb approve on this Run.
+	// Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
+	// verb approve on the Run. If unset, a plan that requires an approval is not applied.
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
 
-	// Rejection ends a Run that waits for an approval: nothing is applied. It takes the verb reject on this Run.
+	// Rejection ends a Run that waits for an approval, without applying its plan. It requires the verb reject
+	// on the Run.
 	// +optional
 	Rejection *Rejection `json:"rejection,omitempty"`
 
-	// Cancel ends the Run. What is queued or waits for an approval ends at once; an engine at work is interrupted, finishes
-	// what it has in flight and saves the state. It takes the verb cancel on this Run, and cannot be taken back.
+	// Cancel ends the Run. A Run that is queued or waits for an approval ends immediately. An engine in
+	// progress is interrupted: it finishes the operations that it started and saves the state. It requires the
+	// verb cancel on the Run and cannot be unset. Default: false.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
 
-	// CanceledBy is who cancels.
+	// CanceledBy is the name of the user who canceled the Run. Example: alice@example.com.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	CanceledBy string `json:"canceledBy,omitempty"`
@@ -106,78 +114,85 @@ type RunSpec struct {
 // +kubebuilder:validation:Enum=Apply;Plan;Destroy;Shell
 type Operation string
 
-// What a Run does.
+// Operations of a Run.
 const (
-	OperationApply   Operation = "Apply"
-	OperationPlan    Operation = "Plan"
+	// OperationApply plans and applies.
+	OperationApply Operation = "Apply"
+	// OperationPlan only plans.
+	OperationPlan Operation = "Plan"
+	// OperationDestroy plans the destruction of all resources and applies that plan.
 	OperationDestroy Operation = "Destroy"
-	OperationShell   Operation = "Shell"
+	// OperationShell runs a pod in which a user can use the engine.
+	OperationShell Operation = "Shell"
 )
 
-// CauseType is the kind of reason for a Run.
+// CauseType is the type of event that caused a Run.
 //
 // +kubebuilder:validation:Enum=Spec;Variables;Commit;Dependency;Drift;Deletion;Manual
 type CauseType string
 
-// Why there is a Run.
+// Types of causes.
 const (
 	// CauseSpec: the Stack is new, or its spec or its code changed.
 	CauseSpec CauseType = "Spec"
-	// CauseVariables: a Secret or ConfigMap that holds values changed.
+	// CauseVariables: a Secret or ConfigMap with values changed.
 	CauseVariables CauseType = "Variables"
 	// CauseCommit: a commit changed the code.
 	CauseCommit CauseType = "Commit"
-	// CauseDependency: an output of another Stack changed that this one uses.
+	// CauseDependency: an output of another Stack that this Stack uses changed.
 	CauseDependency CauseType = "Dependency"
-	// CauseDrift: it is time to look for drift, or drift is to be put right.
+	// CauseDrift: a drift check is due, or a Run corrects drift.
 	CauseDrift CauseType = "Drift"
 	// CauseDeletion: the Stack is being deleted.
 	CauseDeletion CauseType = "Deletion"
-	// CauseManual: somebody asked for it.
+	// CauseManual: a user requested the Run.
 	CauseManual CauseType = "Manual"
 )
 
-// Cause says why there is a Run.
+// Cause is the reason why a Run was created.
 type Cause struct {
-	// Type of the cause.
+	// Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion or Manual.
 	Type CauseType `json:"type"`
-	// Message for a person. Example: "Secret fleet-tfvars changed".
+	// Message describes the cause. Example: "Secret fleet-tfvars changed".
 	// +kubebuilder:validation:MaxLength=1000
 	// +optional
 	Message string `json:"message,omitempty"`
-	// By is who caused it, where that is known: the author of a commit, who asked for the Run, who changed the Stack.
+	// By is the user who caused the Run: the author of the commit, the user who requested the Run or who
+	// changed the Stack. Unset if Cairn does not know the user. Example: alice@example.com.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	By string `json:"by,omitempty"`
 }
 
-// Approval lets the apply of one plan begin.
+// Approval approves one plan.
 type Approval struct {
-	// PlanDigest is status.plan.digest of the plan that was read.
+	// PlanDigest is status.plan.digest of the approved plan.
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	PlanDigest string `json:"planDigest"`
-	// By is who approves: the name under which the API server knows who writes this, and no other.
+	// By is the name of the user who approves, as the API server authenticates it. Other names are rejected.
+	// Example: alice@example.com.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	By string `json:"by"`
 }
 
-// Rejection ends a Run whose plan is not wanted.
+// Rejection rejects one plan and ends its Run.
 type Rejection struct {
-	// PlanDigest is status.plan.digest of the plan that was read.
+	// PlanDigest is status.plan.digest of the rejected plan.
 	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 	PlanDigest string `json:"planDigest"`
-	// By is who rejects: the name under which the API server knows who writes this, and no other.
+	// By is the name of the user who rejects, as the API server authenticates it. Other names are rejected.
+	// Example: alice@example.com.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	By string `json:"by"`
-	// Reason for those who wanted the change. Example: "not on a Friday".
+	// Reason explains the rejection to other users. Example: "not on a Friday".
 	// +kubebuilder:validation:MaxLength=1000
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
 
-// RunPhase is how far a Run is.
+// RunPhase is the progress of a Run.
 //
 //	Queued ─► Planning ─► AwaitingApproval ─► Applying ─► Succeeded
 //	   │         │ ▲  └────────────┼──────────────┤
@@ -185,137 +200,142 @@ type Rejection struct {
 //	   ├─────────┴─────────────────┼──► Superseded├─► Failed
 //	   └───────────────────────────┴──────────────┴─► Canceled
 //
-// With operation Shell it goes from Queued to Shell, and from there to Succeeded, Failed or Canceled.
+// With operation Shell, a Run goes from Queued to Shell, and from there to Succeeded, Failed or Canceled.
 //
 // +kubebuilder:validation:Enum=Queued;Planning;AwaitingApproval;Applying;Shell;Succeeded;Failed;Canceled;Superseded
 type RunPhase string
 
-// How far a Run is. The last four are final.
+// Phases of a Run. The last four are final.
 const (
-	// PhaseQueued: no pod was made yet.
+	// PhaseQueued: no pod was created yet.
 	PhaseQueued RunPhase = "Queued"
-	// PhasePlanning: a pod makes the plan, or builds the image for it, or the next try at one is waited for.
+	// PhasePlanning: a pod plans or builds the image, or the Run waits to retry the plan.
 	PhasePlanning RunPhase = "Planning"
-	// PhaseAwaitingApproval: the plan has changes and waits: for a person to approve it, or for a window to open.
+	// PhaseAwaitingApproval: the plan has changes and waits for an approval, or for a window to open.
 	PhaseAwaitingApproval RunPhase = "AwaitingApproval"
 	// PhaseApplying: a pod applies the plan.
 	PhaseApplying RunPhase = "Applying"
-	// PhaseShell: a pod holds a shell for a person, or makes ready for it.
+	// PhaseShell: a pod runs a shell for a user, or prepares it.
 	PhaseShell RunPhase = "Shell"
-	// PhaseSucceeded: what was to be done is done.
+	// PhaseSucceeded: the operation succeeded.
 	PhaseSucceeded RunPhase = "Succeeded"
-	// PhaseFailed: it was not done, and this Run will not try again.
+	// PhaseFailed: the operation failed, and the Run does not retry it.
 	PhaseFailed RunPhase = "Failed"
-	// PhaseCanceled: somebody canceled it, or rejected its plan. An apply that was interrupted has done a part of its plan.
+	// PhaseCanceled: a user canceled the Run or rejected its plan. An interrupted apply may have applied a
+	// part of its plan.
 	PhaseCanceled RunPhase = "Canceled"
-	// PhaseSuperseded: a newer Run takes its place; nothing was applied.
+	// PhaseSuperseded: a newer Run replaces this one. Nothing was applied.
 	PhaseSuperseded RunPhase = "Superseded"
 )
 
-// Finished says that the phase is final.
+// Finished reports whether the phase is final.
 func (p RunPhase) Finished() bool {
 	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseCanceled || p == PhaseSuperseded
 }
 
-// RunStatus says how far a Run is.
+// RunStatus reports the progress of a Run.
 type RunStatus struct {
-	// Phase; empty means Queued.
+	// Phase is the progress of the Run. Unset means Queued.
 	// +optional
 	Phase RunPhase `json:"phase,omitempty"`
 
-	// Conditions: Succeeded, Unknown until the Run is finished; Reconciling only until it is finished; Stalled only when it failed
-	// or was canceled.
+	// Conditions are the latest observations of the Run. Succeeded is Unknown until the Run finishes.
+	// Reconciling is set until the Run finishes. Stalled is set if the Run failed or was canceled.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Image is the one that was built for this Run, or that an earlier Run built from the same: with spec.runner.build of the
-	// Stack, what plans and applies.
+	// Image is the image that Cairn built for this Run, or that an earlier Run built from the same files.
+	// Unset if the Stack has no spec.runner.build.
 	// +optional
 	Image *BuiltImage `json:"image,omitempty"`
 
-	// Plan is the newest plan.
+	// Plan is the newest plan of the Run. Unset until a plan succeeds.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
 
-	// Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped, but
-	// not the newest that may have changed something.
+	// Attempts are the attempts of the Run, oldest first. The last one is the current attempt. At most 20:
+	// older attempts are removed, except the newest one that may have changed resources.
 	// +listType=map
 	// +listMapKey=number
 	// +optional
 	Attempts []Attempt `json:"attempts,omitempty"`
 
-	// NextAttempt is when the next try begins, after one that failed for a passing reason.
+	// NextAttempt is the time of the next attempt after a transient failure. Unset if no retry is scheduled.
 	// +optional
 	NextAttempt *metav1.Time `json:"nextAttempt,omitempty"`
 
-	// Retries is how many tries followed a failed one.
+	// Retries is the number of attempts that followed a failed attempt.
 	// +optional
 	Retries int32 `json:"retries,omitempty"`
 
-	// Outputs after the apply that are not sensitive; long ones, and any past 64, are left out.
+	// Outputs are the outputs after the apply, without sensitive and long ones. At most 64.
 	// +optional
 	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
 
-	// FinishedAt is when the phase became final.
+	// FinishedAt is the time when the Run reached its final phase. Unset while the Run is in progress.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 }
 
-// Plan is what a plan would do.
+// Plan is the summary of a plan.
 type Plan struct {
-	// Digest is the sha256 of the saved plan. Exactly these bytes are applied.
+	// Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest.
 	Digest string `json:"digest"`
-	// Changes is whether applying the plan would do anything, outputs included.
+	// Changes reports whether the plan changes resources or outputs.
 	Changes bool `json:"changes"`
-	// Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
+	// Add is the number of resources to create. It includes replacements, as the engine counts them.
 	Add int32 `json:"add"`
-	// Change is how many would be changed in place.
+	// Change is the number of resources to update in place.
 	Change int32 `json:"change"`
-	// Destroy is how many would be destroyed; a replacement counts here and in Add.
+	// Destroy is the number of resources to destroy. It includes replacements.
 	Destroy int32 `json:"destroy"`
-	// Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
+	// Replace is the number of resources to replace. Each is also counted in add and destroy.
 	Replace int32 `json:"replace"`
-	// Import is how many would be taken into the state.
+	// Import is the number of resources to import into the state.
 	Import int32 `json:"import"`
-	// Forget is how many would leave the state and live on.
+	// Forget is the number of resources to remove from the state without destroying them.
 	Forget int32 `json:"forget"`
-	// EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6.
+	// EngineVersion is the exact version of the engine that created the plan. Only the same version applies
+	// it. Example: 1.12.6.
 	// +optional
 	EngineVersion string `json:"engineVersion,omitempty"`
-	// Wrapped is the engine that Terragrunt ran, with the exact version; only that one applies the plan.
+	// Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
+	// plan. Unset for other engines.
 	// +optional
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
-	// Script says that a script of the Stack's spec.commands applies it, in place of the engine.
+	// Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine.
 	// +optional
 	Script bool `json:"script,omitempty"`
-	// Resources are the changes, destroys and replaces first; at most 100, the counts count all.
+	// Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
+	// counts include all resources.
 	// +listType=atomic
 	// +optional
 	Resources []ResourceChange `json:"resources,omitempty"`
-	// Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
-	// there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
+	// Orphaned are resources that an interrupted apply created and that Cairn could not import into the state.
+	// While this list is not empty, the plan waits for an approval, because applying it may create the
+	// resources again. At most 100.
 	// +listType=atomic
 	// +optional
 	Orphaned []Orphan `json:"orphaned,omitempty"`
-	// Policy is what the policies say of it; absent when there were none to ask.
+	// Policy is the result of the policies for the plan. Unset if there are no policies.
 	// +optional
 	Policy *PolicyResult `json:"policy,omitempty"`
 }
 
-// Orphan is a resource that exists and that no state knows.
+// Orphan is a resource that exists but is not in the state.
 type Orphan struct {
-	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	// Address is the address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
-	// Reason why it could not be taken into the state.
+	// Reason is why Cairn could not import the resource into the state.
 	Reason string `json:"reason"`
 }
 
-// ResourceChange is what a plan would do to one resource.
+// ResourceChange is the change of one resource in a plan.
 type ResourceChange struct {
-	// Address of the resource. Example: module.net.aws_subnet.this["a"].
+	// Address is the address of the resource. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
-	// Action: create, update, delete, replace, import, forget, move.
+	// Action is the planned action: create, update, delete, replace, import, forget or move.
 	Action string `json:"action"`
 }

@@ -7,16 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Retry says how often, and after which wait, a Run that failed for a passing reason is tried again.
+// Retry configures how often, and after what delay, Cairn retries a Run after a transient failure.
 type Retry struct {
-	// Limit is how many tries may follow the first one; 0 never retries.
+	// Limit is the maximum number of retries after the first attempt. 0 disables retries. At most 100.
+	// Default: 3.
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Limit *int32 `json:"limit,omitempty"`
 
-	// Backoff is the wait before the second try; it doubles with each further one.
+	// Backoff is the delay before the first retry. It doubles with each further retry. At most 8760h. Default:
+	// 15s.
 	// +kubebuilder:default="15s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -25,8 +27,8 @@ type Retry struct {
 	// +optional
 	Backoff *metav1.Duration `json:"backoff,omitempty"`
 
-	// MaxBackoff is the longest wait between two tries. A destroy that failed as often as Limit allows is started
-	// again after this time, for as long as the Stack is being deleted.
+	// MaxBackoff is the maximum delay between two attempts. After limit retries, a failed destroy of a deleted
+	// Stack is started again at this interval. At most 8760h. Default: 10m.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -36,28 +38,33 @@ type Retry struct {
 	MaxBackoff *metav1.Duration `json:"maxBackoff,omitempty"`
 }
 
-// Runner shapes the pods that run the engine.
+// Runner configures the pods that run the engine.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.build) || !has(self.image)",message="image and build exclude each other: the engine runs in the one that is named, or in the one that is built"
+// +kubebuilder:validation:XValidation:rule="!has(self.build) || !has(self.image)",message="image and build are mutually exclusive"
 type Runner struct {
-	// ServiceAccountName is the account the pod runs as, in the Stack's namespace; it is how a cloud knows the runner
-	// (workload identity). It needs no Kubernetes permission. Default: the namespace's default account.
+	// ServiceAccountName is the name of the ServiceAccount of the pod, in the namespace of the Stack. Use it
+	// to grant access to a cloud with workload identity. The ServiceAccount needs no Kubernetes permissions.
+	// Default: default.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
-	// Default: the image the operator was started with.
+	// Image is the container image that runs the engine. It must contain every program that the code and the
+	// hooks call. Cairn copies its runner into the container and downloads the engine if the image does not
+	// contain it. Default: the image that the installation configures (chart value runner.image). Example:
+	// registry.example.com/acme/terraform:1.2.
 	// +kubebuilder:validation:MaxLength=500
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// Build builds the image in the cluster, from a Dockerfile of the source, in place of Image.
+	// Build builds the image in the cluster from a Dockerfile of the source. Cannot be combined with image. If
+	// unset, Cairn builds no image.
 	// +optional
 	Build *Build `json:"build,omitempty"`
 
-	// IdleTimeout is how long the pod of a plan waits for the approval before it exits. An approval within this time is applied in
-	// the same pod; a later one needs a new pod. 0s exits at once. Default: 30s. Example: 10m.
+	// IdleTimeout is how long the pod of a plan waits for an approval before it exits. Cairn applies a plan
+	// that is approved within this time in the same pod, and a later one in a new pod. 0s exits immediately.
+	// At most 8760h. Default: 30s. Example: 10m.
 	// +kubebuilder:default="30s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -66,35 +73,38 @@ type Runner struct {
 	// +optional
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 
-	// Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory.
+	// Resources are the compute resources of the container that runs the engine. Default: requests of 100m CPU
+	// and 256Mi memory, no limits.
 	// +optional
 	Resources Resources `json:"resources,omitempty"`
 
-	// Template is laid over the pod, as a strategic merge patch of kind PodTemplate: labels and annotations, nodeSelector,
-	// tolerations, affinity, volumes, imagePullSecrets, dnsConfig, init containers (with restartPolicy Always: sidecars), and of
-	// the container `engine` env, volumeMounts and securityContext. Unknown fields are refused, and so is what is Cairn's
-	// own: docs/tenancy.md has the list. The pod has to fit Pod Security "restricted", unless the install allows more.
-	// At most 64 KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
+	// Template is a strategic merge patch for the pod, of kind PodTemplate. It can set labels, annotations,
+	// nodeSelector, tolerations, affinity, volumes, imagePullSecrets, dnsConfig and init containers (with
+	// restartPolicy: Always as sidecars). It can also set env, volumeMounts and securityContext of the
+	// container engine. Cairn rejects unknown fields and fields that it manages itself: see docs/tenancy.md.
+	// The pod must meet the Pod Security Standard "restricted" unless the installation allows more. At most 64
+	// KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +optional
 	Template *apiextensionsv1.JSON `json:"template,omitempty"`
 }
 
-// Resources of a container, as in a pod.
+// Resources are the compute resources of a container, as in a pod.
 type Resources struct {
-	// Requests are what the container is promised. Example: {cpu: 500m, memory: 1Gi}.
+	// Requests are the resources that the container is guaranteed. Example: {cpu: 500m, memory: 1Gi}.
 	// +kubebuilder:validation:MaxProperties=10
 	// +optional
 	Requests map[corev1.ResourceName]Amount `json:"requests,omitempty"`
-	// Limits are what it may use at most.
+	// Limits are the maximum resources that the container can use. If unset, there are no limits. Example:
+	// {memory: 2Gi}.
 	// +kubebuilder:validation:MaxProperties=10
 	// +optional
 	Limits map[corev1.ResourceName]Amount `json:"limits,omitempty"`
 }
 
-// Amount of a resource: a Kubernetes quantity. It is kept as it was written, since an object that holds a quantity which
-// cannot be read would keep every other one from being read too.
+// Amount is a Kubernetes quantity of a resource. The API stores it as written: clients could not decode an object
+// with an invalid quantity, nor any list that contains it.
 //
 // +kubebuilder:validation:Type=""
 // +kubebuilder:validation:XIntOrString

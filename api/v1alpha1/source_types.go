@@ -2,45 +2,50 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/types"
 
-// Source says where the code comes from.
+// Source specifies where the code comes from.
 //
 // +kubebuilder:validation:ExactlyOneOf=configMap;inline;git
 type Source struct {
-	// ConfigMap in the Stack's namespace; each key of its data and binaryData is a file of the root module.
+	// ConfigMap is a ConfigMap in the namespace of the Stack. Each key of data and binaryData is a file of the
+	// root module. Example: {name: net-code}.
 	// +optional
 	ConfigMap *ObjectRef `json:"configMap,omitempty"`
 
-	// Inline maps the path of a file, relative to the root module, to its text. Example: {"main.tf": "..."}.
+	// Inline contains the files of the root module: each key is a path relative to the root module, each value
+	// the text of the file. At most 200 files. Example: {"main.tf": "..."}.
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=200
 	// +optional
 	Inline map[string]string `json:"inline,omitempty"`
 
-	// Git takes the code from a Repository.
+	// Git is a directory of a Repository. Example: {repository: {name: infra}, path: envs/prod/network}.
 	// +optional
 	Git *GitSource `json:"git,omitempty"`
 }
 
-// GitSource is a folder of a Repository. What belongs to the Stack is the folder, the local modules it reaches, the files
-// named by triggers and variableFiles: only a commit that changes those makes a new Run.
+// GitSource references a directory of a Repository. The Stack consists of this directory, the local modules that
+// it uses, and the files that triggers and variableFiles match. A commit starts a Run only if it changes one of
+// these files.
 type GitSource struct {
-	// Repository that has the code.
+	// Repository is the Repository that contains the code.
 	Repository RepositoryRef `json:"repository"`
 
-	// Path of the root module's folder from the repository's root. Default: the root. Example: envs/prod/network.
+	// Path is the directory of the root module, relative to the root of the repository. It must not start with
+	// / or contain "..". Default: the root of the repository. Example: envs/prod/network.
 	// +kubebuilder:validation:MaxLength=500
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="a path goes down from the repository's root: no / at its beginning, no .. in it"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="must be a path relative to the root of the repository, without a leading / and without .."
 	// +optional
 	Path string `json:"path,omitempty"`
 
-	// Ref is a branch, a tag or a commit. Default: the Repository's spec.ref.
+	// Ref is a branch, a tag or a commit. Default: spec.ref of the Repository. Example: main.
 	// +kubebuilder:validation:MaxLength=255
 	// +optional
 	Ref string `json:"ref,omitempty"`
 
-	// Triggers are globs over the paths of the repository; ** is any number of folders. Files that match belong to the
-	// Stack and come with its code: they are in the pod, and a commit that changes one of them plans the Stack. The folder,
-	// local modules and files whose path the code names belong without a trigger. Example: ["policies/**"].
+	// Triggers are glob patterns of additional files of the repository that belong to the Stack; ** matches
+	// any number of directories. The files are available in the pod, and a commit that changes one of them
+	// starts a Run. The directory, local modules and files that the code references by path need no trigger.
+	// At most 50. Default: empty. Example: ["policies/**"].
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=500
@@ -49,21 +54,22 @@ type GitSource struct {
 	Triggers []string `json:"triggers,omitempty"`
 }
 
-// RepositoryRef names a Repository.
+// RepositoryRef references a Repository.
 type RepositoryRef struct {
-	// Name of the Repository.
+	// Name is the name of the Repository.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Namespace of the Repository, whose spec.allowedNamespaces has to name the Stack's. Default: the Stack's own.
+	// Namespace is the namespace of the Repository. Its spec.allowedNamespaces must include the namespace of
+	// the Stack. Default: the namespace of the Stack.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// EngineOf gives what plans and applies the Stack's code: its own spec.engine with what its Repository says. The name is never empty.
+// EngineOf returns the engine of a Stack: spec.engine with the defaults of its Repository. The name is never empty.
 func (s *Stack) EngineOf() Engine {
 	e := s.Spec.Engine
 	if s.Status.Engine != nil {
@@ -75,7 +81,7 @@ func (s *Stack) EngineOf() Engine {
 	return e
 }
 
-// RepositoryKey names the Repository that the Stack's code is from; ok is false when it is from none.
+// RepositoryKey returns the namespace and name of the Stack's Repository; ok is false if the code is not from git.
 func (s *Stack) RepositoryKey() (key types.NamespacedName, ok bool) {
 	source := s.Spec.Source.Git
 	if source == nil {

@@ -5,8 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Stack is one root module with its variables and its one state: the unit people own. Cairn plans every change of
-// it, waits for approval where asked, applies exactly what was approved, and destroys on deletion.
+// Stack is a root module with its variables and its state. Cairn plans every change of a Stack, waits for an
+// approval if required, and applies exactly the approved plan. When a Stack is deleted, Cairn destroys its
+// resources.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -19,14 +20,15 @@ import (
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Apply",type=string,priority=1,JSONPath=`.spec.apply`
 // +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.revision`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 200",message="a Stack's name may have 200 characters at most: the names of its Runs and pods are made from it"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 200",message="the name of a Stack can have at most 200 characters, because the names of its Runs and pods contain it"
 type Stack struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says what the Stack is made of and the rules it is changed by.
+	// Spec declares the code and the variables of the Stack, and how Cairn applies changes.
 	Spec StackSpec `json:"spec"`
-	// Status says what is known of it. Before an operator has seen the Stack, observedGeneration is -1.
+	// Status reports the observed state of the Stack. observedGeneration is -1 until an operator reconciles
+	// the Stack.
 	// +kubebuilder:default={"observedGeneration":-1}
 	// +optional
 	Status StackStatus `json:"status,omitempty"`
@@ -41,132 +43,147 @@ type StackList struct {
 	Items           []Stack `json:"items"`
 }
 
-// StackSpec is what a person declares.
+// StackSpec declares a Stack.
 type StackSpec struct {
-	// Source is where the code comes from. Exactly one of its fields is set.
+	// Source specifies where the code comes from. Exactly one of git, configMap and inline must be set.
+	// Example: {git: {repository: {name: infra}, path: envs/prod}}.
 	Source Source `json:"source"`
 
-	// Variables are values for the code's input variables, each name at most once; their order does not matter. All of
-	// them win over variableFiles. Several field managers can each own some of them (server-side apply). A name that the
-	// code does not declare is rejected with the plan. Example: [{name: servers, value: 3}].
+	// Variables are the values of input variables of the code. Each name can occur once; the order does not
+	// matter. They take precedence over variableFiles. With server-side apply, several field managers can each
+	// own some entries. A name that the code does not declare fails the plan. At most 500. Example: [{name:
+	// servers, value: 3}].
 	// +kubebuilder:validation:MaxItems=500
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Variables []Variable `json:"variables,omitempty"`
 
-	// VariableFiles are Secrets and ConfigMaps whose *.tfvars and *.tfvars.json keys are given to the engine as
-	// variable files, in the order of this list and, within one object, in key order. Later ones win. Other keys are
-	// left alone.
+	// VariableFiles are Secrets, ConfigMaps or files of the source that contain variable files (*.tfvars and
+	// *.tfvars.json). The engine loads them in the order of this list and, within one object, in key order;
+	// later files take precedence. Other keys of the objects are ignored. At most 50. Example: [{secret:
+	// {name: net-tfvars}}].
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
 	VariableFiles []VariableFile `json:"variableFiles,omitempty"`
 
-	// Env are environment variables for the engine and its providers. Values from Secrets never appear in logs.
-	// Names that start with CAIRN_ are refused: they are Cairn's own.
+	// Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
+	// Names that start with CAIRN_ are reserved and rejected, and so is resourceFieldRef. At most 200.
+	// Example: [{name: AWS_REGION, value: eu-west-1}].
 	// +kubebuilder:validation:MaxItems=200
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are Cairn's own"
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef))",message="resourceFieldRef cannot be used here"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !e.name.startsWith('CAIRN_'))",message="names that start with CAIRN_ are reserved"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef))",message="resourceFieldRef is not supported"
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// EnvFrom adds every key of a Secret or ConfigMap as an environment variable; Env wins over it.
+	// EnvFrom adds every key of a Secret or ConfigMap as an environment variable. Variables of env take
+	// precedence. At most 50. Example: [{secretRef: {name: aws}}].
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// Engine is what plans and applies the code. What it leaves out is taken from spec.engine of the Repository, if the code is from
-	// one; status.engine says what came of both.
+	// Engine is the engine that plans and applies the code. Fields that are unset are taken from spec.engine
+	// of the Repository, if the code is from git. status.engine reports the result. Default: OpenTofu.
+	// Example: {name: Terraform, version: "~> 1.9"}.
 	// +kubebuilder:default={}
 	// +optional
 	Engine Engine `json:"engine,omitempty"`
 
-	// Backend keeps the state where it is said. Absent: Cairn keeps it.
+	// Backend is the backend of the engine that stores the state. If unset, Cairn stores the state. Example:
+	// {fromCode: true}.
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
 
-	// Commands are scripts in place of the engine's own apply and destroy.
+	// Commands are scripts that replace the apply of the engine. If unset, the engine applies.
 	// +optional
 	Commands *Commands `json:"commands,omitempty"`
 
-	// Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
-	// Automatic: it is applied at once, unless requireApprovalFor, preventSelfApproval or a policy requires an approval. Never: it is
-	// only shown. Manual covers destroys too.
+	// Apply is what happens after a plan with changes. With Manual, the plan waits until a user approves it;
+	// this includes destroys. With Automatic, Cairn applies the plan immediately, unless requireApprovalFor,
+	// preventSelfApproval or a policy requires an approval. With Never, Cairn only reports the plan. Default:
+	// Manual.
 	// +kubebuilder:default=Manual
 	// +optional
 	Apply ApplyPolicy `json:"apply,omitempty"`
 
-	// RequireApprovalFor lists the kinds of change that wait for an approval although apply is Automatic. A plan with at
-	// least one of them waits as a whole, also when it corrects drift. With apply Manual every plan waits anyway, and with
-	// Never nothing is applied: then this list changes nothing. Empty: no kind waits.
-	// Example: [Delete], which applies by itself, but asks before anything is destroyed.
+	// RequireApprovalFor lists kinds of change that require an approval even if apply is Automatic. If a plan
+	// contains at least one of them, the whole plan waits, including a plan that corrects drift. The list has
+	// no effect if apply is Manual or Never. At most 5. Default: empty, no kind of change requires an
+	// approval. Example: [Delete], which requires an approval before anything is destroyed.
 	// +kubebuilder:validation:MaxItems=5
 	// +listType=set
 	// +optional
 	RequireApprovalFor []ChangeKind `json:"requireApprovalFor,omitempty"`
 
-	// Drift says how often Cairn checks whether what exists is still as it was applied, and what follows when it is not. Absent: the
-	// checks are as often as the installation's default, and drift is reported.
+	// Drift configures how often Cairn checks for drift, and what happens when it detects drift. If unset,
+	// Cairn checks at the default interval of the installation and reports drift. Example: {interval: 1h,
+	// onDrift: Apply}.
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 
-	// Windows say when plans, applies and destroys may begin. What has begun goes on when a window closes. Deny wins; where
-	// there is an Allow for an operation it may begin only inside one. Empty: always.
+	// Windows are time spans in which plans, applies and destroys can, or cannot, start. Operations in
+	// progress continue when a window closes. Deny takes precedence over Allow. If there is an Allow window
+	// for an operation, it starts only inside such a window. At most 20. Default: empty, operations start at
+	// any time.
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	Windows []Window `json:"windows,omitempty"`
 
-	// DependsOn names Stacks of the same namespace that have to be applied before this one is planned, and that are
-	// destroyed after it.
+	// DependsOn lists Stacks in the same namespace that Cairn applies before it plans this one, and destroys
+	// after it. At most 50. Example: [{name: net}].
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	DependsOn []Dependency `json:"dependsOn,omitempty"`
 
-	// ModuleCredentials are for modules that the code fetches with git itself (source = "git::..."), each for one host.
+	// ModuleCredentials are credentials for modules that the engine fetches with git (source = "git::..."),
+	// each for one host. At most 20. Example: [{host: git.example.com, secret: {name: modules-git}}].
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=map
 	// +listMapKey=host
 	// +optional
 	ModuleCredentials []ModuleCredentials `json:"moduleCredentials,omitempty"`
 
-	// PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the Run, changed the
-	// Stack or wrote the commit. With it every plan that has changes waits for an approval, also where spec.apply is Automatic.
-	// Where no user is known to have caused the change, as with drift or a changed Secret, any user who may approve can.
-	// Default: false. Example: true.
+	// PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the
+	// Run, changed the Stack or wrote the commit. It requires an approval for every plan with changes, even if
+	// apply is Automatic. If no user caused the change, as with drift or a changed Secret, any user with the
+	// verb approve can approve. Default: false. Example: true.
 	// +optional
 	PreventSelfApproval bool `json:"preventSelfApproval,omitempty"`
 
-	// Hooks are scripts that run before or after a step, in the pod, beside the code. They run in the order given.
+	// Hooks are scripts that run in the pod before or after a step, in the order of this list. At most 50.
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
 	Hooks []Hook `json:"hooks,omitempty"`
 
-	// Policies look at each plan that has changes, before anybody is asked to approve it. The install may require more of
-	// them.
+	// Policies are evaluated for each plan with changes, before an approval is requested. The installation can
+	// require additional policies. At most 20. Example: [{configMap: {name: rules}}].
 	// +kubebuilder:validation:MaxItems=20
 	// +listType=atomic
 	// +optional
 	Policies []Policy `json:"policies,omitempty"`
 
-	// Outputs names the objects that receive the code's outputs. Nothing is written when absent.
+	// Outputs names the objects to which Cairn writes the outputs of the code. If unset, Cairn writes no
+	// objects. Example: {secret: {name: net-outputs}}.
 	// +optional
 	Outputs *Outputs `json:"outputs,omitempty"`
 
-	// Retry says how often a Run that failed for a passing reason is tried again, each time with a new plan.
+	// Retry configures how often Cairn retries a Run after a transient failure. Each retry plans again.
+	// Default: {limit: 3, backoff: 15s, maxBackoff: 10m}.
 	// +kubebuilder:default={}
 	// +optional
 	Retry Retry `json:"retry,omitempty"`
 
-	// Timeout is how long one attempt at a plan or an apply may take. When it is over the engine is interrupted, so
-	// that it saves its state, and the attempt counts as failed for a passing reason.
+	// Timeout is the maximum duration of one attempt of a plan or an apply, at most 8760h. After that time,
+	// Cairn interrupts the engine, which saves its state. The attempt then fails with a transient failure.
+	// Default: 1h. Example: 30m.
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -176,26 +193,29 @@ type StackSpec struct {
 	// +optional
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// DeletionPolicy says what deleting the Stack does. Destroy: its resources are destroyed first, with the inputs that were
-	// last applied. Orphan: its resources stay, and so does its State. Protect: the API server denies the deletion. A plan that is
-	// in progress when the Stack is deleted is canceled; an apply finishes first. Default: Destroy. Example: Protect.
+	// DeletionPolicy is what happens when the Stack is deleted. With Destroy, Cairn first destroys the
+	// resources, with the inputs of the last apply. With Orphan, the resources and the State remain. With
+	// Protect, the API server denies the deletion. When the Stack is deleted, Cairn cancels a plan in progress
+	// and lets an apply in progress finish. Default: Destroy. Example: Protect.
 	// +kubebuilder:default=Destroy
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Suspend stops Cairn from starting anything new for this Stack, deletion too. What runs already goes on.
+	// Suspend stops Cairn from starting Runs of this Stack, including the destroy of a deleted Stack.
+	// Operations in progress continue. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// RunHistoryLimit is the number of finished Runs to keep; older ones are deleted with their plans and logs. Runs that the
-	// Stack's status refers to are kept also with 0. Drift checks are not counted: only the newest is kept. Default: 10. Example: 3.
+	// RunHistoryLimit is the number of finished Runs to keep, from 0 to 100. Older Runs are deleted with their
+	// plans and logs. Runs that the status of the Stack refers to are always kept. Of drift checks, only the
+	// newest is kept, and it does not count. Default: 10. Example: 3.
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	RunHistoryLimit *int32 `json:"runHistoryLimit,omitempty"`
 
-	// Runner shapes the pods that run the engine.
+	// Runner configures the pods that run the engine. If unset, they use the defaults of the installation.
 	// +kubebuilder:default={}
 	// +optional
 	Runner Runner `json:"runner,omitempty"`
@@ -206,34 +226,37 @@ type StackSpec struct {
 // +kubebuilder:validation:Enum=OpenTofu;Terraform;Terragrunt
 type EngineName string
 
-// Programs that plan and apply code.
+// Engines.
 const (
 	// EngineOpenTofu is OpenTofu, https://opentofu.org.
 	EngineOpenTofu EngineName = "OpenTofu"
 	// EngineTerraform is Terraform, https://www.terraform.io.
 	EngineTerraform EngineName = "Terraform"
-	// EngineTerragrunt is Terragrunt, https://terragrunt.gruntwork.io, over OpenTofu or else Terraform.
+	// EngineTerragrunt is Terragrunt, https://terragrunt.gruntwork.io, which runs OpenTofu or Terraform.
 	EngineTerragrunt EngineName = "Terragrunt"
 )
 
-// Engine says what plans and applies the code.
+// Engine specifies the engine and its version.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.wrapped) || !has(self.name) || self.name == 'Terragrunt'",message="wrapped is for name: Terragrunt"
+// +kubebuilder:validation:XValidation:rule="!has(self.wrapped) || !has(self.name) || self.name == 'Terragrunt'",message="wrapped requires name: Terragrunt"
 type Engine struct {
-	// Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
+	// Name is the engine: OpenTofu, Terraform or Terragrunt. Default: spec.engine.name of the Repository,
+	// otherwise OpenTofu. Example: Terraform.
 	// +optional
 	Name EngineName `json:"name,omitempty"`
 
-	// Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
-	// when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
-	// code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
-	// the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
+	// Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+	// meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+	// code decides: the nearest .opentofu-version, .terraform-version or .terragrunt-version file in the
+	// directory of the root module or a parent, otherwise required_version. If the code does not decide
+	// either, any version is used. Example: "~> 1.12".
 	// +kubebuilder:validation:MaxLength=100
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
-	// that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+	// Wrapped is the engine that Terragrunt runs. Only allowed with name: Terragrunt. Default: OpenTofu, or
+	// Terraform if the runner image contains only Terraform, in a version that the code accepts. Example:
+	// {name: Terraform, version: "~> 1.9"}.
 	// +optional
 	Wrapped *WrappedEngine `json:"wrapped,omitempty"`
 }
@@ -242,34 +265,38 @@ type Engine struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.name) || self.name != 'Terragrunt'",message="Terragrunt runs OpenTofu or Terraform"
 type WrappedEngine struct {
-	// Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
-	// Example: Terraform.
+	// Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+	// only Terraform. Example: Terraform.
 	// +optional
 	Name EngineName `json:"name,omitempty"`
 
-	// Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
-	// otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
-	// .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
-	// required_version; and when the code says nothing, any version. Example: "~> 1.9".
+	// Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+	// meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+	// code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+	// parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+	// any version is used. Example: "~> 1.9".
 	// +kubebuilder:validation:MaxLength=100
 	// +optional
 	Version string `json:"version,omitempty"`
 }
 
-// ApplyPolicy says what follows a plan that has changes.
+// ApplyPolicy is what happens after a plan with changes.
 //
 // +kubebuilder:validation:Enum=Manual;Automatic;Never
 type ApplyPolicy string
 
-// What follows a plan that has changes.
+// Policies for applying a plan with changes.
 const (
-	ApplyManual    ApplyPolicy = "Manual"
+	// ApplyManual: the plan waits until a user approves it.
+	ApplyManual ApplyPolicy = "Manual"
+	// ApplyAutomatic: Cairn applies the plan immediately, unless the Stack or a policy requires an approval.
 	ApplyAutomatic ApplyPolicy = "Automatic"
-	ApplyNever     ApplyPolicy = "Never"
+	// ApplyNever: Cairn only reports the plan.
+	ApplyNever ApplyPolicy = "Never"
 )
 
-// ChangeKind is a kind of change that a plan can have, by the counts of the plan. A replacement destroys a resource and
-// creates it again, so it is a Replace, a Delete and a Create, as engines count it.
+// ChangeKind is a kind of change in a plan, according to the counts of the plan. A replacement destroys and
+// creates a resource, so it counts as Replace, Delete and Create.
 //
 // +kubebuilder:validation:Enum=Create;Update;Replace;Delete;StackDeletion
 type ChangeKind string
@@ -278,46 +305,52 @@ type ChangeKind string
 const (
 	// ChangeCreate: a resource is created, on its own or by a replacement.
 	ChangeCreate ChangeKind = "Create"
-	// ChangeUpdate: a resource is changed in place.
+	// ChangeUpdate: a resource is updated in place.
 	ChangeUpdate ChangeKind = "Update"
 	// ChangeReplace: a resource is destroyed and created again.
 	ChangeReplace ChangeKind = "Replace"
-	// ChangeDelete: a resource is destroyed: on its own, by a replacement, or with everything else when a destroy is
-	// requested or the Stack is deleted.
+	// ChangeDelete: a resource is destroyed: on its own, by a replacement, by a requested destroy or by the
+	// deletion of the Stack.
 	ChangeDelete ChangeKind = "Delete"
-	// ChangeStackDeletion: the Stack is being deleted, and everything it created is destroyed.
+	// ChangeStackDeletion: the Stack is being deleted, and all of its resources are destroyed.
 	ChangeStackDeletion ChangeKind = "StackDeletion"
 )
 
-// DeletionPolicy says what deleting a Stack does.
+// DeletionPolicy is what happens when a Stack is deleted.
 //
 // +kubebuilder:validation:Enum=Destroy;Orphan;Protect
 type DeletionPolicy string
 
-// What deleting a Stack does.
+// Policies for the deletion of a Stack.
 const (
+	// DeletionDestroy: Cairn first destroys the resources.
 	DeletionDestroy DeletionPolicy = "Destroy"
-	DeletionOrphan  DeletionPolicy = "Orphan"
+	// DeletionOrphan: the resources and the State remain.
+	DeletionOrphan DeletionPolicy = "Orphan"
+	// DeletionProtect: the API server denies the deletion.
 	DeletionProtect DeletionPolicy = "Protect"
 )
 
-// ModuleCredentials are what git shows to one host, and to no other, when the code fetches modules.
+// ModuleCredentials are git credentials for one host, used when the engine fetches modules.
 type ModuleCredentials struct {
-	// Host, with the port if it has one. Example: git.example.com.
+	// Host is the host, with the port if it is not the default. Git sends the credentials to no other host.
+	// Example: git.example.com.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$`
 	Host string `json:"host"`
-	// Secret in the Stack's namespace: username and password, or bearerToken, or identity and known_hosts.
+	// Secret is a Secret in the namespace of the Stack with the keys username and password, or bearerToken, or
+	// identity and known_hosts for SSH.
 	Secret ObjectRef `json:"secret"`
 }
 
-// Outputs names the objects that receive the code's outputs. A string output is written as it is, any other as JSON.
-// Cairn makes the objects; one that it did not make is left alone and the Stack says so.
+// Outputs names the objects to which Cairn writes the outputs of the code. Strings are written as they are, other
+// values as JSON. Cairn creates the objects. It does not change an existing object that it did not create: the
+// Stack then reports the reason OutputsConflict.
 //
 // +kubebuilder:validation:MinProperties=1
 type Outputs struct {
-	// Secret receives every output.
+	// Secret receives all outputs, including sensitive ones.
 	// +optional
 	Secret *ObjectRef `json:"secret,omitempty"`
 	// ConfigMap receives the outputs that are not sensitive.

@@ -6,65 +6,70 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StackStatus is what is known of a Stack.
+// StackStatus reports the observed state of a Stack.
 type StackStatus struct {
-	// Conditions: Ready always; Drifted only while drift is known; Stalled only while a person has to act.
-	// Ready=True says that the last applied inputs are the current ones, that no drift is known and that nothing failed.
+	// Conditions are the latest observations of the Stack. Ready is always set. Ready is True if the declared
+	// inputs are applied, no drift is detected and nothing failed. Drifted, UntrackedResources and
+	// WholeRepository are set only while true. Stalled is set only while a user must act.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+	// ObservedGeneration is the generation of the spec that the status describes. -1 until an operator
+	// reconciles the Stack.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Revision names the source of these inputs: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
-	// inline code the digest of its files. It stays with later commits that change nothing of this Stack; the newest commit that
-	// Cairn has seen is in the Repository's status.
+	// Revision is the revision of the source of inputsDigest: for git the ref and the commit, otherwise the
+	// digest of the files. It changes only with commits that change this Stack; status.refs of the Repository
+	// has the newest commit. Example: main@sha1:1f3c....
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// InputsDigest is the digest of everything that decides the result of a Run: the code, the values and the engine, as the spec and its
-	// sources declare them now. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
+	// InputsDigest is the digest of everything that decides the result of a Run: the declared code, values and
+	// engine. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
 
-	// Engine is what plans and applies the code where the Repository's spec.engine decides a part of it; absent where only the
-	// Stack's own does. Versions that the code asks for are not in it: they are in each Run's plan.
+	// Engine is the engine of the Stack, including what spec.engine of the Repository sets. Unset if the
+	// Repository sets nothing. It does not contain versions that the code requires: status.plan of each Run
+	// reports the version in use.
 	// +optional
 	Engine *Engine `json:"engine,omitempty"`
 
-	// AppliedInputsDigest is the digest of the inputs that were last applied, or that needed no change. Example: sha256:1f3c....
+	// AppliedInputsDigest is the digest of the inputs that were last applied or needed no change. Example:
+	// sha256:1f3c....
 	// +optional
 	AppliedInputsDigest string `json:"appliedInputsDigest,omitempty"`
 
-	// Image is the newest that was built for the Stack: a Run for which the same would be built takes it.
+	// Image is the newest image that Cairn built for the Stack. Runs use it until its files change.
 	// +optional
 	Image *BuiltImage `json:"image,omitempty"`
-	// AppliedImage is the one that was last applied with: a destroy takes it.
+	// AppliedImage is the image of the last apply. A destroy uses it.
 	// +optional
 	AppliedImage *BuiltImage `json:"appliedImage,omitempty"`
 
-	// CurrentRun is the name of the Run in progress; absent when there is none. Example: net-7.
+	// CurrentRun is the name of the Run in progress. Unset if no Run is in progress. Example: net-7.
 	// +optional
 	CurrentRun string `json:"currentRun,omitempty"`
 
-	// LastRun is the newest Run, under way or finished.
+	// LastRun is the name of the newest Run, in progress or finished. Example: net-7.
 	// +optional
 	LastRun string `json:"lastRun,omitempty"`
 
-	// ReservedRun is the last Run whose name was reserved, and what it is for. It is written before the Run is created and stays after the
-	// Run is gone, so that it is known whether the Run still has to be created, and what it means when it does not exist.
+	// ReservedRun is the newest name that Cairn reserved for a Run, and the purpose of that Run. Cairn writes
+	// it before it creates the Run and keeps it after the Run is deleted. After a restart, Cairn therefore
+	// knows whether it still has to create the Run.
 	// +optional
 	ReservedRun *ReservedRun `json:"reservedRun,omitempty"`
 
-	// PlannedState is the version of the State that a user wrote (cairn state push, for example) and that was planned. Absent when a Run
-	// wrote the version that was planned last.
+	// PlannedState is the version of the State that a user wrote, for example with cairn state push, and that
+	// was then planned. Unset if a Run wrote the version that was last planned.
 	// +optional
 	PlannedState *PlannedState `json:"plannedState,omitempty"`
 
-	// Resources is how many resources the state holds.
+	// Resources is the number of resources in the state.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
 
@@ -72,163 +77,170 @@ type StackStatus struct {
 	// +optional
 	LastHandledRequest *HandledRequest `json:"lastHandledRequest,omitempty"`
 
-	// DestroyedByRun is the name of the Run that destroyed everything on request. While it is set, nothing is created again until
-	// a user requests an apply. Example: net-8.
+	// DestroyedByRun is the name of the Run that destroyed all resources on request of a user. While it is
+	// set, Cairn creates no resources until a user requests an apply. Example: net-8.
 	// +optional
 	DestroyedByRun string `json:"destroyedByRun,omitempty"`
 
-	// Drift is what the last drift check that went well found; absent before the first one.
+	// Drift is the result of the last successful drift check. Unset before the first one.
 	// +optional
 	Drift *DriftStatus `json:"drift,omitempty"`
 
-	// Units are the Terragrunt units that the code of this Stack depends on, as it was last read. The Stacks that run them
-	// are dependencies of this one, as if they were in spec.dependsOn.
+	// Units are the Terragrunt units that the code of this Stack depends on. The Stacks of these units are
+	// dependencies, as in spec.dependsOn.
 	// +listType=map
 	// +listMapKey=path
 	// +optional
 	Units []Unit `json:"units,omitempty"`
 
-	// DriftChecks says how often the Stack is checked for drift, which setting says so, and when the next check is due; absent when
-	// checks are turned off.
+	// DriftChecks reports the interval of drift checks, where it is configured and when the next check is due.
+	// Unset if drift checks are disabled.
 	// +optional
 	DriftChecks *DriftChecks `json:"driftChecks,omitempty"`
 
-	// Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
-	// spec.outputs gets them all.
+	// Outputs are the outputs of the last apply, without sensitive and long ones. At most 64. Use spec.outputs
+	// to receive all outputs.
 	// +optional
 	Outputs map[string]apiextensionsv1.JSON `json:"outputs,omitempty"`
 
-	// History are the Runs that went well and that are kept, oldest first, with as much of each as later ones are decided on. A Run
-	// comes to be here in the write that tells its end. The others, and all about these, are in the Runs themselves.
+	// History contains a summary of the successful Runs that are kept, oldest first. Cairn decides on later
+	// Runs with it. The Runs themselves contain all details.
 	// +listType=atomic
 	// +optional
 	History []PastRun `json:"history,omitempty"`
 }
 
-// Observed says that an operator has written the status. Until then observedGeneration is -1, or 0 for an object that an API server
-// stored before that was the default.
+// Observed reports whether an operator wrote the status. Before, observedGeneration is -1, or 0 for an object that was
+// stored before that default existed.
 func (s *StackStatus) Observed() bool { return s.ObservedGeneration > 0 }
 
-// Unit is a Terragrunt unit that the code of a Stack names in a dependency or dependencies block.
+// Unit is a Terragrunt unit that the code of a Stack references in a dependency or dependencies block.
 type Unit struct {
-	// Path of the unit's folder from the repository's root; "." is the root. Example: live/prod/vpc.
+	// Path is the directory of the unit, relative to the root of the repository; "." is the root. Example:
+	// live/prod/vpc.
 	Path string `json:"path"`
-	// Outputs is true when the Stack reads the unit's outputs: when they change, the Stack runs again. It is false for a
-	// dependencies block, and for a dependency block with skip_outputs = true.
+	// Outputs is true if the Stack reads outputs of the unit: a change of them then starts a Run. It is false
+	// for a dependencies block and for skip_outputs = true.
 	// +optional
 	Outputs bool `json:"outputs,omitempty"`
-	// Stacks that run the unit: those of the same namespace, Repository and ref whose folder it is. Without one the unit
-	// gives no order. At most 100, the first by name. Example: [vpc].
+	// Stacks are the Stacks that run the unit: those of the same namespace, Repository and ref with the
+	// directory of the unit. If empty, the unit does not affect the order of Runs. At most 100, sorted by
+	// name. Example: [vpc].
 	// +listType=atomic
 	// +optional
 	Stacks []string `json:"stacks,omitempty"`
 }
 
-// ReservedRun is the name that a Run has or gets, and what the Run is for.
+// ReservedRun is a name that Cairn reserved for a Run, and the purpose of the Run.
 type ReservedRun struct {
-	// Name of the Run.
+	// Name is the name of the Run. Example: net-7.
 	Name string `json:"name"`
-	// Operation is what it may do.
+	// Operation is the operation of the Run.
 	Operation Operation `json:"operation"`
-	// Cause is what kind of thing it is made for: Manual for one that somebody asked for.
+	// Cause is the type of the cause. Manual is a Run that a user requested.
 	Cause CauseType `json:"cause"`
-	// StateVersion is the version of the State that a user wrote, for a Run that plans it for no other reason. Example: 5.
+	// StateVersion is the version of the State that a user wrote, if the Run exists only to plan that version.
+	// Example: 5.
 	// +optional
 	StateVersion int64 `json:"stateVersion,omitempty"`
 }
 
-// PlannedState is a version of the State that a user wrote, and the Run that was created when it was current.
+// PlannedState is a version of the State that a user wrote, and the Run that plans it.
 type PlannedState struct {
-	// Version of the State. Example: 5.
+	// Version is the version of the State. Example: 5.
 	Version int64 `json:"version"`
-	// Run that plans it. Example: net-7.
+	// Run is the name of the Run that plans the version. Example: net-7.
 	// +kubebuilder:validation:MaxLength=253
 	Run string `json:"run"`
 }
 
-// PastRun is a Run that went well, in short.
+// PastRun is the summary of a successful Run.
 type PastRun struct {
-	// Name of the Run.
+	// Name is the name of the Run. Example: net-7.
 	Name string `json:"name"`
-	// UID of the Run: no other one of its name is meant.
+	// UID is the UID of the Run. It distinguishes the Run from another one with the same name.
 	UID types.UID `json:"uid"`
-	// Operation is what it could do.
+	// Operation is the operation of the Run.
 	Operation Operation `json:"operation"`
-	// Cause is why it was made. Of older Runs only its type is here.
+	// Cause is the reason why the Run was created. For older Runs it has only the type.
 	Cause Cause `json:"cause"`
-	// FinishedAt is when it ended.
+	// FinishedAt is the time when the Run finished.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
-	// Applied says that an apply of it began: where it found no changes, none did.
+	// Applied reports whether the Run started an apply. It is false if the plan had no changes.
 	// +optional
 	Applied bool `json:"applied,omitempty"`
-	// Details are there while something is decided on them. Of most Runs they are absent, and take no memory.
+	// Details are additional fields that Cairn keeps while a decision needs them. Unset for most Runs, to
+	// reduce the size of the Stack.
 	// +optional
 	Details *PastDetails `json:"details,omitempty"`
 }
 
-// PastDetails of a Run are what is decided on of it.
+// PastDetails are fields of a successful Run that later decisions need.
 type PastDetails struct {
-	// InputsDigest is spec.inputsDigest of the Run; absent for older Runs. Example: sha256:1f3c....
+	// InputsDigest is spec.inputsDigest of the Run. Unset for older Runs. Example: sha256:1f3c....
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
-	// Revision names the source of these inputs; absent of older Runs.
+	// Revision is spec.revision of the Run. Unset for older Runs.
 	// +optional
 	Revision string `json:"revision,omitempty"`
-	// Plan is what it would do, without its resources; absent of older Runs, and where there was none.
+	// Plan is the plan of the Run without its resources. Unset for older Runs and for Runs without a plan.
 	// +optional
 	Plan *Plan `json:"plan,omitempty"`
-	// Steps are those that tell more than that all went well: how outputs were written. Absent of older Runs.
+	// Steps are the steps whose message matters later, such as a failure to write outputs. Unset for older
+	// Runs.
 	// +listType=atomic
 	// +optional
 	Steps []Step `json:"steps,omitempty"`
 }
 
-// DriftStatus is what a drift check found: what a Run would have to do to put back what was applied.
+// DriftStatus is the result of a drift check: the changes that a Run would apply to correct the drift.
 type DriftStatus struct {
-	// Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
+	// Add is the number of resources to create. It includes replacements, as the engine counts them.
 	Add int32 `json:"add"`
-	// Change is how many would be changed in place.
+	// Change is the number of resources to update in place.
 	Change int32 `json:"change"`
-	// Destroy is how many would be destroyed; a replacement counts here and in Add.
+	// Destroy is the number of resources to destroy. It includes replacements.
 	Destroy int32 `json:"destroy"`
-	// Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
+	// Replace is the number of resources to replace. Each is also counted in add and destroy.
 	Replace int32 `json:"replace"`
-	// CheckedAt is when it was looked at last.
+	// CheckedAt is the time of the last drift check.
 	CheckedAt metav1.Time `json:"checkedAt"`
-	// Since is when the drift was first seen; absent when there is none.
+	// Since is the time when the drift was first detected. Unset if there is no drift.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
-	// Run that found it.
+	// Run is the name of the Run that checked for drift. Example: net-9.
 	// +optional
 	Run string `json:"run,omitempty"`
 }
 
-// DriftChecks says how often a Stack is checked for drift and when the next check is due.
+// DriftChecks reports how often Cairn checks a Stack for drift, and when the next check is due.
 type DriftChecks struct {
 	// Interval is the time between two drift checks. Example: 12h0m0s.
 	Interval metav1.Duration `json:"interval"`
-	// SetBy says which setting Interval comes from. Stack: spec.drift.interval. Installation: the installation's default, which the chart
-	// value drift.interval sets.
+	// SetBy is where the interval is configured. Stack: spec.drift.interval of the Stack. Installation: the
+	// chart value drift.interval.
 	SetBy SetBy `json:"setBy"`
-	// Next is when the next check is due. It may start later, when it waits for a window or for the limit of concurrent Runs. Absent
-	// while no check can start: the Stack was never applied, is suspended, or has a change to apply first.
+	// Next is the time when the next check is due. The check can start later, because of a window or a
+	// concurrency limit. Unset while no check can start: the Stack was never applied, is suspended, or has a
+	// change to apply first.
 	// +optional
 	Next *metav1.Time `json:"next,omitempty"`
 }
 
-// SetBy says which object a setting comes from.
+// SetBy is the object in which a setting is configured.
 //
 // +kubebuilder:validation:Enum=Stack;Installation
 type SetBy string
 
-// Objects that settings come from.
+// Objects in which settings are configured.
 const (
-	// SetByStack: the Stack's spec.
+	// SetByStack: the spec of the Stack.
 	SetByStack SetBy = "Stack"
 	// SetByInstallation: a flag of the operator.
 	SetByInstallation SetBy = "Installation"
 )
 
-// Finalizer is on every Stack, so that it is destroyed before it goes, and on every State, so that only Cairn ends it.
+// Finalizer is the finalizer of every Stack and State. It keeps a Stack until its resources are destroyed, and a
+// State until Cairn deletes it.
 const Finalizer = "cairn.dev/finalizer"

@@ -5,10 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is what Cairn knows of a Stack's state: its versions and its lock. It has the Stack's name. The bytes are in
-// Secrets of type cairn.dev/state, or in the bucket; this object says which of them count. Only Cairn writes it.
+// State describes the Terraform state of a Stack: its versions and its lock. It has the name of the Stack. The
+// content is in Secrets of type cairn.dev/state, or in the bucket; this object specifies which versions are valid.
+// Only Cairn writes States.
 //
-// It has no status subresource, so that a lock on a new State is one write.
+// State has no status subresource, so that Cairn can create and lock it in one write.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=cairn
@@ -24,7 +25,7 @@ type State struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Status says which bytes count and who may write.
+	// Status specifies which versions are valid and which client can write.
 	// +optional
 	Status StateStatus `json:"status,omitempty"`
 }
@@ -38,167 +39,178 @@ type StateList struct {
 	Items           []State `json:"items"`
 }
 
-// MostOutputs is how many outputs of a Stack others can use, the first by name.
+// MostOutputs is the maximum number of outputs of a Stack that other Stacks can use. Cairn sorts outputs by name.
 const MostOutputs = 1000
 
-// StateStatus says which bytes count and who may write.
+// StateStatus specifies which versions are valid and which client can write.
 type StateStatus struct {
-	// Version counts the accepted writes; 0 before the first.
+	// Version is the number of the current version. Each accepted write increases it by one. 0 before the
+	// first write.
 	// +optional
 	Version int64 `json:"version,omitempty"`
-	// Serial as the engine counts it.
+	// Serial is the serial of the current version, as the engine sets it.
 	// +optional
 	Serial int64 `json:"serial,omitempty"`
-	// Lineage as the engine made it; another one is refused.
+	// Lineage is the lineage of the state, as the engine sets it. Cairn rejects a state with another lineage.
 	// +optional
 	Lineage string `json:"lineage,omitempty"`
-	// SHA256 of the current version, in clear and uncompressed. Example: sha256:ab12...
+	// SHA256 is the digest of the current version, before encryption and compression. Example: sha256:ab12....
 	// +optional
 	SHA256 string `json:"sha256,omitempty"`
-	// Size of the current version in bytes, uncompressed.
+	// Size is the size of the current version in bytes, before compression.
 	// +optional
 	Size int64 `json:"size,omitempty"`
-	// Resources is how many resource instances the current version holds, data sources not counted.
+	// Resources is the number of resource instances in the current version, without data sources.
 	// +optional
 	Resources int32 `json:"resources,omitempty"`
-	// UpdatedBy is the Run that wrote the current version; empty when a person did, whom the version names.
+	// UpdatedBy is the name of the Run that wrote the current version. Unset if a user wrote it: versions has
+	// the name of the user. Example: net-7.
 	// +optional
 	UpdatedBy string `json:"updatedBy,omitempty"`
-	// InputsDigest is the digest of the inputs of the last apply that began, or of later inputs that needed no change. A destroy uses
-	// these inputs. Example: sha256:1f3c....
+	// InputsDigest is the digest of the inputs of the last apply that started, or of later inputs that needed
+	// no change. A destroy uses these inputs. Example: sha256:1f3c....
 	// +optional
 	InputsDigest string `json:"inputsDigest,omitempty"`
-	// Outputs has a fingerprint of each output's value in the current version, by name: what other Stacks that use it know a
-	// change by. It is keyed with a secret of the install, so that a value cannot be guessed from it. 1,000 at most.
+	// Outputs contains a keyed hash of the value of each output in the current version, by name. Other Stacks
+	// detect changes with it. The key is a secret of the installation, so the hashes do not reveal values. At
+	// most 1,000.
 	// +optional
 	Outputs map[string]string `json:"outputs,omitempty"`
-	// OutputsVersion is the version whose outputs were looked at, so that no Outputs means that it has none. Below Version
-	// they mean that nobody looked yet, since a Cairn that knew of no fingerprints wrote it.
+	// OutputsVersion is the version that outputs describes. If it is lower than version, an older release of
+	// Cairn wrote the current version and outputs is not up to date.
 	// +optional
 	OutputsVersion int64 `json:"outputsVersion,omitempty"`
-	// Lock is held while an apply is under way, or while a user's engine works with the state on a machine of the user.
+	// Lock is the lock of the state. An apply holds it, or the engine of a user on the user's machine. Unset
+	// if the state is not locked.
 	// +optional
 	Lock *Lock `json:"lock,omitempty"`
-	// Rescued is a state that could not be written when it was made. It becomes a version before the next plan, unless another
-	// version was written since: then nothing is planned until a user has merged the two and pushed the result by force.
+	// Rescued is a state that a runner could not write when its apply ended. Cairn accepts it as a version
+	// before the next plan. If another version was written in the meantime, Cairn plans nothing until a user
+	// merges both and runs cairn state push --force.
 	// +optional
 	Rescued *RescuedState `json:"rescued,omitempty"`
-	// Backend is the engine's own that keeps the state, as spec.backend of the Stack names it; absent where Cairn keeps it.
+	// Backend is the backend of the engine that stores the state, as spec.backend of the Stack configures it.
+	// Unset if Cairn stores the state.
 	// +optional
 	Backend *StateBackend `json:"backend,omitempty"`
-	// Move lets the next plan put the current version into the Stack's backend, where that has none or an older one.
+	// Move allows the next plan to copy the current version to the backend of the Stack, if that has no state
+	// or an older one. Unset if no migration was requested.
 	// +optional
 	Move *StateMove `json:"move,omitempty"`
-	// Versions that are kept, oldest first; the last one is the current one.
+	// Versions are the stored versions, oldest first. The last one is the current version.
 	// +listType=map
 	// +listMapKey=version
 	// +optional
 	Versions []StateVersion `json:"versions,omitempty"`
 }
 
-// Lock says who may write a state.
+// Lock is the lock of a state. It specifies which client can write.
 type Lock struct {
-	// ID that the engine made; every write has to carry it.
+	// ID is the lock ID that the engine generated. Every write must send it.
 	ID string `json:"id"`
-	// Run that holds it; empty for a lock of a user.
+	// Run is the name of the Run that holds the lock. Unset if a user holds it. Example: net-7.
 	// +optional
 	Run string `json:"run,omitempty"`
-	// Attempt of the Run.
+	// Attempt is the number of the attempt of the Run.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
-	// PodUID of the attempt's pod. Writes of any other pod are refused.
+	// PodUID is the UID of the pod of the attempt. Cairn rejects writes from other pods.
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
-	// By is the user whose engine holds it, by the name that the API server has for the user; empty for a lock of a Run. Writes of any
-	// other user are denied, and the lock does not expire. Example: alice@example.com.
+	// By is the name of the user whose engine holds the lock, as the API server authenticates it. Cairn denies
+	// writes by other users, and the lock does not expire. Unset if a Run holds the lock. Example:
+	// alice@example.com.
 	// +kubebuilder:validation:MaxLength=1024
 	// +optional
 	By string `json:"by,omitempty"`
-	// Who as the engine tells it. Example: runner@net-7-plan-1.
+	// Who is the holder of the lock as the engine reports it. Example: runner@net-7-plan-1.
 	// +optional
 	Who string `json:"who,omitempty"`
-	// Since is when it was taken.
+	// Since is the time when the lock was acquired.
 	Since metav1.Time `json:"since"`
 }
 
-// StateBackend is what was seen last of an engine's own backend.
+// StateBackend reports the last observed content of a backend of the engine.
 type StateBackend struct {
-	// Type of it. Example: s3.
+	// Type is the type of the backend. Example: s3.
 	Type string `json:"type"`
-	// Version that it has; 0 when it had none. When the current one is newer, as after a rescue or a rollback, the next plan puts that
-	// there.
+	// Version is the version of the State that the backend contains. 0 if the backend is empty. If the State
+	// has a newer version, as after a rescue or a rollback, the next plan copies it to the backend.
 	// +optional
 	Version int64 `json:"version,omitempty"`
-	// Serial of what it has.
+	// Serial is the serial of the state in the backend.
 	// +optional
 	Serial int64 `json:"serial,omitempty"`
 }
 
-// StateMove is a person's word that a version may be put into the Stack's backend.
+// StateMove allows Cairn to copy one version to the backend of the Stack.
 type StateMove struct {
-	// Version that it is about; the word is void once there is a newer one.
+	// Version is the version to copy. The permission ends when there is a newer version.
 	Version int64 `json:"version"`
-	// By is the person. Example: alice@example.com.
+	// By is the name of the user who requested the migration. Example: alice@example.com.
 	By string `json:"by"`
-	// At is when they said so.
+	// At is the time of the request.
 	At metav1.Time `json:"at"`
 }
 
-// StateStorage says where the bytes of a version are stored: in Secrets or in the bucket.
+// StateStorage is where the content of a version is stored.
 //
 // +kubebuilder:validation:Enum=Secret;Bucket
 type StateStorage string
 
-// Where the bytes of a version are.
+// Storages of a version.
 const (
+	// StateStorageSecret stores the content in Secrets.
 	StateStorageSecret StateStorage = "Secret"
+	// StateStorageBucket stores the content in the bucket.
 	StateStorageBucket StateStorage = "Bucket"
 )
 
 // StateVersion is one version of a state.
 type StateVersion struct {
-	// Version counts from 1.
+	// Version is the number of the version. The first version has number 1.
 	Version int64 `json:"version"`
-	// Serial as the engine counts it.
+	// Serial is the serial of the version, as the engine sets it.
 	Serial int64 `json:"serial"`
-	// SHA256 in clear and uncompressed.
+	// SHA256 is the digest of the version, before encryption and compression.
 	SHA256 string `json:"sha256"`
-	// Size in bytes, uncompressed.
+	// Size is the size of the version in bytes, before compression.
 	Size int64 `json:"size"`
-	// Storage is where the bytes are: Secret or Bucket. Example: Secret.
+	// Storage is where the content is stored: Secret or Bucket. Example: Secret.
 	Storage StateStorage `json:"storage"`
-	// Chunks is how many Secrets hold them, named <state>-state-v<version>-<digest>-<chunk>.
+	// Chunks is the number of Secrets that contain the version. They are named
+	// <state>-state-v<version>-<digest>-<chunk>. Unset if the storage is Bucket.
 	// +optional
 	Chunks int32 `json:"chunks,omitempty"`
-	// Run that wrote it.
+	// Run is the name of the Run that wrote the version. Unset if a user wrote it. Example: net-7.
 	// +optional
 	Run string `json:"run,omitempty"`
-	// Attempt of the Run.
+	// Attempt is the number of the attempt of the Run.
 	// +optional
 	Attempt int32 `json:"attempt,omitempty"`
-	// By is the person who wrote it, if no Run did. Example: alice@example.com.
+	// By is the name of the user who wrote the version. Unset if a Run wrote it. Example: alice@example.com.
 	// +optional
 	By string `json:"by,omitempty"`
-	// At is when it was written.
+	// At is the time when the version was written.
 	At metav1.Time `json:"at"`
 }
 
-// RescuedState is a state that an attempt could not write. Its bytes are in the bucket.
+// RescuedState is a state that an attempt could not write. Its content is in the bucket.
 type RescuedState struct {
-	// SHA256 in clear.
+	// SHA256 is the digest of the state, before encryption and compression.
 	SHA256 string `json:"sha256"`
-	// Serial as the engine counts it.
+	// Serial is the serial of the state, as the engine sets it.
 	Serial int64 `json:"serial"`
-	// Lineage as the engine made it.
+	// Lineage is the lineage of the state, as the engine sets it.
 	Lineage string `json:"lineage"`
-	// Run whose attempt it is from.
+	// Run is the name of the Run of the attempt. Example: net-7.
 	Run string `json:"run"`
-	// Attempt of the Run.
+	// Attempt is the number of the attempt of the Run.
 	Attempt int32 `json:"attempt"`
-	// Base is the SHA256 of the version that the attempt started from, or wrote last; empty when there was none. The rescued state
-	// becomes a version only while that is the current one.
+	// Base is the SHA256 of the version that the attempt started from or last wrote. Unset if there was none.
+	// Cairn accepts the rescued state only while this version is the current one.
 	// +optional
 	Base string `json:"base,omitempty"`
-	// At is when it was kept.
+	// At is the time when the state was saved.
 	At metav1.Time `json:"at"`
 }

@@ -4,95 +4,101 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// ObjectRef names an object in the Stack's namespace.
+// ObjectRef references an object in the same namespace.
 type ObjectRef struct {
-	// Name of the object.
+	// Name is the name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 }
 
-// KeyRef names one key of an object in the Stack's namespace.
+// KeyRef references one key of an object in the namespace of the Stack.
 type KeyRef struct {
-	// Name of the object.
+	// Name is the name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Key within the object's data.
+	// Key is the key within data of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	Key string `json:"key"`
 }
 
-// Variable gives one input variable of the code a value. Exactly one of value and valueFrom is set.
+// Variable sets the value of an input variable of the code. Exactly one of value and valueFrom must be set.
 //
 // +kubebuilder:validation:MinProperties=2
 // +kubebuilder:validation:MaxProperties=2
 type Variable struct {
-	// Name of the variable as the code declares it.
+	// Name is the name of the variable as the code declares it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[\pL_][\pL\pN_-]*$`
 	Name string `json:"name"`
 
-	// Value is any JSON value. It is stored in the Stack in clear: use valueFrom for secrets.
+	// Value is the value of the variable, of any JSON type. The Stack stores it in plain text: use valueFrom
+	// for secrets. Examples: 3, "eu-west-1", {zones: [a, b]}.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 
-	// ValueFrom takes the value from another object: as a string, or an output of a Stack as it is.
+	// ValueFrom is the source of the value. Keys of Secrets and ConfigMaps are strings; outputs of Stacks keep
+	// their type.
 	// +optional
 	ValueFrom *ValueFrom `json:"valueFrom,omitempty"`
 }
 
-// ValueFrom says where a variable's value comes from.
+// ValueFrom is the source of the value of a variable.
 //
 // +kubebuilder:validation:ExactlyOneOf=secret;configMap;stack
 type ValueFrom struct {
-	// Secret key in the Stack's namespace. The value never appears in logs and status.
+	// Secret is a key of a Secret in the namespace of the Stack. The value never appears in logs or status.
+	// Example: {name: db, key: password}.
 	// +optional
 	Secret *KeyRef `json:"secret,omitempty"`
-	// ConfigMap key in the Stack's namespace.
+	// ConfigMap is a key of a ConfigMap in the namespace of the Stack. Example: {name: settings, key: region}.
 	// +optional
 	ConfigMap *KeyRef `json:"configMap,omitempty"`
-	// Stack whose output is the value. The other Stack is a dependency, as if it were in dependsOn; this one is run again
-	// when that output changes, and only then. A sensitive output stays one.
+	// Stack is an output of another Stack. The other Stack becomes a dependency, as in dependsOn. A change of
+	// this output starts a Run; changes of other outputs do not. Sensitive outputs stay sensitive. Example:
+	// {name: net, output: vpc_id}.
 	// +optional
 	Stack *OutputRef `json:"stack,omitempty"`
 }
 
-// OutputRef names an output of another Stack in the same namespace.
+// OutputRef references an output of another Stack in the same namespace.
 type OutputRef struct {
-	// Name of the Stack.
+	// Name is the name of the Stack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Output of its code.
+	// Output is the name of the output in the code of that Stack.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Output string `json:"output"`
 }
 
-// VariableFile names an object whose *.tfvars and *.tfvars.json keys are variable files, or one such file of the source.
+// VariableFile references an object that contains variable files (*.tfvars and *.tfvars.json keys), or one
+// variable file of the source.
 //
 // +kubebuilder:validation:ExactlyOneOf=secret;configMap;path
 type VariableFile struct {
-	// Secret in the Stack's namespace. Its values never appear in logs and status.
+	// Secret is a Secret in the namespace of the Stack. Its values never appear in logs or status.
 	// +optional
 	Secret *ObjectRef `json:"secret,omitempty"`
-	// ConfigMap in the Stack's namespace.
+	// ConfigMap is a ConfigMap in the namespace of the Stack.
 	// +optional
 	ConfigMap *ObjectRef `json:"configMap,omitempty"`
-	// Path of a *.tfvars or *.tfvars.json file of the source: in git from the repository's root, otherwise beside the code.
-	// Files that the engine reads by itself (terraform.tfvars, *.auto.tfvars) need not be named.
+	// Path is the path of a *.tfvars or *.tfvars.json file of the source: from the root of the repository for
+	// git, otherwise next to the code. The engine loads terraform.tfvars and *.auto.tfvars automatically, so
+	// they need no entry. Example: envs/prod.tfvars.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=500
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..') && self.matches('\\\\.tfvars(\\\\.json)?$')",message="a path to a .tfvars or .tfvars.json file: no / at its beginning, no .. in it"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..') && self.matches('\\\\.tfvars(\\\\.json)?$')",message="must be a relative path of a .tfvars or .tfvars.json file, without a leading / and without .."
 	// +optional
 	Path string `json:"path,omitempty"`
 }

@@ -290,7 +290,7 @@ func TestPeopleAndRuns(t *testing.T) {
 		"nobody does for another plan":                  {changes: []change{{"bob", approve("bob", "b"), "is not the digest of this Run's plan"}}},
 		"another approval takes the place of the first": {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", approve("alice", "a"), ""}}},
 		"an approval can be taken back":                 {changes: []change{{"bob", approve("bob", "a"), ""}, {"eve", `{"spec":{"approval":null}}`, "verb approve"}, {"bob", `{"spec":{"approval":null}}`, ""}}},
-		"not when the Run is past that":                 {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and waits for no approval"}}},
+		"not when the Run is past that":                 {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and does not wait for an approval"}}},
 		"no self-approval: not who caused it":           {run: preventSelfApproval, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and takes the approval of somebody else"}, {"bob", approve("bob", "a"), ""}}},
 		"no self-approval: nobody takes that from a Run": {run: preventSelfApproval, changes: []change{
 			{"rudi", `{"spec":{"preventSelfApproval":null}}`, "preventSelfApproval cannot change"}, {"rudi", `{"spec":{"preventSelfApproval":false}}`, "preventSelfApproval cannot change"},
@@ -318,7 +318,7 @@ func TestPeopleAndRuns(t *testing.T) {
 		"what was approved is canceled":                       {changes: []change{{"bob", approve("bob", "a"), ""}, {"cass", `{"spec":{"cancel":true}}`, ""}}},
 		"what is being applied is canceled":                   {run: phase("Applying"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
 		"what has ended is not":                               {run: phase("Succeeded"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, "this Run is Succeeded already"}}},
-		"a cancel is not taken back":                          {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"cancel":false}}`, "stays canceled"}, {"cass", `{"spec":{"cancel":null}}`, "stays canceled"}}},
+		"a cancel is not taken back":                          {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"cancel":false}}`, "cancel cannot be unset"}, {"cass", `{"spec":{"cancel":null}}`, "cancel cannot be unset"}}},
 		"who decides about Runs changes nothing else":         {changes: []change{{"bob", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"cass", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}, {"bob", `{"spec":{"revision":"x"}}`, "revision cannot change"}}},
 		"nor to whom they belong":                             {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}, {"eve", `{"metadata":{"finalizers":["a.b/c"]}}`, "runs/finalizers"}}},
 		"who may update them labels them":                     {changes: []change{{"rudi", `{"metadata":{"labels":{"a":"b"}}}`, ""}}},

@@ -395,11 +395,11 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 	s, _, _ := quiet()
 	s.flags.KubeConfig = &d.kubeconfig
 	for want, spec := range map[string]map[string]any{
-		"this Run is Succeeded already":                    {"cancel": true},
-		"this Run is Succeeded and waits for no approval":  {"approval": map[string]any{"planDigest": digest, "by": "me"}},
-		"this Run is Succeeded and has no plan that could": {"rejection": map[string]any{"planDigest": digest, "by": "me"}},
-		"a Run's operation cannot change":                  {"operation": "Plan"},
-		"spec.approval.planDigest in body should match":    {"approval": map[string]any{"planDigest": "x", "by": "me"}},
+		"this Run is Succeeded already":                           {"cancel": true},
+		"this Run is Succeeded and does not wait for an approval": {"approval": map[string]any{"planDigest": digest, "by": "me"}},
+		"this Run is Succeeded and has no plan that could":        {"rejection": map[string]any{"planDigest": digest, "by": "me"}},
+		"a Run's operation cannot change":                         {"operation": "Plan"},
+		"spec.approval.planDigest in body should match":           {"approval": map[string]any{"planDigest": "x", "by": "me"}},
 	} {
 		data, err := json.Marshal(map[string]any{"spec": spec})
 		if err != nil {

@@ -138,5 +138,5 @@ var elsewhere = []reason{
 
 // final are values that cannot be taken back.
 var final = []reason{
-	{`Run spec\.cancel`, "", "a Run that was canceled stays canceled"},
+	{`Run spec\.cancel`, "", "cancel cannot be unset"},
 }

@@ -277,7 +277,7 @@ describe('a Run', () => {
     const sure = within(await screen.findByRole('dialog')).getByRole('button', { name: 'Approve and apply' })
     now = run('Superseded')
     await user.click(sure)
-    expect(await screen.findByText('The Run is Superseded now and waits for no approval.')).toBeInTheDocument()
+    expect(await screen.findByText('The Run is Superseded now and does not wait for an approval.')).toBeInTheDocument()
     expect(asked.filter((a) => a.method === 'POST')).toEqual([])
     await user.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Back' }))
     await waitFor(() => expect(screen.queryByRole('group', { name: 'What can be done' })).toBeNull())

@@ -159,11 +159,11 @@ describe('what can be done with a Run', () => {
     expect(screen.getByRole('button', { name: 'Approve…' })).toBeDisabled()
   })
   it('says what the server said when it refuses', async () => {
-    serve(detail(digest), 'this Run is Superseded and waits for no approval')
+    serve(detail(digest), 'this Run is Superseded and does not wait for an approval')
     bar(detail(digest), digest, [{ action: 'approve' }])
     const dialog = await approve()
     expect(await within(dialog).findByRole('alert')).toHaveTextContent(
-      'this Run is Superseded and waits for no approval',
+      'this Run is Superseded and does not wait for an approval',
     )
   })
   it('is to reject with a reason', async () => {

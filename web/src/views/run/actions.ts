@@ -62,7 +62,7 @@ export function possible(
 
 /** What the plan that was read has become, where it is not the one that would be approved: then nothing is sent. */
 export function outdated(run: RunObject, digest: string): string | undefined {
-  if (phaseOf(run) !== 'AwaitingApproval') return `The Run is ${phaseOf(run)} now and waits for no approval.`
+  if (phaseOf(run) !== 'AwaitingApproval') return `The Run is ${phaseOf(run)} now and does not wait for an approval.`
   if (run.status?.plan?.digest !== digest) return 'The Run has another plan now. Read it before you approve it.'
   return undefined
 }
