@@ -223,7 +223,7 @@ spec:
         {{- end }}
         ports:
         {{- if $server }}
-        - {name: store, containerPort: 8443}
+        - {name: server, containerPort: 8443}
         - {name: web, containerPort: 8080}
         {{- if $.Values.metacontroller.enabled }}
         - {name: metacontroller, containerPort: 8082}
