@@ -35,7 +35,7 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 	}
 	want := []string{
 		"Deny rules/limits.rego: 5 resources would be destroyed, 3 may",
-		"Deny rules/names.yaml: nobody touches what is called kept",
+		"Deny rules/names.yaml: resources with the name kept must not change",
 		`Deny rules/tags.rego: terraform_data.kept: the input "y" is not allowed`,
 		"RequireApproval rules/names.yaml: five resources or more would be destroyed",
 		"RequireApproval rules/tags.rego: terraform_data.counted[1] changes",
