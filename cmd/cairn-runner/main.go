@@ -15,6 +15,9 @@ import (
 	"syscall"
 
 	"cairn.dev/cairn/internal/runner"
+	"cairn.dev/cairn/internal/runner/attempt"
+	"cairn.dev/cairn/internal/runner/interrupt"
+	session "cairn.dev/cairn/internal/runner/shell"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/internal/version"
 )
@@ -42,7 +45,7 @@ func main() {
 
 // exitCode tells the operator the one thing that it has to know of a runner that could not report.
 func exitCode(err error) int {
-	if errors.Is(err, runner.ErrStranded) {
+	if errors.Is(err, attempt.ErrStranded) {
 		return store.ExitStranded
 	}
 	return 1
@@ -75,7 +78,7 @@ func shell(args []string) int {
 	}
 	code := 1
 	if err == nil {
-		if code, err = runner.Enter(*work, flags.Args()); err != nil {
+		if code, err = session.Enter(*work, flags.Args()); err != nil {
 			code = max(code, 1)
 		}
 	}
@@ -94,8 +97,10 @@ var harmless os.Signal = syscall.SIGPIPE
 
 func run(args []string) error {
 	o := runner.Options{
-		CA: []byte(os.Getenv("CAIRN_STORE_CA")), Environ: os.Environ(),
-		Output: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		CA: []byte(os.Getenv("CAIRN_STORE_CA")),
+		Options: attempt.Options{
+			Environ: os.Environ(), Output: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		},
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.StringVar(&o.Store, "store", "", "`URL` of the store")
@@ -108,13 +113,13 @@ func run(args []string) error {
 	if flags.NArg() > 0 || o.Store == "" || o.TokenFile == "" || o.Work == "" || o.Inputs == "" {
 		return errUsage
 	}
-	ctx, interrupt := runner.Interrupted(context.Background())
+	ctx, stop := interrupt.WithInterrupt(context.Background())
 	signal.Notify(make(chan os.Signal, 1), harmless)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ends...)
 	go func() { // for as long as the process lives: any further signal is taken and means the same
 		for range signals {
-			interrupt()
+			stop()
 		}
 	}()
 	return runner.Run(ctx, o)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/runner"
+	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/internal/version"
 )
@@ -31,7 +31,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestExitCode(t *testing.T) {
-	if got := exitCode(fmt.Errorf("report: %w", errors.Join(runner.ErrStranded, errors.New("away")))); got != store.ExitStranded {
+	if got := exitCode(fmt.Errorf("report: %w", errors.Join(attempt.ErrStranded, errors.New("away")))); got != store.ExitStranded {
 		t.Errorf("stranded: %d", got)
 	}
 	if got := exitCode(errors.New("away")); got != 1 {

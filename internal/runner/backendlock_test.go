@@ -6,8 +6,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	buckets "github.com/aws/aws-sdk-go-v2/service/s3"
-
-	"cairn.dev/cairn/internal/engine"
 )
 
 func TestALockOfSomebodyElseIsNamed(t *testing.T) {
@@ -46,31 +44,5 @@ func TestALockOfSomebodyElseIsNamed(t *testing.T) {
 				t.Errorf("%+v %s\n%s", f, s.lock, p.output)
 			}
 		})
-	}
-}
-
-func TestWhatIsSaidOfALock(t *testing.T) {
-	const first, unlock = "Terraform locks the whole database", "cairn shell net, and there terraform force-unlock f00. "
-	for name, test := range map[string]struct {
-		backend string
-		held    engine.HeldLock
-		has     []string
-		hasNot  string
-	}{
-		"PostgreSQL":                       {"pg", engine.HeldLock{Said: "Workspace is already locked: default"}, []string{"does not tell who", "locked: default"}, first},
-		"PostgreSQL, of a first state":     {"pg", engine.HeldLock{Said: "Already locked for workspace creation: default"}, []string{first}, "force-unlock"},
-		"a bucket":                         {"s3", engine.HeldLock{Said: "no", ID: "f00", Who: "bob@laptop", Since: "noon", Operation: "Apply"}, []string{"bob@laptop has it since noon (Apply, ID f00). ", unlock}, "pg_locks"},
-		"a server that tells the ID alone": {"http", engine.HeldLock{Said: "no", ID: "f00"}, []string{"backend http does not tell who. ", unlock}, "has it since"},
-		"a server that tells nothing":      {"http", engine.HeldLock{Said: "no"}, []string{"backend http does not tell who. The backend says: no"}, "force-unlock"},
-	} {
-		got := lockedBy(test.held, test.backend, "net", "terraform")
-		for _, part := range test.has {
-			if !strings.Contains(got, part) {
-				t.Errorf("%s: %s", name, got)
-			}
-		}
-		if strings.Contains(got, test.hasNot) {
-			t.Errorf("%s: %s", name, got)
-		}
 	}
 }

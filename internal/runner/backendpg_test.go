@@ -120,33 +120,3 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 func schema(name string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{"schema_name": json.RawMessage(`"` + name + `"`)}
 }
-
-func TestPasswordsInAnArgument(t *testing.T) {
-	for value, want := range map[string]string{
-		"postgres://u:p%40ss@h/d":                "p@ss",
-		"host=h user=u password=secret dbname=d": "secret",
-		"host=h password='two words' dbname=d":   "two words",
-		"us-east-1":                              "",
-	} {
-		if got := append(passwords(value), ""); got[0] != want {
-			t.Errorf("%s: %q", value, got)
-		}
-	}
-}
-
-func TestTheStateThatAnEnginePrinted(t *testing.T) {
-	const state = `{"version":4,"serial":1,"lineage":"a","resources":[]}`
-	for said, want := range map[string]string{
-		state + "\n": state,
-		"\n\nWarning: Unable to open CLI configuration file\n\nThere is none.\n" + state + "\n": state,
-		"{\n  \"lineage\": \"a\"\n}\n\n": "{\n  \"lineage\": \"a\"\n}\n",
-		"":                               "",
-		"\n":                             "",
-		`{"version":4,"serial":0,"lineage":"","resources":[]}` + "\n":        "",
-		`{"version":4,"serial":0,"lineage":"","resources":[{"x":1}]}` + "\n": `{"version":4,"serial":0,"lineage":"","resources":[{"x":1}]}`,
-	} {
-		if got := string(stateIn([]byte(said))); got != want {
-			t.Errorf("%q: %q", said, got)
-		}
-	}
-}

@@ -208,7 +208,7 @@ func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
 		if timeout < time.Minute && !strings.Contains(p.output.String(), "── before-init ──") {
 			continue // the machine is too busy to get to the hook in that time
 		}
-		want := store.Failure{Class: "Transient", Message: "timed out after " + short(timeout)}
+		want := store.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
 		if report := s.done(1); allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != want {
 			t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 		}

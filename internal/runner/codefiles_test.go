@@ -18,7 +18,7 @@ func TestASymlinkToCodeElsewhereInTheRepository(t *testing.T) {
 
 // A user cannot tell from an engine's error that git has something else in place of a file.
 func TestFailuresNameFilesThatGitHasNot(t *testing.T) {
-	pointer := pointerStart + "oid sha256:" + strings.Repeat("0", 64) + "\nsize 12\n"
+	pointer := "version https://git-lfs.github.com/spec/v1\n" + "oid sha256:" + strings.Repeat("0", 64) + "\nsize 12\n"
 	for name, test := range map[string]struct {
 		code  []entry
 		class string

@@ -3,7 +3,6 @@ package runner
 import (
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -212,7 +211,7 @@ func TestCancelACommand(t *testing.T) {
 					s = newTestStore(t)
 					apply := commanded(t, s, script, func(o *store.Order) { o.Source, o.Variables = s.put(file("main.tf", slowTen)), nil })
 					if how == "timed out" {
-						apply.Timeout, want = timeout, store.Failure{Class: "Transient", Message: "timed out after " + short(timeout)}
+						apply.Timeout, want = timeout, store.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
 					}
 					p := startPod(t, s, nil)
 					s.orders <- apply
@@ -387,23 +386,6 @@ func TestWhatACommandPrintsHasNoSecrets(t *testing.T) {
 		}
 	}
 	inOrder(t, lastLog(s, 2), "it is "+redact.Mask)
-}
-
-// TestWhatAnEngineHasStartedIsNotInterrupted: that is for the engine to do.
-func TestWhatAnEngineHasStartedIsNotInterrupted(t *testing.T) {
-	t.Parallel()
-	all := []descendant{
-		{10, "sh", 1}, {11, "tofu", 10}, {12, "terraform-provi", 11}, {13, "sh", 11}, {14, "sleep", 13}, // a script, an engine, what that started
-		{20, "terragrunt", 1}, {21, "tofu", 20}, {22, "sleep", 21}, // whose script has ended
-		{30, "sleep", 10},
-	}
-	var told []int
-	for _, d := range outsideEngines(all) {
-		told = append(told, d.pid)
-	}
-	if !slices.Equal(told, []int{10, 11, 20, 30}) {
-		t.Error(told)
-	}
 }
 
 // TestTerragruntInACommand finds what was prepared, and does nothing twice.

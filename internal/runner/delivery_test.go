@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"cairn.dev/cairn/internal/closure"
 	"cairn.dev/cairn/internal/git"
+	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/test/gitserver"
 )
 
@@ -50,7 +52,11 @@ func BenchmarkDelivery(b *testing.B) {
 
 				dir := b.TempDir()
 				began = time.Now()
-				if err := unpackInto(b, dir, data.Bytes()); err != nil {
+				root, err := os.OpenRoot(dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := errors.Join(workspace.Unpack(root, &data), root.Close()); err != nil {
 					b.Fatal(err)
 				}
 				unpacked += time.Since(began)

@@ -18,7 +18,7 @@ func (s *testStore) says(step, message string) {
 		s.mu.Lock()
 		for _, report := range s.reports[1] {
 			for _, one := range report.Steps {
-				if one.Name == step && one.State == running && one.Message == message {
+				if one.Name == step && one.State == "Running" && one.Message == message {
 					s.mu.Unlock()
 					return
 				}

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -121,7 +120,7 @@ resource "terraform_data" "a" {
 func (s *testStore) keep(name, program, version string) {
 	s.t.Helper()
 	data := []byte("#!/bin/sh\nexec '" + filepath.Join(bin(s.t), program) + "' \"$@\"\n")
-	sum, err := digest(bytes.NewReader(data))
+	sum, err := workspace.Digest(bytes.NewReader(data))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -330,19 +329,4 @@ func (s *testStore) plannedIn(t *testing.T, order store.Order) store.Order {
 	order.Kind, order.PlanDigest, order.EngineVersion = store.OrderApply, report.Done.Plan.Digest, "= "+report.Done.Plan.EngineVersion
 	order.Attempt++
 	return order
-}
-
-func TestDroppedVariables(t *testing.T) {
-	var got []string
-	for _, name := range []string{
-		"TF_VAR_x", "TF_LOG", "TF_PLUGIN_CACHE_DIR", "AWS_REGION", "TG_FEATURE", "TG_IAM_ASSUME_ROLE",
-		"TF_CLI_ARGS", "TF_CLI_ARGS_apply", "TF_DATA_DIR", "TF_HTTP_LOCK_ADDRESS", "TG_ALL", "TG_WORKING_DIR", "TERRAGRUNT_SOURCE", "CAIRN_TOKEN",
-	} {
-		if !drop(name) {
-			got = append(got, name)
-		}
-	}
-	if diff := cmp.Diff([]string{"TF_VAR_x", "TF_LOG", "TF_PLUGIN_CACHE_DIR", "AWS_REGION", "TG_FEATURE", "TG_IAM_ASSUME_ROLE"}, got); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -92,7 +93,7 @@ printf 'nul \000 bad \377\376\n'; exit 1
 		t.Fatal(err)
 	}
 	message := s.done(1).Done.Failure.Message
-	if len(message) != longestMessage || !strings.HasPrefix(message, "nul esc [31m bad \ufffd\ufffd: yyy") || !strings.HasSuffix(message, "y…") {
+	if len(message) != report.LongestMessage || !strings.HasPrefix(message, "nul esc [31m bad \ufffd\ufffd: yyy") || !strings.HasSuffix(message, "y…") {
 		t.Errorf("%d bytes: %q", len(message), message)
 	}
 	if log := s.logs[1]; len(log) < 12<<20 || !strings.HasSuffix(string(log), "nul \x00 bad \xff\xfe\n") {

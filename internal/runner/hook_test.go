@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/store"
 )
@@ -206,14 +205,6 @@ func TestHooksThatFail(t *testing.T) {
 	}
 }
 
-func TestAnImageWithoutAShell(t *testing.T) {
-	t.Parallel()
-	err := cannotRun(hook{store.Hook{When: before, Script: "echo"}, "before-init"}, &os.PathError{Op: "fork/exec", Path: shell, Err: syscall.ENOENT})
-	if want := "hook before-init cannot run: there is no /bin/sh in this image; let the script begin with #! and a program that is"; err.Error() != want {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestAHookThatMayFail(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
@@ -331,40 +322,6 @@ func readPID(t *testing.T, path string) int {
 		return pid > 0
 	})
 	return pid
-}
-
-// TestTheProgramOfAHookIsTheEnginesWhereverThatIs: also one that came from the store.
-func TestTheProgramOfAHookIsTheEnginesWhereverThatIs(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	work, err := openWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &attempt{runner: &runner{work: work}}
-	if bin, err := a.linkEngine(); bin != "" || err != nil {
-		t.Errorf("%q, %v", bin, err)
-	}
-	links := func() map[string]string {
-		bin, err := a.linkEngine()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := map[string]string{}
-		entries, _ := os.ReadDir(bin)
-		for _, entry := range entries {
-			found[entry.Name()], _ = os.Readlink(filepath.Join(bin, entry.Name()))
-		}
-		return found
-	}
-	a.engine = tool{Engine: engine.Terragrunt{Engine: engine.Terraform{}, Path: "/usr/bin/terraform"}, path: "/engines/terragrunt-1.0.0/terragrunt"}
-	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt", "terraform": "/usr/bin/terraform"}, links()); diff != "" {
-		t.Error(diff)
-	}
-	a.engine = tool{Engine: engine.OpenTofu{}, path: "/engines/opentofu-1.12.6/tofu"}
-	if diff := cmp.Diff(map[string]string{"tofu": "/engines/opentofu-1.12.6/tofu"}, links()); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // TestAFormThatTheStoreRefuses is left out: what was approved is applied.

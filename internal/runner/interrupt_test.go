@@ -54,7 +54,7 @@ func TestAnAttemptHasOnlySoMuchTime(t *testing.T) {
 			continue // the engine has to be at work by then, on a busy machine too
 		}
 		report := s.done(2)
-		if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "timed out after " + short(timeout)}) {
+		if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}) {
 			t.Errorf("%s %+v", steps(report), report.Done.Failure)
 		}
 		if got := s.resources(); len(got) != 2 || s.lock != nil {

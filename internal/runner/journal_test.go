@@ -2,11 +2,8 @@ package runner
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,13 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -330,13 +324,6 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 	}
 }
 
-func TestAReasonHasNoIDs(t *testing.T) {
-	a := &attempt{journaled: []engine.Done{{ID: "vpc-1"}, {ID: "vpc-23"}, {ID: "1"}, {}}}
-	if got := a.withoutIDs("read vpc-23: not like vpc-1, on line 1"); got != "read …: not like …, on line 1" {
-		t.Error(got)
-	}
-}
-
 // TestAPlanThatFailsWithoutImportsToo fails as it would without a journal, and nothing is left out.
 func TestAPlanThatFailsWithoutImportsToo(t *testing.T) {
 	s := newTestStore(t)
@@ -410,141 +397,6 @@ func TestAJournalThatTheStoreDoesNotWant(t *testing.T) {
 	}
 }
 
-// TestBatchesOfAJournal are not larger than the store takes, and in order.
-func TestBatchesOfAJournal(t *testing.T) {
-	j := &journal{}
-	long := strings.Repeat("x", 1000)
-	for i := range 200 {
-		j.pending = append(j.pending, store.JournalEntry{Address: fmt.Sprint(i), ID: long})
-	}
-	for next := 0; next < 200; {
-		batch, _ := j.take()
-		data, err := json.Marshal(store.JournalEntries{Entries: batch})
-		if err != nil || len(batch) == 0 || len(data) > store.LargestBatch || batch[0].Address != fmt.Sprint(next) {
-			t.Fatalf("%d entries of %d bytes from %v: %v", len(batch), len(data), batch[:1], err)
-		}
-		next += len(batch)
-		j.sent(len(batch))
-	}
-	if batch, over := j.take(); len(batch) != 0 || over {
-		t.Error("there is more")
-	}
-}
-
-// TestALongEntry is measured as it is sent, where a character may take six.
-func TestALongEntry(t *testing.T) {
-	j := &journal{wake: make(chan struct{}, 1)}
-	j.add(engine.Done{Address: "a", ID: strings.Repeat("<", longestEntry/2)})
-	j.add(engine.Done{Address: "b", ID: strings.Repeat("x", longestEntry/2)})
-	if batch, _ := j.take(); len(batch) != 2 || batch[0].ID != "" || batch[1].ID == "" {
-		t.Errorf("%d entries, IDs of %d and %d bytes", len(batch), len(batch[0].ID), len(batch[1].ID))
-	}
-}
-
-// answered gives what arrives of two entries when the store answers the first batches so.
-func answered(t *testing.T, code int) (arrived []string) {
-	t.Helper()
-	tries := 0
-	asked, told := make(chan struct{}), make(chan struct{})
-	j := &journal{
-		log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		send: func(_ context.Context, _ int, done store.JournalEntries) error {
-			if tries++; tries == 1 {
-				close(asked)
-				<-told // so that the second one is a batch of its own
-			}
-			if tries == 1 {
-				return &store.Error{Code: code}
-			}
-			for _, e := range done.Entries {
-				arrived = append(arrived, e.Address)
-			}
-			return nil
-		},
-	}
-	j.add(engine.Done{Address: "a"})
-	go j.run(t.Context())
-	<-asked
-	j.add(engine.Done{Address: "b"})
-	close(told)
-	j.end(t.Context())
-	return arrived
-}
-
-// TestABatchThatIsTriedAgain is the one that it was: the first try may land after the second, whatever its sender was told.
-func TestABatchThatIsTriedAgain(t *testing.T) {
-	var tries []string
-	j := &journal{log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
-	j.send = func(_ context.Context, batch int, done store.JournalEntries) error {
-		try := fmt.Sprint(batch)
-		for _, e := range done.Entries {
-			try += " " + e.Address
-		}
-		tries = append(tries, try)
-		if len(tries) == 1 {
-			j.add(engine.Done{Address: "b"})
-			return errors.New("no answer")
-		}
-		return nil
-	}
-	j.add(engine.Done{Address: "a"})
-	go j.run(t.Context())
-	j.end(t.Context())
-	if diff := cmp.Diff([]string{"0 a", "0 a", "1 b"}, tries); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-// TestWhatTheStoreDoesNotTake of a journal: a batch that is wrong is left out, and the rest goes on; who is not known for a moment
-// asks again.
-func TestWhatTheStoreDoesNotTake(t *testing.T) {
-	for code, want := range map[int][]string{400: {"b"}, 413: {"b"}, 401: {"a", "b"}, 403: {"a", "b"}, 503: {"a", "b"}, 409: nil} {
-		if got := answered(t, code); !slices.Equal(got, want) {
-			t.Errorf("%d: %v arrived", code, got)
-		}
-	}
-}
-
-// TestAJournalOfADisownedAttempt is given up once the store has refused it for long, and not before.
-func TestAJournalOfADisownedAttempt(t *testing.T) {
-	j := &journal{
-		log: quiet, cancel: func() {}, disownedAfter: 300 * time.Millisecond, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		send: func(context.Context, int, store.JournalEntries) error {
-			return &store.Error{Code: http.StatusForbidden}
-		},
-	}
-	j.add(engine.Done{Address: "a"})
-	began := time.Now()
-	go j.run(t.Context())
-	j.end(t.Context())
-	if took := time.Since(began); took < 300*time.Millisecond {
-		t.Errorf("given up after %s", took)
-	}
-}
-
-// TestAJournalIsNotGivenUpForOneRefusal that was long in coming, as after the store was away: there is none before it.
-func TestAJournalIsNotGivenUpForOneRefusal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tries := 0
-		j := &journal{
-			log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-			send: func(context.Context, int, store.JournalEntries) error {
-				if tries++; tries > 1 {
-					return nil
-				}
-				time.Sleep(2 * time.Minute)
-				return &store.Error{Code: http.StatusForbidden}
-			},
-		}
-		j.add(engine.Done{Address: "a"})
-		go j.run(t.Context())
-		j.end(t.Context())
-		if tries != 2 {
-			t.Errorf("asked %d times", tries)
-		}
-	})
-}
-
 // TestAnApplyThatWritesNoState ends no journal: this one's plan is stale.
 func TestAnApplyThatWritesNoState(t *testing.T) {
 	for _, engine := range bothEngines {
@@ -569,83 +421,6 @@ func TestAnApplyThatWritesNoState(t *testing.T) {
 			done := s.done(4).Done
 			if done.Failure == nil || done.Saved || len(s.journal) != 1 || !slices.Contains(s.requests, "UNLOCK /v1/state") {
 				t.Errorf("%+v, journal %v\n%v\n%s", done, s.journal, s.requests, s.logs[4])
-			}
-		})
-	}
-}
-
-// sifting plans with imports, with an engine that says something against some of them, so often.
-func sifting(t *testing.T, against map[string]int, says string, addresses ...string) (d *adoption, plans []string) {
-	t.Helper()
-	work, err := openWorkspace(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &attempt{runner: &runner{work: work, secrets: redact.New()}, text: io.Discard}
-	if err := os.MkdirAll(a.module(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	d = &adoption{}
-	for _, address := range addresses {
-		d.blocks = append(d.blocks, engine.Missing{Address: address, ID: "id-" + address})
-	}
-	err = a.planning(t.Context(), d, func() error {
-		code, err := os.ReadFile(filepath.Join(a.module(), engine.ImportFile))
-		if err != nil && !os.IsNotExist(err) {
-			return err
-		}
-		with, failed := "", false
-		for _, address := range addresses {
-			if bytes.Contains(code, []byte("to = "+address+"\n")) {
-				with += address
-				if against[address] > 0 {
-					against[address]--
-					failed = true
-				}
-			}
-		}
-		plans = append(plans, with)
-		if failed {
-			return errors.New(says)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, plans
-}
-
-// TestAnErrorThatPasses makes no orphan: each import is tried once more before it is left out.
-func TestAnErrorThatPasses(t *testing.T) {
-	const always = 1000
-	for name, tt := range map[string]struct {
-		against   map[string]int
-		says      string
-		addresses []string
-		orphans   []string
-		plans     string
-	}{
-		"of the only one":            {map[string]int{"a": 1}, "timeout", []string{"a"}, nil, "a  a"},
-		"of one of two":              {map[string]int{"a": 2}, "timeout", []string{"a", "b"}, nil, "ab  a a b ab"},
-		"of all together":            {map[string]int{"a": 1, "b": 2}, "timeout", []string{"a", "b"}, nil, "ab  a b b ab"},
-		"one that does not pass":     {map[string]int{"a": always}, "timeout", []string{"a"}, []string{"a"}, "a  a "},
-		"of two one does not pass":   {map[string]int{"a": always}, "timeout", []string{"a", "b"}, []string{"a"}, "ab  a a b"},
-		"what is gone is not tried":  {map[string]int{"a": always}, "Cannot import non-existent remote object", []string{"a"}, nil, "a "},
-		"nor what nobody declares":   {map[string]int{"a": always}, "Import block target does not exist", []string{"a"}, []string{"a"}, "a "},
-		"when both do not pass each": {map[string]int{"a": always, "b": always}, "timeout", []string{"a", "b"}, []string{"a", "b"}, "ab  a a b b "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d, plans := sifting(t, tt.against, tt.says, tt.addresses...)
-			var orphans []string
-			for _, o := range d.orphans {
-				orphans = append(orphans, o.Address)
-			}
-			if got := strings.Join(plans, " "); !slices.Equal(orphans, tt.orphans) || got != tt.plans {
-				t.Errorf("left out %v, plans %q, want %v, %q", orphans, got, tt.orphans, tt.plans)
-			}
-			if len(d.planned)+len(orphans) != len(tt.addresses) && !strings.Contains(tt.says, "Cannot") {
-				t.Errorf("planned with %v", d.planned)
 			}
 		})
 	}
@@ -690,29 +465,6 @@ func TestAPlanEndsAJournal(t *testing.T) {
 	}
 }
 
-func TestWhatSettlesAJournal(t *testing.T) {
-	one := []engine.Missing{{Address: "a"}}
-	for name, tt := range map[string]struct {
-		d       adoption
-		changes bool
-		want    bool
-	}{
-		"nothing is missing":                                     {adoption{}, true, true},
-		"nothing is missing, and nothing changes":                {adoption{}, false, true},
-		"it is imported":                                         {adoption{missing: 1, planned: one}, true, false},
-		"it is imported, and nothing changes":                    {adoption{missing: 1, planned: one}, false, false},
-		"it is in the copy that is planned on":                   {adoption{missing: 1, taken: []engine.Missing{{}}}, true, false},
-		"it could not be taken in":                               {adoption{missing: 1, orphans: []store.Orphan{{}}}, false, false},
-		"it is gone, and an apply follows":                       {adoption{missing: 1, blocks: one}, true, false},
-		"it is gone, and no apply follows, as in a destroy":      {adoption{missing: 1, blocks: one}, false, true},
-		"it is in the copy, and the plan took no notice of that": {adoption{missing: 1, taken: []engine.Missing{{}}}, false, false},
-	} {
-		if got := tt.d.settles(tt.changes); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // TestAJournalThatCannotBeRead is for a person to see, and not tried again.
 func TestAJournalThatCannotBeRead(t *testing.T) {
 	for code, class := range map[int]string{http.StatusConflict: "ConfigurationError", http.StatusBadRequest: "ConfigurationError", http.StatusServiceUnavailable: "Transient"} {
@@ -728,21 +480,6 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 		run(t, s, nil, order)
 		if f := s.done(1).Done.Failure; f == nil || f.Class != class || !strings.Contains(f.Message, "refused by the test") {
 			t.Errorf("%d: %+v", code, f)
-		}
-	}
-}
-
-// TestWhatAPlanTakesInIsBounded in number and in bytes.
-func TestWhatAPlanTakesInIsBounded(t *testing.T) {
-	for name, tt := range map[string]struct{ missing, idBytes, want int }{
-		"none":           {0, 0, 0},
-		"as many as may": {mostAdopted, 10, mostAdopted},
-		"too many":       {mostAdopted + 1, 10, mostAdopted},
-		"too large":      {200, 10 << 10, 102},
-	} {
-		missing := slices.Repeat([]engine.Missing{{Address: "a.b", ID: strings.Repeat("x", tt.idBytes)}}, tt.missing)
-		if got := adoptable(missing); got != tt.want {
-			t.Errorf("%s: %d", name, got)
 		}
 	}
 }
@@ -765,22 +502,5 @@ func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
 	want := []store.Orphan{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
 	if diff := cmp.Diff(want, plan.Orphaned); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
 		t.Error(diff)
-	}
-}
-
-// TestSiftingEnds after so many plans, and what it did not get to is left out and told.
-func TestSiftingEnds(t *testing.T) {
-	against := map[string]int{}
-	var addresses []string
-	for i := range 200 {
-		addresses = append(addresses, fmt.Sprintf("a.b%03d", i))
-		against[addresses[i]] = 1000
-	}
-	d, plans := sifting(t, against, "timeout", addresses...)
-	if len(d.orphans) != len(addresses) || len(plans) > mostSifts+3 { // with all, without any, and the last
-		t.Errorf("%d left out after %d plans", len(d.orphans), len(plans))
-	}
-	if last := d.orphans[len(d.orphans)-1]; last.Address != "a.b199" || !strings.Contains(last.Reason, "100 plans did not tell") {
-		t.Errorf("%+v", last)
 	}
 }

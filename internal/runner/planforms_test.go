@@ -62,7 +62,7 @@ func TestTheFormsOfAPlanAreKeptWithoutSecrets(t *testing.T) {
 			if data, err := os.ReadFile(filepath.Join(p.work, "plan.json")); err != nil || !bytes.Equal(data, shown) {
 				t.Errorf("%v", err)
 			}
-			if _, err := os.Stat(filepath.Join(p.work, "plan.said")); err == nil {
+			if _, err := os.Stat(filepath.Join(p.work, "plan.out")); err == nil {
 				t.Error("what the engine printed is still there, with secrets")
 			}
 			if at := slices.Index(s.requests, "PUT /v1/plan"); at < 0 || at > slices.Index(s.requests, "PUT /v1/plan/"+done.Plan.Digest+"/json") {
@@ -158,27 +158,4 @@ func TestFormsThatTheStoreDoesNotTake(t *testing.T) {
 		t.Errorf("%+v", s.done(1).Done)
 	}
 	inOrder(t, string(s.logs[1]), "the plan's JSON is not kept: the store answered 413", "the plan's text is not kept: the store answered 413")
-}
-
-func TestATextThatIsTooLarge(t *testing.T) {
-	t.Parallel()
-	c, err := startCapture(filepath.Join(t.TempDir(), "said"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.remove()
-	part := bytes.Repeat([]byte("x"), 1<<20)
-	for range 16 {
-		c.Write(part)
-	}
-	var all bytes.Buffer
-	if err := c.copy(&all); err != nil || all.Len() != 16<<20 {
-		t.Errorf("%d, %v", all.Len(), err)
-	}
-	if n, err := c.Write([]byte("y")); n != 1 || err != nil {
-		t.Errorf("the program notices: %d, %v", n, err)
-	}
-	if err := c.copy(&all); err == nil || err.Error() != "it has more than 16 MiB" {
-		t.Errorf("%v", err)
-	}
 }

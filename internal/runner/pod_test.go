@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/runner/attempt"
+	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/program"
 )
+
+var quiet = slog.New(slog.DiscardHandler)
 
 const testToken = "token-of-the-pod"
 
@@ -53,14 +58,16 @@ func startPod(t testing.TB, s *testStore, inputs map[string]string, env ...strin
 		t.Fatal(err)
 	}
 	path := "PATH=" + bin(t) + ":/usr/bin:/bin"
-	ctx, interrupt := Interrupted(context.Background())
+	ctx, interrupt := interrupt.WithInterrupt(context.Background())
 	p.interrupt = interrupt
 	go func() {
 		p.ended <- Run(ctx, Options{
-			Store: s.server.URL, CA: s.ca(), TokenFile: token, Work: p.work, Inputs: p.inputs,
-			Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
-			Output:  p.output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
-			Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
+			Store: s.server.URL, CA: s.ca(), Options: attempt.Options{
+				TokenFile: token, Work: p.work, Inputs: p.inputs,
+				Environ: append([]string{path, "HOME=" + filepath.Join(p.work, "home"), "CAIRN_STORE_CA=pem"}, env...),
+				Output:  p.output, Log: quiet, HookGrace: cmp.Or(s.grace, 200*time.Millisecond),
+				Cgroup: s.cgroup, DisownedAfter: 300 * time.Millisecond,
+			},
 		})
 	}()
 	t.Cleanup(interrupt)
@@ -129,7 +136,7 @@ func steps(report store.Report) string {
 func allSteps(report store.Report) string {
 	var words []string
 	for _, step := range report.Steps {
-		words = append(words, step.Name+map[string]string{succeeded: "=", failed: "!", running: "?", skipped: "-", waiting: "."}[step.State])
+		words = append(words, step.Name+map[string]string{"Succeeded": "=", "Failed": "!", "Running": "?", "Skipped": "-", "Waiting": "."}[step.State])
 	}
 	return strings.Join(words, " ")
 }

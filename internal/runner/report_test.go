@@ -42,27 +42,3 @@ func TestTheWholeListIsToldFromTheFirstReportOn(t *testing.T) {
 		}
 	}
 }
-
-// TestAStepThatNobodyExpected is told after the one that made it necessary.
-func TestAStepThatNobodyExpected(t *testing.T) {
-	t.Parallel()
-	r := &reporter{last: -1, news: make(chan struct{}, 1)}
-	r.expect([]string{"apply", "after-apply", "outputs"})
-	r.begin("apply")
-	r.end(store.Step{State: failed})
-	r.begin("rescue")
-	r.end(store.Step{State: succeeded})
-	r.skip("no need", "outputs")
-	r.skip("apply failed")
-	if got := allSteps(store.Report{Steps: r.now()}); got != "apply! rescue= after-apply- outputs-" {
-		t.Errorf("%s", got)
-	}
-	if r.steps[2].Message != "apply failed" || r.steps[3].Message != "no need" {
-		t.Errorf("%+v", r.steps)
-	}
-	r = &reporter{last: -1, news: make(chan struct{}, 1)}
-	r.begin("fetch")
-	if got := allSteps(store.Report{Steps: r.now()}); got != "fetch?" {
-		t.Errorf("%s", got)
-	}
-}

@@ -14,6 +14,8 @@ import (
 	"filippo.io/age/armor"
 
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/attempt"
+	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -51,7 +53,7 @@ func TestAStateThatCannotBeWrittenIsRescued(t *testing.T) {
 func TestARescuedStateNamesTheVersionThatItGoesOnFrom(t *testing.T) {
 	s := newTestStore(t)
 	s.applied(s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}`))), nil)
-	was, err := digest(bytes.NewReader(s.state))
+	was, err := workspace.Digest(bytes.NewReader(s.state))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,7 @@ func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
 	if steps(report) != "fetch= init= apply! rescue!" || !strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn state recover") {
 		t.Errorf("%s %+v", steps(report), report.Steps)
 	}
-	if failure := report.Done.Failure; failure.Class != stranded || failure.Message != report.Steps[3].Message {
+	if failure := report.Done.Failure; failure.Class != store.FailureStateNotSaved || failure.Message != report.Steps[3].Message {
 		t.Errorf("%+v", failure)
 	}
 	_, text, _ := strings.Cut(p.output.String(), armor.Header)
@@ -160,7 +162,7 @@ func TestAStrandedStateThatCannotBeReported(t *testing.T) {
 	}
 	p := startPod(t, s, nil)
 	s.orders <- apply
-	if err := p.wait(); !errors.Is(err, ErrStranded) || store.Code(err) != http.StatusServiceUnavailable {
+	if err := p.wait(); !errors.Is(err, attempt.ErrStranded) || store.Code(err) != http.StatusServiceUnavailable {
 		t.Errorf("%v", err)
 	}
 }

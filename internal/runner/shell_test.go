@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/runner/shell"
+	"cairn.dev/cairn/internal/runner/stateproxy"
+	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -21,7 +24,7 @@ func TestEnterHelper(t *testing.T) {
 		t.Skip("a process of the tests below, which set TEST_ENTER")
 	}
 	_, args, _ := strings.Cut(strings.Join(os.Args, "\x00"), "--\x00")
-	code, err := Enter(work, strings.Split(args, "\x00"))
+	code, err := shell.Enter(work, strings.Split(args, "\x00"))
 	if err != nil {
 		os.Stderr.WriteString(err.Error())
 		os.Exit(1)
@@ -133,7 +136,7 @@ func TestAShellIsEnded(t *testing.T) {
 		class   string
 		message string
 	}{
-		"canceled":    {end: func(s *testStore, _ *pod) { s.cancels <- "canceled by bob" }, class: canceled, message: "canceled by bob"},
+		"canceled":    {end: func(s *testStore, _ *pod) { s.cancels <- "canceled by bob" }, class: "Canceled", message: "canceled by bob"},
 		"timed out":   {end: func(*testStore, *pod) {}, timeout: 20 * time.Second, message: "timed out after 20s"},
 		"interrupted": {end: func(_ *testStore, p *pod) { p.interrupt() }, class: "Transient", message: "interrupted"},
 	} {
@@ -177,7 +180,7 @@ func TestAnEngineInAShellSavesItsState(t *testing.T) {
 	order.Kind, order.Operation = store.OrderShell, "Shell"
 	p := startPod(t, s, nil)
 	s.orders <- order
-	wait(t, func() bool { _, err := os.Stat(workspace{p.work}.shell()); return err == nil })
+	wait(t, func() bool { _, err := os.Stat(workspace.Dir(p.work).ShellConfig()); return err == nil })
 	cmd := enter(p.work, "tofu", "apply", "-auto-approve", "-no-color")
 	out := &lockedBuffer{}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -188,7 +191,7 @@ func TestAnEngineInAShellSavesItsState(t *testing.T) {
 	s.cancels <- "canceled by bob"
 	done := waitDone(t, s, 1)
 	cmd.Wait()
-	if f := done.Done.Failure; f == nil || f.Class != canceled || strings.Join(s.resources(), " ") != "slow" || s.lock != nil {
+	if f := done.Done.Failure; f == nil || f.Class != "Canceled" || strings.Join(s.resources(), " ") != "slow" || s.lock != nil {
 		t.Errorf("%+v, resources %v, lock %s\n%s", f, s.resources(), s.lock, out)
 	}
 	close(s.orders)
@@ -260,7 +263,7 @@ func TestAShellThatLostAState(t *testing.T) {
 			if (s.rescued != nil) != test.rescued || s.versions != versions+test.versions || s.lock != nil {
 				t.Errorf("rescued %q, %d versions, were %d, lock %s\n%s", s.rescued, s.versions, versions, s.lock, out)
 			}
-			if refused := strings.Contains(string(out), lossStop); refused != (test.rescued && test.then != "true") {
+			if refused := strings.Contains(string(out), stateproxy.StateWriteLost); refused != (test.rescued && test.then != "true") {
 				t.Errorf("%s", out)
 			}
 		})

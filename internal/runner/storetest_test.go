@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runner/workspace"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -90,7 +91,7 @@ func (s *testStore) ca() []byte {
 // put keeps code and gives its digest.
 func (s *testStore) put(files ...entry) string {
 	data := archive(s.t, files...)
-	sum, err := digest(bytes.NewReader(data))
+	sum, err := workspace.Digest(bytes.NewReader(data))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	case "GET plan":
 		give(s.plans[name])
 	case "PUT plan":
-		sum, _ := digest(bytes.NewReader(body))
+		sum, _ := workspace.Digest(bytes.NewReader(body))
 		s.plans[sum] = body
 		json.NewEncoder(w).Encode(store.PlanKept{Digest: sum})
 	case "PUT inputs":
@@ -348,7 +349,7 @@ func (s *testStore) writeState(w http.ResponseWriter, r *http.Request, body []by
 	case r.Method == "LOCK" && s.lock == nil:
 		s.lock = body
 		if s.state != nil {
-			sum, _ := digest(bytes.NewReader(s.state))
+			sum, _ := workspace.Digest(bytes.NewReader(s.state))
 			json.NewEncoder(w).Encode(store.Locked{Base: sum})
 		}
 	case r.Method == "UNLOCK" && s.lock != nil && id(s.lock) == id(body):

@@ -2,12 +2,8 @@ package runner
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,7 +46,7 @@ output "shown" { value = nonsensitive("${var.password}-${var.again}") }
 		t.Errorf("%+v", got)
 	}
 	kept := `{"again":"canary-password","password":"canary-password","subnets":{"a":["x",2.50],"b":null}}`
-	if diff := cmp.Diff(map[string][]byte{ownVariables: []byte(kept)}, s.inputs.Files); diff != "" {
+	if diff := cmp.Diff(map[string][]byte{"zz-variables.tfvars.json": []byte(kept)}, s.inputs.Files); diff != "" {
 		t.Error(diff)
 	}
 	reports, _ := json.Marshal(s.reports)
@@ -90,7 +86,7 @@ func TestAMisspeltVariableIsRefused(t *testing.T) {
 			order.VariableFiles = []store.VariableFiles{{Dir: "own"}}
 			order.Variables = []store.Variable{{Name: tt.variable, Value: value}}
 			if order.Destroy = tt.destroy; tt.destroy {
-				s.inputs.Files = map[string][]byte{ownVariables: []byte(`{"servrs": 3}`)}
+				s.inputs.Files = map[string][]byte{"zz-variables.tfvars.json": []byte(`{"servrs": 3}`)}
 			}
 			run(t, s, map[string]string{"own/a.tfvars": tt.file}, order)
 			failure := s.done(1).Done.Failure
@@ -132,6 +128,7 @@ func TestAnOutputThatIsNotGiven(t *testing.T) {
 }
 
 func TestOutputsAreFetchedAtOnceButNotAll(t *testing.T) {
+	const outputsAtOnce = 8
 	s := newTestStore(t)
 	s.others = map[string]store.Output{}
 	order := s.plan(1, s.put(file("main.tf", "")))
@@ -205,34 +202,6 @@ output "all" { value = "${var.a} ${var.b} ${var.c}" }
 	failure := &store.Failure{Class: string(engine.ConfigurationError), Message: "there is no variable file envs/dev.tfvars in the code"}
 	if diff := cmp.Diff(failure, s.done(3).Done.Failure); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestAVariableFileOfTheCodeIsWithinIt(t *testing.T) {
-	work, err := openWorkspace(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := work.clear(); err != nil {
-		t.Fatal(err)
-	}
-	outside := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(outside, []byte(`x = "canary"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(work.code(), "link.tfvars")); err != nil {
-		t.Fatal(err)
-	}
-	a := &attempt{runner: &runner{work: work}}
-	for _, path := range []string{"link.tfvars", "../token", outside, "."} {
-		files, err := a.assemble(variableFiles{{name: "000-x.tfvars", code: path}})
-		if err == nil || slices.ContainsFunc(files, func(f variableFile) bool { return len(f.data) > 0 }) {
-			t.Errorf("%s: %v", path, err)
-		}
-		var refused *engine.Refused
-		if path == "." && errors.As(err, &refused) {
-			t.Errorf("a folder is told to be missing: %v", err)
-		}
 	}
 }
 

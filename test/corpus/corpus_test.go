@@ -24,6 +24,7 @@ import (
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner"
+	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/gitserver"
 	"cairn.dev/cairn/test/program"
@@ -188,8 +189,10 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 		t.Fatal(err)
 	}
 	err := runner.Run(t.Context(), runner.Options{
-		Store: s.server.URL, CA: s.ca(), TokenFile: token, Work: work, Inputs: t.TempDir(), Environ: environment(t, tools),
-		Output: io.Discard, Log: slog.New(slog.DiscardHandler), Cgroup: t.TempDir(),
+		Store: s.server.URL, CA: s.ca(), Options: attempt.Options{
+			TokenFile: token, Work: work, Inputs: t.TempDir(), Environ: environment(t, tools),
+			Output: io.Discard, Log: slog.New(slog.DiscardHandler), Cgroup: t.TempDir(),
+		},
 	})
 	if err != nil {
 		return result{}, err

@@ -1,0 +1,237 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/stateproxy"
+	"cairn.dev/cairn/internal/store"
+)
+
+// A Stack may keep its state in a backend of the engine's own, as spec.backend says. Then the engine reads, writes and locks it there, and the store's state
+// follows: the runner reads what the backend has
+//
+//	before a plan       and puts the store's there, where that is newer and nothing of the backend's is lost by it
+//	after an apply      however it ended, with the store's lock held beside the backend's own
+//	after a shell       the same
+//
+// What follows is for the store to decide, which knows what the backend had before.
+
+// mostPuts is how often a state is put into a backend before it is seen that it does not stay there: once, and once more by force for its lineage.
+const mostPuts = 2
+
+// backend is where the engine keeps the state.
+func (a *attempt) backend() engine.Backend {
+	if a.order.Backend == nil {
+		return engine.Backend{}
+	}
+	if a.order.Backend.Type == "" || a.inCode != nil {
+		return engine.Backend{FromCode: true}
+	}
+	return engine.Backend{Type: a.order.Backend.Type}
+}
+
+// followBackend has the store's state follow the backend, before anything is planned on it.
+func (a *attempt) followBackend(ctx context.Context) (result, error) {
+	data, followed, err := a.follow(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	for tries := 0; followed.Push; tries++ {
+		if tries == mostPuts {
+			return result{}, &engine.Refused{Reason: fmt.Sprintf("backend %s took the state, and has another one all the same: look what it keeps", a.backendType)}
+		}
+		if data, followed, err = a.putThere(ctx, followed.Force); err != nil {
+			return result{}, err
+		}
+	}
+	if followed.Moved != "" {
+		fmt.Fprintf(a.text, "the state was put into backend %s, as %s wanted\n", a.backendType, a.clean(followed.Moved))
+	}
+	return result{message: a.sawBackend(data)}, nil
+}
+
+// sawBackend says what a backend has.
+func (a *attempt) sawBackend(data []byte) string {
+	state, err := engine.ParseState(data)
+	if err != nil || len(data) == 0 {
+		return fmt.Sprintf("backend %s has no state yet", a.backendType)
+	}
+	return fmt.Sprintf("backend %s has serial %d", a.backendType, state.Serial)
+}
+
+// follow reads what the backend has and tells the store.
+func (a *attempt) follow(ctx context.Context) ([]byte, store.Followed, error) {
+	data, err := a.pullState(ctx)
+	if err != nil {
+		return nil, store.Followed{}, err
+	}
+	followed, err := a.client.Follow(ctx, a.backendType, data)
+	var said *store.Error
+	if errors.As(err, &said) && (said.Code == http.StatusConflict || said.Code == http.StatusBadRequest || said.Code == http.StatusForbidden) {
+		return nil, followed, &engine.Refused{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
+	}
+	if err != nil {
+		return nil, followed, fmt.Errorf("tell the store what backend %s has: %w", a.backendType, err)
+	}
+	a.proxy.SetCurrent(data)
+	return data, followed, nil
+}
+
+// putThere puts the store's state into the backend, and reads it back.
+func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, store.Followed, error) {
+	state, err := a.proxy.Current(ctx)
+	if err != nil {
+		return nil, store.Followed{}, err
+	}
+	if err := os.WriteFile(a.work.PushedState(), state, 0o600); err != nil {
+		return nil, store.Followed{}, err
+	}
+	defer os.Remove(a.work.PushedState()) //nolint:errcheck // the next attempt clears what is left
+	if !force {
+		fmt.Fprintf(a.text, "the store's state is newer than what backend %s has: it is put there\n", a.backendType)
+	}
+	if _, err := a.askBackend(ctx, a.engine.Push(engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force})); err != nil {
+		return nil, store.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
+	}
+	return a.follow(ctx)
+}
+
+// pullState reads what the backend has; nothing when it has no state.
+func (a *attempt) pullState(ctx context.Context) ([]byte, error) {
+	data, err := a.askBackend(ctx, a.engine.Pull(a.files.paths()))
+	if err != nil {
+		return nil, fmt.Errorf("read the state in backend %s: %w", a.backendType, err)
+	}
+	return stateIn(data), nil
+}
+
+// stateIn is the state that an engine printed, byte for byte as its backend has it; nil when it has none. Before it may be warnings, as of a CLI configuration that
+// is not there, and after it is a line's end.
+func stateIn(data []byte) []byte {
+	if !bytes.HasPrefix(data, []byte("{")) {
+		at := bytes.Index(data, []byte("\n{"))
+		if at < 0 {
+			return bytes.TrimSpace(data) // nothing, or what the store refuses to take for a state
+		}
+		data = data[at+1:]
+	}
+	data = bytes.TrimSuffix(data, []byte("\n"))
+	var none struct {
+		Serial    int64
+		Lineage   string
+		Resources []json.RawMessage
+	}
+	if err := json.Unmarshal(data, &none); err == nil && none.Lineage == "" && none.Serial == 0 && len(none.Resources) == 0 {
+		return nil // so OpenTofu shows that there is none
+	}
+	return data
+}
+
+// lockState takes the store's lock for an engine that locks its own backend alone: one writer, whoever else may write there.
+func (a *attempt) lockState(ctx context.Context) error {
+	if !a.backend().Own() {
+		return nil
+	}
+	lock, err := json.Marshal(stateproxy.Lock{ID: uuid.NewString(), Operation: "Cairn", Who: a.order.Run})
+	if err != nil {
+		return err
+	}
+	said, err := a.client.State(ctx, "LOCK", "", lock)
+	var refused *store.Error
+	if errors.As(err, &refused) {
+		var holder stateproxy.Lock
+		if json.Unmarshal([]byte(refused.Message), &holder) == nil && holder.Info != "" {
+			err = errors.New(holder.Info)
+		}
+		return fmt.Errorf("lock the state: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("lock the state: %w: %s", err, said)
+	}
+	a.lock = lock
+	a.proxy.SetBase(said)
+	return nil
+}
+
+// followAfter has the store's state follow what the engine did to the backend's, however that ended: well is what it says itself.
+func (a *attempt) followAfter(podCtx context.Context, well bool) error {
+	if a.lock == nil {
+		return nil
+	}
+	ctx, cancel := interrupt.Outlive(podCtx)
+	defer cancel()
+	return a.step(ctx, "state", func(ctx context.Context) (result, error) {
+		data, followed, err := a.follow(ctx)
+		if err != nil {
+			return result{}, err
+		}
+		if a.followed = followed.Wrote; well {
+			err = a.checkWrote()
+		}
+		return result{message: a.sawBackend(data)}, err
+	})
+}
+
+// unlockState gives the store's lock back. One that stays is taken over once this pod is gone.
+func (a *attempt) unlockState(podCtx context.Context) {
+	if a.lock == nil {
+		return
+	}
+	ctx, cancel := interrupt.Outlive(podCtx)
+	defer cancel()
+	if _, err := a.client.State(ctx, "UNLOCK", "", a.lock); err != nil {
+		a.Log.Error("lock not given back", "error", err)
+	}
+	a.lock = nil
+}
+
+// finishedElsewhere says that an engine with a backend of its own wrote the state and came to its end by itself.
+func (a *attempt) finishedElsewhere() bool {
+	return a.followed && a.exitCode != nil && (*a.exitCode == 0 || *a.exitCode == 1)
+}
+
+// explainLocks says of a lock who has it and what to do: the engine's own words are long, and with some backends, and older engines, name this
+// pod. Of Cairn's lock the store says it.
+func (a *attempt) explainLocks(told []engine.Diagnostic) {
+	denied := a.proxy.DeniedLock()
+	for i := range told {
+		if !a.backend().Own() {
+			if denied != "" && told[i].Summary == engine.LockFailed {
+				told[i].Detail = denied
+			}
+		} else if held, ok := engine.LockedBy(a.backendType, told[i]); ok {
+			told[i].Detail = lockedBy(held, a.backendType, a.order.Stack, a.engine.Program())
+		}
+	}
+}
+
+// lockedBy says who has a lock and how it ends. That the Run is tried again is told beside it, as of each failure of that class.
+func lockedBy(held engine.HeldLock, backend, stack, program string) string {
+	unlock := ""
+	if held.ID != "" {
+		unlock = fmt.Sprintf("When nobody is at work there any more: cairn shell %s, and there %s force-unlock %s. ", stack, program, held.ID)
+	}
+	switch {
+	case backend == "pg":
+		first := ""
+		if program == "terraform" && strings.Contains(held.Said, "workspace creation") {
+			first = "Terraform locks the whole database while it makes a first state there, so that it may be for another state. "
+		}
+		return "somebody else has it, and PostgreSQL does not tell who. " + first + "Its connections with locks: select pid, usename, client_addr, backend_start from " +
+			"pg_locks join pg_stat_activity using (pid) where locktype = 'advisory'. The lock ends with its connection. The backend says: " + held.Said
+	case held.Who == "":
+		return fmt.Sprintf("somebody else has it, and backend %s does not tell who. %sThe backend says: %s", backend, unlock, held.Said)
+	}
+	return fmt.Sprintf("%s has it since %s (%s, ID %s). %sThe backend says: %s", held.Who, held.Since, held.Operation, held.ID, unlock, held.Said)
+}

@@ -1,0 +1,81 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/store"
+)
+
+// largestEngine is how large an engine's program may be.
+const largestEngine = 1 << 30
+
+// fetchEngine takes an engine from the store, because the image's does not do, for the reason why.
+func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
+	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, a.onDownload())
+	var away *unreachableError
+	if errors.As(err, &away) {
+		return fmt.Errorf("%s; %w", why, away)
+	}
+	if code := store.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {
+		return &engine.Refused{Reason: why + "; " + err.Error()}
+	}
+	if err != nil {
+		return fmt.Errorf("%s; ask the store for it: %w", why, err)
+	}
+	// The version becomes a path, and what is not a version meets no constraint.
+	if meets, err := engine.Meets(release.Version, cmp.Or(constraint, ">= 0")); err != nil || !meets {
+		return errors.Join(fmt.Errorf("the store gave %s %q for %q", t.Name(), release.Version, constraint), err)
+	}
+	dir := filepath.Join(a.work.Engines(), strings.ToLower(t.Name())+"-"+release.Version)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, t.Program())
+	if !isProgram(path, release.Digest) {
+		if err := a.download(ctx, t.Name(), release, path); err != nil {
+			return fmt.Errorf("fetch %s %s: %w", t.Name(), release.Version, err)
+		}
+	}
+	t.path, t.version = path, release.Version
+	return nil
+}
+
+// isProgram says whether a file is what an earlier attempt of this pod downloaded.
+func isProgram(path, digest string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return workspace.Verify(file, digest) == nil
+}
+
+// download gets a program. It is at its path only when it is what the store promised.
+func (a *attempt) download(ctx context.Context, name string, release store.EngineRelease, path string) error {
+	file, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // a program has to be executable
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
+	if err := a.client.EngineProgram(ctx, name, release.Version, runtime.GOOS, runtime.GOARCH, file, largestEngine); err != nil {
+		return err
+	}
+	if err := workspace.Verify(file, release.Digest); err != nil {
+		return err
+	}
+	// Closed before it is run: a program that is open for writing cannot be.
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,245 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/process"
+	"cairn.dev/cairn/internal/store"
+)
+
+// tool is the engine that an attempt runs.
+type tool struct {
+	engine.Engine
+	// path of its program; empty when it is not known yet.
+	path string
+	// version is empty until it was asked for, or a plan's events told it.
+	version string
+}
+
+// chosen gives the engine that the order names.
+func (a *attempt) chosen() (engine.Engine, error) {
+	switch a.order.Engine {
+	case "", "OpenTofu":
+		return engine.OpenTofu{}, nil
+	case "Terraform":
+		return engine.Terraform{}, nil
+	case "Terragrunt":
+		return engine.Terragrunt{Cache: a.work.TerragruntCache()}, nil
+	}
+	return nil, &engine.Refused{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
+}
+
+// atHand says whether the image's program does as it is. Mostly it does, and no launch is needed to know it: the events
+// of the plan tell the version. Terragrunt's tell only the version of what it runs.
+func (a *attempt) atHand() bool {
+	a.engine.path = a.lookup(a.engine.Program())
+	_, terragrunt := a.engine.Engine.(engine.Terragrunt)
+	hooks := len(a.withHooks("engine")) > 1 // they are around a step, so it is done
+	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt && !hooks
+}
+
+// provideEngine takes the engine that the order asks for and, with Terragrunt, the one that it wraps.
+func (a *attempt) provideEngine(ctx context.Context) (result, error) {
+	if err := a.provide(ctx, &a.engine, a.order.EngineVersion); err != nil {
+		return result{}, err
+	}
+	message := a.engine.Name() + " " + a.engine.version
+	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok {
+		under, err := a.wrap(ctx, grunt)
+		if err != nil {
+			return result{}, err
+		}
+		message += strings.TrimRight(", which runs "+under.Name()+" "+under.version, " ")
+	}
+	return result{message: message}, nil
+}
+
+// provide takes the image's program if it meets the constraint, and otherwise the store's.
+func (a *attempt) provide(ctx context.Context, t *tool, constraint string) error {
+	why := fmt.Sprintf("there is no program %s in this image", t.Program())
+	if t.path != "" {
+		meets, err := a.meets(ctx, t, constraint)
+		if meets || err != nil {
+			return err
+		}
+		why = fmt.Sprintf("this image has %s %s, and the Stack asks for %s", t.Name(), t.version, constraint)
+	}
+	return a.fetchEngine(ctx, t, constraint, why)
+}
+
+// meets asks an engine for its version and says whether it meets a constraint.
+func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, error) {
+	answer, _, err := a.ask(ctx, call{Options: process.Options{Name: t.Name()}, path: t.path, args: t.Version()}, largestAnswer)
+	if err != nil {
+		return false, err
+	}
+	if t.version, err = engine.ParseVersion(answer); err != nil || constraint == "" {
+		return err == nil, err
+	}
+	meets, err := engine.Meets(t.version, constraint)
+	if err != nil {
+		return false, &engine.Refused{Reason: err.Error()}
+	}
+	return meets, nil
+}
+
+// wrap takes the engine that Terragrunt is to run. Engines refuse each other's plans, and those of other versions, so an order to
+// apply names the one that made the plan.
+func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, error) {
+	under, constraint, err := a.wrapped()
+	if err != nil {
+		return tool{}, err
+	}
+	if under.path == "" || constraint != "" {
+		if err := a.provide(ctx, &under, constraint); err != nil {
+			return tool{}, err
+		}
+	}
+	grunt.Engine, grunt.Path = under.Engine, under.path
+	a.engine.Engine = grunt
+	return under, nil
+}
+
+// wrapped gives the engine that Terragrunt is to run, and the constraint on its version: the first of the order's whose program is in
+// the image, or else the first. A version that does not meet the constraint does not make it another engine.
+func (a *attempt) wrapped() (tool, string, error) {
+	asked := a.order.Wrapped
+	if len(asked) == 0 {
+		asked = []store.WrappedEngine{{Name: engine.OpenTofu{}.Name()}, {Name: engine.Terraform{}.Name()}}
+	}
+	var first tool
+	for i, one := range asked {
+		var under engine.Engine = engine.OpenTofu{}
+		switch one.Name {
+		case under.Name():
+		case engine.Terraform{}.Name():
+			under = engine.Terraform{}
+		default:
+			return tool{}, "", &engine.Refused{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names OpenTofu or Terraform", one.Name)}
+		}
+		found := tool{Engine: under, path: a.lookup(under.Program())}
+		if found.path != "" {
+			return found, one.Version, nil
+		}
+		if i == 0 {
+			first = found
+		}
+	}
+	return first, asked[0].Version, nil
+}
+
+// initialize makes the code ready: modules, providers and the way to the state. With a saved plan it takes the very
+// providers that the plan was made with.
+func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error) {
+	if err := a.configureGit(); err != nil {
+		return result{}, err
+	}
+	locked := false
+	if withPlan {
+		var err error
+		if locked, err = a.pinProviders(); err != nil {
+			return result{}, err
+		}
+	}
+	unmirror, err := a.mirrorProviders(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	defer unmirror()
+	arguments, err := a.backendFile(ctx)
+	if err != nil {
+		return result{}, err
+	}
+	args := a.engine.Init(engine.Init{Events: a.work.Events(), VariableFiles: a.files.paths(), Locked: locked, Backend: arguments})
+	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
+	var failed *programError
+	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && (err == nil || errors.As(err, &failed)) {
+		if refused := a.checkPutTogether(ctx, grunt); refused != nil {
+			return result{exitCode: &code}, refused
+		}
+	}
+	if err != nil {
+		return result{exitCode: &code}, err
+	}
+	return result{exitCode: &code}, a.checkBackend()
+}
+
+// checkOwnBackend rejects code that has a backend of its own while Cairn has no state of the Stack: what exists is in
+// that backend, and a plan without it creates everything again. A state that Cairn has was put there on purpose.
+func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
+	if a.backend().Own() {
+		return nil
+	}
+	found, err := engine.FindBackend(root)
+	if err != nil || found == nil {
+		return err
+	}
+	state, err := a.proxy.Current(ctx)
+	if err != nil || state != nil {
+		return err
+	}
+	return found.Refuse(a.engine.Engine, a.order.Stack)
+}
+
+// checkPutTogether checks the backend in what Terragrunt made of a unit. A remote_state, also one of an included file,
+// is there as code, and so is the block of a module from elsewhere. It is checked after every init, since one that got
+// the arguments of that backend fails.
+func (a *attempt) checkPutTogether(ctx context.Context, grunt engine.Terragrunt) error {
+	check := func(dir string) error {
+		return a.checkOwnBackend(ctx, os.DirFS(dir)) // its files may be symlinks to elsewhere in the code
+	}
+	if err := check(a.module()); err != nil { // where it works when the unit names no source
+		return err
+	}
+	return filepath.WalkDir(grunt.Cache, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it made nothing
+		case err != nil || entry.Name() != engine.OverrideFile: // those of other units are without the file
+			return err
+		}
+		return check(filepath.Dir(path))
+	})
+}
+
+// checkBackend looks at the code that Terragrunt brought in, which could not be looked over before, and at where the engine keeps the state itself.
+func (a *attempt) checkBackend() error {
+	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok && !a.backend().Own() {
+		return nil
+	}
+	root, err := os.OpenRoot(a.ranIn())
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	a.backendType, err = engine.CheckBackend(a.backend(), root.FS())
+	return err
+}
+
+// ranIn is the folder that the engine works in: the root module's or, with Terragrunt, the one in its cache that it
+// copied that to. It is the one that has Cairn's own file and was initialized: those of other units have not both.
+func (a *attempt) ranIn() string {
+	found := a.module()
+	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok {
+		return found
+	}
+	_ = filepath.WalkDir(a.work.TerragruntCache(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != engine.OverrideFile {
+			return err
+		}
+		dir := filepath.Dir(path)
+		if _, err := os.Stat(filepath.Join(dir, engine.DataDir)); err != nil {
+			return nil // another folder
+		}
+		found = dir
+		return fs.SkipAll
+	})
+	return found
+}

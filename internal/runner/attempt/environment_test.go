@@ -1,0 +1,114 @@
+package attempt
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/store"
+)
+
+// What is mounted as a secret is one before any program has seen it, and so is what a state marks as sensitive.
+func TestWhatAnAttemptLearns(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"secret/password": "mounted-canary", "plain/zone": "eu-west-one"} {
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets := redact.New()
+	a := &attempt{
+		Executor: &Executor{Options: Options{Inputs: dir, Environ: []string{"TOKEN=variable-canary", "ZONE=eu-west-two"}}, secrets: secrets},
+		order:    store.Order{SecretDirs: []string{"secret"}, SecretEnv: []string{"TOKEN"}},
+	}
+	a.learn()
+	for text, want := range map[string]bool{
+		"mounted-canary": true, "variable-canary": true,
+		"eu-west-one": false, "eu-west-two": false,
+	} {
+		if secrets.Hides(text) != want {
+			t.Errorf("%s: hidden is %v", text, !want)
+		}
+	}
+}
+
+// A variable of the engine's in the environment is an expression, as in a variable file, unless the code says that it is a text.
+func TestSecretsInAnExpressionOfTheEnvironment(t *testing.T) {
+	secrets := redact.New()
+	a := &attempt{
+		Executor: &Executor{Options: Options{Inputs: t.TempDir(), Environ: []string{
+			`TF_VAR_db={ user = "robot-canary", ports = [5432], pin = 12345678, keys = [<<EOT
+heredoc-canary
+EOT
+] }`, "TF_VAR_text=plain canary words", "TF_VAR_call=upper(\"called-canary\")",
+		}}, secrets: secrets},
+		order: store.Order{SecretEnv: []string{"TF_VAR_db", "TF_VAR_text", "TF_VAR_call"}},
+	}
+	a.learn()
+	for text, want := range map[string]bool{
+		"robot-canary": true, "12345678": true, "heredoc-canary": true, "plain canary words": true,
+		"5432": false, "plain": false, "canary": false, "words": false,
+	} {
+		if secrets.Hides(text) != want {
+			t.Errorf("%s: hidden is %v", text, !want)
+		}
+	}
+}
+
+func TestDroppedVariables(t *testing.T) {
+	var got []string
+	for _, name := range []string{
+		"TF_VAR_x", "TF_LOG", "TF_PLUGIN_CACHE_DIR", "AWS_REGION", "TG_FEATURE", "TG_IAM_ASSUME_ROLE",
+		"TF_CLI_ARGS", "TF_CLI_ARGS_apply", "TF_DATA_DIR", "TF_HTTP_LOCK_ADDRESS", "TG_ALL", "TG_WORKING_DIR", "TERRAGRUNT_SOURCE", "CAIRN_TOKEN",
+	} {
+		if !drop(name) {
+			got = append(got, name)
+		}
+	}
+	if diff := cmp.Diff([]string{"TF_VAR_x", "TF_LOG", "TF_PLUGIN_CACHE_DIR", "AWS_REGION", "TG_FEATURE", "TG_IAM_ASSUME_ROLE"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTheProgramOfAHookIsTheEnginesWhereverThatIs: also one that came from the store.
+func TestTheProgramOfAHookIsTheEnginesWhereverThatIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	work, err := workspace.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{Executor: &Executor{work: work}}
+	if bin, err := a.linkEngine(); bin != "" || err != nil {
+		t.Errorf("%q, %v", bin, err)
+	}
+	links := func() map[string]string {
+		bin, err := a.linkEngine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]string{}
+		entries, _ := os.ReadDir(bin)
+		for _, entry := range entries {
+			found[entry.Name()], _ = os.Readlink(filepath.Join(bin, entry.Name()))
+		}
+		return found
+	}
+	a.engine = tool{Engine: engine.Terragrunt{Engine: engine.Terraform{}, Path: "/usr/bin/terraform"}, path: "/engines/terragrunt-1.0.0/terragrunt"}
+	if diff := cmp.Diff(map[string]string{"terragrunt": "/engines/terragrunt-1.0.0/terragrunt", "terraform": "/usr/bin/terraform"}, links()); diff != "" {
+		t.Error(diff)
+	}
+	a.engine = tool{Engine: engine.OpenTofu{}, path: "/engines/opentofu-1.12.6/tofu"}
+	if diff := cmp.Diff(map[string]string{"tofu": "/engines/opentofu-1.12.6/tofu"}, links()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,144 @@
+// Package attempt does one order of the server: it prepares the workspace, runs the engine step by step and reports.
+//
+//	Build:  fetch ─► build
+//	Plan:   fetch ─► [engine] ─► init ─► [state] ─► plan ─► policy, when something is to be done
+//	                                                  └───► outputs, when nothing is
+//	Shell:  fetch ─► [engine] ─► init ─► shell ─► [state] ─► [rescue]
+//	Apply:  [fetch ─► engine ─► init, in another pod than the plan's] ─► apply ─► [state] ─► [rescue] ─► outputs
+//
+// Each step but state and rescue may have hooks before and after it.
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/report"
+	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/store"
+)
+
+// Options of an Executor.
+type Options struct {
+	// TokenFile holds the token for the server.
+	TokenFile string
+	// Work is a folder that the runner may write to. Its path has to be the same in every pod: code may depend on it.
+	Work string
+	// Inputs is the folder that orders name their files below.
+	Inputs string
+	// Environ is the environment of which the engine gets what is not Cairn's own.
+	Environ []string
+	// HookGrace is how long a hook that is to end has after SIGINT, and again after SIGTERM; ten seconds when zero.
+	HookGrace time.Duration
+	// Cgroup is the folder of the container's control group; /sys/fs/cgroup when empty.
+	Cgroup string
+	// DisownedAfter is how long the server may reject the runner before an attempt ends; a minute when zero.
+	DisownedAfter time.Duration
+	// Output gets what the engine prints, without secrets: the pod's log.
+	Output io.Writer
+	// Log is the runner's own log.
+	Log *slog.Logger
+}
+
+// Executor does the orders of one pod, one at a time.
+type Executor struct {
+	Options
+	secrets *redact.Redactor
+	work    workspace.Dir
+	// gitEnv are the variables that give git, which the engine starts, the credentials for the hosts of modules.
+	gitEnv []string
+	// ready is the plan that the workspace is ready to apply.
+	ready *ready
+	// begun are the plans whose apply was begun here. None of them may be applied again: what the first apply created may not
+	// be in the state, and would be created twice.
+	begun map[string]bool
+}
+
+// ready is what a plan leaves for its apply.
+type ready struct {
+	digest string
+	files  variableFiles
+	engine tool
+	about  *aboutPlan
+	// backendType is the type of the engine's own backend, if it has one.
+	backendType string
+}
+
+// NewExecutor returns an Executor that has done no order yet.
+func NewExecutor(o Options) (*Executor, error) {
+	work, err := workspace.Open(o.Work)
+	if err != nil {
+		return nil, err
+	}
+	o.DisownedAfter = cmp.Or(o.DisownedAfter, interrupt.DisownedAfter)
+	return &Executor{Options: o, secrets: redact.New(), work: work, begun: map[string]bool{}}, nil
+}
+
+// How long the end of an attempt waits for the rest of its log: first before the report, because the server accepts no more
+// of it once the next attempt has begun, and then after it.
+const (
+	logWait     = 2 * time.Second
+	lastLogWait = 10 * time.Second
+)
+
+// Run does an order and reports how it went. It fails only when the server could not be told that.
+func (e *Executor) Run(ctx context.Context, client *store.Client, order store.Order) error {
+	client = client.For(order.Attempt, order.Patience)
+	log := report.StartLog(client.AppendLog, e.Log)
+	defer log.Abandon()
+	a := &attempt{
+		Executor: e, order: order, client: client,
+		text:   report.Tee{Pod: e.Output, Server: log},
+		report: report.StartReporter(client, e.Log),
+	}
+	failure := a.do(ctx)
+	done := a.done(failure)
+	log.End(logWait)
+	err := a.finish(ctx, done)
+	log.End(lastLogWait)
+	if err != nil && failure != nil && failure.Class == stranded {
+		return errors.Join(ErrStranded, err)
+	}
+	return err
+}
+
+// done is the last report.
+func (a *attempt) done(failure *store.Failure) store.Done {
+	done := store.Done{Failure: failure, Outputs: a.outputs, Image: a.built, Saved: a.allSaved}
+	if failure == nil || failure.Class == policy { // a plan that is denied can still be read
+		done.Plan = a.planned
+	}
+	if failure != nil {
+		done.Changed = a.changed
+	}
+	if done.Plan != nil && a.settled {
+		done.Settled = a.journalEnd
+	}
+	return done
+}
+
+// finish sends the last report. It outlives an interrupt.
+func (a *attempt) finish(ctx context.Context, done store.Done) error {
+	ctx, cancel := interrupt.Outlive(ctx)
+	defer cancel()
+	return a.report.Finish(ctx, done)
+}
+
+// clean makes text fit to be shown to users.
+func (e *Executor) clean(text string) string { return report.Clean(e.secrets, text) }
+
+// token is hidden in logs like any secret: what the engine runs could read it too.
+func (e *Executor) token() string {
+	data, err := os.ReadFile(e.TokenFile)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,77 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/report"
+	"cairn.dev/cairn/internal/store"
+)
+
+// programError is how the engine, or a hook, failed.
+type programError struct {
+	class    engine.Class
+	message  string
+	exitCode int32
+}
+
+func (e *programError) Error() string { return e.message }
+
+// canceled is the class of an attempt that a user canceled: it is not retried.
+const canceled = store.FailureCanceled
+
+// stranded is the class of an attempt whose state is nowhere but in the pod's log, or not even there. It must not be
+// tried again: what it made would be made twice.
+const stranded = store.FailureStateNotSaved
+
+// strandedError is why a state could be neither written nor rescued.
+type strandedError struct{ error }
+
+// ErrStranded is that, when it could not even be reported: the program's exit code has to tell it.
+var ErrStranded = errors.New("the state could be neither written nor rescued")
+
+// exitCode gives a program's exit code, if it was one that failed.
+func exitCode(err error) *int32 {
+	var failed *programError
+	if errors.As(err, &failed) {
+		return &failed.exitCode
+	}
+	return nil
+}
+
+// failure says what is to be told of an error. When the time was over, somebody canceled or the runner was told to stop,
+// that is the reason, whatever it broke, unless a state is at stake.
+func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
+	class, reason, message := string(engine.Transient), "", err.Error()
+	var failed *programError
+	var denied *deniedError
+	var stopped *interrupt.CanceledError
+	var refused *engine.Refused
+	var lost *strandedError
+	switch {
+	case errors.As(err, &lost):
+		class = stranded
+	case ctx.Err() != nil:
+		message = context.Cause(ctx).Error()
+		if errors.As(context.Cause(ctx), &stopped) {
+			class = canceled
+		}
+	case errors.As(err, &failed):
+		class = string(failed.class)
+	case errors.As(err, &denied):
+		class = policy
+	case errors.As(err, &refused):
+		class, reason = string(engine.ConfigurationError), refused.Code
+	}
+	if class == string(engine.ConfigurationError) && a.fetched {
+		message = a.clean(message)
+		if about := a.clean(aboutFiles(os.DirFS(a.work.Code()), path.Clean(a.order.Path))); about != "" {
+			message = report.Truncate(message, report.LongestMessage-len(about)) + about
+		}
+	}
+	return &store.Failure{Class: class, Reason: reason, Message: a.clean(message)}
+}

@@ -1,0 +1,182 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/workspace"
+)
+
+// Limits of what is fetched.
+const (
+	largestArchive = 100 << 20
+	largestPlan    = 1 << 30
+)
+
+// fetch fills the workspace: the code, the variable files and, in a pod that did not make it, the plan.
+func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
+	if err := a.work.Clear(); err != nil {
+		return result{}, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.fetchCode(ctx) })
+	group.Go(func() error { return a.fetchJournal(ctx) })
+	if withPlan {
+		group.Go(func() error { return a.fetchPlan(ctx) })
+		if len(a.order.Hooks) > 0 || a.order.Command != "" {
+			group.Go(func() error { return a.fetchForms(ctx) })
+		}
+	}
+	files, err := a.gather(ctx)
+	if err := errors.Join(err, group.Wait()); err != nil {
+		return result{}, err
+	}
+	a.fetched = true
+	if withPlan {
+		a.about = a.fetchedPlan()
+	}
+	a.files, err = a.assemble(files)
+	return result{}, err
+}
+
+// fetchCode downloads the code, unpacks it and looks it over.
+func (a *attempt) fetchCode(ctx context.Context) error {
+	root, err := os.OpenRoot(a.work.Code())
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // holds no data
+	if err := a.fetchFiles(ctx, root); err != nil {
+		return err
+	}
+	if _, ok := a.engine.Engine.(engine.Terragrunt); ok {
+		if err := makeRepository(root); err != nil {
+			return err
+		}
+	}
+	return a.adopt(ctx, root)
+}
+
+// makeRepository makes the folder the root of a git repository without commits. Terragrunt's get_repo_root, and the
+// functions like it, ask git for the root of the repository, and the code comes without its own. The folder belongs to
+// the user that the engine runs as, so that git needs no safe.directory.
+func makeRepository(code *os.Root) error {
+	if _, err := code.Stat(gitFolder); !errors.Is(err, fs.ErrNotExist) {
+		return err // nil when the code brings one
+	}
+	for _, dir := range []string{"objects", "refs"} {
+		if err := code.MkdirAll(path.Join(gitFolder, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	return code.WriteFile(path.Join(gitFolder, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644)
+}
+
+// gitFolder is what makes a folder the root of a git repository.
+const gitFolder = ".git"
+
+// fetchFiles downloads the order's source, makes sure that it is what the order names, and unpacks it.
+func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
+	file, err := os.Create(a.work.Archive())
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
+	if err := a.client.Source(ctx, a.order.Source, file, largestArchive); err != nil {
+		return fmt.Errorf("fetch the code: %w", err)
+	}
+	if err := workspace.Verify(file, a.order.Source); err != nil {
+		return fmt.Errorf("fetch the code: %w", err)
+	}
+	if err := workspace.Unpack(root, file); err != nil {
+		return fmt.Errorf("unpack the code: %w", err)
+	}
+	return os.Remove(file.Name())
+}
+
+// adopt looks over the root module's folder and makes it Cairn's.
+func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
+	name := path.Clean(a.order.Path)
+	if !fs.ValidPath(name) {
+		return &engine.Refused{Reason: fmt.Sprintf("the path %q leads out of the code", a.order.Path)}
+	}
+	if info, err := code.Stat(name); err != nil || !info.IsDir() {
+		return &engine.Refused{Reason: fmt.Sprintf("there is no folder %s in the code", name)}
+	}
+	module, err := code.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer module.Close() //nolint:errcheck // holds no data
+	// What an engine left for itself in the folder that the code was taken from is not the code's.
+	for _, left := range []string{engine.DataDir, engine.ErroredState} {
+		if err := module.RemoveAll(left); err != nil {
+			return err
+		}
+	}
+	// A file of the folder may be a symlink to one elsewhere in the code, where os.Root of the folder alone does not lead.
+	folder, err := fs.Sub(code.FS(), name)
+	if err != nil {
+		return err
+	}
+	if b := a.order.Backend; b != nil && b.FromCode {
+		if a.inCode, err = engine.FindBackend(folder); err != nil {
+			return err
+		}
+	}
+	if err := engine.CheckCode(a.engine.Engine, a.backend(), folder); err != nil {
+		return err
+	}
+	if err := a.checkOwnBackend(ctx, folder); err != nil {
+		return err
+	}
+	return module.WriteFile(engine.OverrideFile, []byte(a.backend().Override()), 0o600)
+}
+
+// module is the root module's folder.
+func (a *attempt) module() string {
+	return filepath.Join(a.work.Code(), filepath.FromSlash(a.order.Path))
+}
+
+// fetchPlan downloads the plan to apply and makes sure that it is the one that was approved.
+func (a *attempt) fetchPlan(ctx context.Context) error {
+	file, err := os.Create(a.work.Plan())
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // a write that went wrong gives another digest
+	if err := a.client.Plan(ctx, a.order.PlanDigest, file, largestPlan); err != nil {
+		return fmt.Errorf("fetch the plan: %w", err)
+	}
+	if err := workspace.Verify(file, a.order.PlanDigest); err != nil {
+		return fmt.Errorf("fetch the plan: %w", err)
+	}
+	return nil
+}
+
+// pinProviders writes the lock file that the plan was made with into the code and says whether there is one. It must not
+// be before the code is there, which may hold a lock file too.
+func (a *attempt) pinProviders() (bool, error) {
+	file, err := os.Open(a.work.Plan())
+	if err != nil {
+		return false, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	lock, err := engine.PlannedLockFile(file, info.Size())
+	if err != nil || lock == nil {
+		return false, err
+	}
+	return true, os.WriteFile(filepath.Join(a.module(), engine.LockFile), lock, 0o600)
+}

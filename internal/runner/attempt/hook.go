@@ -1,0 +1,160 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/process"
+	"cairn.dev/cairn/internal/store"
+)
+
+// On which side of its step a hook runs, as an order says it.
+const (
+	before = "Before"
+	after  = "After"
+)
+
+// tryAgain is the exit code of a hook that may do better another time: EX_TEMPFAIL of sysexits.h.
+const tryAgain = 75
+
+// hook is a script and the name of its step.
+type hook struct {
+	store.Hook
+	name string
+}
+
+// called is what people call it: the script of a command is on no side of its step.
+func (h hook) called() string {
+	if h.When == "" {
+		return "the script of " + h.name
+	}
+	return "hook " + h.name
+}
+
+// hooks gives those of one side of a step.
+func (a *attempt) hooks(step, when string) []hook {
+	var found []hook
+	for _, h := range a.order.Hooks {
+		if h.Step != step || h.When != when {
+			continue
+		}
+		name := strings.ToLower(when) + "-" + step
+		if n := len(found); n > 0 {
+			name += "-" + strconv.Itoa(n+1)
+		}
+		found = append(found, hook{h, name})
+	}
+	return found
+}
+
+// withHooks gives the names of a step and of the hooks around it, in order.
+func (a *attempt) withHooks(step string) []string {
+	var names []string
+	for _, h := range a.hooks(step, before) {
+		names = append(names, h.name)
+	}
+	names = append(names, step)
+	for _, h := range a.hooks(step, after) {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// runHooks runs those of one side of a step, each as a step of its own.
+func (a *attempt) runHooks(ctx context.Context, step, when string) error {
+	for _, h := range a.hooks(step, when) {
+		err := a.step(ctx, h.name, func(ctx context.Context) (result, error) { return a.runHook(ctx, h) })
+		if err == nil {
+			continue
+		}
+		if !h.Continue || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintf(a.text, "%s failed; the attempt goes on, as its onFailure says\n", h.name)
+	}
+	return nil
+}
+
+// runHook runs a script until it ends. It does not hold a state, so one that does not end when it is told to is killed.
+func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
+	env, err := a.hookEnvironment(h)
+	if err != nil {
+		return result{}, err
+	}
+	cmd, err := a.script(h, env)
+	if err != nil {
+		return result{}, err
+	}
+	launcher := a.launcher()
+	ended, err := launcher.Run(ctx, cmd, process.Options{Name: h.name, Stop: launcher.StopGroup})
+	if err != nil {
+		return result{}, cannotRun(h, err)
+	}
+	switch {
+	case ended.Code == 0:
+		return result{exitCode: &ended.Code}, nil
+	case ended.Code == tryAgain, ended.Interrupted():
+		return result{}, &programError{engine.Transient, ended.Explain(h.called(), engine.Events{}), ended.Code}
+	}
+	return result{}, &programError{engine.ConfigurationError, ended.Explain(h.called(), engine.Events{}), ended.Code}
+}
+
+// script makes ready to run one.
+func (a *attempt) script(h hook, env []string) (*exec.Cmd, error) {
+	path, err := a.writeHook(h)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path) //nolint:noctx // it is interrupted by who runs it, not killed
+	if !strings.HasPrefix(h.Script, "#!") {
+		cmd = exec.Command(process.Shell, path) //nolint:noctx // it is interrupted by who runs it, not killed
+	}
+	cmd.Env, cmd.Dir = env, a.hookDir()
+	return cmd, nil
+}
+
+// writeHook writes a script to a file of its own. No other program of ours may be started meanwhile: it would have the
+// file open for writing, and what somebody may still write to cannot be run.
+func (a *attempt) writeHook(h hook) (string, error) {
+	if err := os.MkdirAll(a.work.Hooks(), 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(a.work.Hooks(), h.name)
+	if err := os.RemoveAll(path); err != nil {
+		return "", err
+	}
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return path, os.WriteFile(path, []byte(h.Script), 0o700) //nolint:gosec // a script has to be executable
+}
+
+// hookDir is the root module's folder once this attempt has it, and the workspace before.
+func (a *attempt) hookDir() string {
+	if info, err := os.Stat(a.module()); a.fetched && err == nil && info.IsDir() {
+		return a.module()
+	}
+	return string(a.work)
+}
+
+// cannotRun says what to do about a script that could not be started. What is wrong with it will be wrong again.
+func cannotRun(h hook, err error) error {
+	line, _, _ := strings.Cut(h.Script, "\n")
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(line, "#!"):
+		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q, and there is no such program in this image", h.called(), line)}
+	case errors.Is(err, fs.ErrNotExist):
+		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: there is no %s in this image; let the script begin with #! and a program that is", h.called(), process.Shell)}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.ELOOP):
+		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q: %v", h.called(), line, err)}
+	}
+	return err
+}

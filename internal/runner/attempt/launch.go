@@ -1,0 +1,149 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/process"
+	"cairn.dev/cairn/internal/store"
+)
+
+// call is a launch of the engine.
+type call struct {
+	process.Options
+	args []string
+	// path of the program, when it is another than the engine's.
+	path string
+}
+
+// launcher starts programs whose output goes to the attempt's log.
+func (a *attempt) launcher() *process.Launcher {
+	return &process.Launcher{Secrets: a.secrets, Text: a.text, Cgroup: a.Cgroup, Grace: a.HookGrace}
+}
+
+// lookup returns the path of a program on the engine's PATH, which may be another than the runner's; empty when there is none.
+func (a *attempt) lookup(program string) string {
+	return process.Find(program, process.Variable(a.Environ, "PATH"))
+}
+
+// launch runs the engine in the root module until it ends.
+//
+// When ctx is over the engine is interrupted, once, and waited for, however long it takes: it finishes what it has in
+// flight and saves the state. A second interrupt would make it drop everything, and a kill even more. Only the engine
+// itself gets the signal: what it started, provider plugins above all, are needed to finish; they are its children in a
+// process group that nobody signals.
+func (a *attempt) launch(ctx context.Context, do call) (process.Exit, error) {
+	cmd := exec.Command(cmp.Or(do.path, a.engine.path), do.args...) //nolint:noctx // it is interrupted below, not killed
+	cmd.Dir = a.module()
+	cmd.Env = a.environment()
+	do.Name, do.Stop = cmp.Or(do.Name, a.engine.Name()), process.Interrupt
+	launcher := a.launcher()
+	if _, ok := a.engine.Engine.(engine.Terragrunt); ok { // it starts the engine that holds the state, which may outlive it
+		do.Group = launcher.NewGroup(do.Name)
+	}
+	return launcher.Run(ctx, cmd, do.Options)
+}
+
+// run runs a step of the engine and returns its exit code and its events. Exit codes other than those that are fine are
+// a *programError, and so is an error event before a good end: Terragrunt's code may ignore one.
+func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...int32) (int32, engine.Events, error) {
+	if err := os.Remove(a.work.Events()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, engine.Events{}, err
+	}
+	do.Events = a.engine.PrintsEvents(step)
+	exit, events, err := a.launchAndRead(ctx, do)
+	if err != nil {
+		return exit.Code, events, err
+	}
+	if slices.Contains(append(fine, 0), exit.Code) && len(events.Errors) == 0 {
+		return exit.Code, events, nil
+	}
+	if len(events.Errors) == 0 && exit.Signal == 0 && !exit.EngineTooOld() {
+		events.Errors = engine.ReadErrors(exit.Last)
+	}
+	a.explainLocks(events.Errors)
+	failed := &programError{
+		class:    engine.Classify(step, int(exit.Code), events.Errors),
+		message:  exit.Explain(a.engine.Name(), events),
+		exitCode: exit.Code,
+	}
+	if exit.OutOfMemory() { // whatever that broke
+		failed.class = engine.Transient
+	}
+	if why := a.rejection(); why != "" {
+		failed.message += "; " + why
+	}
+	// Of a root module below the repository's root, the pod has what the closure has.
+	if first := engine.FirstError(events.Errors); first != nil && first.ReadsFile() && a.order.Path != "" {
+		failed.message += "; if the file is in the repository, outside of " + a.order.Path + ", add it to spec.source.git.triggers of the Stack"
+	}
+	return exit.Code, events, failed
+}
+
+// launchAndRead runs the engine and returns its events, wherever it writes them.
+func (a *attempt) launchAndRead(ctx context.Context, do call) (process.Exit, engine.Events, error) {
+	if do.Events || do.OnDone == nil {
+		exit, err := a.launch(ctx, do)
+		if err != nil || do.Events {
+			return exit, exit.Events, err
+		}
+		events, err := a.readEvents()
+		return exit, events, err
+	}
+	pipe, err := process.OpenEventPipe(a.work.Events(), do.OnDone)
+	if err != nil {
+		return process.Exit{}, engine.Events{}, err
+	}
+	exit, err := a.launch(ctx, do)
+	events, bad := pipe.Close()
+	return exit, events, errors.Join(err, bad)
+}
+
+func (a *attempt) readEvents() (engine.Events, error) {
+	file, err := os.Open(a.work.Events())
+	if errors.Is(err, os.ErrNotExist) { // it did not come that far
+		return engine.Events{}, nil
+	}
+	if err != nil {
+		return engine.Events{}, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return engine.ReadEvents(file)
+}
+
+// rejection returns why the server rejected what the engine sent last, or a provider that it wants; empty when it did not.
+func (a *attempt) rejection() string {
+	return cmp.Or(a.mirror.Rejection(), a.proxy.Rejection())
+}
+
+// largestAnswer is how much of an answer of the engine is read.
+const largestAnswer = 64 << 20
+
+// ask runs a command of the engine that writes no events, and returns what it prints, at most so much.
+func (a *attempt) ask(ctx context.Context, do call, most int) ([]byte, process.Exit, error) {
+	answer := process.NewBuffer(most)
+	do.Answer = answer
+	exit, err := a.launch(ctx, do)
+	if err == nil && exit.Code != 0 {
+		err = &programError{engine.Transient, exit.Explain(cmp.Or(do.Name, a.engine.Name()), engine.Events{}), exit.Code}
+	}
+	return answer.Bytes(), exit, err
+}
+
+// askBackend runs a command of the engine about the state in its own backend, and returns its answer.
+func (a *attempt) askBackend(ctx context.Context, args []string) ([]byte, error) {
+	answer, exit, err := a.ask(ctx, call{args: args}, store.LargestState)
+	var failed *programError
+	if errors.As(err, &failed) {
+		events := engine.Events{Errors: engine.ReadErrors(exit.Last)}
+		a.explainLocks(events.Errors)
+		failed.class = engine.Classify(engine.StepInit, int(exit.Code), events.Errors)
+		failed.message = exit.Explain(a.engine.Name(), events)
+	}
+	return answer, err
+}

@@ -1,0 +1,116 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/store"
+)
+
+// Limits of what a report shows of the outputs.
+const (
+	longestOutput = 1 << 10
+	mostOutputs   = 64
+)
+
+// stepOutputs does the outputs step, which outlives an interrupt and a hook that failed, unlike the hooks around it: what was
+// applied is to be known. Outputs that the store cannot write, since an object is in the way that is not Cairn's, they are too
+// large or one has a name that no key of an object may have, are for a person to see to: they fail the step but not the attempt, which did
+// what it should.
+func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error {
+	if hookErr == nil {
+		hookErr = a.runHooks(ctx, "outputs", before)
+	}
+	longer, cancel := interrupt.Outlive(podCtx)
+	defer cancel()
+	var refused bool
+	err := a.step(longer, "outputs", func(ctx context.Context) (result, error) {
+		outputs, err := a.readOutputs(ctx)
+		if err != nil {
+			return result{}, err
+		}
+		a.outputs = a.show(outputs)
+		if err = a.client.WriteOutputs(ctx, outputs); err != nil {
+			code := store.Code(err)
+			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
+			return result{}, fmt.Errorf("write the outputs: %w", err)
+		}
+		message := fmt.Sprintf("%d outputs", len(outputs))
+		if len(outputs) == 1 {
+			message = "1 output"
+		}
+		return result{message: message}, nil
+	})
+	if hookErr != nil {
+		return hookErr
+	}
+	if refused {
+		a.report.Skip("outputs failed")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.runHooks(ctx, "outputs", after)
+}
+
+// readOutputs takes the outputs from the newest state that went through the proxy, so that no launch of the engine is
+// needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code says.
+func (a *attempt) readOutputs(ctx context.Context) (store.Outputs, error) {
+	state, err := a.proxy.State()
+	if err != nil {
+		return nil, err
+	}
+	read := state.Outputs
+	if state.Encrypted != nil {
+		if read, err = a.askOutputs(ctx); err != nil {
+			return nil, err
+		}
+	}
+	outputs := store.Outputs{}
+	for name, output := range read {
+		outputs[name] = store.Output{Value: output.Value, Sensitive: output.Sensitive || a.secrets.Hides(string(output.Value))}
+	}
+	return outputs, nil
+}
+
+// askOutputs asks the engine for the outputs.
+func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, error) {
+	answer, _, err := a.ask(ctx, call{args: a.engine.Output(a.files.paths())}, largestAnswer)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := engine.ParseOutputs(answer)
+	if err != nil {
+		return nil, err
+	}
+	for _, output := range outputs {
+		if output.Sensitive {
+			a.secrets.Add(redact.JSONValues(output.Value)...)
+		}
+	}
+	return outputs, nil
+}
+
+// show gives the outputs that a report may show: not sensitive, short, and not too many.
+func (a *attempt) show(outputs store.Outputs) map[string]json.RawMessage {
+	shown := map[string]json.RawMessage{}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		var value bytes.Buffer
+		if err := json.Compact(&value, outputs[name].Value); err != nil {
+			continue
+		}
+		if len(shown) < mostOutputs && !outputs[name].Sensitive && value.Len() <= longestOutput {
+			shown[name] = value.Bytes()
+		}
+	}
+	return shown
+}

@@ -1,0 +1,207 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/process"
+	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/store"
+)
+
+// plan does the steps of an order to plan.
+func (a *attempt) plan(ctx, podCtx context.Context) error {
+	steps, err := a.choose()
+	if err != nil {
+		return err
+	}
+	if a.backend().Own() {
+		steps = append(steps, "state")
+	}
+	steps = append(steps, "plan")
+	if a.order.Policy {
+		steps = append(steps, "policy")
+	}
+	if a.order.Outputs {
+		steps = append(steps, "outputs")
+	}
+	a.expect(steps...)
+	if err := a.prepare(ctx, false); err != nil {
+		return err
+	}
+	if a.backend().Own() {
+		if err := a.step(ctx, "state", a.followBackend); err != nil {
+			return err
+		}
+	}
+	if err := a.around(ctx, "plan", a.makePlan); err != nil {
+		return err
+	}
+	if a.planned.Changes {
+		a.skip("outputs", "the plan has changes")
+		if !a.order.Policy {
+			return nil
+		}
+		return a.around(ctx, "policy", a.checkPolicy)
+	}
+	a.skip("policy", "the plan has no changes")
+	if !a.order.Outputs {
+		return nil
+	}
+	if !a.order.Destroy { // what is there is what these inputs make: from now on they are what a destroy takes
+		if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
+			return fmt.Errorf("keep the variable files: %w", err)
+		}
+	}
+	return a.stepOutputs(ctx, podCtx, nil)
+}
+
+// mostResources is how many changes of a plan are told; the counts count all.
+const mostResources = 100
+
+// makePlan plans and keeps the plan.
+func (a *attempt) makePlan(ctx context.Context) (result, error) {
+	args := a.engine.Plan(engine.Plan{
+		Events: a.work.Events(), VariableFiles: a.files.paths(), Out: a.work.Plan(), Destroy: a.order.Destroy,
+	})
+	var printed *capture
+	var code int32
+	var events engine.Events
+	defer func() { printed.remove() }()
+	recovered, err := a.recover(ctx, func() (err error) {
+		printed.remove()
+		if printed, err = startCapture(a.work.PlanOutput()); err == nil {
+			code, events, err = a.run(ctx, engine.StepPlan, call{Options: process.Options{Copy: printed}, args: args}, engine.PlanChanges)
+		}
+		return err
+	})
+	if err != nil {
+		return result{}, err
+	}
+	if err := recovered.Plan(ctx); err != nil {
+		return result{}, err
+	}
+	if err := a.checkDeclared(events.Undeclared); err != nil {
+		return result{}, err
+	}
+	plan := a.describe(events.Changes)
+	recovered.CheckImported(events.Imported)
+	a.checkScript(recovered)
+	plan.Orphaned = recovered.Orphans()
+	plan.Script = a.order.Command != ""
+	plan.Changes = code == engine.PlanChanges
+	a.settled = recovered.Settled(plan.Changes)
+	if a.engine.version == "" {
+		a.engine.version = events.Version
+	}
+	plan.EngineVersion = a.engine.version
+	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok { // whose events are those of what it runs
+		plan.Wrapped = &store.WrappedEngine{Name: grunt.Engine.Name(), Version: events.Version}
+	}
+	if plan.Digest, err = a.keepPlan(ctx); err != nil {
+		return result{}, err
+	}
+	a.about = &aboutPlan{Plan: *plan, counted: true}
+	if err := a.keepForms(ctx, printed); err != nil {
+		return result{}, err
+	}
+	a.planned = plan
+	a.ready = &ready{digest: plan.Digest, files: a.files, engine: a.engine, about: a.about, backendType: a.backendType}
+	message := events.Changes.String()
+	switch {
+	case !plan.Changes:
+		message = "no changes"
+	case message == "":
+		message = "only outputs change"
+	}
+	if n := len(plan.Orphaned); n > 0 {
+		message += fmt.Sprintf("; %d resources of the journal could not be taken into the state", n)
+	}
+	return result{message: message, exitCode: &code}, nil
+}
+
+func (a *attempt) describe(changes engine.Changes) *store.Plan {
+	n := changes.Counts()
+	plan := &store.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget}
+	for _, c := range changes[:min(len(changes), mostResources)] {
+		plan.Resources = append(plan.Resources, store.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
+	}
+	return plan
+}
+
+// keepPlan sends the plan to the store and gives its digest, on which both have to agree.
+func (a *attempt) keepPlan(ctx context.Context) (string, error) {
+	file, err := os.Open(a.work.Plan())
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	ours, err := workspace.Digest(file)
+	if err != nil {
+		return "", err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	kept, err := a.client.PutPlan(ctx, file, info.Size())
+	if err != nil {
+		return "", fmt.Errorf("keep the plan: %w", err)
+	}
+	if kept.Digest != ours {
+		return "", fmt.Errorf("keep the plan: the store has %s, the plan is %s", kept.Digest, ours)
+	}
+	return ours, nil
+}
+
+// policy is the class of a plan that a policy denies.
+const policy = store.FailurePolicyDenied
+
+// deniedError is why a policy denies the plan.
+type deniedError struct{ why string }
+
+func (e *deniedError) Error() string { return e.why }
+
+// checkPolicy asks the policies about the plan and shows what they say. Their verdict counts as the store keeps it,
+// whatever is told from here.
+func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
+	if a.tooLarge {
+		return result{}, &deniedError{"the plan is too large to be checked by policies"}
+	}
+	verdict, err := a.client.CheckPolicy(ctx, a.planned.Digest)
+	if err != nil {
+		return result{}, fmt.Errorf("ask the policies: %w", err)
+	}
+	var first string
+	for _, f := range verdict.Findings {
+		said := a.clean(f.Policy + ": " + f.Message)
+		fmt.Fprintf(a.text, "%-4s  %s\n", f.Action, said)
+		if first == "" && f.Action == store.Deny {
+			first = said
+		}
+	}
+	if more := verdict.More(); more > 0 {
+		fmt.Fprintf(a.text, "and %d more\n", more)
+	}
+	denied := verdict.Denied()
+	switch {
+	case denied > 1:
+		return result{}, &deniedError{fmt.Sprintf("%s (and %d more)", first, denied-1)}
+	case denied == 1:
+		return result{}, &deniedError{first}
+	}
+	message := fmt.Sprintf("%d checked", verdict.Checked)
+	if verdict.ApprovalRequired() > 0 {
+		message += ", approval required"
+	}
+	switch warned := verdict.Warned(); warned {
+	case 0:
+	case 1:
+		message += ", 1 warning"
+	default:
+		message += fmt.Sprintf(", %d warnings", warned)
+	}
+	return result{message: message}, nil
+}

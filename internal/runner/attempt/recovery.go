@@ -1,0 +1,109 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/recovery"
+	"cairn.dev/cairn/internal/store"
+)
+
+// fetchJournal reads what earlier applies have done.
+func (a *attempt) fetchJournal(ctx context.Context) error {
+	a.journal, a.journalEnd = nil, ""
+	if a.order.Kind != store.OrderPlan {
+		return nil
+	}
+	journal, err := a.client.Journal(ctx)
+	var rejected *store.Error
+	if errors.As(err, &rejected) && (rejected.Code == http.StatusConflict || rejected.Code == http.StatusBadRequest) { // and would again
+		return &engine.Refused{Reason: rejected.Message}
+	}
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	a.journalEnd = journal.UpTo
+	for _, e := range journal.Entries {
+		a.journal = append(a.journal, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})
+	}
+	return nil
+}
+
+// recover prepares to take into the state what it does not have of the journal. plan runs the engine's plan.
+func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Recovery, error) {
+	o := recovery.Options{
+		Engine: &recoveryEngine{a, plan}, Journal: a.journal, Destroy: a.order.Destroy, Log: a.text, Clean: a.clean,
+	}
+	if len(a.journal) == 0 {
+		return recovery.New(ctx, o)
+	}
+	if a.backend().Own() {
+		o.Sealed = "the engine keeps the state in a backend of its own, so that Cairn cannot prepare it"
+	}
+	state, err := a.proxy.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var encrypted *engine.Refused
+	if o.State, err = engine.ReadInstances(state); errors.As(err, &encrypted) {
+		o.Sealed = "the engine encrypts the state, so that Cairn cannot prepare it"
+		o.State, err = a.pullInstances(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return recovery.New(ctx, o)
+}
+
+// pullInstances has the engine decrypt a state that it encrypts.
+func (a *attempt) pullInstances(ctx context.Context) (*engine.Instances, error) {
+	answer, _, err := a.ask(ctx, call{args: a.engine.Pull(a.files.paths())}, store.LargestState)
+	if err != nil {
+		return nil, err
+	}
+	return engine.ReadInstances(answer)
+}
+
+// recoveryEngine lets a recovery use the attempt's engine.
+type recoveryEngine struct {
+	*attempt
+	plan func() error
+}
+
+// Import implements recovery.Engine.
+func (e *recoveryEngine) Import(ctx context.Context, m engine.Missing, state []byte) (imported []byte, rejected, err error) {
+	e.proxy.BeginOverlay(state)
+	args := e.engine.Adopt(engine.Adopt{VariableFiles: e.files.paths(), Address: m.Address, ID: m.ID})
+	exit, err := e.launch(ctx, call{args: args})
+	imported = e.proxy.EndOverlay()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil && exit.Code != 0 {
+		rejected = errors.New(exit.Explain(e.engine.Name(), engine.Events{Errors: engine.ReadErrors(exit.Last)}))
+	}
+	return imported, rejected, err
+}
+
+// Plan implements recovery.Engine.
+func (e *recoveryEngine) Plan(_ context.Context, imports []engine.Missing, state []byte) error {
+	file := filepath.Join(e.module(), engine.ImportFile)
+	if err := os.RemoveAll(file); err != nil {
+		return err
+	}
+	if len(imports) > 0 {
+		if err := os.WriteFile(file, engine.ImportBlocks(imports), 0o600); err != nil {
+			return err
+		}
+	}
+	if state != nil {
+		e.proxy.BeginOverlay(state)
+		defer e.proxy.EndOverlay()
+	}
+	return e.plan()
+}

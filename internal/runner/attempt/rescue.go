@@ -1,0 +1,133 @@
+package attempt
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runner/interrupt"
+	"cairn.dev/cairn/internal/runner/report"
+	"cairn.dev/cairn/internal/store"
+)
+
+// rescue saves a state that the engine could not write: to the store or, when that cannot be, to the pod's log,
+// encrypted to the install's key. Its error is that the store does not have the state: then that is how the attempt
+// ended, whatever else went wrong.
+func (a *attempt) rescue(podCtx context.Context) error {
+	a.proxy.Wait()
+	state, err := a.stranded()
+	if err == nil && state == nil {
+		return nil
+	}
+	ctx, cancel := interrupt.Outlive(podCtx)
+	defer cancel()
+	return a.step(ctx, "rescue", func(ctx context.Context) (result, error) {
+		if err != nil {
+			return result{}, &strandedError{err}
+		}
+		name := "a state"
+		if parsed, err := engine.ParseState(state); err == nil {
+			name = fmt.Sprintf("the state with serial %d", parsed.Serial)
+		}
+		rescued, refused := a.client.Rescue(ctx, a.proxy.Base(), state)
+		switch {
+		case refused == nil && rescued.Forked != "":
+			return result{}, &engine.Refused{Reason: rescued.Forked}
+		case refused == nil:
+			return result{message: name + " could not be written and was rescued; it is written before the next plan"}, nil
+		}
+		if err := a.print(state); err != nil {
+			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: %w", name, errors.Join(refused, err))}
+		}
+		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, encrypted: read it back with cairn state recover", name, refused)}
+	})
+}
+
+// stranded gives the state that could not be written, if there is one. The engine's own file is the newest, unless what it
+// has was put back since, as by a person in a shell; when the engine was killed there is only what it sent last.
+func (a *attempt) stranded() ([]byte, error) {
+	if a.proxy.Restored() {
+		return nil, nil
+	}
+	file, err := os.Open(a.erroredState())
+	if errors.Is(err, os.ErrNotExist) {
+		return a.proxy.Undelivered(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(file, store.LargestState+1))
+	if err == nil && len(data) > store.LargestState {
+		err = errors.New("it is too large")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", engine.ErroredState, err)
+	}
+	if whole, err := engine.WithLineage(data); err == nil {
+		return whole, nil
+	}
+	return data, nil
+}
+
+// print writes a state to the pod's log, compressed and then encrypted to the install's key. It does not pass the
+// redactor, which could take a part of it for a secret.
+func (a *attempt) print(state []byte) error {
+	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.proxy.Base(), a.order.Recipient)
+	if err != nil {
+		return err
+	}
+	_, err = a.Output.Write(text)
+	return err
+}
+
+// seal gives data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end. The name of the Stack
+// that it is of is in what is encrypted, in gzip's header: the server gives it back to no other. So is the SHA256 of the version
+// that it goes on from.
+func seal(data []byte, stack, base, recipient string) ([]byte, error) {
+	recipients, err := age.ParseRecipients(strings.NewReader(recipient))
+	if err != nil {
+		return nil, fmt.Errorf("the install's public key: %w", err)
+	}
+	var text bytes.Buffer
+	text.WriteByte('\n')
+	armored := armor.NewWriter(&text)
+	sealed, err := age.Encrypt(armored, recipients...)
+	if err != nil {
+		return nil, err
+	}
+	packed := gzip.NewWriter(sealed)
+	packed.Name, packed.Comment = stack, base
+	_, err = packed.Write(data)
+	if err := errors.Join(err, packed.Close(), sealed.Close(), armored.Close()); err != nil {
+		return nil, err
+	}
+	text.WriteByte('\n')
+	return text.Bytes(), nil
+}
+
+// flush waits until the whole journal has arrived, since the report that follows ends the attempt: as long as any request to a
+// server that is away.
+func (a *attempt) flush(podCtx context.Context, j *report.Journal) {
+	ctx, cancel := interrupt.Outlive(podCtx)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, max(a.order.Patience, lastLogWait))
+	defer cancel()
+	j.End(ctx)
+}
+
+// saved reports whether the state has all that an apply did, and what its plan took in: the engine wrote it and came to its end, since
+// it gave back the lock, and nothing is left that it could not write.
+func (a *attempt) saved() bool {
+	state, err := a.stranded()
+	return err == nil && state == nil && (a.proxy.Finished() || a.finishedElsewhere())
+}

@@ -1,0 +1,67 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+
+	"cairn.dev/cairn/internal/runner/report"
+	"cairn.dev/cairn/internal/store"
+)
+
+// result is what a step has to say when it went well.
+type result struct {
+	message  string
+	exitCode *int32
+}
+
+// around does a step with the hooks before and after it.
+func (a *attempt) around(ctx context.Context, name string, do func(context.Context) (result, error)) error {
+	if err := a.runHooks(ctx, name, before); err != nil {
+		return err
+	}
+	if err := a.step(ctx, name, do); err != nil {
+		return err
+	}
+	return a.runHooks(ctx, name, after)
+}
+
+// step does one thing and reports its beginning and its end.
+func (a *attempt) step(ctx context.Context, name string, do func(context.Context) (result, error)) error {
+	if err := ctx.Err(); err != nil {
+		return &failedStep{why: *a.failure(ctx, err)}
+	}
+	a.report.Begin(name)
+	fmt.Fprintf(a.text, "── %s ──\n", name)
+	res, err := do(ctx)
+	if err == nil {
+		a.report.End(store.Step{State: report.Succeeded, ExitCode: res.exitCode, Message: a.clean(res.message)})
+		return nil
+	}
+	why := a.failure(ctx, err)
+	if exitCode(err) == nil { // what a program has to say is in the log already
+		fmt.Fprintf(a.text, "%s: %s\n", name, why.Message)
+	}
+	a.report.End(store.Step{State: report.Failed, ExitCode: exitCode(err), Message: why.Message})
+	return &failedStep{name, *why}
+}
+
+// expect tells which steps there will be, with the hooks around them.
+func (a *attempt) expect(steps ...string) {
+	var names []string
+	for _, step := range steps {
+		names = append(names, a.withHooks(step)...)
+	}
+	a.report.Expect(names)
+}
+
+// skip tells why a step, and the hooks around it, are not needed.
+func (a *attempt) skip(step, why string) { a.report.Skip(why, a.withHooks(step)...) }
+
+// failedStep is why a step failed, ready to be told.
+type failedStep struct {
+	// name of the step; empty when the attempt was over before it began.
+	name string
+	why  store.Failure
+}
+
+func (f *failedStep) Error() string { return f.why.Message }

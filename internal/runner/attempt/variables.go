@@ -1,0 +1,264 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/redact"
+	"cairn.dev/cairn/internal/runner/workspace"
+	"cairn.dev/cairn/internal/store"
+)
+
+// variableFiles are what the engine gets, in the order in which later ones win.
+//
+// Their names sort in that order: 000-first.tfvars, 001-second.tfvars, ..., zz-variables.tfvars.json. So when they are
+// kept, and a destroy gets them back by name, reading them in the order of their names gives the same values.
+type variableFiles []variableFile
+
+type variableFile struct {
+	name, path string
+	// code is where the code has the file; empty for one that is from elsewhere.
+	code string
+	data []byte
+}
+
+// ownVariables is the file with the order's Variables. It sorts after all others.
+const ownVariables = "zz-variables.tfvars.json"
+
+// mostVariableFiles is how many files three digits can number.
+const mostVariableFiles = 1000
+
+// longestName keeps a name below what file systems and the keys of a Secret allow. It is the end that matters.
+const longestName = 200
+
+// gather collects what the engine gets: the order's variable files and variables or, for a destroy, what the last apply
+// got. The code need not be there yet: what is to be read from it is left to assemble.
+func (a *attempt) gather(ctx context.Context) (variableFiles, error) {
+	if a.order.Destroy {
+		return a.gatherKept(ctx)
+	}
+	return a.gatherInputs(ctx)
+}
+
+// assemble writes what was gathered to where the engine reads it, with the files of the code, which is there by now.
+func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
+	code, err := os.OpenRoot(a.work.Code())
+	if err != nil {
+		return nil, err
+	}
+	defer code.Close() //nolint:errcheck // only read
+	for i, file := range files {
+		if file.code != "" {
+			if file.data, err = workspace.Read(code, file.code); errors.Is(err, fs.ErrNotExist) {
+				return nil, &engine.Refused{Reason: fmt.Sprintf("there is no variable file %s in the code", file.code)}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("variable file %s of the code: %w", file.code, err)
+			}
+			files[i].data = file.data
+		}
+		files[i].path = filepath.Join(a.work.VariableFiles(), file.name)
+		if err := os.WriteFile(files[i].path, file.data, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// gatherKept gets the variable files that were kept. Nothing says any more which of them were secret: all are.
+func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
+	kept, err := a.client.Inputs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the variables of the last apply: %w", err)
+	}
+	var files variableFiles
+	for _, name := range slices.Sorted(maps.Keys(kept.Files)) {
+		if name != filepath.Base(name) {
+			return nil, fmt.Errorf("the variables of the last apply have a file %q", name)
+		}
+		a.learnFile(name, kept.Files[name])
+		files = append(files, variableFile{name: name, data: kept.Files[name]})
+	}
+	return files, nil
+}
+
+// gatherInputs reads the order's variable files and variables, and makes the secret ones known.
+func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
+	inputs, err := a.work.OpenInputs(a.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	defer inputs.Close() //nolint:errcheck // only read
+	var files variableFiles
+	for _, from := range a.order.VariableFiles {
+		if from.Path != "" {
+			files = append(files, variableFile{name: files.next(path.Base(from.Path)), code: from.Path})
+			continue
+		}
+		names, err := workspace.List(inputs, from.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("variable files in %s: %w", from.Dir, err)
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name, ".tfvars") && !strings.HasSuffix(name, ".tfvars.json") {
+				continue
+			}
+			data, err := workspace.Read(inputs, path.Join(from.Dir, name))
+			if err != nil {
+				return nil, err
+			}
+			if from.Secret {
+				a.learnFile(name, data)
+			}
+			files = append(files, variableFile{name: files.next(name), data: data})
+		}
+	}
+	if len(files) > mostVariableFiles {
+		return nil, fmt.Errorf("%d variable files are too many", len(files))
+	}
+	own, err := a.ownVariables(ctx, inputs)
+	if own != nil {
+		files = append(files, variableFile{name: ownVariables, data: own})
+	}
+	return files, err
+}
+
+// ownVariables gives the order's Variables as a variable file, or nil when there are none.
+func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, error) {
+	if len(a.order.Variables) == 0 {
+		return nil, nil
+	}
+	outputs, err := a.fetchOutputs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]json.RawMessage{}
+	for _, variable := range a.order.Variables {
+		value := variable.Value
+		switch {
+		case variable.Stack != "":
+			value = *outputs[outputOf(variable)]
+		case variable.File != "":
+			data, err := workspace.Read(inputs, variable.File)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, &engine.Refused{Reason: fmt.Sprintf("variable %s: there is no %s", variable.Name, variable.From)}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
+			}
+			if !utf8.Valid(data) { // marks would stand for its bytes, and nobody would know what comes of it as a secret
+				return nil, &engine.Refused{Reason: fmt.Sprintf(
+					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and let the code decode it", variable.Name, variable.From)}
+			}
+			if variable.Secret {
+				a.secrets.Add(string(data))
+			}
+			if value, err = json.Marshal(string(data)); err != nil {
+				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
+			}
+		case variable.Secret:
+			a.secrets.Add(redact.JSONValues(value)...)
+		}
+		values[variable.Name] = value
+	}
+	return json.Marshal(values)
+}
+
+// checkDeclared refuses values of spec.variables for which the code has no variable: nobody would look for the reason why a misspelled name
+// changes nothing. Files may have more than the code asks for, and a destroy is given what an apply had.
+func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
+	for _, u := range undeclared {
+		if u.File == ownVariables && !a.order.Destroy {
+			return &engine.Refused{Reason: fmt.Sprintf(
+				"spec.variables has %q, and the code declares no variable of that name: correct the name, declare it, "+
+					"or, where only a script reads it, write it as TF_VAR_%s into spec.env",
+				u.Variable, u.Variable)}
+		}
+	}
+	return nil
+}
+
+// next is the name of the file that follows, made from the one it has where it is from.
+func (files variableFiles) next(name string) string {
+	return fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):])
+}
+
+func (files variableFiles) paths() []string {
+	var paths []string
+	for _, file := range files {
+		paths = append(paths, file.path)
+	}
+	return paths
+}
+
+func (files variableFiles) kept() store.InputsKept {
+	kept := store.InputsKept{Files: map[string][]byte{}}
+	for _, file := range files {
+		kept.Files[file.name] = file.data
+	}
+	return kept
+}
+
+// outputsAtOnce is how many outputs are asked for at the same time: for each one the store reads a whole state.
+const outputsAtOnce = 8
+
+// outputRef is an output of another Stack.
+type outputRef struct{ stack, output string }
+
+func outputOf(v store.Variable) outputRef { return outputRef{v.Stack, v.Output} }
+
+// fetchOutputs gets the outputs of other Stacks that the order's Variables take their values from, each of them once.
+func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMessage, error) {
+	values := map[outputRef]*json.RawMessage{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(outputsAtOnce)
+	for _, variable := range a.order.Variables {
+		ref := outputOf(variable)
+		if variable.Stack == "" || values[ref] != nil {
+			continue
+		}
+		value := new(json.RawMessage)
+		values[ref] = value
+		group.Go(func() (err error) {
+			*value, err = a.fetchOutput(ctx, ref)
+			return err
+		})
+	}
+	return values, group.Wait()
+}
+
+// fetchOutput gets one output. A sensitive one is known as secret before anything else is done with it. One that changed
+// since the Run was made is a failure that passes: the Run that comes next is made for what it is now.
+func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessage, error) {
+	output, err := a.client.StackOutput(ctx, ref.stack, ref.output)
+	var refused *store.Error
+	if errors.As(err, &refused) {
+		switch refused.Code {
+		case http.StatusConflict:
+			return nil, errors.New(refused.Message)
+		case http.StatusUnprocessableEntity:
+			return nil, &engine.Refused{Reason: refused.Message}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output %s of Stack %s: %w", ref.output, ref.stack, err)
+	}
+	if output.Sensitive {
+		a.secrets.Add(redact.JSONValues(output.Value)...)
+	}
+	return output.Value, nil
+}

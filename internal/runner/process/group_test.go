@@ -1,0 +1,23 @@
+package process
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestWhatAnEngineHasStartedIsNotInterrupted: that is for the engine to do.
+func TestWhatAnEngineHasStartedIsNotInterrupted(t *testing.T) {
+	t.Parallel()
+	all := []Process{
+		{10, "sh", 1}, {11, "tofu", 10}, {12, "terraform-provi", 11}, {13, "sh", 11}, {14, "sleep", 13}, // a script, an engine, what that started
+		{20, "terragrunt", 1}, {21, "tofu", 20}, {22, "sleep", 21}, // whose script has ended
+		{30, "sleep", 10},
+	}
+	var told []int
+	for _, d := range outsideEngines(all) {
+		told = append(told, d.PID)
+	}
+	if !slices.Equal(told, []int{10, 11, 20, 30}) {
+		t.Error(told)
+	}
+}

@@ -1,0 +1,9 @@
+package process
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/test/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }

@@ -1,0 +1,80 @@
+package process
+
+import (
+	"bytes"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// attributes put a program into a process group of its own, and kill it when the runner is killed: in a pod that happens
+// anyway, and an engine without its runner cannot reach the state.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// Descendants returns the processes that this one started, and those that they started.
+func Descendants() []Process {
+	children := map[int][]Process{}
+	for p := range processes() {
+		children[p.Parent] = append(children[p.Parent], p)
+	}
+	found := slices.Clone(children[os.Getpid()])
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i].PID]...)
+	}
+	return found
+}
+
+// members returns the processes of a group.
+func members(group int) []Process {
+	var found []Process
+	for p, of := range processes() {
+		if of == group {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// processes yields those that have not ended, each with its group.
+func processes() iter.Seq2[Process, int] {
+	return func(yield func(Process, int) bool) {
+		names, err := os.ReadDir("/proc")
+		if err != nil {
+			return
+		}
+		for _, entry := range names {
+			pid, err := strconv.Atoi(entry.Name())
+			if err != nil {
+				continue
+			}
+			stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+			if err != nil {
+				continue // it has just ended
+			}
+			name, parent, group, ok := parseStat(stat)
+			if ok && !yield(Process{pid, name, parent}, group) {
+				return
+			}
+		}
+	}
+}
+
+// parseStat reads the name, the parent and the group from /proc/<pid>/stat: pid (name) state ppid pgrp ...; the name may
+// hold spaces and parentheses. It returns !ok for a zombie.
+func parseStat(stat []byte) (name string, parent, group int, ok bool) {
+	open, closed := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || closed < open {
+		return "", 0, 0, false
+	}
+	fields := bytes.Fields(stat[closed+1:])
+	if len(fields) < 3 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return "", 0, 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	group, bad := strconv.Atoi(string(fields[2]))
+	return string(stat[open+1 : closed]), parent, group, err == nil && bad == nil
+}

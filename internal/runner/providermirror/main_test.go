@@ -1,0 +1,9 @@
+package providermirror
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/test/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }

@@ -1,0 +1,9 @@
+package stateproxy
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/test/leaks"
+)
+
+func TestMain(m *testing.M) { leaks.Main(m) }

@@ -1,0 +1,161 @@
+package stateproxy
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/redact"
+)
+
+// newProxy starts a proxy to a server, and returns how an engine sends it a request.
+func newProxy(t *testing.T) (*stateServer, *Proxy, func(method, query, body string, password ...string) (int, string)) {
+	t.Helper()
+	s, client := newServer(t)
+	p, err := Start(t.Context(), client, redact.New(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return s, p, func(method, query, body string, password ...string) (int, string) {
+		request, err := http.NewRequestWithContext(t.Context(), method, p.address+query, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.SetBasicAuth(user, append(password, p.password)[0])
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+}
+
+func TestTheProxyIsOnlyForItsEngine(t *testing.T) {
+	s, _, ask := newProxy(t)
+	if code, _ := ask("GET", "", "", "guess"); code != 401 {
+		t.Errorf("%d", code)
+	}
+	if code, _ := ask("PATCH", "", ""); code != 405 {
+		t.Errorf("%d", code)
+	}
+	if len(s.requests) != 0 {
+		t.Errorf("the store was asked: %v", s.requests)
+	}
+}
+
+// TestOnlyTheApplyWritesTheState: what another engine could not write nobody would rescue.
+func TestOnlyTheApplyWritesTheState(t *testing.T) {
+	s, p, ask := newProxy(t)
+	refused := func() {
+		t.Helper()
+		for method, want := range map[string]string{"LOCK": "{\"ID\":\"hooks read the state, they do not write it\"}\n", "POST": ReadOnly, "DELETE": ReadOnly} {
+			if code, text := ask(method, "?ID=mine", `{"ID":"mine"}`); code != 409 || text != want {
+				t.Errorf("%s: %d %q", method, code, text)
+			}
+		}
+		if p.Undelivered() != nil || p.Rejection() != "" {
+			t.Errorf("%s, %s", p.Undelivered(), p.Rejection())
+		}
+	}
+	refused()
+	if len(s.requests) != 0 {
+		t.Errorf("the store was asked: %v", s.requests)
+	}
+	p.AllowWrites(true)
+	if code, _ := ask("LOCK", "", `{"ID":"mine"}`); code != 200 {
+		t.Errorf("%d", code)
+	}
+	p.AllowWrites(false)
+	refused()
+	if code, _ := ask("GET", "", ""); code != 404 {
+		t.Errorf("%d", code)
+	}
+	if code, _ := ask("UNLOCK", "", `{"ID":"mine"}`); code != 200 || s.lock != nil {
+		t.Errorf("%d, lock %s", code, s.lock)
+	}
+}
+
+// TestTheProxyKnowsWhatIsFinished: an engine that wrote the state under the lock that it gave back.
+func TestTheProxyKnowsWhatIsFinished(t *testing.T) {
+	_, p, ask := newProxy(t)
+	p.AllowWrites(true)
+	const lock = `{"ID":"mine"}`
+	for i, step := range []struct {
+		method, body string
+		want         bool
+	}{
+		{"LOCK", lock, false}, {"UNLOCK", lock, false}, // it wrote nothing
+		{"LOCK", lock, false}, {"POST", `{"serial":1,"lineage":"l"}`, false}, {"UNLOCK", lock, true},
+		{"LOCK", lock, false}, {"UNLOCK", lock, false}, // what was written before proves nothing
+		{"LOCK", lock, false}, {"POST", `{"serial":1,"lineage":"l"}`, false}, {"UNLOCK", lock, false}, // it was refused
+	} {
+		ask(step.method, "?ID=mine", step.body)
+		if got := p.Finished(); got != step.want {
+			t.Errorf("%d, %s: %v", i, step.method, got)
+		}
+	}
+}
+
+func TestTheProxyRemembersStates(t *testing.T) {
+	const first, second, third = `{"serial":1,"lineage":"l","outputs":{"a":{"value":"canary-one","sensitive":true}}}`, `{"serial":2,"lineage":"l"}`, `{"serial":3,"lineage":"l"}`
+	s, p, ask := newProxy(t)
+	p.AllowWrites(true)
+	expect := func(wantCode int, wantText, method, query, body string) {
+		t.Helper()
+		if code, text := ask(method, query, body); code != wantCode || text != wantText {
+			t.Errorf("%s %s: %d %q", method, query, code, text)
+		}
+	}
+	expect(404, "404 page not found", "GET", "", "")
+	if state, err := p.State(); err != nil || state.Serial != 0 {
+		t.Errorf("%+v, %v", state, err)
+	}
+	expect(200, "", "LOCK", "", `{"ID":"mine"}`)
+	expect(423, `{"ID":"mine"}`, "LOCK", "", `{"ID":"yours"}`)
+	expect(200, "", "POST", "?ID=mine", first)
+	if state, err := p.State(); err != nil || state.Serial != 1 || p.secrets.String("canary-one") != redact.Mask {
+		t.Errorf("%+v, %v", state, err)
+	}
+	expect(423, `{"ID":"mine"}`, "POST", "?ID=yours", second)
+	if state, _ := p.State(); string(p.Undelivered()) != second || state.Serial != 1 || !strings.Contains(p.Rejection(), "state not written: the store answered 423") {
+		t.Errorf("%s, %+v, %s", p.Undelivered(), state, p.Rejection())
+	}
+	expect(409, "serial 1 of l is there", "POST", "?ID=mine", first)
+	expect(200, "", "POST", "?ID=mine", third)
+	if state, _ := p.State(); p.Undelivered() != nil || state.Serial != 3 || p.Rejection() != "" {
+		t.Errorf("%s, %+v, %s", p.Undelivered(), state, p.Rejection())
+	}
+	expect(200, third, "GET", "", "")
+	expect(200, "", "UNLOCK", "", `{"ID":"mine"}`)
+	expect(423, "", "UNLOCK", "", `{"ID":"mine"}`)
+	if !strings.Contains(p.Rejection(), "lock not given back") {
+		t.Error(p.Rejection())
+	}
+	s.server.Close()
+	if code, _ := ask("POST", "?ID=mine", third); code != 502 || string(p.Undelivered()) != third {
+		t.Errorf("%d, %s", code, p.Undelivered())
+	}
+}
+
+func TestTheProxyLearnsTheSecretsOfAState(t *testing.T) {
+	secrets := redact.New()
+	(&Proxy{secrets: secrets}).learn([]byte(`{"serial":1,"lineage":"x",
+		"outputs":{"a":{"value":"output-canary","sensitive":true},"b":{"value":"eu-west-six"}},
+		"resources":[{"instances":[{"attributes":{"password":"attribute-canary","name":"eu-west-ten"},
+		"sensitive_attributes":[[{"type":"get_attr","value":"password"}]]}]}]}`))
+	for text, want := range map[string]bool{
+		"output-canary": true, "attribute-canary": true, "eu-west-six": false, "eu-west-ten": false,
+	} {
+		if secrets.Hides(text) != want {
+			t.Errorf("%s: hidden is %v", text, !want)
+		}
+	}
+}
