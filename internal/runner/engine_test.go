@@ -271,7 +271,7 @@ func TestTheRootModuleIsAFolderOfTheCode(t *testing.T) {
 			got = failure.Class + " " + failure.Message
 		}
 		if message != "" {
-			message = "Config " + message
+			message = "ConfigurationError " + message
 		}
 		if got != message {
 			t.Errorf("%s: got %q, want %q", path, got, message)
