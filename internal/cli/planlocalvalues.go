@@ -18,7 +18,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 // variables writes the Stack's variables to files, and gives their paths in the order in which the engine is to read them:
@@ -280,7 +280,7 @@ func givenNames(files, args []string) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, _ := hcltext.Parse(text, file, strings.HasSuffix(file, ".json"))
+		body, _ := hclparse.Parse(text, file, strings.HasSuffix(file, ".json"))
 		if body == nil {
 			continue // the engine says better what is wrong with it
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 // codeKey names what is read of a file: the same bytes mean something else in the two syntaxes.
@@ -80,7 +80,7 @@ func readCode(text []byte, json bool) code {
 
 // parse gives what can be read of a file, or nil.
 func parse(text []byte, json bool) hcl.Body {
-	body, _ := hcltext.Parse(text, "", json)
+	body, _ := hclparse.Parse(text, "", json)
 	return body
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/hclparse"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -272,7 +272,7 @@ func split(name string) (base, kind string) {
 
 // block gives the first block of a type within a terraform block; nil when there is none.
 func block(name string, text []byte, kind string) *hcl.Block {
-	body, _ := hcltext.Parse(text, name, path.Ext(name) == ".json")
+	body, _ := hclparse.Parse(text, name, path.Ext(name) == ".json")
 	if body == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package hcltext
+package hclparse
 
 import (
 	"encoding/json"
@@ -7,15 +7,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// deepest is how deep code may nest for us to parse it. HCL's parser calls itself for each level, with about 10 KiB of
-// stack: a file of 100,000 open parentheses ends the process, and nothing can catch that.
-const deepest = 1000
+// maxNesting is how deep code may nest. HCL's parser recurses for each level, with about 10 KiB of stack: a file of 100,000 open
+// parentheses would crash the process.
+const maxNesting = 1000
 
-// nesting is how deep a parser would go into a file, at most, or more than deepest if it must not be tried.
+// nesting returns how deep a parser would recurse in a file, at most, or more than maxNesting if it must not be parsed.
 func nesting(text []byte, isJSON bool) int {
 	if isJSON {
-		if !json.Valid(text) { // this also refuses more than 10,000 levels, which HCL's parser for JSON can take
-			return deepest + 1
+		if !json.Valid(text) { // this also rejects more than 10,000 levels, which HCL's parser for JSON can parse
+			return maxNesting + 1
 		}
 		return 0
 	}

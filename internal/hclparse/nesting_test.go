@@ -1,4 +1,4 @@
-package hcltext
+package hclparse
 
 import (
 	"strings"
@@ -28,7 +28,7 @@ func TestCodeThatNestsTooDeepIsNotParsed(t *testing.T) {
 		"closed by what opens nothing": "a = " + strings.Repeat("(", n/2) + strings.Repeat(")", n/2),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if nesting([]byte(text), false) <= deepest {
+			if nesting([]byte(text), false) <= maxNesting {
 				t.Fatal("it would be parsed")
 			}
 			Parse([]byte(text), "", false)

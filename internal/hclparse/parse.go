@@ -1,5 +1,5 @@
-// Package hcltext parses HCL and its JSON form of people who may mean harm: nothing that they write ends the process.
-package hcltext
+// Package hclparse parses untrusted HCL and its JSON form: no text can crash the process.
+package hclparse
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 )
 
-// ErrNesting is a text that nests too deep to be parsed or, in JSON, is none.
+// ErrNesting is the error of a text that nests too deep to be parsed, or that is not JSON.
 var ErrNesting = errors.New("it nests too deep, or is not JSON")
 
-// Parse gives what can be read of a text, which may be nil, and what is wrong with it. The name is for messages.
+// Parse returns what can be read of a text, which may be nil, and what is wrong with it. The name is for messages.
 func Parse(text []byte, name string, isJSON bool) (hcl.Body, error) {
-	if nesting(text, isJSON) > deepest {
+	if nesting(text, isJSON) > maxNesting {
 		return nil, ErrNesting
 	}
 	var file *hcl.File

@@ -12,7 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 // place is where a system kept a state.
@@ -27,7 +27,7 @@ var secretArgument = regexp.MustCompile(`(?i)(secret(_key)?$|secret_key|password
 
 // readBackend reads a backend block, with or without the terraform block around it. An error says what is wrong, without values.
 func readBackend(text string) (*place, error) {
-	body, err := hcltext.Parse([]byte(text), "backend", false)
+	body, err := hclparse.Parse([]byte(text), "backend", false)
 	if err != nil {
 		return nil, fmt.Errorf("it is not HCL that can be read")
 	}

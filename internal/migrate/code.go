@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 // What is read of a repository's code is bounded.
@@ -126,7 +126,7 @@ func (f *folder) read(fsys fs.FS, name string, isJSON bool, take func(*folder, h
 	if err != nil {
 		return err
 	}
-	body, err := hcltext.Parse(text, name, isJSON)
+	body, err := hclparse.Parse(text, name, isJSON)
 	if err != nil {
 		f.problems = append(f.problems, path.Base(name)+" cannot be read whole: "+firstLine(err))
 	}
@@ -205,7 +205,7 @@ func (f *folder) includedCode(body hcl.Body) {
 		case "generate":
 			in, _, _ := block.Body.PartialContent(contentsSchema)
 			generated := &folder{}
-			if body, _ := hcltext.Parse([]byte(literals(in.Attributes["contents"])), block.Labels[0], false); body != nil {
+			if body, _ := hclparse.Parse([]byte(literals(in.Attributes["contents"])), block.Labels[0], false); body != nil {
 				generated.engineCode(body)
 			}
 			f.remoteState = cmp.Or(generated.backend, f.remoteState)

@@ -52,7 +52,7 @@ func (m *Mirror) Archive(ctx context.Context, p Provider, version, system, arch 
 	}
 	// Others that are pulled at the same time may push it out again before it is opened, where there is room for few.
 	for range mostTries {
-		_, err = fly(ctx, &m.flights, "archive "+name, func(ctx context.Context) (any, error) {
+		_, err = download.Do(ctx, m.downloads, "archive "+name, func(ctx context.Context) (any, error) {
 			err := m.pull(ctx, p, version, platform, there.sum())
 			m.Told(false, err)
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 )
 
 func TestNames(t *testing.T) {
@@ -117,7 +117,7 @@ func FuzzArchives(f *testing.F) {
 		if err != nil {
 			return
 		}
-		all, err := signed.ParseSums(list)
+		all, err := sigverify.ParseSums(list)
 		if err != nil || all[name] != sum {
 			t.Fatal("a checksum is taken that is not in the list")
 		}

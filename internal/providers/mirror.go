@@ -77,8 +77,8 @@ type Mirror struct {
 	// trims is held while archives are deleted.
 	trims sync.Mutex
 	// records is held while a record of a version is read and written again.
-	records sync.Mutex
-	flights flights
+	records   sync.Mutex
+	downloads *download.Group
 	// transfers are the files on their way, by the name of the provider.
 	transfers download.Transfers
 }
@@ -123,7 +123,7 @@ func New(o Options) (*Mirror, error) {
 		m.closeFolders()
 		return nil, fmt.Errorf("mirror of providers: %w", err)
 	}
-	m.flights.begin()
+	m.downloads = download.NewGroup()
 	return m, nil
 }
 
@@ -149,7 +149,7 @@ func (m *Mirror) open() (err error) {
 
 // Close ends what is being pulled and waits for it. The Mirror gives nothing afterwards.
 func (m *Mirror) Close() {
-	m.flights.end()
+	m.downloads.Close()
 	m.closeFolders()
 }
 

@@ -225,7 +225,7 @@ func TestCloseEndsAPullAndWaitsForIt(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	_, err := fly(t.Context(), &w.flights, "late", func(context.Context) (bool, error) {
+	_, err := download.Do(t.Context(), w.downloads, "late", func(context.Context) (bool, error) {
 		t.Error("a closed Mirror begins something")
 		return true, nil
 	})

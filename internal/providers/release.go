@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"strings"
+
+	"cairn.dev/cairn/internal/download"
 )
 
 // Release is a version of a provider, in the form of a mirror's <version>.json.
@@ -78,7 +80,7 @@ func (m *Mirror) release(ctx context.Context, p Provider, version string) (Relea
 	if err := m.asks(p); err != nil {
 		return Release{}, err
 	}
-	return fly(ctx, &m.flights, "release "+p.String()+" "+version, func(ctx context.Context) (Release, error) {
+	return download.Do(ctx, m.downloads, "release "+p.String()+" "+version, func(ctx context.Context) (Release, error) {
 		m.transfers.Begin(p.String(), "https://"+p.Hostname)
 		defer m.transfers.End(p.String())
 		release, err := m.verify(ctx, p, version)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 )
 
 // verify asks the registry about a version. What all its archives must be is in one list of checksums, so it is asked
@@ -46,7 +46,7 @@ func (m *Mirror) checkSignature(ctx context.Context, d location, checksums []byt
 	if len(d.keys) == 0 {
 		return fmt.Errorf("%w: the registry names no key of its maker", ErrVerify)
 	}
-	keys, err := signed.ParseKeys(d.keys...)
+	keys, err := sigverify.ParseKeys(d.keys...)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrVerify, err)
 	}
@@ -63,7 +63,7 @@ func (m *Mirror) checkSignature(ctx context.Context, d location, checksums []byt
 // archives gives those that a list of checksums has for a version. The list and the registry have to agree about the
 // platform that was asked for, or one of them is about something else.
 func archives(p Provider, version string, platform Platform, d location, checksums []byte) (map[string]Package, error) {
-	all, err := signed.ParseSums(checksums)
+	all, err := sigverify.ParseSums(checksums)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"cairn.dev/cairn/internal/download"
 )
 
 // known is a list of versions and when the registry was last asked for it.
@@ -42,7 +44,7 @@ func (m *Mirror) list(ctx context.Context, p Provider) (listing, error) {
 	if ok && m.Now().Sub(last.at) < m.Fresh {
 		return last.list, nil
 	}
-	return fly(ctx, &m.flights, "list "+p.String(), func(ctx context.Context) (listing, error) {
+	return download.Do(ctx, m.downloads, "list "+p.String(), func(ctx context.Context) (listing, error) {
 		m.transfers.Begin(p.String(), "https://"+p.Hostname)
 		defer m.transfers.End(p.String())
 		list, err := m.registry.versions(ctx, p)

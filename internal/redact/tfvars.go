@@ -9,7 +9,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"cairn.dev/cairn/internal/hcltext"
+	"cairn.dev/cairn/internal/hclparse"
 )
 
 // longNumber is how many digits make a number worth hiding.
@@ -78,7 +78,7 @@ func leaves(list []string, document any) []string {
 }
 
 func hclValues(data []byte) ([]string, error) {
-	body, err := hcltext.Parse(data, "", false)
+	body, err := hclparse.Parse(data, "", false)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -120,7 +120,7 @@ func engineRefusal(err error) error {
 		return err
 	case errors.Is(err, release.ErrUnknownProduct), errors.Is(err, release.ErrNoVersion):
 		return refusef(http.StatusUnprocessableEntity, "%v", err)
-	case errors.Is(err, signed.ErrSignature), errors.Is(err, release.ErrChecksum), errors.Is(err, release.ErrMalformed):
+	case errors.Is(err, sigverify.ErrSignature), errors.Is(err, release.ErrChecksum), errors.Is(err, release.ErrMalformed):
 		return refusef(http.StatusFailedDependency, "%v", err)
 	}
 	return err

@@ -1,6 +1,6 @@
-// Package signed checks what was downloaded: lists of checksums and the signatures of such lists, as HashiCorp, OpenTofu
-// and the makers of providers publish them.
-package signed
+// Package sigverify verifies downloads: lists of checksums and the signatures of such lists, as HashiCorp, OpenTofu and the
+// publishers of providers create them.
+package sigverify
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// Keys are the public keys of those whose word is taken. The zero Keys take nobody's.
+// Keys are the public keys that signatures are accepted of. The zero Keys accept none.
 type Keys struct{ ring openpgp.EntityList }
 
 // ParseKeys reads armored OpenPGP public keys; each text may hold several.
@@ -65,15 +65,15 @@ func ParseKey(armored []byte, fingerprint string) (Keys, error) {
 	return keys, nil
 }
 
-// ErrSignature is a signature that none of the keys made for these bytes.
+// ErrSignature is the error of a signature that no key made for these bytes.
 var ErrSignature = errors.New("the signature is not of a known key for these bytes")
 
 // largestSignature is how much of a signature is read.
 const largestSignature = 1 << 20
 
-// Verify makes sure that a detached OpenPGP signature, binary or armored, of data is by one of the keys. A key that has
-// expired since counts: a release stays what it was. A key that was revoked, or had expired before, does not. The error
-// is ErrSignature.
+// Verify verifies that a detached OpenPGP signature of data, binary or armored, is by one of the keys. A key that has expired
+// since is accepted: a release does not change. A key that was revoked, or had expired before, is not. The error is
+// ErrSignature.
 func (k Keys) Verify(data, signature []byte) error {
 	signature, err := binary(signature)
 	if err != nil {
@@ -99,7 +99,7 @@ func (k Keys) check(data, signature []byte, at time.Time) (*packet.Signature, er
 	return made, err
 }
 
-// binary takes the armor off a signature that has one.
+// binary removes the armor of a signature that has one.
 func binary(signature []byte) ([]byte, error) {
 	if len(signature) > largestSignature {
 		return nil, fmt.Errorf("a signature of %d bytes", len(signature))
@@ -114,8 +114,8 @@ func binary(signature []byte) ([]byte, error) {
 	return io.ReadAll(block.Body)
 }
 
-// ParseSums reads lines of "<sha256 in hex>  <name>" and gives the digest, in lower case, of each name. A name with two
-// digests is refused.
+// ParseSums reads lines of "<sha256 in hex>  <name>" and returns the digest, in lower case, of each name. It rejects a name with
+// two digests.
 func ParseSums(data []byte) (map[string]string, error) {
 	sums := map[string]string{}
 	for line := range strings.Lines(string(data)) {

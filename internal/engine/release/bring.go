@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 )
 
 // bring gives the program that is kept, or downloads it. In this order, so that nothing is read that is not worth
@@ -55,7 +55,7 @@ func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, err
 	if err := r.verify(ctx, m, w, data); err != nil {
 		return "", err
 	}
-	sums, err := signed.ParseSums(data)
+	sums, err := sigverify.ParseSums(data)
 	if err != nil {
 		return "", fmt.Errorf("%w: %s %s: %w", ErrMalformed, w.product, w.version, err)
 	}

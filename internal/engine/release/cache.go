@@ -2,99 +2,75 @@ package release
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"cairn.dev/cairn/internal/download"
 )
 
-// flights does each piece of work once at a time, whoever asks for it, and to its end even when all who asked have left:
-// what they come back for is then there. Its owner closes it.
-type flights[T any] struct {
+// cache fetches each thing once at a time, whoever asks for it, and keeps what came of it for a while.
+type cache[T any] struct {
 	now func() time.Time
-	// keep is how long a result counts for those who ask later; 0 only for those who wait.
-	keep func(error) time.Duration
-	// limit is how long a piece of work may take.
-	limit time.Duration
+	// age is how long a result is kept; 0 is not at all.
+	age func(error) time.Duration
+	// timeout is how long one fetch may take.
+	timeout time.Duration
 
-	ctx     context.Context
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	mu      sync.Mutex // guards what follows, and that nothing starts once ctx is done
-	all     map[string]*flight[T]
+	group   *download.Group
+	mu      sync.Mutex
+	results map[string]result[T]
 }
 
-// flight is one piece of work. All but done is written before done is closed, and read after.
-type flight[T any] struct {
-	done   chan struct{}
-	result T
-	err    error
-	until  time.Time
+// result is what came of a fetch.
+type result[T any] struct {
+	value   T
+	err     error
+	expires time.Time
 }
 
-func newFlights[T any](now func() time.Time, limit time.Duration, keep func(error) time.Duration) *flights[T] {
-	f := &flights[T]{now: now, keep: keep, limit: limit, all: map[string]*flight[T]{}}
-	f.ctx, f.stop = context.WithCancel(context.Background()) //nolint:gosec // close calls it
-	return f
+func newCache[T any](now func() time.Time, timeout time.Duration, age func(error) time.Duration) *cache[T] {
+	return &cache[T]{now: now, age: age, timeout: timeout, group: download.NewGroup(), results: map[string]result[T]{}}
 }
 
-// do gives the result of the work of that name. When ctx is done it no longer waits; the work goes on.
-func (f *flights[T]) do(ctx context.Context, name string, work func(context.Context) (T, error)) (T, error) {
-	var none T
-	one, err := f.join(name, work)
-	if err != nil {
-		return none, err
+// get returns what is cached under a name, or fetches it. When ctx is over it no longer waits; the fetch continues.
+func (c *cache[T]) get(ctx context.Context, name string, fetch func(context.Context) (T, error)) (T, error) {
+	if r, ok := c.cached(name); ok {
+		return r.value, r.err
 	}
-	select {
-	case <-one.done:
-		return one.result, one.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-}
-
-// join gives the flight of that name that is under way or counts still, or begins one.
-func (f *flights[T]) join(name string, work func(context.Context) (T, error)) (*flight[T], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, f.ctx.Err())
-	}
-	if one, ok := f.all[name]; ok {
-		select {
-		case <-one.done:
-			if f.now().Before(one.until) {
-				return one, nil
-			}
-		default:
-			return one, nil
+	value, err := download.Do(ctx, c.group, name, func(ctx context.Context) (T, error) {
+		if r, ok := c.cached(name); ok { // since the caller asked
+			return r.value, r.err
 		}
-	}
-	one := &flight[T]{done: make(chan struct{})}
-	f.all[name] = one
-	f.running.Go(func() {
-		ctx, cancel := context.WithTimeout(f.ctx, f.limit)
+		ctx, cancel := context.WithTimeout(ctx, c.timeout)
 		defer cancel()
-		one.result, one.err = work(ctx)
-		f.land(name, one)
+		value, err := fetch(ctx)
+		c.put(name, value, err)
+		return value, err
 	})
-	return one, nil
-}
-
-func (f *flights[T]) land(name string, one *flight[T]) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	keep := f.keep(one.err)
-	one.until = f.now().Add(keep)
-	if keep <= 0 {
-		delete(f.all, name)
+	if errors.Is(err, download.ErrClosed) {
+		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	close(one.done)
+	return value, err
 }
 
-// close breaks off all work and waits for it.
-func (f *flights[T]) close() {
-	f.mu.Lock()
-	f.stop()
-	f.mu.Unlock()
-	f.running.Wait()
+func (c *cache[T]) cached(name string) (result[T], bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.results[name]
+	return r, ok && c.now().Before(r.expires)
 }
+
+func (c *cache[T]) put(name string, value T, err error) {
+	age := c.age(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.results, name)
+	if age > 0 {
+		c.results[name] = result[T]{value, err, c.now().Add(age)}
+	}
+}
+
+// close cancels all fetches and waits for them.
+func (c *cache[T]) close() { c.group.Close() }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 )
 
-// What can be wrong with a release. A signature that is wrong is signed.ErrSignature.
+// What can be wrong with a release. A signature that is wrong is sigverify.ErrSignature.
 var (
 	// ErrUnknownProduct is a product that is not in the table.
 	ErrUnknownProduct = errors.New("no such engine is known")
@@ -24,11 +24,11 @@ var (
 	ErrDamaged = errors.New("the program that was kept is damaged")
 )
 
-// errUnsigned is a release without any signature: a signed.ErrSignature.
-var errUnsigned = fmt.Errorf("%w: there is none", signed.ErrSignature)
+// errUnsigned is a release without any signature: a sigverify.ErrSignature.
+var errUnsigned = fmt.Errorf("%w: there is none", sigverify.ErrSignature)
 
-// errKey is a place of the maker's public key that has no key with the built-in fingerprint: a signed.ErrSignature.
-var errKey = fmt.Errorf("%w: the maker's public key is not at its place", signed.ErrSignature)
+// errKey is a place of the maker's public key that has no key with the built-in fingerprint: a sigverify.ErrSignature.
+var errKey = fmt.Errorf("%w: the maker's public key is not at its place", sigverify.ErrSignature)
 
 // errKeyAway is a place of the maker's public key that does not answer. It goes with ErrUnreachable.
 var errKeyAway = errors.New("the maker's public key cannot be fetched")

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -62,7 +62,7 @@ func TestOnlyTheKeyWithTheFingerprintIsTaken(t *testing.T) {
 			m.SignWithAnotherKey()
 			m.Sign("Terragrunt", "1.1.3")
 			m.Write(keysFile, []byte(m.Key+"\n"+right))
-		}, signed.ErrSignature, "Terragrunt 1.1.3: the signature is not of a known key"},
+		}, sigverify.ErrSignature, "Terragrunt 1.1.3: the signature is not of a known key"},
 		"no key": {func(*releases.Mirror, *releases.Mirror) {}, errKey, "there is no file"},
 		"a text that is no key": {func(m, _ *releases.Mirror) {
 			m.Write(keysFile, []byte("<html>"))
@@ -93,7 +93,7 @@ func TestOnlyTheKeyWithTheFingerprintIsTaken(t *testing.T) {
 				if !errors.Is(err, test.want) || errors.Is(err, ErrUnreachable) || !strings.Contains(fmt.Sprint(err), test.says) {
 					t.Fatalf("%v", err)
 				}
-				if errors.Is(err, errKey) != errors.Is(test.want, errKey) || err != nil && !errors.Is(err, signed.ErrSignature) {
+				if errors.Is(err, errKey) != errors.Is(test.want, errKey) || err != nil && !errors.Is(err, sigverify.ErrSignature) {
 					t.Errorf("it is of another kind: %v", err)
 				}
 				if errors.Is(err, errKey) {
@@ -160,7 +160,7 @@ func TestAPlaceOfTheKeyThatDoesNotAnswer(t *testing.T) {
 	r := unkeyed(t, m, m.Fingerprint)
 	r.at(place.URL+"/key.txt", nil)
 	err := r.grunt("1.1.3")
-	if !errors.Is(err, ErrUnreachable) || errors.Is(err, signed.ErrSignature) {
+	if !errors.Is(err, ErrUnreachable) || errors.Is(err, sigverify.ErrSignature) {
 		t.Errorf("%v", err)
 	}
 	remedy := "--engine-key=Terragrunt=FILE (chart value engines.keys.Terragrunt)"

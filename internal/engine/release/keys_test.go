@@ -10,7 +10,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -69,7 +69,7 @@ func TestAMirrorWithAKeyOfItsOwn(t *testing.T) {
 		tofu("1.8.0", "one"))
 	for product, version := range map[Product]string{Terraform: "1.5.7", Terragrunt: "1.1.3", OpenTofu: "1.8.0"} {
 		_, err := enter(t, m, func(o *Options) { o.Keys = nil }).Get(t.Context(), product, version, "linux", "amd64")
-		if !errors.Is(err, signed.ErrSignature) {
+		if !errors.Is(err, sigverify.ErrSignature) {
 			t.Errorf("%s: %v", product, err)
 		}
 		for _, want := range []string{"--engine-key=" + string(product) + "=FILE", "chart value engines.keys." + string(product)} {

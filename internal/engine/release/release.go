@@ -34,7 +34,7 @@ import (
 	"github.com/hashicorp/go-version"
 
 	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 )
 
 // What is read at most, and how long it may take.
@@ -82,13 +82,13 @@ type Options struct {
 type Releases struct {
 	makers   map[Product]maker
 	sources  map[Product]source
-	keys     map[Product]signed.Keys // without those that are fetched
-	fetched  *flights[signed.Keys]
+	keys     map[Product]sigverify.Keys // without those that are fetched
+	fetched  *cache[sigverify.Keys]
 	unsigned map[Product]bool
 	told     func(hit bool, err error)
 	shelf    shelf
-	lists    *flights[[]*version.Version]
-	programs *flights[Program]
+	lists    *cache[[]*version.Version]
+	programs *cache[Program]
 	// transfers are the files on their way, by the key of the program and the name of the product for its list of versions.
 	transfers download.Transfers
 	largest   int64 // archive that is downloaded
@@ -106,25 +106,25 @@ func New(o Options) (*Releases, error) {
 		o.Told = func(bool, error) {}
 	}
 	r := &Releases{
-		told: o.Told, makers: makers(), sources: map[Product]source{}, keys: map[Product]signed.Keys{}, unsigned: map[Product]bool{},
+		told: o.Told, makers: makers(), sources: map[Product]source{}, keys: map[Product]sigverify.Keys{}, unsigned: map[Product]bool{},
 		largest: largestArchive,
-		lists: newFlights[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
+		lists: newCache[[]*version.Version](o.Now, listTime, func(err error) time.Duration {
 			if err != nil {
 				return listRest
 			}
 			return listAge
 		}),
-		fetched: newFlights[signed.Keys](o.Now, keyTime, func(err error) time.Duration {
+		fetched: newCache[sigverify.Keys](o.Now, keyTime, func(err error) time.Duration {
 			switch {
 			case err == nil:
 				return keyAge
-			case errors.Is(err, signed.ErrSignature):
+			case errors.Is(err, sigverify.ErrSignature):
 				return refusedRest
 			}
 			return 0
 		}),
-		programs: newFlights[Program](o.Now, getTime, func(err error) time.Duration {
-			if errors.Is(err, signed.ErrSignature) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrMalformed) {
+		programs: newCache[Program](o.Now, getTime, func(err error) time.Duration {
+			if errors.Is(err, sigverify.ErrSignature) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrMalformed) {
 				return refusedRest
 			}
 			return 0
@@ -170,7 +170,7 @@ func (r *Releases) configure(o Options) error {
 		} else if m.fingerprint != "" {
 			continue
 		}
-		if r.keys[p], err = signed.ParseKeys(armored...); err != nil {
+		if r.keys[p], err = sigverify.ParseKeys(armored...); err != nil {
 			return fmt.Errorf("keys of %s: %w", p, err)
 		}
 	}
@@ -229,7 +229,7 @@ func (r *Releases) Find(ctx context.Context, product Product, constraint string)
 
 // list gives all versions of a product, the newest first.
 func (r *Releases) list(ctx context.Context, product Product) ([]*version.Version, error) {
-	return r.lists.do(ctx, string(product), func(ctx context.Context) ([]*version.Version, error) {
+	return r.lists.get(ctx, string(product), func(ctx context.Context) ([]*version.Version, error) {
 		r.transfers.Begin(string(product), r.sources[product].String())
 		defer r.transfers.End(string(product))
 		names, err := r.sources[product].versions(ctx)
@@ -253,7 +253,7 @@ var platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 // Get gives the program of a version, as Find names it, for an operating system and an architecture as Go names them.
 // The first to ask starts the download; it goes on when they leave, and all who ask meanwhile wait for the same one. A
 // release that was refused is not downloaded again for a minute. Errors: ErrUnknownProduct, ErrNoVersion, ErrChecksum,
-// ErrMalformed, signed.ErrSignature, ErrUnreachable.
+// ErrMalformed, sigverify.ErrSignature, ErrUnreachable.
 func (r *Releases) Get(ctx context.Context, product Product, version, os, arch string) (Program, error) {
 	m, err := r.maker(product)
 	if err != nil {
@@ -266,7 +266,7 @@ func (r *Releases) Get(ctx context.Context, product Product, version, os, arch s
 		return Program{}, fmt.Errorf("%w: %.40q %.40q is no platform", ErrNoVersion, os, arch)
 	}
 	w := wanted{product: product, version: version, os: os, arch: arch}
-	p, err := r.programs.do(ctx, w.key(), func(ctx context.Context) (Program, error) {
+	p, err := r.programs.get(ctx, w.key(), func(ctx context.Context) (Program, error) {
 		return r.bring(ctx, m, w)
 	})
 	if errors.Is(err, errMissing) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -164,13 +164,13 @@ func TestAReleaseThatIsNotRightIsRefused(t *testing.T) {
 		"a truncated archive": {func(m *releases.Mirror) { m.Write(archive18, m.Read(archive18)[:50]) }, ErrChecksum},
 		"a list of checksums that is not what was signed": {func(m *releases.Mirror) {
 			m.Write(sums18, append(m.Read(sums18), '\n'))
-		}, signed.ErrSignature},
-		"a signature that is none": {func(m *releases.Mirror) { m.Write(sig18, []byte("signed, me")) }, signed.ErrSignature},
+		}, sigverify.ErrSignature},
+		"a signature that is none": {func(m *releases.Mirror) { m.Write(sig18, []byte("signed, me")) }, sigverify.ErrSignature},
 		"a signature by another key": {func(m *releases.Mirror) {
 			m.SignWithAnotherKey()
 			m.Sign("OpenTofu", "1.8.0")
-		}, signed.ErrSignature},
-		"no signature": {func(m *releases.Mirror) { m.Remove(sig18) }, signed.ErrSignature},
+		}, sigverify.ErrSignature},
+		"no signature": {func(m *releases.Mirror) { m.Remove(sig18) }, sigverify.ErrSignature},
 		"a signature of a megabyte": {func(m *releases.Mirror) {
 			m.Write(sig18, append(m.Read(sig18), make([]byte, 1<<20)...))
 		}, ErrMalformed},
@@ -201,7 +201,7 @@ func TestAReleaseThatIsNotRightIsRefused(t *testing.T) {
 			if !errors.Is(err, test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}
-			if errors.Is(err, signed.ErrSignature) && m.Asked(archive18) > 0 {
+			if errors.Is(err, sigverify.ErrSignature) && m.Asked(archive18) > 0 {
 				t.Error("the archive was downloaded before the signature was looked at")
 			}
 			if files := r.files(); len(files) > 0 {
@@ -288,22 +288,22 @@ func TestASignatureMayBeMissingOnlyWhereTheInstallSaysSo(t *testing.T) {
 	unsigned := func(o *Options) { o.Unsigned = []Product{Terragrunt} }
 	noKey := func(o *Options) { delete(o.Keys, Terragrunt) }
 
-	if err := get(enter(t, m, unsigned, noKey)); !errors.Is(err, signed.ErrSignature) || errors.Is(err, errUnsigned) {
+	if err := get(enter(t, m, unsigned, noKey)); !errors.Is(err, sigverify.ErrSignature) || errors.Is(err, errUnsigned) {
 		t.Errorf("a signature that cannot be checked: %v", err)
 	}
 	m.Write("terragrunt/0.90.0/SHA256SUMS.gpgsig", []byte("signed, me"))
-	if err := get(enter(t, m, unsigned)); !errors.Is(err, signed.ErrSignature) {
+	if err := get(enter(t, m, unsigned)); !errors.Is(err, sigverify.ErrSignature) {
 		t.Errorf("a signature that is wrong: %v", err)
 	}
 	m.Remove("terragrunt/0.90.0/SHA256SUMS.gpgsig")
-	if err := get(enter(t, m)); !errors.Is(err, signed.ErrSignature) {
+	if err := get(enter(t, m)); !errors.Is(err, sigverify.ErrSignature) {
 		t.Errorf("not allowed: %v", err)
 	}
 	if err := get(enter(t, m, unsigned, noKey)); err != nil {
 		t.Errorf("allowed: %v", err)
 	}
 	m.Remove(sig18)
-	if _, err := enter(t, m, unsigned).get("1.8.0"); !errors.Is(err, signed.ErrSignature) {
+	if _, err := enter(t, m, unsigned).get("1.8.0"); !errors.Is(err, sigverify.ErrSignature) {
 		t.Errorf("allowed for another product: %v", err)
 	}
 	m.Write("terragrunt/0.90.0/terragrunt_linux_amd64", []byte("evil"))
@@ -380,7 +380,7 @@ func TestCloseBreaksOffADownload(t *testing.T) {
 		t.Error(err)
 	}
 	close(answer)
-	_, err := r.programs.do(t.Context(), "x", func(context.Context) (Program, error) {
+	_, err := r.programs.get(t.Context(), "x", func(context.Context) (Program, error) {
 		t.Error("work began after it")
 		return Program{}, nil
 	})

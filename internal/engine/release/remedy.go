@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn.dev/cairn/internal/signed"
+	"cairn.dev/cairn/internal/sigverify"
 )
 
 // advise adds to an error what an administrator can do about it: the flag and the chart value. An error that no
@@ -18,7 +18,7 @@ func advise(p Product, err error) error {
 	case errors.Is(err, errKey):
 		remedy = fmt.Sprintf("name the key that signs the releases: start Cairn with --engine-key=%s=FILE "+
 			"(chart value engines.keys.%s); or, if that address is your mirror, put the maker's public key there", p, p)
-	case errors.Is(err, signed.ErrSignature):
+	case errors.Is(err, sigverify.ErrSignature):
 		remedy = fmt.Sprintf("if the mirror signs releases with its own key, name that key: "+
 			"start Cairn with --engine-key=%s=FILE (chart value engines.keys.%s)", p, p)
 	case errors.Is(err, errKeyAway):
