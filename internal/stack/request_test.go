@@ -34,6 +34,8 @@ func annotate(key, value string) func(*World) {
 	}
 }
 
+func declined(w *World) { w.Stack.Status.LastHandledRequest.Rejected = true }
+
 // handled words what a status says of a request.
 func handled(r *v1alpha1.HandledRequest) string {
 	switch {
@@ -157,6 +159,9 @@ func TestRequests(t *testing.T) {
 		},
 		"nor is a Run for a change": {
 			world: world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), asks("Plan"), taken, namedFor("net-2", "Apply", "Commit")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "the code changed",
+		},
+		"one that was rejected is not made for the name of an earlier one": {
+			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, declined, namedFor("net-2", "Plan", "Manual")), ready: "False", reason: "RunFailed", stalled: true,
 		},
 		"a look that was named but not made is not an apply of what failed": {
 			world: world(had("net-1", "Failed", "sha256:now"), asks("Plan"), taken, namedFor("net-2", "Plan", "Manual")), start: "Plan net-3", ready: "False", reason: "RunFailed", stalled: true,
