@@ -152,11 +152,11 @@ func TestStackDefaults(t *testing.T) {
 	want := `apply: Manual
 deletionPolicy: Destroy
 engine: {}
-runHistoryLimit: 10
 retry:
   backoff: 15s
   limit: 0
   maxBackoff: 10m
+runHistoryLimit: 10
 runner:
   idleTimeout: 30s
 source:
