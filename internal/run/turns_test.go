@@ -102,8 +102,8 @@ func TestARunWaitsForItsTurn(t *testing.T) {
 	r.expectAttempts("Plan")
 	next.reconcile()
 	last.reconcile()
-	next.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; next")
-	last.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; among the next 5")
+	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
+	last.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); among the next 5")
 	r.expectWoken()
 
 	written := next.run.ResourceVersion
@@ -158,7 +158,7 @@ func TestARestartCountsWhatRuns(t *testing.T) {
 	next := r.another("web", "")
 	next.limit(Limits{Namespace: 1})
 	next.reconcile()
-	next.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; next")
+	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
 	if n := len(r.pods()); n != 1 {
 		t.Errorf("there are %d pods", n)
 	}
@@ -176,7 +176,7 @@ func TestNoPlaceIsGivenBeforeItIsKnownWhatRuns(t *testing.T) {
 	}
 	reader.err = nil
 	next.reconcile()
-	next.expectWaits("concurrency limit of namespace  reached (1 of 1)" + r.Namespace + "; next")
+	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
 }
 
 // A Run that ends while it is read what runs does not keep its place for ever.
