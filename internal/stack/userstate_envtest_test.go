@@ -37,7 +37,7 @@ func TestAUsersStateIsPlannedOnce(t *testing.T) {
 		runs    string
 	}{
 		{2, "net-2", v1alpha1.PhaseSucceeded, "True", "Applied", "net-1 net-2 "},
-		{3, "net-3", v1alpha1.PhaseCanceled, "False", "Run", "net-1 net-2 net-3 "},
+		{3, "net-3", v1alpha1.PhaseCanceled, "False", "RunCanceled", "net-1 net-2 net-3 "},
 		{4, "net-4", v1alpha1.PhaseSucceeded, "True", "Applied", "net-1 net-2 net-3 net-4 "},
 	} {
 		state.Status.Version, state.Status.UpdatedBy = tt.version, ""
