@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Metrics count fetches. A nil one counts nothing.
