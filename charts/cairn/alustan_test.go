@@ -42,7 +42,7 @@ func TestAlustansKindIsAnOption(t *testing.T) {
 	}
 }
 
-// What people have for alustan is taken by the API server as it stands, and nothing of it is lost.
+// The API server accepts objects of alustan unchanged.
 func TestAlustansObjectsAreTaken(t *testing.T) {
 	c := connect(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}

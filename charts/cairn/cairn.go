@@ -1,9 +1,9 @@
-// Package cairn gives `cairn dev` what the chart installs beside the operator.
+// Package cairn contains the chart. It provides `cairn dev` with the objects that the chart installs in addition to the operator.
 package cairn
 
 import "embed"
 
-// Manifests are the CustomResourceDefinitions, then the admission policies, then the roles for people.
+// Manifests are the CustomResourceDefinitions, then the admission policies, then the roles for users.
 //
 //go:embed files/crds/*.yaml files/policies/*.yaml files/rbac/*.yaml
 var Manifests embed.FS

@@ -108,18 +108,18 @@ func TestRepositorySchema(t *testing.T) {
 		spec string
 		want string // part of the refusal; empty when it is accepted
 	}{
-		"the least":              {spec: `{url: "https://git.example.com/a.git"}`},
-		"everything":             {spec: `{url: "ssh://git@git.example.com:2222/a.git", ref: main, interval: 5m, timeout: 1m, credentials: {secret: {name: c}}, webhook: {secret: {name: w}}, allowedNamespaces: [a, "*"], submodules: true, lfs: true, limits: {runs: 3}}`},
-		"SSH as people write it": {spec: `{url: "git@git.example.com:acme/infra.git"}`},
-		"no URL":                 {spec: `{ref: main}`, want: "spec.url: Required value"},
-		"a file":                 {spec: `{url: "file:///etc"}`, want: "an https://, http:// or ssh:// URL"},
-		"a helper of git's":      {spec: `{url: "ext::sh -c whoami"}`, want: "an https://, http:// or ssh:// URL"},
-		"an option":              {spec: `{url: "--upload-pack=whoami"}`, want: "an https://, http:// or ssh:// URL"},
-		"a password":             {spec: `{url: "https://me:secret@git.example.com/a.git"}`, want: "must not contain credentials"},
-		"no waiting":             {spec: `{url: "https://git.example.com/a.git", interval: 10ms}`, want: "at least 1s"},
-		"webhooks alone":         {spec: `{url: "https://git.example.com/a.git", interval: 0s}`},
-		"no namespace's name":    {spec: `{url: "https://git.example.com/a.git", allowedNamespaces: ["a*"]}`, want: "spec.allowedNamespaces[0]"},
-		"a limit below zero":     {spec: `{url: "https://git.example.com/a.git", limits: {runs: -1}}`, want: "greater than or equal to 0"},
+		"the least":           {spec: `{url: "https://git.example.com/a.git"}`},
+		"everything":          {spec: `{url: "ssh://git@git.example.com:2222/a.git", ref: main, interval: 5m, timeout: 1m, credentials: {secret: {name: c}}, webhook: {secret: {name: w}}, allowedNamespaces: [a, "*"], submodules: true, lfs: true, limits: {runs: 3}}`},
+		"SSH in scp syntax":   {spec: `{url: "git@git.example.com:acme/infra.git"}`},
+		"no URL":              {spec: `{ref: main}`, want: "spec.url: Required value"},
+		"a file":              {spec: `{url: "file:///etc"}`, want: "an https://, http:// or ssh:// URL"},
+		"a helper of git's":   {spec: `{url: "ext::sh -c whoami"}`, want: "an https://, http:// or ssh:// URL"},
+		"an option":           {spec: `{url: "--upload-pack=whoami"}`, want: "an https://, http:// or ssh:// URL"},
+		"a password":          {spec: `{url: "https://me:secret@git.example.com/a.git"}`, want: "must not contain credentials"},
+		"no waiting":          {spec: `{url: "https://git.example.com/a.git", interval: 10ms}`, want: "at least 1s"},
+		"webhooks alone":      {spec: `{url: "https://git.example.com/a.git", interval: 0s}`},
+		"no namespace's name": {spec: `{url: "https://git.example.com/a.git", allowedNamespaces: ["a*"]}`, want: "spec.allowedNamespaces[0]"},
+		"a limit below zero":  {spec: `{url: "https://git.example.com/a.git", limits: {runs: -1}}`, want: "greater than or equal to 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(t, c.Create(t.Context(), object(t, "Repository", tt.spec), client.DryRunAll), tt.want)

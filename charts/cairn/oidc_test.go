@@ -21,8 +21,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// Only where an identity provider names people may the server write as them, and as little as Kubernetes can be told.
-func TestWhatTheServerMayAsPeople(t *testing.T) {
+// The chart allows the server to impersonate users only with OIDC, and limits this as far as the version of Kubernetes allows.
+func TestServerImpersonationRules(t *testing.T) {
 	const provider = "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"
 	for name, tt := range map[string]struct {
 		args []string
@@ -67,26 +67,26 @@ func TestWhatTheServerMayAsPeople(t *testing.T) {
 	}
 }
 
-// With the role of the chart the server patches a Stack as who may, and does nothing else as anybody.
-func TestTheServerWritesAsPeopleAndNoMore(t *testing.T) {
+// With the role of the chart, the server can patch a Stack as a user who can, and cannot do anything else as a user.
+func TestServerImpersonatesUsersToPatchOnly(t *testing.T) {
 	const namespace = "default"
 	var rules []rbacv1.PolicyRule
 	all := parse(t, render(t, "--kube-version=1.36.0", "--set=publicURL=https://cairn.example.com,oidc.issuerURL=https://id.example.com,oidc.clientID=cairn"))
-	rules = granted(t, all["ClusterRole  cairn-server-people"]).([]rbacv1.PolicyRule)
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-of-people"}}
+	rules = granted(t, all["ClusterRole  cairn-server-impersonation"]).([]rbacv1.PolicyRule)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-impersonation"}}
 	stack := &v1alpha1.Stack{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-people"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "impersonation"},
 		Spec:       v1alpha1.StackSpec{Source: v1alpha1.Source{Inline: map[string]string{"main.tf": ""}}},
 	}
 	for _, o := range []client.Object{
 		account, stack,
-		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "server-of-people"}, Rules: rules},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "server-impersonation"}, Rules: rules},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "server-of-people"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "server-of-people"},
+			ObjectMeta: metav1.ObjectMeta{Name: "server-impersonation"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "server-impersonation"},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: account.Name}},
 		},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "of-people"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			ObjectMeta: metav1.ObjectMeta{Name: "impersonation"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "oidc:ops"}},
 		},
 	} {

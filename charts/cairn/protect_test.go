@@ -39,7 +39,7 @@ func TestWhatIsProtectedIsNotDeleted(t *testing.T) {
 	t.Run("a State", func(t *testing.T) {
 		state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name(), Finalizers: []string{v1alpha1.Finalizer}}}
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), state))
-		check(t, apiserver.Kube.Delete(t.Context(), state), "is what Stack "+state.Name+" knows of its resources")
+		check(t, apiserver.Kube.Delete(t.Context(), state), "is in use by Stack "+state.Name+": delete the Stack")
 		state.Labels = map[string]string{"cairn.dev/orphaned": "true"}
 		apiserver.Must(t, apiserver.Kube.Update(t.Context(), state))
 		check(t, apiserver.Kube.Delete(t.Context(), state), "")

@@ -17,27 +17,27 @@ import (
 //go:embed files/roles/*.yaml
 var roles embed.FS
 
-// Where a Role holds. Any other Scope is the name of a namespace.
+// Scopes of a Role. Any other Scope is the name of a namespace.
 const (
-	// Watched is each namespace that Cairn looks at.
+	// Watched is each namespace that Cairn watches.
 	Watched Scope = "watched"
-	// Cluster is the cluster, for what is in no namespace.
+	// Cluster is the cluster, for resources without a namespace.
 	Cluster Scope = "cluster"
-	// Own is the namespace that Cairn lives in.
+	// Own is the namespace of Cairn.
 	Own Scope = "own"
 )
 
-// Scope is where a Role holds.
+// Scope is where the rules of a Role apply.
 type Scope string
 
-// Role is what one half of Cairn, operator or server, may do in a place.
+// Role is a set of permissions of the operator or the server in one scope.
 type Role struct {
 	Half  string
 	Scope Scope
 	Rules []rbacv1.PolicyRule
 }
 
-// Roles are all that Cairn's own processes may do; see files/roles/README.md.
+// Roles returns all permissions of the operator and the server; see files/roles/README.md.
 func Roles() ([]Role, error) {
 	files, err := fs.Glob(roles, "files/roles/*.yaml")
 	if err != nil {
@@ -62,18 +62,18 @@ func Roles() ([]Role, error) {
 	return all, nil
 }
 
-// Access is how an account of Cairn's is given what it may do.
+// Access binds a ServiceAccount of Cairn to its roles.
 type Access struct {
-	// Account is the service account, in Namespace, which is where Cairn lives.
+	// Account is the name of the ServiceAccount in Namespace, the namespace of Cairn.
 	Account, Namespace string
-	// Halves that run as it.
+	// Halves are the components that use the ServiceAccount: operator, server or both.
 	Halves []string
-	// Watched are the namespaces that Cairn looks at, each of which gets Roles of its own; then there are no others. Empty is
-	// all namespaces of the cluster.
+	// Watched are the namespaces that Cairn watches. Each gets its own Roles instead of ClusterRoles. Empty means
+	// all namespaces.
 	Watched []string
 }
 
-// Objects are the roles and their bindings.
+// Objects returns the roles and their bindings.
 func (a Access) Objects() ([]client.Object, error) {
 	all, err := Roles()
 	if err != nil {
@@ -91,7 +91,7 @@ func (a Access) Objects() ([]client.Object, error) {
 	return objects, nil
 }
 
-// places are the namespaces of a role; "" is the cluster.
+// places returns the namespaces of a role; "" is the cluster.
 func (a Access) places(scope Scope) []string {
 	switch {
 	case scope == Own:
@@ -107,7 +107,7 @@ func (a Access) places(scope Scope) []string {
 	}
 }
 
-// bound is a role, and that the account has it.
+// bound returns a role and its binding to the ServiceAccount.
 func (a Access) bound(role Role, namespace string) []client.Object {
 	name := "cairn-" + role.Half
 	if role.Scope != Watched {

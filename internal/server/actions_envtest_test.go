@@ -54,7 +54,7 @@ func (w *world) judged() {
 }
 
 func (w *world) installPolicies() {
-	f, err := os.Open("../../charts/cairn/files/policies/people.yaml")
+	f, err := os.Open("../../charts/cairn/files/policies/users.yaml")
 	must(w.T, err)
 	defer f.Close()
 	for in := yaml.NewYAMLOrJSONDecoder(f, 4096); ; {
@@ -246,7 +246,7 @@ func TestWhoCausedARunDoesNotApproveIt(t *testing.T) {
 	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	approve := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/approve"
-	p.browser().signIn(shows).want(422, "takes the approval of somebody else", "POST", approve, people.Approval{PlanDigest: planDigest})
+	p.browser().signIn(shows).want(422, "requires the approval of another user", "POST", approve, people.Approval{PlanDigest: planDigest})
 	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, people.Approval{PlanDigest: planDigest})
 }
 

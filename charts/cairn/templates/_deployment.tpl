@@ -27,7 +27,7 @@ spec:
     type: RollingUpdate
     rollingUpdate: {maxUnavailable: 0, maxSurge: 1}
     {{- else }}
-    # Only one pod at a time has the bucket. Runners wait for the next one.
+    # Only one pod at a time can use the bucket. Runners wait for the next pod.
     type: Recreate
     {{- end }}
   selector:
@@ -54,7 +54,7 @@ spec:
       serviceAccountName: {{ include "cairn.account" (list $ $half) }}
       automountServiceAccountToken: true
       enableServiceLinks: false
-      # Requests under way have 10 s once it stops.
+      # Requests in progress have 10 s when the pod stops.
       terminationGracePeriodSeconds: 45
       {{- with $.Values.podSecurityContext }}
       securityContext:
@@ -246,7 +246,7 @@ spec:
           timeoutSeconds: 5
         {{- if and $server (include "cairn.shared" $) }}
         lifecycle:
-          # Time for the Service to send everybody to the other pods.
+          # Time for the Service to remove the pod from its endpoints.
           preStop: {sleep: {seconds: 5}}
         {{- end }}
         {{- with $.Values.resources }}
@@ -294,7 +294,7 @@ spec:
         emptyDir: {sizeLimit: 2Gi}
       {{- if $certificate }}
       - name: public-tls
-        # Optional: Cairn starts without it, and takes it when it is there.
+        # Optional: Cairn starts without the certificate, and loads it when it exists.
         secret: {secretName: {{ include "cairn.certificate" $ | toYaml }}, optional: true}
       {{- end }}
       {{- if and $server $.Values.engines.keys }}

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Everything has this name: the release's when that says cairn, and both otherwise. 50 characters leave room for endings. */}}
+{{/* The full name of objects: the name of the release if it contains cairn, otherwise both names. 50 characters allow suffixes. */}}
 {{- define "cairn.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride }}
 {{- if .Values.fullnameOverride }}
@@ -34,12 +34,12 @@ app.kubernetes.io/part-of: cairn
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default $.Chart.AppVersion }}{{ end }}
 {{- end }}
 
-{{/* The component whose pods serve. */}}
+{{/* The component whose pods run the server. */}}
 {{- define "cairn.serving" -}}
 {{- if eq .Values.mode "split" }}server{{ else }}serve{{ end }}
 {{- end }}
 
-{{/* The account of a half: (list $ "operator"). */}}
+{{/* The name of the ServiceAccount and Deployment of operator or server: (list $ "operator"). */}}
 {{- define "cairn.account" -}}
 {{- $ := index . 0 }}
 {{- include "cairn.fullname" $ }}{{ if eq $.Values.mode "split" }}-{{ index . 1 }}{{ end }}
@@ -59,14 +59,14 @@ https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{- (urlParse (include "cairn.publicURL" .)).hostname }}
 {{- end }}
 
-{{/* The Secret with the certificate of the public host; empty for none. */}}
+{{/* The Secret with the certificate of the public host. Empty if there is none. */}}
 {{- define "cairn.certificate" -}}
 {{- if .Values.certManager.enabled }}{{ include "cairn.fullname" . }}-public-tls
 {{- else }}{{ .Values.tls.secretName }}
 {{- end }}
 {{- end }}
 
-{{/* "true" when everybody trusts the certificate at the public URL. */}}
+{{/* "true" if browsers trust the certificate at the public URL. */}}
 {{- define "cairn.publicTrusted" -}}
 {{- if kindIs "bool" .Values.publicTrusted }}{{ .Values.publicTrusted }}
 {{- else if or .Values.ingress.ui.enabled .Values.httpRoute.ui.enabled (include "cairn.certificate" .) }}true
@@ -74,7 +74,7 @@ https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{- end }}
 {{- end }}
 
-{{/* "true" when the bucket is a folder. */}}
+{{/* "true" if the bucket is a directory. */}}
 {{- define "cairn.folder" -}}
 {{- if hasPrefix "file://" .Values.bucket.url }}true{{ end }}
 {{- end }}
@@ -83,19 +83,19 @@ https://{{ include "cairn.fullname" . }}.{{ .Release.Namespace }}.svc:8443
 {{- default (printf "%s-bucket" (include "cairn.fullname" .)) .Values.bucket.persistence.existingClaim }}
 {{- end }}
 
-{{/* "true" when several pods may have the bucket at once. */}}
+{{/* "true" if several pods can use the bucket at the same time. */}}
 {{- define "cairn.shared" -}}
 {{- if or (not (include "cairn.folder" .)) (and .Values.bucket.persistence.enabled (has "ReadWriteMany" .Values.bucket.persistence.accessModes)) }}true{{ end }}
 {{- end }}
 
-{{/* Nobody takes away what has this: helm, Argo CD (for which the first one holds on delete only, not on prune), Flux. */}}
+{{/* Annotations that keep an object on uninstall with Helm, Argo CD (which ignores the first one when it prunes) and Flux. */}}
 {{- define "cairn.keep" -}}
 helm.sh/resource-policy: keep
 argocd.argoproj.io/sync-options: Prune=false,Delete=false
 kustomize.toolkit.fluxcd.io/prune: disabled
 {{- end }}
 
-{{/* The objects of a file, with the chart's labels and, when asked, the annotation that keeps them: (dict "root" $ "file" "files/..." "keep" false). */}}
+{{/* The objects of a file, with the labels of the chart and, if keep is true, the annotations that keep them: (dict "root" $ "file" "files/..." "keep" false). */}}
 {{- define "cairn.objects" -}}
 {{- $ := .root }}{{ $keep := .keep }}{{ $file := .file }}
 {{- range $document := regexSplit "(?m)^---[ \t]*$" ($.Files.Get $file) -1 }}
@@ -113,7 +113,7 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 {{- end }}
 {{- end }}
 
-{{/* What the server may as people whom an identity provider names. */}}
+{{/* The impersonation permission of the server: Constrained or Full. */}}
 {{- define "cairn.impersonation" -}}
 {{- if .Values.oidc.impersonation }}{{ .Values.oidc.impersonation }}
 {{- else if semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version }}Constrained
@@ -121,7 +121,7 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 {{- end }}
 {{- end }}
 
-{{/* The rules of one of files/roles: (list $ "operator-own"). */}}
+{{/* The rules of a file in files/roles: (list $ "operator-own"). */}}
 {{- define "cairn.rules" -}}
 {{- $ := index . 0 }}
 {{- $file := printf "files/roles/%s.yaml" (index . 1) }}

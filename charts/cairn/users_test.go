@@ -29,8 +29,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// The people of these tests, and what they may do in namespace default: ClusterRoles of the chart, or rights of their own.
-var people = map[string]struct {
+// users are the users of these tests with their permissions in namespace default: ClusterRoles of the chart, or rules.
+var users = map[string]struct {
 	roles  []string
 	rights []rbacv1.PolicyRule
 }{
@@ -94,7 +94,7 @@ func introduce(ctx context.Context) error {
 	if err := applyManifests(ctx, "policies", "rbac"); err != nil {
 		return err
 	}
-	for user, p := range people {
+	for user, p := range users {
 		name := strings.NewReplacer(":", "-").Replace(user)
 		subjects := []rbacv1.Subject{{Kind: "User", Name: user}}
 		refs := []rbacv1.RoleRef{}
@@ -267,7 +267,7 @@ func writes(t *testing.T, o client.Object, changes []change) {
 }
 
 // A Run that waits for somebody to approve plan aaa...
-func TestPeopleAndRuns(t *testing.T) {
+func TestUsersAndRuns(t *testing.T) {
 	settled(t)
 	approve := func(by, digest string) string {
 		return fmt.Sprintf(`{"spec":{"approval":{"by":%q,"planDigest":%q}}}`, by, digestOf(digest))
@@ -282,16 +282,16 @@ func TestPeopleAndRuns(t *testing.T) {
 		changes []change
 	}{
 		"who may approve does":                          {changes: []change{{"bob", approve("bob", "a"), ""}}},
-		"who may only patch does not":                   {changes: []change{{"eve", approve("eve", "a"), "eve may not approve Run"}, {"eve", approve("eve", "a"), "verb approve"}}},
+		"who may only patch does not":                   {changes: []change{{"eve", approve("eve", "a"), "eve cannot approve Run"}, {"eve", approve("eve", "a"), "verb approve"}}},
 		"who may update does not":                       {changes: []change{{"rudi", approve("rudi", "a"), "verb approve"}}},
 		"who may only cancel does not":                  {changes: []change{{"cass", approve("cass", "a"), "verb approve"}}},
 		"who may only read does not":                    {changes: []change{{"vera", approve("vera", "a"), "forbidden"}}},
-		"nobody does in another's name":                 {changes: []change{{"bob", approve("alice", "a"), "the one who approves is bob"}}},
+		"nobody does in another's name":                 {changes: []change{{"bob", approve("alice", "a"), "the user who approves is bob"}}},
 		"nobody does for another plan":                  {changes: []change{{"bob", approve("bob", "b"), "is not the digest of this Run's plan"}}},
 		"another approval takes the place of the first": {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", approve("alice", "a"), ""}}},
 		"an approval can be taken back":                 {changes: []change{{"bob", approve("bob", "a"), ""}, {"eve", `{"spec":{"approval":null}}`, "verb approve"}, {"bob", `{"spec":{"approval":null}}`, ""}}},
 		"not when the Run is past that":                 {run: phase("Applying"), changes: []change{{"bob", approve("bob", "a"), "this Run is Applying and does not wait for an approval"}}},
-		"no self-approval: not who caused it":           {run: preventSelfApproval, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and takes the approval of somebody else"}, {"bob", approve("bob", "a"), ""}}},
+		"no self-approval: not who caused it":           {run: preventSelfApproval, changes: []change{{"alice", approve("alice", "a"), "was caused by alice and requires the approval of another user"}, {"bob", approve("bob", "a"), ""}}},
 		"no self-approval: nobody takes that from a Run": {run: preventSelfApproval, changes: []change{
 			{"rudi", `{"spec":{"preventSelfApproval":null}}`, "preventSelfApproval cannot change"}, {"rudi", `{"spec":{"preventSelfApproval":false}}`, "preventSelfApproval cannot change"},
 			{"alice", fmt.Sprintf(`{"spec":{"preventSelfApproval":null,"approval":{"by":"alice","planDigest":%q}}}`, digestOf("a")), "preventSelfApproval cannot change"},
@@ -304,17 +304,17 @@ func TestPeopleAndRuns(t *testing.T) {
 		"who may reject does":                                 {changes: []change{{"bob", reject("bob"), ""}}},
 		"who caused it may, self-approval prevented or not":   {run: preventSelfApproval, changes: []change{{"alice", reject("alice"), ""}}},
 		"who may not reject does not":                         {changes: []change{{"eve", reject("eve"), "verb reject"}, {"rudi", reject("rudi"), "verb reject"}}},
-		"nobody rejects in another's name":                    {changes: []change{{"bob", reject("alice"), "the one who rejects is bob"}}},
-		"what was rejected is not approved":                   {changes: []change{{"bob", reject("bob"), ""}, {"alice", approve("alice", "a"), "was rejected by bob and ends"}}},
-		"nor is a rejection taken back":                       {changes: []change{{"bob", reject("bob"), ""}, {"alice", `{"spec":{"rejection":null}}`, "was rejected by bob and ends"}}},
+		"nobody rejects in another's name":                    {changes: []change{{"bob", reject("alice"), "the user who rejects is bob"}}},
+		"what was rejected is not approved":                   {changes: []change{{"bob", reject("bob"), ""}, {"alice", approve("alice", "a"), "was rejected by bob and cannot be approved"}}},
+		"nor is a rejection taken back":                       {changes: []change{{"bob", reject("bob"), ""}, {"alice", `{"spec":{"rejection":null}}`, "was already rejected by bob"}}},
 		"both at once is neither":                             {changes: []change{{"bob", fmt.Sprintf(`{"spec":{"approval":{"by":"bob","planDigest":%q},"rejection":{"by":"bob","planDigest":%q}}}`, digestOf("a"), digestOf("a")), "was rejected by bob"}}},
 		"what was approved may be rejected while it waits":    {changes: []change{{"bob", approve("bob", "a"), ""}, {"alice", reject("alice"), ""}}},
 		"who may cancel does, and is named":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
 		"also in their own words":                             {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"cass"}}`, ""}}},
 		"who may not cancel does not":                         {changes: []change{{"eve", `{"spec":{"cancel":true}}`, "verb cancel"}, {"bob", `{"spec":{"cancel":true}}`, "verb cancel"}}},
-		"nobody cancels in another's name":                    {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"bob"}}`, "and that is cass"}}},
+		"nobody cancels in another's name":                    {changes: []change{{"cass", `{"spec":{"cancel":true,"canceledBy":"bob"}}`, "to the user who cancels, cass"}}},
 		"nobody says later that another did":                  {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"cass", `{"spec":{"canceledBy":"bob"}}`, "spec.canceledBy"}, {"rudi", `{"spec":{"canceledBy":"rudi"}}`, "spec.canceledBy"}}},
-		"what was canceled is not approved":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"bob", approve("bob", "a"), "was canceled and ends"}}},
+		"what was canceled is not approved":                   {changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}, {"bob", approve("bob", "a"), "was canceled and cannot be approved"}}},
 		"what was approved is canceled":                       {changes: []change{{"bob", approve("bob", "a"), ""}, {"cass", `{"spec":{"cancel":true}}`, ""}}},
 		"what is being applied is canceled":                   {run: phase("Applying"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, ""}}},
 		"what has ended is not":                               {run: phase("Succeeded"), changes: []change{{"cass", `{"spec":{"cancel":true}}`, "this Run is Succeeded already"}}},
@@ -349,7 +349,7 @@ func TestPeopleAndRuns(t *testing.T) {
 		approved.Spec.Approval = &v1alpha1.Approval{PlanDigest: digestOf("a"), By: operator}
 		rejected.Spec.Rejection = &v1alpha1.Rejection{PlanDigest: digestOf("a"), By: operator}
 		for _, run := range []*v1alpha1.Run{approved, rejected} {
-			check(t, as(t, operator).Create(t.Context(), run), "approved or rejected when its plan is there")
+			check(t, as(t, operator).Create(t.Context(), run), "approve or reject it when it has a plan")
 		}
 	})
 }
@@ -377,7 +377,7 @@ func asks(fields ...string) string {
 }
 
 // A Stack that alice made.
-func TestPeopleAndStacks(t *testing.T) {
+func TestUsersAndStacks(t *testing.T) {
 	settled(t)
 	preventSelfApproval := func(s *v1alpha1.Stack) { s.Spec.PreventSelfApproval = true }
 	protected := func(s *v1alpha1.Stack) { s.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
@@ -397,40 +397,40 @@ func TestPeopleAndStacks(t *testing.T) {
 		"the next one is named too":                          {changes: []change{{"alan", at(), ""}, {"pete", again("requested-operation", "Plan"), ""}}, by: "pete"},
 		"who may plan asks for that":                         {changes: []change{{"pete", at("requested-operation", "Plan"), ""}}, by: "pete"},
 		"and for no more":                                    {changes: []change{{"pete", at(), "verb apply"}, {"pete", at("requested-operation", "Apply"), "verb apply"}, {"pete", at("requested-operation", "Destroy"), "verb destroy"}}},
-		"who may apply may not destroy":                      {changes: []change{{"alan", at("requested-operation", "Destroy"), "alan may not ask for a Run of Stack"}, {"alan", at("requested-operation", "Plan"), "verb plan"}}},
+		"who may apply may not destroy":                      {changes: []change{{"alan", at("requested-operation", "Destroy"), "alan cannot request a Run of Stack"}, {"alan", at("requested-operation", "Plan"), "verb plan"}}},
 		"who may destroy does":                               {changes: []change{{"carol", destroy, ""}}, by: "carol"},
-		"and says when":                                      {changes: []change{{"carol", at("requested-operation", "Destroy"), "is a time where a Destroy is asked for"}}},
+		"and says when":                                      {changes: []change{{"carol", at("requested-operation", "Destroy"), "must be a time for the operation Destroy"}}},
 		"not what is suspended":                              {stack: func(s *v1alpha1.Stack) { s.Spec.Suspend = true }, changes: []change{{"carol", destroy, "is suspended"}, {"alan", at(), ""}}, by: "alan"},
 		"also not when it is suspended later":                {changes: []change{{"carol", destroy, ""}, {"ed", suspend, ""}}, by: "carol", changed: "ed"},
 		"who may have a shell does, and no more":             {changes: []change{{"sue", at("requested-operation", "Shell"), ""}, {"sue", again("requested-operation", "Plan"), "verb plan"}}, by: "sue"},
 		"who may destroy may not have one":                   {changes: []change{{"carol", at("requested-operation", "Shell"), "verb shell"}, {"alan", at("requested-operation", "Shell"), "verb shell"}}},
 		"not what is protected":                              {stack: protected, changes: []change{{"carol", at("requested-operation", "Destroy"), "is protected"}}},
 		"what was asked before is not asked by chance":       {changes: []change{{"carol", destroy, ""}, {"alan", again(), "verb destroy"}}, by: "carol"},
-		"nor made another while it waits":                    {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"alice", asks("requested-operation", "Destroy"), "belong to a request"}, {"pete", asks("requested-operation", "-"), "verb apply"}}, by: "pete"},
-		"nor another's":                                      {changes: []change{{"alan", at(), ""}, {"alice", asks("requested-by", "alice"), "belong to a request"}}, by: "alan"},
+		"nor made another while it waits":                    {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"alice", asks("requested-operation", "Destroy"), "are part of a request"}, {"pete", asks("requested-operation", "-"), "verb apply"}}, by: "pete"},
+		"nor another's":                                      {changes: []change{{"alan", at(), ""}, {"alice", asks("requested-by", "alice"), "are part of a request"}}, by: "alan"},
 		"who may only patch asks for nothing":                {changes: []change{{"eve", at(), "verb apply"}, {"eve", at("requested-operation", "Plan"), "verb plan"}}},
 		"nor does who may update":                            {changes: []change{{"ed", at(), "verb apply"}}},
 		"who may only read does not":                         {changes: []change{{"vera", at(), "forbidden"}}},
-		"nobody asks in another's name":                      {changes: []change{{"alan", at("requested-by", "bob"), "the one who asks is alan"}}},
-		"what nobody knows is not asked for":                 {changes: []change{{"alice", at("requested-operation", "destroy"), "it can be Plan, Apply, Destroy or Shell"}}},
+		"nobody asks in another's name":                      {changes: []change{{"alan", at("requested-by", "bob"), "the user who requests the Run is alan"}}},
+		"what nobody knows is not asked for":                 {changes: []change{{"alice", at("requested-operation", "destroy"), "it must be Plan, Apply, Destroy or Shell"}}},
 		"who asked takes it back":                            {changes: []change{{"pete", at("requested-operation", "Plan"), ""}, {"pete", asks("requested-at", "-"), ""}}, by: "pete"},
 		"who may update takes back what others asked":        {changes: []change{{"alan", at(), ""}, {"ed", asks("requested-at", "-", "requested-by", "-"), ""}}},
 		"others do not":                                      {changes: []change{{"alan", at(), ""}, {"pete", asks("requested-at", "-"), "verb apply"}}, by: "alan"},
 		"a request of any length is refused":                 {changes: []change{{"alan", asks("requested-at", strings.Repeat("1", 254)), "at most 253"}}},
-		"who may ask changes nothing else":                   {changes: []change{{"alan", suspend, "alan may not change Stack"}, {"alan", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"alan", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}}},
+		"who may ask changes nothing else":                   {changes: []change{{"alan", suspend, "alan cannot change Stack"}, {"alan", `{"metadata":{"labels":{"a":"b"}}}`, "verb update"}, {"alan", `{"metadata":{"annotations":{"a":"b"}}}`, "verb update"}}},
 		"also not beside a request":                          {changes: []change{{"alan", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/requested-at":"1"}}}`, "verb update"}}},
 		"nor to whom it belongs":                             {changes: []change{{"eve", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"x","uid":"x"}]}}`, "verb update"}}},
 		"nor what holds it":                                  {stack: finalizer, changes: []change{{"eve", `{"metadata":{"finalizers":null}}`, "stacks/finalizers"}}},
 		"nor annotations that are there":                     {stack: func(s *v1alpha1.Stack) { s.Annotations = map[string]string{"a": "b"} }, changes: []change{{"eve", `{"metadata":{"annotations":{"a":"c"}}}`, "verb update"}, {"eve", `{"metadata":{"annotations":{"a":null}}}`, "verb update"}}},
 		"who may update changes it, and is named":            {changes: []change{{"ed", suspend, ""}}, changed: "ed"},
-		"nobody changes it in another's name":                {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "it can only be ed"}}},
-		"nor says that they did":                             {changes: []change{{"ed", asks("changed-by", "ed"), "it can only be ed, who makes this change of the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
+		"nobody changes it in another's name":                {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "must be ed"}}},
+		"nor says that they did":                             {changes: []change{{"ed", asks("changed-by", "ed"), "must be ed, the user who changes the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
 		"what somebody drops stays known":                    {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
 		"who changes it and drops that is named":             {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":null}}`, ""}}, changed: "ed"},
 		"what is no change names nobody":                     {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
 		"no self-approval: names are filled in":              {stack: preventSelfApproval, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},
 		"no self-approval: nobody drops a name":              {stack: preventSelfApproval, changes: []change{{"ed", asks("changed-by", "-"), ""}}},
-		"no self-approval: who may only update leaves it":    {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"preventSelfApproval":false}}`, "ed may not take spec.preventSelfApproval from Stack"}, {"ed", `{"spec":{"preventSelfApproval":null}}`, "verb approve"}}},
+		"no self-approval: who may only update leaves it":    {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"preventSelfApproval":false}}`, "ed cannot disable spec.preventSelfApproval of Stack"}, {"ed", `{"spec":{"preventSelfApproval":null}}`, "verb approve"}}},
 		"no self-approval: nor is it applied by itself then": {stack: preventSelfApproval, changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Automatic","preventSelfApproval":false}}`, "verb approve"}, {"ed", `{"spec":{"apply":"Never"}}`, ""}}, changed: "ed"},
 		"no self-approval: who may approve too changes that": {stack: preventSelfApproval, changes: []change{{"alice", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", suspend, ""}, {"alice", `{"spec":{"preventSelfApproval":false}}`, ""}}},
 		"two eyes: who may update decides":                   {changes: []change{{"ed", `{"spec":{"apply":"Automatic"}}`, ""}, {"ed", `{"spec":{"apply":"Manual","preventSelfApproval":true}}`, ""}}, changed: "ed"},
@@ -455,8 +455,8 @@ func TestPeopleAndStacks(t *testing.T) {
 	}
 }
 
-// In a cluster that knows no MutatingAdmissionPolicy people write their names themselves, if they want or have to.
-func TestPeopleWhomNobodyNames(t *testing.T) {
+// In a cluster without MutatingAdmissionPolicy, users set their names themselves.
+func TestUsersWithoutRecordedNames(t *testing.T) {
 	settled(t)
 	var bindings admissionregistrationv1.MutatingAdmissionPolicyBindingList
 	apiserver.Must(t, apiserver.Kube.List(t.Context(), &bindings))
@@ -479,29 +479,29 @@ func TestPeopleWhomNobodyNames(t *testing.T) {
 	}))
 
 	stack := newStack(nil)
-	check(t, as(t, "alice").Create(t.Context(), newStack(func(s *v1alpha1.Stack) { s.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "bob"} })), "it can only be alice")
+	check(t, as(t, "alice").Create(t.Context(), newStack(func(s *v1alpha1.Stack) { s.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "bob"} })), "must be alice")
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), stack))
 	writes(t, stack, []change{
 		{"ed", `{"spec":{"suspend":true}}`, ""},
 		{"ed", `{"spec":{"suspend":false},"metadata":{"annotations":{"cairn.dev/changed-by":"ed"}}}`, ""},
-		{"alice", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "it can only be alice"},
-		{"alice", asks("changed-by", "alice"), "it can only be alice, who makes this change of the spec"},
+		{"alice", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "must be alice"},
+		{"alice", asks("changed-by", "alice"), "must be alice, the user who changes the spec"},
 		{"ed", asks("changed-by", "-"), ""},
 		{"alan", asks("requested-at", "1"), ""},
-		{"alan", asks("requested-at", "2", "requested-by", "bob"), "the one who asks is alan"},
+		{"alan", asks("requested-at", "2", "requested-by", "bob"), "the user who requests the Run is alan"},
 		{"alan", asks("requested-at", "2", "requested-by", "alan"), ""},
-		{"alice", asks("requested-at", "3"), "cairn.dev/requested-by is alan, and the one who asks is alice"},
+		{"alice", asks("requested-at", "3"), "cairn.dev/requested-by is alan, but the user who requests the Run is alice"},
 	})
 
 	four := newStack(func(s *v1alpha1.Stack) { s.Spec.PreventSelfApproval = true })
-	check(t, as(t, "alice").Create(t.Context(), four), "spec.preventSelfApproval takes the annotation cairn.dev/changed-by: alice")
+	check(t, as(t, "alice").Create(t.Context(), four), "spec.preventSelfApproval requires the annotation cairn.dev/changed-by: alice")
 	four.Annotations = map[string]string{v1alpha1.ChangedByAnnotation: "alice"}
 	apiserver.Must(t, as(t, "alice").Create(t.Context(), four))
 	writes(t, four, []change{
 		{"ed", `{"spec":{"suspend":true}}`, "cairn.dev/changed-by: ed"},
 		{"alice", asks("changed-by", "-"), "cairn.dev/changed-by: alice"},
 		{"alice", `{"spec":{"preventSelfApproval":false},"metadata":{"annotations":{"cairn.dev/changed-by":null}}}`, "cairn.dev/changed-by: alice"},
-		{"alan", asks("requested-at", "1"), "cairn.dev/requested-by is not set, and the one who asks is alan: spec.preventSelfApproval takes that name"},
+		{"alan", asks("requested-at", "1"), "cairn.dev/requested-by is not set, but the user who requests the Run is alan: spec.preventSelfApproval requires the annotation"},
 		{"alan", asks("requested-at", "1", "requested-by", "alan"), ""},
 		{operator, `{"metadata":{"finalizers":["example.com/a"]}}`, ""},
 		{operator, `{"metadata":{"finalizers":null}}`, ""},
@@ -537,8 +537,8 @@ func TestARequestComesAfterTheLast(t *testing.T) {
 	stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "2026-11-20T12:00:00.5Z", Time: metav1.Date(2026, 11, 20, 12, 0, 1, 0, time.UTC)}
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
 	writes(t, stack, []change{
-		{"carol", asks("requested-at", "2026-11-20T13:00:00+01:00", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00.5Z was taken up already"},
-		{"alan", asks("requested-at", "2026-11-20T12:00:00.500Z"), "give a later time"},
+		{"carol", asks("requested-at", "2026-11-20T13:00:00+01:00", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00.5Z was already handled"},
+		{"alan", asks("requested-at", "2026-11-20T12:00:00.500Z"), "set a later time"},
 		{"alan", asks("requested-at", "1"), ""},
 		{"carol", asks("requested-at", "2026-11-20T13:00:01+01:00", "requested-operation", "Destroy"), ""},
 		{"carol", asks("requested-at", "-"), ""},
@@ -547,7 +547,7 @@ func TestARequestComesAfterTheLast(t *testing.T) {
 	stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "2126-11-20T12:00:00Z", Time: metav1.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Rejected: true}
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), stack))
 	writes(t, stack, []change{
-		{"carol", asks("requested-at", "2026-11-20T11:59:59Z", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00Z was taken up already"},
+		{"carol", asks("requested-at", "2026-11-20T11:59:59Z", "requested-operation", "Destroy"), "a request of 2026-11-20T12:00:00Z was already handled"},
 		{"carol", asks("requested-at", "2026-11-20T12:00:01Z", "requested-operation", "Destroy"), ""},
 	})
 }
@@ -567,7 +567,7 @@ func TestWhoDeletesARunThatLostItsState(t *testing.T) {
 		attempts []v1alpha1.Attempt
 		want     string
 	}{
-		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailurePodLost, v1alpha1.FailureStateNotSaved), "cairn state recover net puts it back"},
+		"who may delete Runs does not":       {"ed", attempts(v1alpha1.FailurePodLost, v1alpha1.FailureStateNotSaved), "restore it with cairn state recover net"},
 		"any other they do":                  {"ed", attempts(v1alpha1.FailureStateNotSaved, v1alpha1.FailurePodLost), ""},
 		"and one that never began":           {"ed", nil, ""},
 		"who may put it back does":           {"rita", attempts(v1alpha1.FailureStateNotSaved), ""},
