@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 )
@@ -64,25 +63,4 @@ func (s *Server) tellMoved(ctx context.Context, c Caller, kind string, moved *v1
 		return // the log has it too
 	}
 	s.Events.Eventf(st, nil, corev1.EventTypeNormal, v1alpha1.EventStateMigrated, "Move", "Run %s put the state into backend %s (serial %d), as %s wanted", c.RunName, kind, st.Status.Serial, moved.By)
-}
-
-// moveState lets the state move to where the Stack says now.
-func (s *Server) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
-	shown, err := shownVersion(r)
-	if err != nil {
-		return err
-	}
-	now, from, to, err := s.State.Move(r.Context(), a.NamespacedName, a.GetName(), shown)
-	if err != nil {
-		return err
-	}
-	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
-	if to == "" {
-		s.tell(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
-	} else {
-		s.tell(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
-	}
-	return writeJSON(w, http.StatusOK, people.StateMove{
-		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
-	})
 }

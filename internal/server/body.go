@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
-	"crypto/md5" //nolint:gosec // the engine's protocol; it guards against broken transports, not people
-	"encoding/base64"
+	"bytes" //nolint:gosec // the engine's protocol; it guards against broken transports, not people
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -67,15 +65,6 @@ func (s *Server) jsonBody(w http.ResponseWriter, r *http.Request, namespace stri
 	return fromJSON(data, v)
 }
 
-// smallJSON reads the body of a person's request as JSON. It is too small to count.
-func smallJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	data, err := readAll(w, r, mostSent)
-	if err != nil {
-		return err
-	}
-	return fromJSON(data, v)
-}
-
 func fromJSON(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return refusef(http.StatusBadRequest, "the body is not what was expected: %v", err)
@@ -83,16 +72,5 @@ func fromJSON(data []byte, v any) error {
 	return nil
 }
 
-// checkMD5 compares the body with the header that the engine sends along.
-func checkMD5(r *http.Request, data []byte) error {
-	want := r.Header.Get("Content-MD5")
-	if want != "" && want != contentMD5(data) {
-		return refusef(http.StatusBadRequest, "the body was changed on its way: Content-MD5 does not match")
-	}
-	return nil
-}
-
-func contentMD5(data []byte) string {
-	sum := md5.Sum(data) //nolint:gosec // the engine's protocol; it guards against broken transports, not people
-	return base64.StdEncoding.EncodeToString(sum[:])
-}
+// largeBody is the size from which it counts.
+const largeBody = 8 << 20

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"cairn.dev/cairn/internal/engine"
@@ -102,27 +100,6 @@ func clampOutputs(outputs map[string]json.RawMessage) map[string]json.RawMessage
 		}
 	}
 	return out
-}
-
-// line makes one line of valid text, of at most limit bytes.
-func line(text string, limit int) string {
-	if len(text) > 2*limit {
-		text = text[:2*limit]
-	}
-	text = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // oneOf is the word if it is one of those that are known, and else the first of them.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,26 +82,4 @@ func impersonate(group, resource, subresource, namespace, name string) authoriza
 	return authorizationv1.ResourceAttributes{
 		Verb: "impersonate", Group: group, Resource: resource, Subresource: subresource, Namespace: namespace, Name: name,
 	}
-}
-
-// lacks says what a person is not allowed, in the words of a role's rules.
-func lacks(p person, a authorizationv1.ResourceAttributes) error {
-	resource := a.Resource
-	if a.Subresource != "" {
-		resource += "/" + a.Subresource
-	}
-	where := ""
-	if a.Namespace != "" {
-		where = " in namespace " + a.Namespace
-	}
-	group := fmt.Sprintf(" of API group %s", a.Group)
-	if a.Group == "" {
-		group = ""
-	}
-	which := ""
-	if a.Name != "" {
-		which = fmt.Sprintf(" %q", a.Name)
-	}
-	return refusef(http.StatusForbidden, "%s may not %s %s%s%s: a role has to allow verb %q on %s%s",
-		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
 }

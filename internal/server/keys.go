@@ -200,3 +200,7 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	}
 	return ring, err
 }
+
+const managedByLabel = "app.kubernetes.io/managed-by"
+
+const managedBy = "cairn"

@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	managedByLabel = "app.kubernetes.io/managed-by"
-	managedBy      = "cairn"
 	// largestObject is how much data a Secret or ConfigMap takes.
 	largestObject = 1 << 20
 )

@@ -1,33 +1,14 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"cairn.dev/cairn/api/v1alpha1"
 )
-
-// right is what a role has to allow for a request.
-type right struct{ verb, resource, subresource string }
-
-// of is that right to what a request is about.
-func (r right) of(a ask) authorizationv1.ResourceAttributes {
-	return authorizationv1.ResourceAttributes{
-		Verb: r.verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
-		Resource: r.resource, Subresource: r.subresource, Namespace: a.Namespace, Name: a.Name,
-	}
-}
 
 // ask is a request of a person who has the right to it.
 type ask struct {
@@ -95,18 +76,6 @@ func (s *Server) answerAudited(
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p person) error {
 		a, err := s.ask(r, p, need)
 		return s.auditedUnless(err, need, h)(w, r, a)
-	})
-}
-
-// auditedUnless is audited for who may not, too: err is why.
-func (s *Server) auditedUnless(
-	err error, need right, h func(http.ResponseWriter, *http.Request, ask) error,
-) func(http.ResponseWriter, *http.Request, ask) error {
-	return s.audited(need, func(w http.ResponseWriter, r *http.Request, a ask) error {
-		if err != nil {
-			return err
-		}
-		return h(w, r, a)
 	})
 }
 
@@ -189,74 +158,19 @@ func (s *Server) ask(r *http.Request, p person, need right) (ask, error) {
 	return a, s.may(r.Context(), p, need.of(a))
 }
 
-// may asks the API server whether a person is allowed something.
-func (s *Server) may(ctx context.Context, p person, what authorizationv1.ResourceAttributes) error {
-	extra := map[string]authorizationv1.ExtraValue{}
-	for key, values := range p.GetExtra() {
-		extra[key] = values
-	}
-	spec := authorizationv1.SubjectAccessReviewSpec{
-		User: p.GetName(), Groups: p.GetGroups(), UID: p.GetUID(), Extra: extra, ResourceAttributes: &what,
-	}
-	status, err := s.reviewed(ctx, spec)
-	if apierrors.IsForbidden(err) {
-		return refusef(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes whether %s may %s %s %q: %s",
-			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces allows no more")
-	}
-	if err != nil {
-		return fmt.Errorf("ask what %s may do: %w", p.GetName(), err)
-	}
-	if !status.Allowed || status.Denied {
-		return lacks(p, what)
-	}
-	return nil
+// answerNobody answers also who is not known.
+func (s *Server) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return s.answerWhoever(quick, func(w http.ResponseWriter, r *http.Request) (person, error) {
+		return person{}, h(w, r)
+	})
 }
 
-// reviewed asks within the namespace that it is about, if there is one: that takes a permission there only.
-func (s *Server) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
-	if namespace := spec.ResourceAttributes.Namespace; namespace != "" {
-		review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: spec}
-		err := s.Client.Create(ctx, review)
-		return review.Status, err
-	}
-	review := &authorizationv1.SubjectAccessReview{Spec: spec}
-	err := s.Client.Create(ctx, review)
-	return review.Status, err
-}
-
-// audited writes a line for what a person wants to do, or to read in clear, whatever becomes of it.
-func (s *Server) audited(
-	need right, h func(http.ResponseWriter, *http.Request, ask) error,
-) func(http.ResponseWriter, *http.Request, ask) error {
-	return func(w http.ResponseWriter, r *http.Request, a ask) error {
-		var facts []any
-		a.facts = &facts
-		err := h(w, r, a)
-		real := ""
-		if a.Real != nil {
-			real = a.Real.GetName()
-		}
-		log := s.Log.With(traced(r)...).With("by", a.GetName(), "impersonatedBy", real, "method", a.by, "verb", need.verb,
-			"resource", need.resource, "namespace", a.Namespace, "name", a.Name).With(facts...)
-		if err != nil {
-			s.Metrics.acted(need, "failed")
-			log.Warn("audit: not done", "error", err)
-		} else {
-			s.Metrics.acted(need, "success")
-			log.Info("audit: done")
-		}
-		return err
-	}
-}
-
-// tell records on a State what a person did to it.
-func (s *Server) tell(ctx context.Context, a ask, reason, action, format string, args ...any) {
-	if s.Events == nil {
-		return
-	}
-	st := &v1alpha1.State{}
-	if err := s.Live.Get(ctx, a.NamespacedName, st); err != nil {
-		return // the audit line has it too
-	}
-	s.Events.Eventf(st, nil, corev1.EventTypeNormal, reason, action, "%s %s", a.person.String(), fmt.Sprintf(format, args...))
+// protect sets what keeps a browser from doing with an answer of the API anything but give it to who asked.
+func protect(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }

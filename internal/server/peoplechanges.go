@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -112,70 +110,4 @@ func (s *Server) tellChanges(ctx context.Context, events *eventStream, p person,
 		}
 	}
 	return now, nil
-}
-
-// follow counts a person who follows something, and gives the context in which they may.
-func (s *Server) follow(ctx context.Context, p person) (context.Context, func(), error) {
-	end, err := s.persons.following.begin(p.GetName())
-	if err != nil {
-		return ctx, nil, err
-	}
-	if !s.followers.TryAcquire(1) {
-		end()
-		return ctx, nil, refusef(http.StatusTooManyRequests, "%d follow something here already", mostFollowers)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, longestFollow, errStopping)
-	ctx, stop := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(s.stopping, func() { stop(errStopping) })
-	return ctx, func() {
-		unhook()
-		stop(nil)
-		cancel()
-		s.followers.Release(1)
-		end()
-	}, nil
-}
-
-const eventStreamType = "text/event-stream"
-
-// eventStream sends server-sent events.
-type eventStream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-func newEventStream(w http.ResponseWriter) *eventStream {
-	e := &eventStream{w, http.NewResponseController(w)}
-	w.Header().Set("Content-Type", eventStreamType)
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers would hold it back
-	w.WriteHeader(http.StatusOK)
-	_ = e.control.SetReadDeadline(time.Time{}) // or it would end what is held open
-	return e
-}
-
-// send sends an event. One without an ID leaves the browser's place where it is.
-func (e *eventStream) send(id, event string, data any) error {
-	text, err := json.Marshal(data) // JSON of one line
-	if err != nil {
-		return err
-	}
-	if id != "" {
-		id = "id: " + id + "\n"
-	}
-	return e.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, event, text))
-}
-
-// beat sends a comment.
-func (e *eventStream) beat() error { return e.write(":\n\n") }
-
-func (e *eventStream) write(text string) error {
-	_ = e.control.SetWriteDeadline(time.Now().Add(longestSend))
-	if _, err := e.w.Write([]byte(text)); err != nil { //nolint:gosec // an event stream is shown by no browser
-		return err
-	}
-	if err := e.control.Flush(); err != nil {
-		return err
-	}
-	_ = e.control.SetWriteDeadline(time.Time{}) // nothing is late while there is nothing to send
-	return nil
 }

@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
 )
 
 const (
@@ -97,42 +92,6 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 		err = f.pieces.end()
 	}
 	return err
-}
-
-// following is how many logs each person follows, and the service accounts of each namespace.
-type following struct {
-	mu   sync.Mutex
-	logs map[string]int
-}
-
-// begin counts one more log of a person, unless those are enough. The returned function ends it.
-func (f *following) begin(name string) (end func(), err error) {
-	most := map[string]int{name: mostFollowed}
-	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
-		most[serviceaccount.MakeNamespaceGroupName(namespace)] = mostOfAccounts
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for who, most := range most {
-		if f.logs[who] >= most {
-			return nil, refusef(http.StatusTooManyRequests, "%s follows %d things here already", who, most)
-		}
-	}
-	if f.logs == nil {
-		f.logs = map[string]int{}
-	}
-	for who := range most {
-		f.logs[who]++
-	}
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for who := range most {
-			if f.logs[who]--; f.logs[who] == 0 {
-				delete(f.logs, who)
-			}
-		}
-	}, nil
 }
 
 // askedForLog reads the query.
@@ -364,35 +323,4 @@ func attemptFrom(run *v1alpha1.Run, number int32) *v1alpha1.Attempt {
 // RunChanged wakes those who follow the log of a Run.
 func (s *Server) RunChanged(run *v1alpha1.Run) {
 	s.logs.bells.ring(logsFolder(run.Namespace, run.UID))
-}
-
-// from gives bytes of a log from an offset on; none when there are none yet. Most often a chunk begins there. Where a
-// reader begins in the middle of one, or two processes took the same bytes in other pieces, the log has to be listed.
-func (l *Logs) from(ctx context.Context, folder string, at int64, list bool) (data []byte, listed bool, err error) {
-	data, err = l.bucket.Get(ctx, chunkKey(folder, at), largestChunk)
-	if !errors.Is(err, bucket.ErrNotFound) {
-		return data, false, err
-	}
-	if !list {
-		return nil, false, nil
-	}
-	chunks, err := l.bucket.List(ctx, folder)
-	if err != nil {
-		return nil, true, err
-	}
-	after, _ := slices.BinarySearchFunc(chunks, chunkKey(folder, at+1), strings.Compare)
-	for i := after - 1; i >= 0; i-- {
-		offset, err := chunkOffset(folder, chunks[i])
-		if err != nil || offset+largestChunk <= at {
-			return nil, true, err
-		}
-		data, err := l.bucket.Get(ctx, chunks[i], largestChunk)
-		if err != nil && !errors.Is(err, bucket.ErrNotFound) {
-			return nil, true, err
-		}
-		if end := offset + int64(len(data)); end > at {
-			return data[at-offset:], true, nil
-		}
-	}
-	return nil, true, nil
 }

@@ -71,13 +71,6 @@ func (s *Server) pullRescued(w http.ResponseWriter, r *http.Request, a ask) erro
 	return giveState(w, data)
 }
 
-func giveState(w http.ResponseWriter, data []byte) error {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	_, err := w.Write(data)
-	return err
-}
-
 // pushState takes a state from a person.
 func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 	force, err := flag(r, "force")
@@ -290,28 +283,23 @@ func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
 	return writeJSON(w, http.StatusOK, people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
 }
 
-// shownVersion reads which version the person was shown as the current one; 0 when they do not say.
-func shownVersion(r *http.Request) (int64, error) {
-	text := r.URL.Query().Get("current")
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, refusef(http.StatusBadRequest, "current=%.40q is not the number of a version", text)
-	}
-	return n, nil
-}
-
-// flag reads a parameter that is true or false.
-func flag(r *http.Request, name string) (bool, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return false, nil
-	}
-	on, err := strconv.ParseBool(text)
+// moveState lets the state move to where the Stack says now.
+func (s *Server) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
+	shown, err := shownVersion(r)
 	if err != nil {
-		return false, refusef(http.StatusBadRequest, "%s=%.40q is neither true nor false", name, text)
+		return err
 	}
-	return on, nil
+	now, from, to, err := s.State.Move(r.Context(), a.NamespacedName, a.GetName(), shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
+	if to == "" {
+		s.tell(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+	} else {
+		s.tell(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
+	}
+	return writeJSON(w, http.StatusOK, people.StateMove{
+		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
+	})
 }

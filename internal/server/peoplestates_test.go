@@ -38,7 +38,7 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 		body string
 		ask  func(http.ResponseWriter, *http.Request, ask) error
 	}{
-		"a push":   {peoplePart, strings.Repeat(" ", largeBody+1), s.pushState},
+		"a push":     {peoplePart, strings.Repeat(" ", largeBody+1), s.pushState},
 		"a recovery": {largeBody + 1, "small", s.recoverState},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -18,9 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
-
-// knowFor is how long a person's token is believed without asking again, as other servers beside the API server do.
-const knowFor = 10 * time.Second
 
 // person is who a request is from, as Kubernetes knows them. What they may do is asked for each request.
 type person struct {

@@ -3,13 +3,12 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -20,11 +19,6 @@ var largestForms = map[string]int64{store.PlanJSON: store.LargestPlanJSON, store
 
 // planFolder holds the plans of a Run. The operator removes it with the Run.
 func planFolder(c Caller) string { return plansOf(c.Run) }
-
-func plansOf(run *v1alpha1.Run) string { return fmt.Sprintf("plans/%s/%s", run.Namespace, run.UID) }
-
-// formKey is where a form of a plan is kept.
-func formKey(plan, form string) string { return plan + "." + form }
 
 // putPlan keeps a saved plan under its digest.
 func (s *Server) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
@@ -120,6 +114,39 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, key string) er
 	return err
 }
 
-var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+// checkPolicy asks the policies about a plan whose JSON is kept.
+func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) error {
+	digest, err := s.planned(r, c)
+	if err != nil {
+		return err
+	}
+	verdict, asked, err := s.Policies.Verdict(r.Context(), c.Run, digest)
+	switch {
+	case err != nil:
+		return err
+	case !asked:
+		verdict = &store.Verdict{}
+	case verdict == nil:
+		return refusef(http.StatusConflict, "the JSON of plan %s is not kept: PUT it first", digest)
+	}
+	return writeJSON(w, http.StatusOK, verdict)
+}
 
-func isDigest(s string) bool { return digestPattern.MatchString(s) }
+// planned is the digest in a request that is about a plan which the caller's attempt has made and handed in.
+func (s *Server) planned(r *http.Request, c Caller) (string, error) {
+	digest := r.PathValue("digest")
+	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
+	switch {
+	case refused != nil:
+		return "", refused
+	case attempt.Phase != v1alpha1.AttemptPlan:
+		return "", refusef(http.StatusConflict, "attempt %d of Run %s plans nothing", c.Attempt, c.RunName)
+	case !isDigest(digest):
+		return "", refusef(http.StatusBadRequest, "%.80q is not the digest of a plan", digest)
+	}
+	kept, err := s.Bucket.Exists(r.Context(), planFolder(c)+"/"+digest)
+	if err == nil && !kept {
+		return "", refusef(http.StatusConflict, "the plan %s is not kept: PUT it first", digest)
+	}
+	return digest, err
+}

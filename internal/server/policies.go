@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"cairn.dev/cairn/internal/memory"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 )
 
@@ -161,8 +159,6 @@ func (p *Policies) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) 
 	return &said, true, p.keep(ctx, key, said)
 }
 
-func verdictKey(plan string) string { return plan + ".verdict" }
-
 func (p *Policies) kept(ctx context.Context, plan string) (*store.Verdict, error) {
 	data, err := p.Bucket.Get(ctx, verdictKey(plan), largestVerdict)
 	if errors.Is(err, bucket.ErrNotFound) {
@@ -246,41 +242,4 @@ func (p *Policies) tried(key string) int {
 
 func denial(name, message string) store.Verdict {
 	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: line(message, maxMessage)}}}
-}
-
-// checkPolicy asks the policies about a plan whose JSON is kept.
-func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) error {
-	digest, err := s.planned(r, c)
-	if err != nil {
-		return err
-	}
-	verdict, asked, err := s.Policies.Verdict(r.Context(), c.Run, digest)
-	switch {
-	case err != nil:
-		return err
-	case !asked:
-		verdict = &store.Verdict{}
-	case verdict == nil:
-		return refusef(http.StatusConflict, "the JSON of plan %s is not kept: PUT it first", digest)
-	}
-	return writeJSON(w, http.StatusOK, verdict)
-}
-
-// planned is the digest in a request that is about a plan which the caller's attempt has made and handed in.
-func (s *Server) planned(r *http.Request, c Caller) (string, error) {
-	digest := r.PathValue("digest")
-	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
-	switch {
-	case refused != nil:
-		return "", refused
-	case attempt.Phase != v1alpha1.AttemptPlan:
-		return "", refusef(http.StatusConflict, "attempt %d of Run %s plans nothing", c.Attempt, c.RunName)
-	case !isDigest(digest):
-		return "", refusef(http.StatusBadRequest, "%.80q is not the digest of a plan", digest)
-	}
-	kept, err := s.Bucket.Exists(r.Context(), planFolder(c)+"/"+digest)
-	if err == nil && !kept {
-		return "", refusef(http.StatusConflict, "the plan %s is not kept: PUT it first", digest)
-	}
-	return digest, err
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"time"
@@ -30,16 +29,6 @@ type Public struct {
 	URL string
 	// OwnCA says that the certificate there is the server's own, and not one that everybody trusts.
 	OwnCA bool
-}
-
-// tlsConfig asks for a client certificate and takes any, or none: what it is worth is looked at where people are answered.
-// Runners show none, and nothing of theirs looks at one.
-func (s *Server) tlsConfig() *tls.Config {
-	config := s.Keys.TLSConfig(s.Hosts)
-	if s.ClientCA != nil {
-		config.ClientAuth = tls.RequestClientCert
-	}
-	return config
 }
 
 // announce tells people where the server is, in a ConfigMap that everybody may read, until ctx is done.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/forge"
+	"cairn.dev/cairn/web"
 )
 
 // How long a request may take to arrive and to be answered.
@@ -69,4 +70,26 @@ func (s *Web) Handler() http.Handler {
 	}
 	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.webhook, Log: s.Log}))
 	return mux
+}
+
+// addSite adds all that browsers get: the API for people, how they sign in, and the page for all else.
+func (s *Server) addSite(mux router) {
+	s.addPeople(mux)
+	s.addSignIn(mux)
+	for _, path := range []string{"/api/", "/v1/", "/hooks/", "/signin/"} {
+		mux.Handle(path, s.answerNobody(func(_ http.ResponseWriter, r *http.Request) error {
+			return refusef(http.StatusNotFound, "there is no %.200s", r.URL.Path)
+		}))
+	}
+	mux.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	page := web.Handler()
+	mux.Handle("/", page)
+	mux.Handle("/signin", page) // or it would be taken for /signin/
+}
+
+// PeopleHandler has all that people are answered, and nothing of runners.
+func (s *Server) PeopleHandler() http.Handler {
+	mux := http.NewServeMux()
+	s.addSite(mux)
+	return s.Metrics.measure(mux)
 }

@@ -8,6 +8,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -212,4 +213,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	<-flushed
 	<-published
 	return err
+}
+
+// tlsConfig asks for a client certificate and takes any, or none: what it is worth is looked at where people are answered.
+// Runners show none, and nothing of theirs looks at one.
+func (s *Server) tlsConfig() *tls.Config {
+	config := s.Keys.TLSConfig(s.Hosts)
+	if s.ClientCA != nil {
+		config.ClientAuth = tls.RequestClientCert
+	}
+	return config
 }

@@ -59,13 +59,6 @@ func (s *Server) addSignIn(mux router) {
 	}
 }
 
-// answerNobody answers also who is not known.
-func (s *Server) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return s.answerWhoever(quick, func(w http.ResponseWriter, r *http.Request) (person, error) {
-		return person{}, h(w, r)
-	})
-}
-
 // showSignIn says how people sign in.
 func (s *Server) showSignIn(w http.ResponseWriter, _ *http.Request) error {
 	methods := []people.SignInMethod{}
@@ -214,14 +207,3 @@ func localPath(to string) string {
 	}
 	return to
 }
-
-// sentJSON reads a small body. A form of another site cannot send one.
-func (s *Server) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
-		return refusef(http.StatusUnsupportedMediaType, "the body has to be JSON: set Content-Type to application/json")
-	}
-	return smallJSON(w, r, v)
-}
-
-// mostSent is how much a person may send that is no state.
-const mostSent = 64 << 10

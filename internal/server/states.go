@@ -1,35 +1,13 @@
 package server
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
-	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 )
-
-// largestLockInfo is more than any that an engine sends.
-const largestLockInfo = 64 << 10
-
-// lockInfo is the engines' description of a lock.
-type lockInfo struct {
-	ID        string
-	Operation string
-	Info      string
-	Who       string
-	Version   string
-	Created   time.Time
-	Path      string
-}
 
 // readState gives the current version, in the engines' http protocol: 404 before the first.
 func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
@@ -50,22 +28,6 @@ func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) err
 	w.Header().Set("Content-MD5", contentMD5(data))
 	_, err = w.Write(data) //nolint:gosec // the engine reads it; no browser asks this server
 	return err
-}
-
-// holdState waits until there is memory for the current version of a state, of which an engine may read as many copies as it likes. How
-// large it is is taken from the catalog, which need not be up to date; where that has not heard of the state, it is asked for.
-func (s *Server) holdState(ctx context.Context, key types.NamespacedName, memory *room) (func(), error) {
-	var st *v1alpha1.State
-	if s.Catalog != nil {
-		st = s.Catalog.States.Get(key.Namespace, key.Name)
-	}
-	if st == nil {
-		st = &v1alpha1.State{}
-		if err := s.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read State %s: %w", key, err)
-		}
-	}
-	return memory.hold(ctx, key.Namespace, st.Status.Size)
 }
 
 // writeState takes the next version from the holder of the lock.
@@ -127,14 +89,6 @@ func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (loc
 	}
 	defer free()
 	return readLockInfo(data)
-}
-
-func readLockInfo(data []byte) (lockInfo, error) {
-	var info lockInfo
-	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > maxKey {
-		return lockInfo{}, refusef(http.StatusBadRequest, "the body has to be a lock's info with an ID")
-	}
-	return info, nil
 }
 
 // deleteState never does.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,19 +162,6 @@ func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) er
 	}
 	s.tell(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", line(info.ID, maxKey))
 	return writeJSON(w, http.StatusOK, info)
-}
-
-// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock. An engine
-// that may wait for it (-lock-timeout) wants an ID all the same, and of an answer Terraform 1.5 shows nothing else to
-// its user.
-func inTheWay(refused *state.Refusal, path string) lockInfo {
-	lock := refused.Lock
-	if lock == nil {
-		return lockInfo{ID: refused.Message, Path: path}
-	}
-	return lockInfo{
-		ID: lock.ID, Info: refused.Message, Who: cmp.Or(lock.By, lock.Who), Created: lock.Since.UTC(), Path: path,
-	}
 }
 
 // giveLockBack ends the lock of the user who asks.

@@ -2,12 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,34 +41,4 @@ func (s *Web) NeedLeaderElection() bool { return false }
 // Start listens and serves until ctx is done, and then for as long as the requests under way need, up to 10 s.
 func (s *Web) Start(ctx context.Context) error {
 	return servePlain(ctx, s.Address, s.Handler(), s.Log)
-}
-
-// servePlain serves plain HTTP until ctx is done, and then for as long as the requests under way need, up to 10 s.
-func servePlain(ctx context.Context, address string, handler http.Handler, log *slog.Logger) error {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, err)
-	}
-	web := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	served := make(chan error, 1)
-	go func() { served <- web.Serve(l) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err = web.Shutdown(draining); err != nil {
-		err = errors.Join(fmt.Errorf("requests cut off: %w", err), web.Close())
-	}
-	<-served //nolint:errcheck // http.ErrServerClosed, as asked
-	return err
 }

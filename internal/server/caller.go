@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -135,10 +134,6 @@ func (s *Server) pod(r *http.Request, from sender) (Pod, error) {
 		return Pod{}, refusef(http.StatusForbidden, "this Cairn does not look at namespace %s", pod.Namespace)
 	}
 	return pod, err
-}
-
-func (s *Server) serves(namespace string) bool {
-	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
 func (c Caller) of(run *v1alpha1.Run) Caller {

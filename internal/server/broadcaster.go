@@ -1,6 +1,8 @@
 package server
 
-import "sync"
+import (
+	"sync"
+)
 
 // bells wake those who wait for news of something. The zero value is ready to use.
 type bells struct {

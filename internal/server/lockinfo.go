@@ -1,0 +1,69 @@
+package server
+
+import (
+	"cmp"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"cairn.dev/cairn/internal/state"
+)
+
+// checkMD5 compares the body with the header that the engine sends along.
+func checkMD5(r *http.Request, data []byte) error {
+	want := r.Header.Get("Content-MD5")
+	if want != "" && want != contentMD5(data) {
+		return refusef(http.StatusBadRequest, "the body was changed on its way: Content-MD5 does not match")
+	}
+	return nil
+}
+
+func contentMD5(data []byte) string {
+	sum := md5.Sum(data) //nolint:gosec // the engine's protocol; it guards against broken transports, not people
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func giveState(w http.ResponseWriter, data []byte) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	_, err := w.Write(data)
+	return err
+}
+
+// largestLockInfo is more than any that an engine sends.
+const largestLockInfo = 64 << 10
+
+// lockInfo is the engines' description of a lock.
+type lockInfo struct {
+	ID        string
+	Operation string
+	Info      string
+	Who       string
+	Version   string
+	Created   time.Time
+	Path      string
+}
+
+func readLockInfo(data []byte) (lockInfo, error) {
+	var info lockInfo
+	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > maxKey {
+		return lockInfo{}, refusef(http.StatusBadRequest, "the body has to be a lock's info with an ID")
+	}
+	return info, nil
+}
+
+// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock. An engine
+// that may wait for it (-lock-timeout) wants an ID all the same, and of an answer Terraform 1.5 shows nothing else to
+// its user.
+func inTheWay(refused *state.Refusal, path string) lockInfo {
+	lock := refused.Lock
+	if lock == nil {
+		return lockInfo{ID: refused.Message, Path: path}
+	}
+	return lockInfo{
+		ID: lock.ID, Info: refused.Message, Who: cmp.Or(lock.By, lock.Who), Created: lock.Since.UTC(), Path: path,
+	}
+}
