@@ -2,13 +2,21 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
+	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 )
@@ -35,19 +43,30 @@ func lacks(p person, a authorizationv1.ResourceAttributes) error {
 		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
 }
 
+// authorizer asks the API server what users may do. Who may list what it remembers for a moment; what a request reads of a single
+// object or writes is asked about each time.
+type authorizer struct {
+	client client.Client
+	known  *expirable.LRU[listRight, bool]
+}
+
+func newAuthorizer(c client.Client) *authorizer {
+	return &authorizer{client: c, known: expirable.NewLRU[listRight, bool](mostRights, nil, rememberRights)}
+}
+
 // right is what a role has to allow for a request.
 type right struct{ verb, resource, subresource string }
 
 // of is that right to what a request is about.
-func (r right) of(a ask) authorizationv1.ResourceAttributes {
+func (r right) of(key types.NamespacedName) authorizationv1.ResourceAttributes {
 	return authorizationv1.ResourceAttributes{
 		Verb: r.verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
-		Resource: r.resource, Subresource: r.subresource, Namespace: a.Namespace, Name: a.Name,
+		Resource: r.resource, Subresource: r.subresource, Namespace: key.Namespace, Name: key.Name,
 	}
 }
 
 // may asks the API server whether a person is allowed something.
-func (s *Server) may(ctx context.Context, p person, what authorizationv1.ResourceAttributes) error {
+func (z *authorizer) may(ctx context.Context, p person, what authorizationv1.ResourceAttributes) error {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range p.GetExtra() {
 		extra[key] = values
@@ -55,7 +74,7 @@ func (s *Server) may(ctx context.Context, p person, what authorizationv1.Resourc
 	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: p.GetName(), Groups: p.GetGroups(), UID: p.GetUID(), Extra: extra, ResourceAttributes: &what,
 	}
-	status, err := s.reviewed(ctx, spec)
+	status, err := z.reviewed(ctx, spec)
 	if apierrors.IsForbidden(err) {
 		return refusef(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes whether %s may %s %s %q: %s",
 			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces allows no more")
@@ -70,16 +89,99 @@ func (s *Server) may(ctx context.Context, p person, what authorizationv1.Resourc
 }
 
 // reviewed asks within the namespace that it is about, if there is one: that takes a permission there only.
-func (s *Server) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+func (z *authorizer) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	if namespace := spec.ResourceAttributes.Namespace; namespace != "" {
 		review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: spec}
-		err := s.Client.Create(ctx, review)
+		err := z.client.Create(ctx, review)
 		return review.Status, err
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: spec}
-	err := s.Client.Create(ctx, review)
+	err := z.client.Create(ctx, review)
 	return review.Status, err
 }
 
 // knowFor is how long a person's token is believed without asking again, as other servers beside the API server do.
 const knowFor = 10 * time.Second
+
+const (
+	// rememberRights is how long the answer to who may list what is believed, as tokens are.
+	rememberRights = knowFor
+	// mostRights is how many answers are remembered.
+	mostRights = 100_000
+	// askTogether is how many namespaces of one list are asked about at a time.
+	askTogether = 16
+)
+
+// listRight is a person's right to list a kind in a namespace; in all of them when that is empty.
+type listRight struct {
+	person              [sha256.Size]byte
+	resource, namespace string
+}
+
+// mayList says whether a person may list a kind in a namespace; in all when it is empty.
+func (z *authorizer) mayList(ctx context.Context, p person, resource, namespace string) (bool, error) {
+	right := listRight{p.mark(), resource, namespace}
+	if allowed, ok := z.known.Get(right); ok {
+		return allowed, nil
+	}
+	err := z.may(ctx, p, authorizationv1.ResourceAttributes{
+		Verb: "list", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
+	})
+	var no *refusal
+	switch {
+	case err == nil:
+	case !errors.As(err, &no):
+		return false, err
+	case no.code == http.StatusNotImplemented && namespace != "":
+		return false, err // this install can ask about no namespace at all
+	}
+	z.known.Add(right, err == nil)
+	return err == nil, nil
+}
+
+// sight says in which of some namespaces a person may list a kind. Who may in none of them, though there are some, is refused.
+func (z *authorizer) sight(ctx context.Context, p person, resource string, namespaces []string) (func(namespace string) bool, error) {
+	everywhere, err := z.mayList(ctx, p, resource, "")
+	if err != nil {
+		return nil, err
+	}
+	if everywhere {
+		return func(string) bool { return true }, nil
+	}
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(askTogether)
+	for _, namespace := range namespaces {
+		group.Go(func() error {
+			allowed, err := z.mayList(ctx, p, resource, namespace)
+			if allowed {
+				mu.Lock()
+				seen[namespace] = true
+				mu.Unlock()
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if len(namespaces) > 0 && len(seen) == 0 {
+		what := authorizationv1.ResourceAttributes{Verb: "list", Group: v1alpha1.GroupVersion.Group, Resource: resource}
+		if len(namespaces) == 1 {
+			what.Namespace = namespaces[0]
+		}
+		return nil, lacks(p, what)
+	}
+	return func(namespace string) bool { return seen[namespace] }, nil
+}
+
+// mark tells people apart by all that their rights follow from.
+func (p person) mark() [sha256.Size]byte {
+	data, _ := json.Marshal(struct {
+		Name, UID string
+		Groups    []string
+		Extra     map[string][]string
+	}{p.GetName(), p.GetUID(), p.GetGroups(), p.GetExtra()}) // strings always can be
+	return sha256.Sum256(data)
+}

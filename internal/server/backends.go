@@ -16,14 +16,14 @@ import (
 var backendType = regexp.MustCompile(`^[a-z][a-z0-9]{0,62}$`)
 
 // backendOf is the engine's own backend that a caller's Run was made with; nil when Cairn keeps the state.
-func (s *Server) backendOf(ctx context.Context, c Caller) (*v1alpha1.Backend, error) {
+func (s *runnerAPI) backendOf(ctx context.Context, c Caller) (*v1alpha1.Backend, error) {
 	doc, err := s.Inputs(ctx, c.Run.Spec.InputsDigest)
 	return doc.Backend, err
 }
 
 // followBackend has the State follow what a runner found in its Stack's own backend. Only a Run that was made with one may: of any other the state is
 // Cairn's, and a plan does not write it.
-func (s *Server) followBackend(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) followBackend(w http.ResponseWriter, r *http.Request, c Caller) error {
 	in, err := s.backendOf(r.Context(), c)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *Server) followBackend(w http.ResponseWriter, r *http.Request, c Caller)
 }
 
 // tellMoved makes an event of it.
-func (s *Server) tellMoved(ctx context.Context, c Caller, kind string, moved *v1alpha1.StateMove) {
+func (s *runnerAPI) tellMoved(ctx context.Context, c Caller, kind string, moved *v1alpha1.StateMove) {
 	if s.Events == nil {
 		return
 	}

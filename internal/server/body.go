@@ -9,7 +9,7 @@ import (
 
 // body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function gives the
 // memory back.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
+func (s *runnerAPI) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
 	return readBody(w, r, s.memory, namespace, limit, 1)
 }
 
@@ -56,7 +56,7 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error
 }
 
 // jsonBody reads the body of a runner's request as JSON.
-func (s *Server) jsonBody(w http.ResponseWriter, r *http.Request, namespace string, limit int64, v any) error {
+func (s *runnerAPI) jsonBody(w http.ResponseWriter, r *http.Request, namespace string, limit int64, v any) error {
 	data, free, err := readBody(w, r, s.memory, namespace, limit, jsonWeight)
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ type sender func(*http.Request) (Pod, error)
 
 // caller tells who a request is from, and that it has the standing for it. It looks in the cache first; before it
 // refuses it looks past it, for a cache that is a moment behind must not fail an attempt that has just begun.
-func (s *Server) caller(r *http.Request, from sender, has standing) (Caller, error) {
+func (s *runnerAPI) caller(r *http.Request, from sender, has standing) (Caller, error) {
 	pod, err := s.pod(r, from)
 	if err != nil {
 		return Caller{}, err
@@ -128,9 +128,9 @@ func (s *Server) caller(r *http.Request, from sender, has standing) (Caller, err
 }
 
 // pod tells which pod sends a request. One of a namespace that is not served can have no Run here.
-func (s *Server) pod(r *http.Request, from sender) (Pod, error) {
+func (s *runnerAPI) pod(r *http.Request, from sender) (Pod, error) {
 	pod, err := from(r)
-	if err == nil && !s.serves(pod.Namespace) {
+	if err == nil && !s.Namespaces.serves(pod.Namespace) {
 		return Pod{}, refusef(http.StatusForbidden, "this Cairn does not look at namespace %s", pod.Namespace)
 	}
 	return pod, err
@@ -143,7 +143,7 @@ func (c Caller) of(run *v1alpha1.Run) Caller {
 
 // lookAgain finds the caller's Run past the cache: under the name that the cache had, or that of the pod's owner. Then
 // the Run has to name the pod: who owns it proves nothing. Without a Run there may still be a lock.
-func (s *Server) lookAgain(ctx context.Context, c Caller) (Caller, error) {
+func (s *runnerAPI) lookAgain(ctx context.Context, c Caller) (Caller, error) {
 	name := c.RunName
 	if name == "" {
 		var err error
@@ -177,7 +177,7 @@ func (s *Server) lookAgain(ctx context.Context, c Caller) (Caller, error) {
 }
 
 // ownerOf is the name of the Run that a pod says it belongs to.
-func (s *Server) ownerOf(ctx context.Context, p Pod) (string, error) {
+func (s *runnerAPI) ownerOf(ctx context.Context, p Pod) (string, error) {
 	pod := &metav1.PartialObjectMetadata{}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	err := s.Live.Get(ctx, types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, pod)

@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +27,7 @@ import (
 // newEngines gives a runner's client for a store that has engines, for a Run of an engine.
 func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *store.Client {
 	t.Helper()
-	s := &Server{Options: Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))}}
+	s := newRunnerAPI(runnerOptions{Log: slog.New(slog.DiscardHandler)})
 	e := engines{from: from, inputs: func(context.Context, string) (inputs.Document, error) {
 		return inputs.Document{Engine: v1alpha1.Engine{Name: its}}, nil
 	}}

@@ -17,7 +17,7 @@ func (r *recorded) Handle(pattern string, _ http.Handler) { *r = append(*r, patt
 // Patterns are all that people can ask.
 func Patterns() []string {
 	var all recorded
-	(&Server{Options: Options{Catalog: listing.NewCatalog()}}).addPeople(&all)
+	newUserAPI(userOptions{Catalog: listing.NewCatalog()}).addPeople(&all)
 	slices.Sort(all)
 	return all
 }
@@ -27,6 +27,6 @@ func OpenAPI() []byte { return openAPI }
 
 // CheckSite says what is wrong with the URL of the page.
 func CheckSite(url string) error {
-	_, err := siteOf(Options{SignIn: SignIn{URL: url}})
+	_, err := siteOf(SignIn{URL: url})
 	return err
 }

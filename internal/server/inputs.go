@@ -14,7 +14,7 @@ const largestInputs = 16 << 20
 
 // keepInputs keeps the variable files that an apply is about to use, so that its destroy needs none of the objects they
 // came from. A plan hands them in that found nothing to apply: then they count at once.
-func (s *Server) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
 	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return refused
@@ -43,7 +43,7 @@ func (s *Server) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) er
 }
 
 // keptInputs gives out the variable files that were kept for the inputs of a destroy.
-func (s *Server) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if c.Run.Spec.Operation != v1alpha1.OperationDestroy {
 		return refusef(http.StatusForbidden, "Run %s is no destroy", c.RunName)
 	}

@@ -11,7 +11,7 @@ import (
 
 // appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the apply goes on
 // meanwhile, and what is not here when it is killed is lost.
-func (s *Server) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	batch, err := strconv.Atoi(r.URL.Query().Get("batch"))
 	if err != nil {
 		return refusef(http.StatusBadRequest, "?batch= has to be the number of the batch")
@@ -30,7 +30,7 @@ func (s *Server) appendJournal(w http.ResponseWriter, r *http.Request, c Caller)
 
 // journal gives out what applies have done of which it is not known that the state has it. What the state has now is noted first: it
 // is what the plan is made on, and what follows may take it out.
-func (s *Server) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err := s.State.NoteHeld(r.Context(), c.Key()); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Server) journal(w http.ResponseWriter, r *http.Request, c Caller) error
 // endsJournal says that after a report nobody needs the journal any more: an apply got to its end, and all is in the state; or a plan
 // found nothing in it that is not. It takes effect before the report does, on which a deletion may follow that looks for what is in
 // no state.
-func (s *Server) endsJournal(r *http.Request, c Caller, done *store.Done) (bool, error) {
+func (s *runnerAPI) endsJournal(r *http.Request, c Caller, done *store.Done) (bool, error) {
 	attempt, refused := state.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return false, refused

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -94,6 +95,11 @@ func (k *Keys) Fingerprint(message []byte) string {
 	mac := hmac.New(sha256.New, k.current().fingerprint)
 	mac.Write(message)
 	return hex.EncodeToString(mac.Sum(nil))[:32]
+}
+
+// derive gives a key of 32 bytes for a purpose. It stays the same for as long as the install lives.
+func (k *Keys) derive(purpose string) ([]byte, error) {
+	return hkdf.Key(sha256.New, k.current().fingerprint, nil, purpose, 32)
 }
 
 func (k *Keys) current() keyring {

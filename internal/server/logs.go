@@ -6,7 +6,7 @@ import (
 )
 
 // appendLog appends to the attempt's log, if the offset is where it ends.
-func (s *Server) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error {
 	offset, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
 	if err != nil || offset < 0 {
 		return refusef(http.StatusBadRequest, "?offset= has to say where the bytes go")
@@ -16,7 +16,7 @@ func (s *Server) appendLog(w http.ResponseWriter, r *http.Request, c Caller) err
 		return err
 	}
 	defer free()
-	next, ok, err := s.logs.append(r.Context(), logFolder(c.Pod.Namespace, c.Run.UID, c.Attempt), offset, data)
+	next, ok, err := s.Logs.append(r.Context(), logFolder(c.Pod.Namespace, c.Run.UID, c.Attempt), offset, data)
 	if err != nil {
 		return err
 	}

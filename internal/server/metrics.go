@@ -162,8 +162,8 @@ func (m *Metrics) signedIn(method, result string) {
 	}
 }
 
-func (m *Metrics) acted(need right, result string) {
+func (m *Metrics) acted(resource, verb, result string) {
 	if m != nil {
-		m.actions.WithLabelValues(need.resource, need.verb, result).Inc()
+		m.actions.WithLabelValues(resource, verb, result).Inc()
 	}
 }

@@ -1,9 +1,10 @@
 package server
 
-import (
-	"slices"
-)
+import "slices"
 
-func (s *Server) serves(namespace string) bool {
-	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+// namespaces are the only ones that are served; all of the cluster's when there are none.
+type namespaces []string
+
+func (n namespaces) serves(namespace string) bool {
+	return len(n) == 0 || slices.Contains(n, namespace)
 }

@@ -18,8 +18,8 @@ const maxWait = 30 * time.Second
 
 // order tells a pod what to do next. It needs no attempt: it is what gives one, and a pod may ask before its Run names
 // it.
-func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
-	pod, err := s.pod(r, s.tokens.pod)
+func (s *runnerAPI) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
+	pod, err := s.pod(r, s.Pods.pod)
 	c := Caller{Pod: pod}
 	if err != nil {
 		return c, err
@@ -34,7 +34,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	defer s.polls.end(pod.UID)
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	defer context.AfterFunc(s.stopping, cancel)()
+	defer context.AfterFunc(s.Stopping, cancel)()
 	order, err := s.Orders.Next(ctx, pod.Namespace, pod.UID, after)
 	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
 		order, err = store.Order{Kind: store.OrderWait}, nil
@@ -76,7 +76,7 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 
 // readyToWork makes a rescued state count, or a backup that is newer, before anybody plans or applies without it. When that cannot be done for good, the
 // attempt is what fails, so that its Run says why: a runner that gets no order could not.
-func (s *Server) readyToWork(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
+func (s *runnerAPI) readyToWork(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
 	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
 	var refused *state.Refusal
 	if err == nil || !errors.As(err, &refused) {

@@ -19,7 +19,7 @@ const largestOutputs = 8 << 20
 
 // writeOutputs writes the outputs of the code to where the Stack wants them. A Run that only plans may be of anybody's
 // code, and has none to give to others; nor has a shell. A destroy leaves none, and writes that.
-func (s *Server) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if op := c.Run.Spec.Operation; op != v1alpha1.OperationApply && op != v1alpha1.OperationDestroy {
 		return refusef(http.StatusForbidden, "Run %s does not apply: it has no outputs", c.RunName)
 	}
@@ -45,7 +45,7 @@ func (s *Server) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) 
 	return nil
 }
 
-func (s *Server) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1.Stack, outputs store.Outputs) error {
+func (s *runnerAPI) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1.Stack, outputs store.Outputs) error {
 	if to.Secret != nil {
 		if err := s.publishSecret(ctx, to.Secret.Name, stack, outputs); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Server) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alp
 	return nil
 }
 
-func (s *Server) publishSecret(ctx context.Context, name string, stack *v1alpha1.Stack, outputs store.Outputs) error {
+func (s *runnerAPI) publishSecret(ctx context.Context, name string, stack *v1alpha1.Stack, outputs store.Outputs) error {
 	data, err := secretData(outputs)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Server) publishSecret(ctx context.Context, name string, stack *v1alpha1
 		})
 }
 
-func (s *Server) publishConfigMap(ctx context.Context, name string, stack *v1alpha1.Stack, outputs store.Outputs) error {
+func (s *runnerAPI) publishConfigMap(ctx context.Context, name string, stack *v1alpha1.Stack, outputs store.Outputs) error {
 	data, err := configMapData(outputs)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 
 // owned writes an object that belongs to a Stack: makes it, or changes it if change says that it is not as it should be.
 // An object of that name which is another's is left alone.
-func (s *Server) owned(
+func (s *runnerAPI) owned(
 	ctx context.Context, kind string, o client.Object, stack *v1alpha1.Stack, ours func() bool, change func() bool,
 ) error {
 	key := client.ObjectKeyFromObject(o)

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +31,7 @@ type router interface {
 }
 
 // addPeople adds what people are answered; internal/people says what that is.
-func (s *Server) addPeople(mux router) {
+func (s *userAPI) addPeople(mux router) {
 	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
 	read := func(path string, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle("GET "+path, s.answerPerson(long, need, h))
@@ -43,7 +42,7 @@ func (s *Server) addPeople(mux router) {
 	s.addSessions(mux)
 	s.addLists(mux)
 	s.addActions(mux)
-	read(runs+"plan", right{"get", "runs", "plan"}, s.showPlan)
+	read(runs+"plan", right{verb: "get", resource: "runs", subresource: "plan"}, s.showPlan)
 	read(runs+"logs", mayReadLogs, s.showLogs)
 	read(states+"versions/{version}", mayPull, s.audited(mayPull, s.pullState))
 	read(states+"journal", mayPull, s.audited(mayPull, s.showJournal))
@@ -57,7 +56,7 @@ func (s *Server) addPeople(mux router) {
 }
 
 // answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler.
-func (s *Server) answerPerson(
+func (s *userAPI) answerPerson(
 	within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) http.Handler {
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p person) error {
@@ -70,7 +69,7 @@ func (s *Server) answerPerson(
 }
 
 // answerAudited is answerPerson with an audit line, also for who may not.
-func (s *Server) answerAudited(
+func (s *userAPI) answerAudited(
 	within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) http.Handler {
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p person) error {
@@ -79,87 +78,20 @@ func (s *Server) answerAudited(
 	})
 }
 
-// answerAnyone finds out who asks, and runs the handler, which finds out whether they may.
-func (s *Server) answerAnyone(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
-	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (person, error) {
-		p, err := s.identify(r)
-		if err == nil {
-			err = h(w, r, p)
-		}
-		return p, err
-	})
-}
-
-// answerWhoever runs a handler, turns its error into an answer, and logs what became of the request: never its body, or what its
-// person showed.
-func (s *Server) answerWhoever(within time.Duration, h func(http.ResponseWriter, *http.Request) (person, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(began.Add(within))
-		_ = control.SetWriteDeadline(began.Add(within))
-		rec := &recorder{ResponseWriter: w}
-		protect(w.Header())
-		p, err := h(rec, r)
-		if err != nil && rec.code == 0 {
-			writeProblem(rec, err)
-		}
-		log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", rec.code, "took", time.Since(began), "person", p.String())
-		stranger := p.Info == nil && rec.code < http.StatusInternalServerError // whom anybody can be, as often as they like
-		if err != nil && !stranger && r.Context().Err() == nil && !errors.Is(err, errStopping) {
-			log.Warn("request refused", "error", err)
-		} else {
-			log.Debug("request")
-		}
-		if err != nil && rec.code < 300 {
-			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
-		}
-	})
-}
-
-// identify tells who sends a request, or for whom, if they may.
-func (s *Server) identify(r *http.Request) (person, error) {
-	if !showsToken(r) { // what a browser shows by itself, it shows for other sites too
-		if err := s.persons.sessions.ownSite(r); err != nil {
-			return person{}, err
-		}
-	}
-	real, err := s.persons.of(r)
-	if err != nil {
-		return person{}, err
-	}
-	p, needs, err := impersonated(real, r.Header)
-	if err != nil {
-		return real, err
-	}
-	for _, n := range needs {
-		if err := s.may(r.Context(), real, n); err != nil {
-			return real, err
-		}
-	}
-	return p, nil
-}
-
-// showsToken says that a request has a bearer token, which no site but ours has a browser send. A password it may: of a URL that has one.
-func showsToken(r *http.Request) bool {
-	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer")
-}
-
 // ask tells what a person's request is about, and that they have the right to it.
-func (s *Server) ask(r *http.Request, p person, need right) (ask, error) {
+func (s *userAPI) ask(r *http.Request, p person, need right) (ask, error) {
 	a := ask{person: p, NamespacedName: types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}}
 	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
 		return a, refusef(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything", a.Name, a.Namespace)
 	}
-	if !s.serves(a.Namespace) {
+	if !s.Namespaces.serves(a.Namespace) {
 		return a, refusef(http.StatusForbidden, "this Cairn does not look at namespace %s", a.Namespace)
 	}
-	return a, s.may(r.Context(), p, need.of(a))
+	return a, s.Authorizer.may(r.Context(), p, need.of(a.NamespacedName))
 }
 
 // answerNobody answers also who is not known.
-func (s *Server) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+func (s *userAPI) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return s.answerWhoever(quick, func(w http.ResponseWriter, r *http.Request) (person, error) {
 		return person{}, h(w, r)
 	})
@@ -173,4 +105,41 @@ func protect(h http.Header) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// answerAnyone finds out who asks, and runs the handler, which finds out whether they may.
+func (s *userAPI) answerAnyone(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
+	return s.answerKnown(within, s.Users.identify, h)
+}
+
+func (s *userAPI) answerKnown(
+	within time.Duration, identify func(*http.Request) (person, error), h func(http.ResponseWriter, *http.Request, person) error,
+) http.Handler {
+	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (person, error) {
+		p, err := identify(r)
+		if err == nil {
+			err = h(w, r, p)
+		}
+		return p, err
+	})
+}
+
+// answerWhoever runs a handler, turns its error into an answer, and logs what became of the request: never its body, or what its
+// person showed.
+func (s *userAPI) answerWhoever(within time.Duration, h func(http.ResponseWriter, *http.Request) (person, error)) http.Handler {
+	protected := func(w http.ResponseWriter, r *http.Request) (person, error) {
+		protect(w.Header())
+		return h(w, r)
+	}
+	return newHandler(within, protected, writeProblem, s.logRequest)
+}
+
+func (s *userAPI) logRequest(r *http.Request, p person, a answered) {
+	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", a.code, "took", a.took, "person", p.String())
+	stranger := p.Info == nil && a.code < http.StatusInternalServerError // whom anybody can be, as often as they like
+	if a.err != nil && !stranger && r.Context().Err() == nil && !errors.Is(a.err, errStopping) {
+		log.Warn("request refused", "error", a.err)
+	} else {
+		log.Debug("request")
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,9 +24,9 @@ import (
 func object(resource string) string { return "/api/v1/namespaces/{namespace}/" + resource + "/{name}" }
 
 // addActions adds what people do to objects, what they may do, and what is told of objects.
-func (s *Server) addActions(mux router) {
+func (s *userAPI) addActions(mux router) {
 	write := func(resource, name, verb string, h func(http.ResponseWriter, *http.Request, ask) error) {
-		mux.Handle("POST "+object(resource)+"/"+name, s.answerAudited(quick, right{verb, resource, ""}, h))
+		mux.Handle("POST "+object(resource)+"/"+name, s.answerAudited(quick, right{verb: verb, resource: resource}, h))
 	}
 	write("runs", action.Approve, "approve", s.approveRun)
 	write("runs", action.Reject, "reject", s.rejectRun)
@@ -48,7 +47,7 @@ func (s *Server) addActions(mux router) {
 	}
 	write("repositories", action.Fetch, "patch", s.fetchRepository)
 	for _, resource := range []string{"stacks", "runs", "repositories", "states"} {
-		may := right{"get", resource, ""}
+		may := right{verb: "get", resource: resource}
 		mux.Handle("GET "+object(resource)+"/access", s.answerPerson(quick, may, func(w http.ResponseWriter, r *http.Request, a ask) error {
 			return s.showAccess(w, r, a, resource)
 		}))
@@ -59,7 +58,7 @@ func (s *Server) addActions(mux router) {
 }
 
 // read gets an object as it is now.
-func (s *Server) read(ctx context.Context, a ask, kind string, o client.Object) error {
+func (s *userAPI) read(ctx context.Context, a ask, kind string, o client.Object) error {
 	err := s.Live.Get(ctx, a.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		return refusef(http.StatusNotFound, "there is no %s %s in namespace %s", kind, a.Name, a.Namespace)
@@ -69,7 +68,7 @@ func (s *Server) read(ctx context.Context, a ask, kind string, o client.Object) 
 }
 
 // waiting gives a Run whose plan waits for an approval. A digest, if there is one, is of the plan that was read.
-func (s *Server) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run, error) {
+func (s *userAPI) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run, error) {
 	o := &v1alpha1.Run{}
 	if err := s.read(ctx, a, "Run", o); err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (s *Server) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.R
 	return o, nil
 }
 
-func (s *Server) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	var sent people.Approval
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
@@ -99,7 +98,7 @@ func (s *Server) approveRun(w http.ResponseWriter, r *http.Request, a ask) error
 	return s.done(w, r, a, o, action.ApproveRun(sent.PlanDigest, a.GetName()))
 }
 
-func (s *Server) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	var sent people.Rejection
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
@@ -112,7 +111,7 @@ func (s *Server) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error 
 	return s.done(w, r, a, o, action.RejectRun(o.Status.Plan.Digest, a.GetName(), sent.Message))
 }
 
-func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	o := &v1alpha1.Run{}
 	if err := s.read(r.Context(), a, "Run", o); err != nil {
 		return err
@@ -128,7 +127,7 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error 
 }
 
 // requestRun asks for a Run of a Stack that does what a function says.
-func (s *Server) requestRun(w http.ResponseWriter, r *http.Request, a ask, what func(*v1alpha1.Stack) (v1alpha1.Operation, error)) error {
+func (s *userAPI) requestRun(w http.ResponseWriter, r *http.Request, a ask, what func(*v1alpha1.Stack) (v1alpha1.Operation, error)) error {
 	o := &v1alpha1.Stack{}
 	if err := s.read(r.Context(), a, "Stack", o); err != nil {
 		return err
@@ -138,7 +137,7 @@ func (s *Server) requestRun(w http.ResponseWriter, r *http.Request, a ask, what 
 		return err
 	}
 	a.noted("action", strings.ToLower(string(operation)))
-	if err := s.may(r.Context(), a.person, resourceVerb(a, "stacks", action.VerbOf(o, operation))); err != nil { // of a retry it is known only now
+	if err := s.Authorizer.may(r.Context(), a.person, right{verb: action.VerbOf(o, operation), resource: "stacks"}.of(a.NamespacedName)); err != nil { // of a retry it is known only now
 		return err
 	}
 	if o.Spec.Suspend && o.DeletionTimestamp == nil {
@@ -148,7 +147,7 @@ func (s *Server) requestRun(w http.ResponseWriter, r *http.Request, a ask, what 
 }
 
 // again is what a retry of a Stack does.
-func (s *Server) again(o *v1alpha1.Stack) (v1alpha1.Operation, error) {
+func (s *userAPI) again(o *v1alpha1.Stack) (v1alpha1.Operation, error) {
 	if err := s.filled(); err != nil {
 		return "", err
 	}
@@ -169,7 +168,7 @@ func (s *Server) again(o *v1alpha1.Stack) (v1alpha1.Operation, error) {
 	return "", refusef(http.StatusConflict, "there is nothing to try again: no Run of Stack %s was to change anything", o.Name)
 }
 
-func (s *Server) suspendStack(w http.ResponseWriter, r *http.Request, a ask, suspend bool) error {
+func (s *userAPI) suspendStack(w http.ResponseWriter, r *http.Request, a ask, suspend bool) error {
 	o := &v1alpha1.Stack{}
 	if err := s.read(r.Context(), a, "Stack", o); err != nil {
 		return err
@@ -178,7 +177,7 @@ func (s *Server) suspendStack(w http.ResponseWriter, r *http.Request, a ask, sus
 	return s.done(w, r, a, o, action.SuspendStack(o, suspend, a.GetName()))
 }
 
-func (s *Server) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) error {
 	o := &v1alpha1.Repository{}
 	o.Namespace, o.Name = a.Namespace, a.Name
 	a.noted("action", action.Fetch)
@@ -186,7 +185,7 @@ func (s *Server) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) 
 }
 
 // done writes what a person does, and answers with the object that came of it.
-func (s *Server) done(w http.ResponseWriter, r *http.Request, a ask, o client.Object, patch client.Patch) error {
+func (s *userAPI) done(w http.ResponseWriter, r *http.Request, a ask, o client.Object, patch client.Patch) error {
 	if err := s.writeAs(r.Context(), a.person, o, patch); err != nil {
 		return err
 	}
@@ -205,14 +204,8 @@ func showDone(w http.ResponseWriter, o client.Object) error {
 	return errors.New("people do nothing to this kind")
 }
 
-func resourceVerb(a ask, resource, verb string) authorizationv1.ResourceAttributes {
-	return authorizationv1.ResourceAttributes{
-		Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: a.Namespace, Name: a.Name,
-	}
-}
-
 // showAccess says what a person may do with an object by roles, whether or not it makes sense now.
-func (s *Server) showAccess(w http.ResponseWriter, r *http.Request, a ask, resource string) error {
+func (s *userAPI) showAccess(w http.ResponseWriter, r *http.Request, a ask, resource string) error {
 	actions := map[string][]string{}
 	for name, verbs := range action.Verbs(resource) {
 		actions[name] = slices.Clone(verbs)
@@ -246,7 +239,7 @@ func (s *Server) showAccess(w http.ResponseWriter, r *http.Request, a ask, resou
 }
 
 // verbsOf puts in what depends on the Stack: what a retry does, and that it is being deleted.
-func (s *Server) verbsOf(ctx context.Context, a ask, actions map[string][]string) error {
+func (s *userAPI) verbsOf(ctx context.Context, a ask, actions map[string][]string) error {
 	o := &v1alpha1.Stack{}
 	if err := s.read(ctx, a, "Stack", o); err != nil {
 		return err
@@ -277,8 +270,8 @@ func distinct(actions map[string][]string) []string {
 }
 
 // allowed says whether a person may do something with an object.
-func (s *Server) allowed(ctx context.Context, a ask, resource, verb string) (bool, error) {
-	err := s.may(ctx, a.person, resourceVerb(a, resource, verb))
+func (s *userAPI) allowed(ctx context.Context, a ask, resource, verb string) (bool, error) {
+	err := s.Authorizer.may(ctx, a.person, right{verb: verb, resource: resource}.of(a.NamespacedName))
 	var no *refusal
 	if errors.As(err, &no) && no.code == http.StatusForbidden {
 		return false, nil

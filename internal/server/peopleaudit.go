@@ -13,7 +13,7 @@ import (
 )
 
 // auditedUnless is audited for who may not, too: err is why.
-func (s *Server) auditedUnless(
+func (s *userAPI) auditedUnless(
 	err error, need right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) func(http.ResponseWriter, *http.Request, ask) error {
 	return s.audited(need, func(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -25,7 +25,7 @@ func (s *Server) auditedUnless(
 }
 
 // audited writes a line for what a person wants to do, or to read in clear, whatever becomes of it.
-func (s *Server) audited(
+func (s *userAPI) audited(
 	need right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) func(http.ResponseWriter, *http.Request, ask) error {
 	return func(w http.ResponseWriter, r *http.Request, a ask) error {
@@ -39,10 +39,10 @@ func (s *Server) audited(
 		log := s.Log.With(traced(r)...).With("by", a.GetName(), "impersonatedBy", real, "method", a.by, "verb", need.verb,
 			"resource", need.resource, "namespace", a.Namespace, "name", a.Name).With(facts...)
 		if err != nil {
-			s.Metrics.acted(need, "failed")
+			s.Metrics.acted(need.resource, need.verb, "failed")
 			log.Warn("audit: not done", "error", err)
 		} else {
-			s.Metrics.acted(need, "success")
+			s.Metrics.acted(need.resource, need.verb, "success")
 			log.Info("audit: done")
 		}
 		return err
@@ -50,7 +50,7 @@ func (s *Server) audited(
 }
 
 // tell records on a State what a person did to it.
-func (s *Server) tell(ctx context.Context, a ask, reason, action, format string, args ...any) {
+func (s *userAPI) tell(ctx context.Context, a ask, reason, action, format string, args ...any) {
 	if s.Events == nil {
 		return
 	}

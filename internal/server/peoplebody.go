@@ -42,7 +42,7 @@ func flag(r *http.Request, name string) (bool, error) {
 }
 
 // sentJSON reads a small body. A form of another site cannot send one.
-func (s *Server) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
+func (s *userAPI) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
 		return refusef(http.StatusUnsupportedMediaType, "the body has to be JSON: set Content-Type to application/json")
 	}

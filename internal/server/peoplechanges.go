@@ -22,7 +22,7 @@ var resources = map[string]string{"Stack": "stacks", "Run": "runs", "Repository"
 // showChanges tells of what becomes of objects that the person may list, as server-sent events: "change", a people.Change; and
 // "reset" when it cannot be known what has changed since the place that the browser comes back with, so that all is to be read anew;
 // and "beat" where there is nothing else to tell.
-func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *userAPI) showChanges(w http.ResponseWriter, r *http.Request, p person) error {
 	ctx, end, err := s.follow(r.Context(), p)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Server) showChanges(w http.ResponseWriter, r *http.Request, p person) e
 
 // goOnTelling tells what changes from a place on, and that the connection lives: by an event, since a browser keeps comments from the
 // page, which could not tell then that nothing changes from a connection that is dead.
-func (s *Server) goOnTelling(ctx context.Context, events *eventStream, p person, place string, news <-chan struct{}) error {
+func (s *userAPI) goOnTelling(ctx context.Context, events *eventStream, p person, place string, news <-chan struct{}) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for asked := time.Now(); ; {
@@ -57,7 +57,7 @@ func (s *Server) goOnTelling(ctx context.Context, events *eventStream, p person,
 		if time.Since(asked) > askAgain { // what they may list is asked each time
 			asked = time.Now()
 			var no *refusal
-			if err := s.persons.stillKnown(ctx, p); errors.As(err, &no) && no.code == http.StatusUnauthorized {
+			if err := s.Users.stillKnown(ctx, p); errors.As(err, &no) && no.code == http.StatusUnauthorized {
 				return err
 			}
 		}
@@ -82,16 +82,16 @@ func (s *Server) goOnTelling(ctx context.Context, events *eventStream, p person,
 }
 
 // tellChanges tells what changed since a place, and gives the place that this leads to.
-func (s *Server) tellChanges(ctx context.Context, events *eventStream, p person, place string) (string, error) {
+func (s *userAPI) tellChanges(ctx context.Context, events *eventStream, p person, place string) (string, error) {
 	changes, now, ok := s.Catalog.Changes.Since(place)
 	if !ok {
 		return now, events.send(now, "reset", struct{}{})
 	}
 	var seen []people.Change
 	for _, c := range changes {
-		allowed, err := s.mayList(ctx, p, resources[c.Kind], "")
+		allowed, err := s.Authorizer.mayList(ctx, p, resources[c.Kind], "")
 		if err == nil && !allowed {
-			allowed, err = s.mayList(ctx, p, resources[c.Kind], c.Namespace)
+			allowed, err = s.Authorizer.mayList(ctx, p, resources[c.Kind], c.Namespace)
 		}
 		if err != nil {
 			return place, err

@@ -16,7 +16,7 @@ func TestThePageIsToldThatNothingChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*heartbeat+time.Second)
 		defer cancel()
-		s := &Server{Options: Options{Catalog: listing.NewCatalog()}}
+		s := newUserAPI(userOptions{Catalog: listing.NewCatalog()})
 		_, place, _ := s.Catalog.Changes.Since("")
 		w := httptest.NewRecorder()
 		if err := s.goOnTelling(ctx, newEventStream(w), person{}, place, nil); err == nil {

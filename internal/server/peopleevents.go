@@ -17,7 +17,7 @@ import (
 const mostEvents = 200
 
 // showEvents shows what Kubernetes tells of an object, which the person may see.
-func (s *Server) showEvents(w http.ResponseWriter, r *http.Request, a ask, resource string) error {
+func (s *userAPI) showEvents(w http.ResponseWriter, r *http.Request, a ask, resource string) error {
 	about, err := s.uidOf(a, resource)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *Server) showEvents(w http.ResponseWriter, r *http.Request, a ask, resou
 }
 
 // uidOf is the UID of an object of the catalog.
-func (s *Server) uidOf(a ask, resource string) (string, error) {
+func (s *userAPI) uidOf(a ask, resource string) (string, error) {
 	if err := s.filled(); err != nil {
 		return "", err
 	}

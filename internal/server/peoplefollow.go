@@ -12,8 +12,8 @@ import (
 )
 
 // follow counts a person who follows something, and gives the context in which they may.
-func (s *Server) follow(ctx context.Context, p person) (context.Context, func(), error) {
-	end, err := s.persons.following.begin(p.GetName())
+func (s *userAPI) follow(ctx context.Context, p person) (context.Context, func(), error) {
+	end, err := s.following.begin(p.GetName())
 	if err != nil {
 		return ctx, nil, err
 	}
@@ -23,7 +23,7 @@ func (s *Server) follow(ctx context.Context, p person) (context.Context, func(),
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, longestFollow, errStopping)
 	ctx, stop := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(s.stopping, func() { stop(errStopping) })
+	unhook := context.AfterFunc(s.Stopping, func() { stop(errStopping) })
 	return ctx, func() {
 		unhook()
 		stop(nil)

@@ -11,7 +11,7 @@ import (
 
 // showJournal gives what applies have done of which it is not known that the state has it all. Who may read the state may read that:
 // it holds less.
-func (s *Server) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
 	st := &v1alpha1.State{}
 	if err := s.Live.Get(r.Context(), a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Server) showJournal(w http.ResponseWriter, r *http.Request, a ask) erro
 		return noVersion(a, 0)
 	}
 	a.noted("journal", true)
-	free, err := s.persons.memory.hold(r.Context(), a.Namespace, 2*st.Status.Size)
+	free, err := s.memory.hold(r.Context(), a.Namespace, 2*st.Status.Size)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // addLists adds what people can list, look at and watch.
-func (s *Server) addLists(mux router) {
+func (s *userAPI) addLists(mux router) {
 	c := s.Catalog
 	if c == nil {
 		return
@@ -27,7 +27,7 @@ func (s *Server) addLists(mux router) {
 }
 
 // addKind adds the lists of a kind, of all namespaces and of one, and its objects.
-func addKind[O, R any](s *Server, mux router, resource string, kind listing.Kind[O, R], shelf *listing.Shelf[O]) {
+func addKind[O, R any](s *userAPI, mux router, resource string, kind listing.Kind[O, R], shelf *listing.Shelf[O]) {
 	list := func(w http.ResponseWriter, r *http.Request, p person) error {
 		objects, err := seenBy(r.Context(), s, p, resource, shelf, r.PathValue("namespace"))
 		if err != nil {
@@ -41,7 +41,7 @@ func addKind[O, R any](s *Server, mux router, resource string, kind listing.Kind
 	}
 	mux.Handle("GET /api/v1/"+resource, s.answerAnyone(quick, list))
 	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource, s.answerAnyone(quick, list))
-	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource+"/{name}", s.answerPerson(quick, right{"get", resource, ""},
+	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource+"/{name}", s.answerPerson(quick, right{verb: "get", resource: resource},
 		func(w http.ResponseWriter, _ *http.Request, a ask) error {
 			if err := s.filled(); err != nil {
 				return err
@@ -55,7 +55,7 @@ func addKind[O, R any](s *Server, mux router, resource string, kind listing.Kind
 }
 
 // seenBy gives the objects of a kind that a person may list: of one namespace, or of all.
-func seenBy[O any](ctx context.Context, s *Server, p person, resource string, shelf *listing.Shelf[O], namespace string) ([]*O, error) {
+func seenBy[O any](ctx context.Context, s *userAPI, p person, resource string, shelf *listing.Shelf[O], namespace string) ([]*O, error) {
 	if err := s.filled(); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func seenBy[O any](ctx context.Context, s *Server, p person, resource string, sh
 	if namespace == "" {
 		namespaces = shelf.Namespaces()
 	}
-	seen, err := s.sight(ctx, p, resource, namespaces)
+	seen, err := s.Authorizer.sight(ctx, p, resource, namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func seenBy[O any](ctx context.Context, s *Server, p person, resource string, sh
 }
 
 // filled refuses as long as not everything is there: half a list must not look like a whole one.
-func (s *Server) filled() error {
+func (s *userAPI) filled() error {
 	if !s.Catalog.Filled() {
 		return errors.New("the catalog is not filled yet")
 	}
@@ -79,7 +79,7 @@ func (s *Server) filled() error {
 }
 
 // showActivity says how many Runs ended in which way, in steps of time.
-func (s *Server) showActivity(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *userAPI) showActivity(w http.ResponseWriter, r *http.Request, p person) error {
 	since, err := span(r, "since", 7*24*time.Hour)
 	if err != nil {
 		return err

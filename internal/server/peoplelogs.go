@@ -39,10 +39,10 @@ const (
 var errStopping = errors.New("the server ends this: ask again for the rest")
 
 // mayReadLogs is what it takes to read a log.
-var mayReadLogs = right{"get", "runs", "logs"}
+var mayReadLogs = right{verb: "get", resource: "runs", subresource: "logs"}
 
 // showLogs shows the log of an attempt or of all attempts of a Run.
-func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 	attempt, offset, follow, err := askedForLog(r)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *Server) showLogs(w http.ResponseWriter, r *http.Request, a ask) error {
 		defer end()
 	}
 
-	news, leave := s.logs.bells.listen(logsFolder(run.Namespace, run.UID))
+	news, leave := s.Logs.bells.listen(logsFolder(run.Namespace, run.UID))
 	defer leave()
 	f := &follower{
 		server: s, run: run, key: a.NamespacedName, to: http.NewResponseController(w), w: w,
@@ -119,7 +119,7 @@ func askedForLog(r *http.Request) (attempt int32, offset int64, follow bool, err
 
 // follower is a reader of a Run's log.
 type follower struct {
-	server *Server
+	server *userAPI
 	run    *v1alpha1.Run
 	key    types.NamespacedName
 	w      http.ResponseWriter
@@ -170,7 +170,7 @@ func (f *follower) attempt(ctx context.Context, number int32) error {
 		// Looked at before the log: when it is over, all of the log is there.
 		last := !f.follow || isOver(f.run, number)
 		if f.skip && f.offset > 0 && last {
-			length, err := f.server.logs.find(ctx, folder)
+			length, err := f.server.Logs.find(ctx, folder)
 			if err != nil {
 				return err
 			}
@@ -200,7 +200,7 @@ func (f *follower) attempt(ctx context.Context, number int32) error {
 func (f *follower) copy(ctx context.Context, folder string, at int64, last bool) (int64, error) {
 	for {
 		list := last || time.Since(f.listed) > listAgain
-		data, listed, err := f.server.logs.from(ctx, folder, at, list)
+		data, listed, err := f.server.Logs.from(ctx, folder, at, list)
 		if listed {
 			f.listed = time.Now()
 		}
@@ -285,10 +285,10 @@ func (f *follower) look(ctx context.Context) error {
 }
 
 // mayStill refuses who may follow a log no longer. While Kubernetes cannot be asked they may what they could.
-func (s *Server) mayStill(ctx context.Context, a ask) error {
-	err := s.persons.stillKnown(ctx, a.person)
+func (s *userAPI) mayStill(ctx context.Context, a ask) error {
+	err := s.Users.stillKnown(ctx, a.person)
 	if err == nil {
-		err = s.may(ctx, a.person, mayReadLogs.of(a))
+		err = s.Authorizer.may(ctx, a.person, mayReadLogs.of(a.NamespacedName))
 	}
 	var no *refusal
 	if errors.As(err, &no) && (no.code == http.StatusUnauthorized || no.code == http.StatusForbidden) {
@@ -318,9 +318,4 @@ func attemptFrom(run *v1alpha1.Run, number int32) *v1alpha1.Attempt {
 		}
 	}
 	return nil
-}
-
-// RunChanged wakes those who follow the log of a Run.
-func (s *Server) RunChanged(run *v1alpha1.Run) {
-	s.logs.bells.ring(logsFolder(run.Namespace, run.UID))
 }

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,7 +88,7 @@ func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
 		t.Fatalf("news: %d and %d", len(mine), len(other))
 	}
 	<-mine
-	(&Server{logs: l}).RunChanged(&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "uid"}})
+	l.RunChanged(&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "uid"}})
 	if len(mine) != 1 {
 		t.Error("a change of the Run is no news")
 	}
@@ -220,13 +219,12 @@ func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
 					return nil
 				},
 			})
-			persons := newPersons(kube, nil) // whose memories have goroutines without end
+			persons, authorizer := newPersons(kube, nil, nil), newAuthorizer(kube) // whose memories have goroutines without end
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				s := &Server{
-					Options: Options{Live: kube, Cache: kube, Client: kube}, logs: NewLogs(memoryBucket(t)), persons: persons,
-					followers: semaphore.NewWeighted(1), stopping: ctx,
-				}
+				s := newUserAPI(userOptions{
+					Users: persons, Authorizer: authorizer, Live: kube, Cache: kube, Logs: NewLogs(memoryBucket(t)), Stopping: ctx,
+				})
 				alice := person{Info: &user.DefaultInfo{Name: "alice"}, token: "alice's"}
 				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?follow=true", nil)
 				ended := make(chan error, 1)

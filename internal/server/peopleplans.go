@@ -24,7 +24,7 @@ const (
 )
 
 // showPlan shows what a Run would do.
-func (s *Server) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	form := r.URL.Query().Get("format")
 	run, err := s.runFor(r, a)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Server) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
-	free, err := s.persons.memory.hold(r.Context(), run.Namespace, int64(len(view))) // it may be read slowly
+	free, err := s.memory.hold(r.Context(), run.Namespace, int64(len(view))) // it may be read slowly
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	return err
 }
 
-func (s *Server) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64) error {
+func (s *userAPI) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64) error {
 	form, err := s.Bucket.Read(r.Context(), key)
 	if err != nil {
 		return notShown(err, run)
@@ -78,8 +78,8 @@ func (s *Server) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.
 }
 
 // planView gives a View in JSON.
-func (s *Server) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, error) {
-	free, err := s.persons.memory.hold(r.Context(), run.Namespace, viewMemory)
+func (s *userAPI) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, error) {
+	free, err := s.memory.hold(r.Context(), run.Namespace, viewMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func notShown(err error, run *v1alpha1.Run) error {
 }
 
 // runFor reads the Run that a request is about.
-func (s *Server) runFor(r *http.Request, a ask) (*v1alpha1.Run, error) {
+func (s *userAPI) runFor(r *http.Request, a ask) (*v1alpha1.Run, error) {
 	run := &v1alpha1.Run{}
 	err := s.Live.Get(r.Context(), a.NamespacedName, run)
 	if apierrors.IsNotFound(err) {

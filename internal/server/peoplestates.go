@@ -21,7 +21,7 @@ import (
 )
 
 // pullState gives a version of a state.
-func (s *Server) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
 	if r.PathValue("version") == people.Rescued {
 		return s.pullRescued(w, r, a)
 	}
@@ -54,9 +54,9 @@ func (s *Server) pullState(w http.ResponseWriter, r *http.Request, a ask) error 
 }
 
 // pullRescued gives the state that an attempt could not save.
-func (s *Server) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
 	a.noted("version", people.Rescued)
-	free, err := s.persons.memory.hold(r.Context(), a.Namespace, peoplePart) // how large it is nothing says before
+	free, err := s.memory.hold(r.Context(), a.Namespace, peoplePart) // how large it is nothing says before
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Server) pullRescued(w http.ResponseWriter, r *http.Request, a ask) erro
 }
 
 // pushState takes a state from a person.
-func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 	force, err := flag(r, "force")
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error 
 		return err
 	}
 	a.noted("force", force)
-	data, free, err := readBody(w, r, s.persons.memory, a.Namespace, state.MaxSize, 1)
+	data, free, err := readBody(w, r, s.memory, a.Namespace, state.MaxSize, 1)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) pushState(w http.ResponseWriter, r *http.Request, a ask) error 
 }
 
 // rollbackState goes back to the content of an older version.
-func (s *Server) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error {
 	var want people.Rollback
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Server) rollbackState(w http.ResponseWriter, r *http.Request, a ask) er
 }
 
 // releaseState ends a lock whose holder is over.
-func (s *Server) releaseState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) releaseState(w http.ResponseWriter, r *http.Request, a ask) error {
 	var want people.Unlock
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
@@ -154,9 +154,9 @@ func (s *Server) releaseState(w http.ResponseWriter, r *http.Request, a ask) err
 }
 
 // recoverState finds a state in the log of a pod that could send it nowhere, and puts it back.
-func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) recoverState(w http.ResponseWriter, r *http.Request, a ask) error {
 	// All that the namespace has: how large a state is when it is unpacked nothing says before.
-	free, err := s.persons.memory.hold(r.Context(), a.Namespace, peoplePart)
+	free, err := s.memory.hold(r.Context(), a.Namespace, peoplePart)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 	if err != nil {
 		return unread(err)
 	}
-	base, data, err := unseal(sealed, s.Keys.Identities(), a.NamespacedName)
+	base, data, err := unseal(sealed, s.Identities(), a.NamespacedName)
 	if err != nil {
 		return err
 	}
@@ -186,13 +186,13 @@ func (s *Server) recoverState(w http.ResponseWriter, r *http.Request, a ask) err
 }
 
 // restoreState takes the backup of a state, or forgets it.
-func (s *Server) restoreState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) restoreState(w http.ResponseWriter, r *http.Request, a ask) error {
 	var want people.Restore
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
 	a.noted("forget", want.Forget)
-	free, err := s.persons.memory.hold(r.Context(), a.Namespace, peoplePart) // how large a state is when it is unpacked nothing says before
+	free, err := s.memory.hold(r.Context(), a.Namespace, peoplePart) // how large a state is when it is unpacked nothing says before
 	if err != nil {
 		return err
 	}
@@ -211,17 +211,17 @@ func (s *Server) restoreState(w http.ResponseWriter, r *http.Request, a ask) err
 }
 
 // roomFor waits until there is memory for some copies of a version; 0 is the current one.
-func (s *Server) roomFor(ctx context.Context, a ask, number, copies int64) (func(), error) {
+func (s *userAPI) roomFor(ctx context.Context, a ask, number, copies int64) (func(), error) {
 	st := &v1alpha1.State{}
 	if err := s.Live.Get(ctx, a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read State %s: %w", a.NamespacedName, err)
 	}
 	if number == 0 && st.Status.Version > 0 {
-		return s.persons.memory.hold(ctx, a.Namespace, copies*st.Status.Size)
+		return s.memory.hold(ctx, a.Namespace, copies*st.Status.Size)
 	}
 	for _, v := range st.Status.Versions {
 		if v.Version == number {
-			return s.persons.memory.hold(ctx, a.Namespace, copies*v.Size)
+			return s.memory.hold(ctx, a.Namespace, copies*v.Size)
 		}
 	}
 	return nil, noVersion(a, number)
@@ -284,7 +284,7 @@ func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
 }
 
 // moveState lets the state move to where the Stack says now.
-func (s *Server) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
 	shown, err := shownVersion(r)
 	if err != nil {
 		return err

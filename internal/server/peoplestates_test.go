@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -11,28 +10,10 @@ import (
 	"time"
 )
 
-// TestPeopleTakeNoMemoryOfRunners: what people send, however slowly, does not keep a runner from saving its state.
-func TestPeopleTakeNoMemoryOfRunners(t *testing.T) {
-	s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: newPersons(nil, nil)}
-	free, err := s.persons.memory.hold(t.Context(), "shop", peoplePart)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	save := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/state", bytes.NewReader(make([]byte, largeBody+1)))
-	_, saved, err := s.body(httptest.NewRecorder(), save, "shop", 2*largeBody)
-	if err != nil {
-		t.Fatalf("a runner waits for people: %v", err)
-	}
-	saved()
-	free()
-}
-
 // TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A recovery does so however small it is when it comes: it
 // may be large when it is unpacked.
 func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
-	s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: newPersons(nil, nil)}
+	s := newUserAPI(userOptions{})
 	for name, test := range map[string]struct {
 		held int64
 		body string
@@ -42,7 +23,7 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 		"a recovery": {largeBody + 1, "small", s.recoverState},
 	} {
 		t.Run(name, func(t *testing.T) {
-			free, err := s.persons.memory.hold(t.Context(), "", test.held)
+			free, err := s.memory.hold(t.Context(), "", test.held)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,4 +37,20 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestARescueInOneNamespaceLeavesMemoryForAPlanOfAnother(t *testing.T) {
+	s := newUserAPI(userOptions{})
+	free, err := s.memory.hold(t.Context(), "hostile", peoplePart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	other, err := s.memory.hold(ctx, "shop", viewMemory)
+	if err != nil {
+		t.Fatalf("it waits: %v", err)
+	}
+	other()
 }

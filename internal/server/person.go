@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -52,18 +53,20 @@ type persons struct {
 	sessions *sessions
 	// review of a token.
 	review *tokenReview
-	// memory that they may take, and the logs that they follow.
-	memory    *room
-	following following
+	// provider that users sign in at, and folder of links that sign in once; nil and empty where there is none.
+	provider *identityProvider
+	links    string
+	// authorizer says who may impersonate whom.
+	authorizer *authorizer
 }
 
-func newPersons(c client.Client, authority ClientCA) *persons {
+func newPersons(c client.Client, authority ClientCA, authorizer *authorizer) *persons {
 	review := &tokenReview{
 		client: c, marker: newMarker(),
 		known:   expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
 		refused: expirable.NewLRU[mark, struct{}](refusedTokens, nil, knowFor),
 	}
-	return &persons{authority: authority, token: bearertoken.New(review), review: review, memory: newRoom(peopleMemory, peoplePart, largeBody)}
+	return &persons{authority: authority, token: bearertoken.New(review), review: review, authorizer: authorizer}
 }
 
 // of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the
@@ -196,4 +199,75 @@ func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*aut
 	answer := &authenticator.Response{User: &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra}}
 	t.known.Add(sum, answer)
 	return answer, true, nil
+}
+
+// identify tells who sends a request, or for whom, if they may.
+func (p *persons) identify(r *http.Request) (person, error) {
+	if !showsToken(r) { // what a browser shows by itself, it shows for other sites too
+		if err := p.sessions.ownSite(r); err != nil {
+			return person{}, err
+		}
+	}
+	real, err := p.of(r)
+	if err != nil {
+		return person{}, err
+	}
+	user, needs, err := impersonated(real, r.Header)
+	if err != nil {
+		return real, err
+	}
+	for _, n := range needs {
+		if err := p.authorizer.may(r.Context(), real, n); err != nil {
+			return real, err
+		}
+	}
+	return user, nil
+}
+
+// showsToken says that a request has a bearer token, which no site but ours has a browser send. A password it may: of a URL that has one.
+func showsToken(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer")
+}
+
+// identifyEngine is identify for the engine of a user. An http backend shows a password and knows no other way in older engines:
+// it is the bearer token of the user, and the name beside it does not matter.
+func (p *persons) identifyEngine(r *http.Request) (person, error) {
+	if _, token, ok := r.BasicAuth(); ok {
+		// Unlike a bearer token, a browser sends a password by itself.
+		if err := p.sessions.ownSite(r); err != nil {
+			return person{}, err
+		}
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return p.identify(r)
+}
+
+// UsersOptions say how users are known.
+type UsersOptions struct {
+	// Client reviews tokens.
+	Client client.Client
+	// ClientCA is what client certificates are checked with; nil takes none.
+	ClientCA ClientCA
+	// Authorizer says who may impersonate whom.
+	Authorizer *authorizer
+	// SignIn says how users sign in with a browser, and Keys seal their sessions.
+	SignIn SignIn
+	Keys   *Keys
+	// Now is the clock.
+	Now func() time.Time
+}
+
+func newUsers(o UsersOptions) (*persons, error) {
+	p := newPersons(o.Client, o.ClientCA, o.Authorizer)
+	var err error
+	if p.sessions, err = newSessions(o.SignIn, o.Keys, p.review, o.Now); err != nil {
+		return nil, err
+	}
+	p.links = o.SignIn.Links
+	if o.SignIn.OIDC != nil {
+		p.provider, err = newProvider(*o.SignIn.OIDC, o.Keys, p.sessions.site.String()+callbackPath, o.Now)
+	}
+	return p, err
 }

@@ -120,7 +120,7 @@ func TestWhoAPersonIs(t *testing.T) {
 			if test.away {
 				known = nil
 			}
-			p := newPersons(reviewing(known, &asked), test.authority)
+			p := newPersons(reviewing(known, &asked), test.authority, nil)
 			for range 2 {
 				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 				r.TLS = &tls.ConnectionState{}
@@ -160,8 +160,8 @@ func TestAnotherSiteShowsNoCertificate(t *testing.T) {
 	a := newAuthorityOf(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
-	s := &Server{persons: newPersons(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true })}
-	s.persons.sessions = &sessions{guard: http.NewCrossOriginProtection()}
+	p := newPersons(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true }, nil)
+	p.sessions = &sessions{guard: http.NewCrossOriginProtection()}
 	good := clientOf(t, a, func(*x509.Certificate) {})
 	for shown, test := range map[string]struct {
 		site string
@@ -177,7 +177,7 @@ func TestAnotherSiteShowsNoCertificate(t *testing.T) {
 		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{good}}
 		r.Header.Set("Authorization", shown)
 		r.Header.Set("Sec-Fetch-Site", test.site)
-		if got, err := s.identify(r); code(err) != test.code || (err == nil) != (got.String() == "alice") {
+		if got, err := p.identify(r); code(err) != test.code || (err == nil) != (got.String() == "alice") {
 			t.Errorf("%s from %q: %s, %v", shown, test.site, got, err)
 		}
 	}
@@ -206,7 +206,7 @@ func TestWhoAnIntermediateVouchesFor(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(root.cert)
-	p := newPersons(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true })
+	p := newPersons(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true }, nil)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{clientOf(t, middle, func(*x509.Certificate) {}), middle.cert}}
 	if got, err := p.of(r); err != nil || got.GetName() != "alice" {

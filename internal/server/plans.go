@@ -21,7 +21,7 @@ var largestForms = map[string]int64{store.PlanJSON: store.LargestPlanJSON, store
 func planFolder(c Caller) string { return plansOf(c.Run) }
 
 // putPlan keeps a saved plan under its digest.
-func (s *Server) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if r.ContentLength > largestPlan {
 		return refusef(http.StatusRequestEntityTooLarge, "a plan of %d bytes, at most %d are taken", r.ContentLength, largestPlan)
 	}
@@ -33,7 +33,7 @@ func (s *Server) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error
 }
 
 // getPlan gives out the plan that the Run is to apply, and no other.
-func (s *Server) getPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) getPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := planOf(c, r)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func planOf(c Caller, r *http.Request) (string, error) {
 
 // putPlanForm keeps a form of a plan for people. The first one stays: what the policies and people have looked at does not
 // change any more.
-func (s *Server) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
 	form := r.PathValue("form")
 	limit, err := formLimit(form)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) e
 }
 
 // getPlanForm gives out a form of the plan that the Run is to apply, and of no other.
-func (s *Server) getPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) getPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
 	form := r.PathValue("form")
 	if _, err := formLimit(form); err != nil {
 		return err
@@ -99,7 +99,7 @@ func formLimit(form string) (int64, error) {
 }
 
 // download gives out what the bucket keeps.
-func (s *Server) download(w http.ResponseWriter, r *http.Request, key string) error {
+func (s *runnerAPI) download(w http.ResponseWriter, r *http.Request, key string) error {
 	data, err := s.Bucket.Read(r.Context(), key)
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
 		// Not for the runner to wait for. The key is no secret: it is made of what the runner asked for.
@@ -115,7 +115,7 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request, key string) er
 }
 
 // checkPolicy asks the policies about a plan whose JSON is kept.
-func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := s.planned(r, c)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *Server) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) e
 }
 
 // planned is the digest in a request that is about a plan which the caller's attempt has made and handed in.
-func (s *Server) planned(r *http.Request, c Caller) (string, error) {
+func (s *runnerAPI) planned(r *http.Request, c Caller) (string, error) {
 	digest := r.PathValue("digest")
 	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
 	switch {

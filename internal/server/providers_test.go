@@ -19,7 +19,7 @@ import (
 // mirrorServer serves a mirror of a registry that has acme/cloud 1.1.0, and nothing else.
 func mirrorServer(t *testing.T, from Providers) string {
 	t.Helper()
-	s := &Server{Options: Options{Log: slog.New(slog.DiscardHandler)}}
+	s := newRunnerAPI(runnerOptions{Log: slog.New(slog.DiscardHandler)})
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", s.answer(quick, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
 		return Caller{}, provider(from)(w, r, Caller{})

@@ -12,7 +12,7 @@ import (
 const largestReport = 4 << 20
 
 // report takes what an attempt has done so far. One on the way is answered at once; the last one when it is durable.
-func (s *Server) report(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 	var raw store.Report
 	if err := s.jsonBody(w, r, c.Pod.Namespace, largestReport, &raw); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, c Caller) error 
 
 // mayFinish refuses the last report of an attempt that was given up, and a plan that could not be applied. An attempt
 // that is finished otherwise has reported before: the answer to that was lost.
-func (s *Server) mayFinish(r *http.Request, c Caller, done *store.Done) error {
+func (s *runnerAPI) mayFinish(r *http.Request, c Caller, done *store.Done) error {
 	attempt, refused := state.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return refused

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 )
 
 // recorder remembers the status that was sent; 0 is none yet.
@@ -35,4 +36,36 @@ func writeJSON(w http.ResponseWriter, code int, v any) error {
 	w.WriteHeader(code)
 	_, err = w.Write(data)
 	return err
+}
+
+// answered is what became of a request.
+type answered struct {
+	// code that was sent; 0 for none.
+	code int
+	took time.Duration
+	err  error
+}
+
+// newHandler answers requests, of callers of some kind, within a time limit. failed answers an error of h as long as nothing was
+// sent; done gets what was.
+func newHandler[C any](
+	within time.Duration, h func(http.ResponseWriter, *http.Request) (C, error), failed func(http.ResponseWriter, error),
+	done func(*http.Request, C, answered),
+) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		control := http.NewResponseController(w)
+		// Each request sets both, since a connection keeps them for the next one.
+		_ = control.SetReadDeadline(began.Add(within))
+		_ = control.SetWriteDeadline(began.Add(within))
+		rec := &recorder{ResponseWriter: w}
+		caller, err := h(rec, r)
+		if err != nil && rec.code == 0 {
+			failed(rec, err)
+		}
+		done(r, caller, answered{rec.code, time.Since(began), err})
+		if err != nil && rec.code < 300 {
+			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+	})
 }

@@ -12,10 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/state"
@@ -26,50 +22,40 @@ import (
 // meanwhile has to go through.
 func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 	hostile := Caller{Pod: Pod{Namespace: "hostile"}, Stack: "net"}
-	person := ask{NamespacedName: types.NamespacedName{Namespace: "hostile", Name: "net"}}
-	sends := func(s *Server, r *http.Request, namespace string, limit int64) error {
+	sends := func(s *runnerAPI, r *http.Request, namespace string, limit int64) error {
 		_, free, err := s.body(httptest.NewRecorder(), r, namespace, limit)
 		if err == nil {
 			free()
 		}
 		return err
 	}
-	saves := func(s *Server, r *http.Request) error { return sends(s, r, "shop", state.MaxSize) }
+	saves := func(s *runnerAPI, r *http.Request) error { return sends(s, r, "shop", state.MaxSize) }
 	for name, test := range map[string]struct {
 		// size of the body that does not come, -1 says none; and how many times over it counts.
 		size, weight int64
-		does         func(*Server, *http.Request)
-		then         func(*Server, *http.Request) error
+		does         func(*runnerAPI, *http.Request)
+		then         func(*runnerAPI, *http.Request) error
 	}{
-		"states that do not come": {state.MaxSize, 1, func(s *Server, r *http.Request) {
+		"states that do not come": {state.MaxSize, 1, func(s *runnerAPI, r *http.Request) {
 			_ = sends(s, r, "hostile", state.MaxSize)
 		}, saves},
-		"reports that do not come": {largestReport, jsonWeight, func(s *Server, r *http.Request) {
+		"reports that do not come": {largestReport, jsonWeight, func(s *runnerAPI, r *http.Request) {
 			_ = s.jsonBody(httptest.NewRecorder(), r, "hostile", largestReport, &store.Report{})
 		}, saves},
-		"small bodies without end": {largestChunk, 1, func(s *Server, r *http.Request) {
+		"small bodies without end": {largestChunk, 1, func(s *runnerAPI, r *http.Request) {
 			_ = sends(s, r, "hostile", largestChunk)
 		}, saves},
-		"a state that is read slowly": {-1, 0, func(s *Server, r *http.Request) {
-			if free, err := s.holdState(r.Context(), hostile.Key(), s.memory); err == nil {
+		"a state that is read slowly": {-1, 0, func(s *runnerAPI, r *http.Request) {
+			sizes := stateSizes{s.Catalog, s.Live}
+			if free, err := sizes.hold(r.Context(), hostile.Key(), s.memory); err == nil {
 				defer free()
 				_, _ = io.Copy(io.Discard, r.Body)
 			}
 		}, saves},
-		"a log with a rescued state that does not come": {-1, 0, func(s *Server, r *http.Request) {
-			_ = s.recoverState(httptest.NewRecorder(), r, person)
-		}, func(s *Server, r *http.Request) error {
-			free, err := s.persons.memory.hold(r.Context(), "shop", viewMemory) // somebody looks at a plan
-			if err == nil {
-				free()
-			}
-			return err
-		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Server{memory: newRoom(bodyMemory, bodyPart, largeBody), persons: &persons{memory: newRoom(peopleMemory, peoplePart, largeBody)}}
-				s.Catalog = listing.NewCatalog()
+				s := newRunnerAPI(runnerOptions{Catalog: listing.NewCatalog()})
 				s.Catalog.States.Put("hostile", "net", &v1alpha1.State{Status: v1alpha1.StateStatus{Size: state.MaxSize}})
 				ctx, cancel := context.WithCancel(t.Context())
 				body, end := io.Pipe()
@@ -93,30 +79,11 @@ func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 				cancel()
 				_ = end.Close()
 				all.Wait()
-				if n := len(s.memory.parts) + len(s.persons.memory.parts); n != 0 {
+				if n := len(s.memory.parts); n != 0 {
 					t.Errorf("%d namespaces are remembered that want nothing", n)
 				}
 			})
 		})
-	}
-}
-
-// The catalog fills after the server starts, and hears of each state some time after it is written.
-func TestAStateCountsBeforeTheCatalogHasHeardOfIt(t *testing.T) {
-	live := interceptor.NewClient(nil, interceptor.Funcs{
-		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-			o.(*v1alpha1.State).Status.Size = state.MaxSize
-			return nil
-		},
-	})
-	s := &Server{Options: Options{Live: live, Catalog: listing.NewCatalog()}, memory: newRoom(bodyMemory, bodyPart, largeBody)}
-	free, err := s.holdState(t.Context(), types.NamespacedName{Namespace: "shop", Name: "net"}, s.memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer free()
-	if s.memory.parts["shop"].left.TryAcquire(bodyPart - state.MaxSize + 1) {
-		t.Error("it takes no memory")
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"cairn.dev/cairn/api/v1alpha1"
+
 	lru "github.com/hashicorp/golang-lru/v2"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -178,4 +180,9 @@ func (l *Logs) from(ctx context.Context, folder string, at int64, list bool) (da
 		}
 	}
 	return nil, true, nil
+}
+
+// RunChanged wakes those who follow the log of a Run.
+func (l *Logs) RunChanged(run *v1alpha1.Run) {
+	l.bells.ring(logsFolder(run.Namespace, run.UID))
 }

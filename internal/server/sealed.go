@@ -3,8 +3,6 @@ package server
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -37,7 +35,7 @@ type sealed struct {
 }
 
 func newSealer(keys *Keys, purpose string, now func() time.Time) (sealer, error) {
-	key, err := hkdf.Key(sha256.New, keys.current().fingerprint, nil, purpose, 32)
+	key, err := keys.derive(purpose)
 	if err != nil {
 		return sealer{}, err
 	}

@@ -54,10 +54,10 @@ func TestASealIsOpenedByWhoMadeItForItsTime(t *testing.T) {
 func TestASessionIsLookedAtEachTime(t *testing.T) {
 	asked := 0
 	tokens := map[string]string{"good": "alice"}
-	p := newPersons(reviewing(tokens, &asked), nil)
+	p := newPersons(reviewing(tokens, &asked), nil, nil)
 	s := &sessions{sealer: sealing(t, 'a', purposeSession, time.Now), token: p.review, provider: "https://id.example cairn", lifetime: time.Hour}
 	var err error
-	if s.site, err = siteOf(Options{SignIn: SignIn{URL: "https://cairn.example.com"}}); err != nil {
+	if s.site, err = siteOf(SignIn{URL: "https://cairn.example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {

@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -109,20 +108,10 @@ type Options struct {
 // Server is the store's HTTP server.
 type Server struct {
 	Options
-	tokens   *tokens
-	persons  *persons
-	signIn   *signIn
-	rights   *rights
-	polls    polls
-	progress *progress
-	logs     *Logs
-	memory   *room
-	// followers of logs.
-	followers *semaphore.Weighted
-	// stopping is done once the server stops. Runners that wait for an order are then told to ask again, of another
-	// process.
-	stopping context.Context
-	stop     context.CancelFunc
+	runners *runnerAPI
+	users   *userAPI
+	logs    *Logs
+	stop    context.CancelFunc
 }
 
 // New makes a Server that does not listen yet.
@@ -141,26 +130,51 @@ func New(o Options) (*Server, error) {
 		o.Tokens = Review{Client: o.Client}
 	}
 	o.Drain = cmp.Or(o.Drain, 10*time.Second)
-	persons := newPersons(o.Client, o.ClientCA)
-	signIn, err := newSignIn(o, persons)
+	o.SignIn.URL = cmp.Or(o.SignIn.URL, o.Public.URL)
+	authorizer := newAuthorizer(o.Client)
+	users, err := newUsers(UsersOptions{
+		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, Keys: o.Keys, Now: o.Now,
+	})
 	if err != nil {
 		return nil, err
 	}
+	logs := NewLogs(o.Bucket)
 	stopping, stop := context.WithCancel(context.Background())
 	return &Server{
-		Options:   o,
-		tokens:    newTokens(o.Tokens, o.GoneTokens, o.Now),
-		persons:   persons,
-		signIn:    signIn,
-		rights:    newRights(),
-		progress:  newProgress(o.Reports, o.Log),
-		logs:      NewLogs(o.Bucket),
-		memory:    newRoom(bodyMemory, bodyPart, largeBody),
-		followers: semaphore.NewWeighted(mostFollowers),
-		stopping:  stopping,
-		stop:      stop,
+		Options: o,
+		runners: newRunnerAPI(runnerOptions{
+			Pods: newTokens(o.Tokens, o.GoneTokens, o.Now), Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Catalog: o.Catalog,
+			State: o.State, Bucket: o.Bucket, Logs: logs, Runs: o.Runs, Orders: o.Orders, Reports: o.Reports, Policies: o.Policies,
+			Inputs: o.Inputs, Outputs: o.Outputs, Engines: o.Engines, Providers: o.Providers, Events: o.Events, Metrics: o.Metrics,
+			Log: o.Log, Stopping: stopping,
+		}),
+		users: newUserAPI(userOptions{
+			Users: users, Authorizer: authorizer, Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Cache: o.Cache,
+			State: o.State, Bucket: o.Bucket, Logs: logs, Identities: o.Keys.Identities, Catalog: o.Catalog, Kubernetes: o.Kubernetes,
+			Events: o.Events, Metrics: o.Metrics, Log: o.Log, Now: o.Now, Stopping: stopping,
+		}),
+		logs: logs,
+		stop: stop,
 	}, nil
 }
+
+// Handler has all that runners and people are answered.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	s.runners.AddRoutes(mux)
+	s.users.AddRoutes(mux)
+	return s.Metrics.measure(mux)
+}
+
+// PeopleHandler has all that people are answered, and nothing of runners.
+func (s *Server) PeopleHandler() http.Handler {
+	mux := http.NewServeMux()
+	s.users.AddRoutes(mux)
+	return s.Metrics.measure(mux)
+}
+
+// RunChanged wakes those who follow the log of a Run.
+func (s *Server) RunChanged(run *v1alpha1.Run) { s.logs.RunChanged(run) }
 
 // NeedLeaderElection says that every process may serve.
 func (s *Server) NeedLeaderElection() bool { return false }
@@ -189,7 +203,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	flushed, published, served := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(flushed)
-		s.progress.run(flushing)
+		s.runners.Flush(flushing)
 	}()
 	go func() { served <- web.ServeTLS(l, "", "") }()
 	go func() {

@@ -63,21 +63,21 @@ type sessions struct {
 	token authenticator.Token
 }
 
-func newSessions(o Options, token authenticator.Token) (*sessions, error) {
+func newSessions(o SignIn, keys *Keys, token authenticator.Token, now func() time.Time) (*sessions, error) {
 	site, err := siteOf(o)
 	if err != nil {
 		return nil, err
 	}
-	seal, err := newSealer(o.Keys, purposeSession, o.Now)
+	seal, err := newSealer(keys, purposeSession, now)
 	if err != nil {
 		return nil, err
 	}
-	s := &sessions{sealer: seal, site: site, lifetime: o.SignIn.Lifetime, guard: http.NewCrossOriginProtection(), token: token}
+	s := &sessions{sealer: seal, site: site, lifetime: o.Lifetime, guard: http.NewCrossOriginProtection(), token: token}
 	if s.lifetime <= 0 {
 		s.lifetime = longestSession
 	}
-	if o.SignIn.OIDC != nil {
-		s.provider = o.SignIn.OIDC.name()
+	if o.OIDC != nil {
+		s.provider = o.OIDC.name()
 	}
 	if site.Host != "" {
 		err = s.guard.AddTrustedOrigin(site.Scheme + "://" + site.Host)
@@ -86,21 +86,17 @@ func newSessions(o Options, token authenticator.Token) (*sessions, error) {
 }
 
 // siteOf is where browsers find the page.
-func siteOf(o Options) (*url.URL, error) {
-	text := o.SignIn.URL
-	if text == "" {
-		text = o.Public.URL
-	}
-	site, err := url.Parse(strings.TrimSuffix(text, "/"))
+func siteOf(o SignIn) (*url.URL, error) {
+	site, err := url.Parse(strings.TrimSuffix(o.URL, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("the page's URL: %w", err)
 	}
 	here := slices.Contains([]string{"127.0.0.1", "::1", "localhost"}, site.Hostname())
 	switch {
-	case text == "" && o.SignIn.OIDC == nil:
+	case o.URL == "" && o.OIDC == nil:
 		return site, nil
 	case site.Host == "" || site.RawQuery != "" || site.User != nil || site.Scheme != "https" && (site.Scheme != "http" || !here):
-		return nil, fmt.Errorf("the page's URL %q: it has to be https and a host, as in https://cairn.example.com", text)
+		return nil, fmt.Errorf("the page's URL %q: it has to be https and a host, as in https://cairn.example.com", o.URL)
 	}
 	return site, nil
 }

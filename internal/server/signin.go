@@ -20,57 +20,36 @@ const (
 // longestReason is how much of an error is in the address of the page that shows it.
 const longestReason = 500
 
-// signIn is how people get a session, and lose it.
-type signIn struct {
-	*sessions
-	// provider is nil, and links is empty, where there is none.
-	provider *identityProvider
-	links    string
-}
-
-func newSignIn(o Options, p *persons) (*signIn, error) {
-	all, err := newSessions(o, p.review)
-	if err != nil {
-		return nil, err
-	}
-	p.sessions = all
-	s := &signIn{sessions: all, links: o.SignIn.Links}
-	if o.SignIn.OIDC != nil {
-		s.provider, err = newProvider(*o.SignIn.OIDC, o.Keys, all.site.String()+callbackPath, o.Now)
-	}
-	return s, err
-}
-
 // addSessions adds how people sign in and out, for programs.
-func (s *Server) addSessions(mux router) {
+func (s *userAPI) addSessions(mux router) {
 	mux.Handle("GET /api/v1/signin", s.answerNobody(s.showSignIn))
 	mux.Handle("POST /api/v1/session", s.answerNobody(s.beginSession))
 	mux.Handle("DELETE /api/v1/session", s.answerNobody(s.endSession))
 }
 
 // addSignIn adds what browsers are sent to.
-func (s *Server) addSignIn(mux router) {
-	if s.signIn.provider != nil {
+func (s *userAPI) addSignIn(mux router) {
+	if s.Users.provider != nil {
 		mux.Handle("GET "+oidcPath, s.goOn(byOIDC, s.toProvider))
 		mux.Handle("GET "+callbackPath, s.goOn(byOIDC, s.fromProvider))
 	}
-	if s.signIn.links != "" {
+	if s.Users.links != "" {
 		mux.Handle("GET "+linkPath, s.goOn(byLink, s.fromLink))
 	}
 }
 
 // showSignIn says how people sign in.
-func (s *Server) showSignIn(w http.ResponseWriter, _ *http.Request) error {
+func (s *userAPI) showSignIn(w http.ResponseWriter, _ *http.Request) error {
 	methods := []people.SignInMethod{}
-	if p := s.signIn.provider; p != nil {
+	if p := s.Users.provider; p != nil {
 		methods = append(methods, people.SignInMethod{Type: people.SignInOIDC, Name: p.label(), URL: oidcPath})
 	}
 	return writeJSON(w, http.StatusOK, people.SignIn{Methods: append(methods, people.SignInMethod{Type: people.SignInToken})})
 }
 
 // beginSession signs somebody in with a token.
-func (s *Server) beginSession(w http.ResponseWriter, r *http.Request) error {
-	if err := s.signIn.ownSite(r); err != nil {
+func (s *userAPI) beginSession(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Users.sessions.ownSite(r); err != nil {
 		return err
 	}
 	var sent people.Session
@@ -85,11 +64,11 @@ func (s *Server) beginSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 // enter gives the browser a session, if Kubernetes knows whose it is.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, by string, in session) error {
+func (s *userAPI) enter(w http.ResponseWriter, r *http.Request, by string, in session) error {
 	p, err := s.known(r.Context(), in)
 	var cookie *http.Cookie
 	if err == nil {
-		cookie, err = s.signIn.begin(r, in)
+		cookie, err = s.Users.sessions.begin(r, in)
 	}
 	s.noteSignIn(r, by, p, err)
 	if err == nil {
@@ -98,28 +77,28 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, by string, in ses
 	return err
 }
 
-func (s *Server) known(ctx context.Context, in session) (person, error) {
+func (s *userAPI) known(ctx context.Context, in session) (person, error) {
 	if in.Token == "" && in.Provider == "" || len(in.Token) > longestToken {
 		return person{}, refusef(http.StatusUnauthorized, "give the token that you use with Kubernetes")
 	}
-	return s.signIn.person(ctx, in)
+	return s.Users.sessions.person(ctx, in)
 }
 
 // endSession signs somebody out.
-func (s *Server) endSession(w http.ResponseWriter, r *http.Request) error {
-	if err := s.signIn.ownSite(r); err != nil {
+func (s *userAPI) endSession(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Users.sessions.ownSite(r); err != nil {
 		return err
 	}
-	if p, ok, err := s.signIn.of(r); ok && err == nil {
+	if p, ok, err := s.Users.sessions.of(r); ok && err == nil {
 		s.Log.With(traced(r)...).Info("audit: signed out", "by", p.GetName(), "method", p.by)
 	}
-	http.SetCookie(w, s.signIn.end(r, sessionCookie))
+	http.SetCookie(w, s.Users.sessions.end(r, sessionCookie))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
 // noteSignIn writes who signed in, or why nobody did.
-func (s *Server) noteSignIn(r *http.Request, by string, p person, err error) {
+func (s *userAPI) noteSignIn(r *http.Request, by string, p person, err error) {
 	log := s.Log.With(traced(r)...).With("by", p.String(), "method", by)
 	if err != nil {
 		s.Metrics.signedIn(by, "denied")
@@ -131,7 +110,7 @@ func (s *Server) noteSignIn(r *http.Request, by string, p person, err error) {
 }
 
 // goOn sends a browser to where a handler says, or to the page that shows its error.
-func (s *Server) goOn(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
+func (s *userAPI) goOn(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
 	return s.answerWhoever(quick, func(w http.ResponseWriter, r *http.Request) (person, error) {
 		if r.Method != http.MethodGet { // HEAD, of what looks at links before people do
 			w.WriteHeader(http.StatusNoContent)
@@ -164,12 +143,12 @@ func shortened(text string, most int) string {
 }
 
 // toProvider sends a browser to the identity provider.
-func (s *Server) toProvider(w http.ResponseWriter, r *http.Request) (string, error) {
-	address, kept, err := s.signIn.provider.begin(r.Context(), localPath(r.URL.Query().Get("to")))
+func (s *userAPI) toProvider(w http.ResponseWriter, r *http.Request) (string, error) {
+	address, kept, err := s.Users.provider.begin(r.Context(), localPath(r.URL.Query().Get("to")))
 	if err != nil {
 		return "", err
 	}
-	c := s.signIn.cookie(r, signInCookie) //nolint:gosec // see there
+	c := s.Users.sessions.cookie(r, signInCookie) //nolint:gosec // see there
 	c.Value, c.MaxAge = kept, int(signInTime.Seconds())
 	c.SameSite = http.SameSiteLaxMode // it has to come along when the provider sends the browser back
 	http.SetCookie(w, c)
@@ -177,13 +156,13 @@ func (s *Server) toProvider(w http.ResponseWriter, r *http.Request) (string, err
 }
 
 // fromProvider signs in who comes back from the identity provider.
-func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) (string, error) {
-	c, err := r.Cookie(s.signIn.cookie(r, signInCookie).Name)
+func (s *userAPI) fromProvider(w http.ResponseWriter, r *http.Request) (string, error) {
+	c, err := r.Cookie(s.Users.sessions.cookie(r, signInCookie).Name)
 	if err != nil {
 		return "", errors.New("the sign-in took too long, or was begun in another browser: try again")
 	}
-	http.SetCookie(w, s.signIn.sessions.end(r, signInCookie))
-	in, to, err := s.signIn.provider.end(r.Context(), c.Value, r.URL.Query())
+	http.SetCookie(w, s.Users.sessions.end(r, signInCookie))
+	in, to, err := s.Users.provider.end(r.Context(), c.Value, r.URL.Query())
 	if err != nil {
 		return "", err
 	}
@@ -191,8 +170,8 @@ func (s *Server) fromProvider(w http.ResponseWriter, r *http.Request) (string, e
 }
 
 // fromLink signs in who has a link, once.
-func (s *Server) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
-	token, err := takeLink(s.signIn.links, r.URL.Query().Get("code"), s.Now())
+func (s *userAPI) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
+	token, err := takeLink(s.Users.links, r.URL.Query().Get("code"), s.Now())
 	if err != nil {
 		return "", err
 	}

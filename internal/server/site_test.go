@@ -9,7 +9,7 @@ import (
 // TestThePageIsEverywhereElse sees which paths of the site are the page's. A browser loads /signin whole when a sign-in went wrong.
 func TestThePageIsEverywhereElse(t *testing.T) {
 	mux := http.NewServeMux()
-	(&Server{signIn: &signIn{}}).addSite(mux)
+	newUserAPI(userOptions{Users: &persons{}}).AddRoutes(mux)
 	for path, page := range map[string]bool{
 		"/":                  true,
 		"/signin?error=late": true,

@@ -8,7 +8,7 @@ import (
 )
 
 // source gives out the code that the Run's inputs name, and no other.
-func (s *Server) source(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) source(w http.ResponseWriter, r *http.Request, c Caller) error {
 	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
 	if err != nil {
 		return err

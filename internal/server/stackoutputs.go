@@ -13,7 +13,7 @@ import (
 
 // stackOutput gives out an output of another Stack that the Run's inputs name, as long as it has the value that the Run
 // was made for. The value goes straight from the state to the runner: whether it is sensitive makes no difference here.
-func (s *Server) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) error {
 	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *Server) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) e
 		return refusef(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of Stack %.80q", c.RunName, output, stack)
 	}
 	of := types.NamespacedName{Namespace: c.Pod.Namespace, Name: stack}
-	free, err := s.holdState(r.Context(), of, s.memory)
+	free, err := stateSizes{s.Catalog, s.Live}.hold(r.Context(), of, s.memory)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // readState gives the current version, in the engines' http protocol: 404 before the first.
-func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
-	free, err := s.holdState(r.Context(), c.Key(), s.memory)
+func (s *runnerAPI) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	free, err := stateSizes{s.Catalog, s.Live}.hold(r.Context(), c.Key(), s.memory)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) readState(w http.ResponseWriter, r *http.Request, c Caller) err
 }
 
 // writeState takes the next version from the holder of the lock.
-func (s *Server) writeState(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) writeState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Server) writeState(w http.ResponseWriter, r *http.Request, c Caller) er
 }
 
 // lockState takes the lock, or tells who holds it, in the form that an engine shows to people.
-func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) lockState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	info, err := s.lockInfo(w, r, c)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Server) lockState(w http.ResponseWriter, r *http.Request, c Caller) err
 }
 
 // unlockState gives the lock back.
-func (s *Server) unlockState(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) unlockState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	info, err := s.lockInfo(w, r, c)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Server) unlockState(w http.ResponseWriter, r *http.Request, c Caller) e
 	return nil
 }
 
-func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (lockInfo, error) {
+func (s *runnerAPI) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (lockInfo, error) {
 	data, free, err := s.body(w, r, c.Pod.Namespace, largestLockInfo)
 	if err != nil {
 		return lockInfo{}, err
@@ -92,7 +92,7 @@ func (s *Server) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (loc
 }
 
 // deleteState never does.
-func (s *Server) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) error {
+func (s *runnerAPI) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) error {
 	w.Header().Set("Allow", "GET, POST, LOCK, UNLOCK")
 	return refusef(http.StatusMethodNotAllowed, "a runner deletes no state: delete Stack %s", c.Stack)
 }
@@ -101,7 +101,7 @@ func (s *Server) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) e
 var stateDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // rescueState takes a state that could not be written when it was made.
-func (s *Server) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (s *runnerAPI) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ var (
 )
 
 // addUserBackend adds the backend of each state.
-func (s *Server) addUserBackend(mux router, path string) {
+func (s *userAPI) addUserBackend(mux router, path string) {
 	add := func(method string, within time.Duration, need right, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle(method+" "+path, s.answerEngine(within, func(w http.ResponseWriter, r *http.Request, p person) error {
 			a, err := s.ask(r, p, need)
@@ -45,31 +45,9 @@ func (s *Server) addUserBackend(mux router, path string) {
 	}))
 }
 
-// answerEngine finds out whose engine asks. An http backend shows a password and knows no other way in older engines:
-// it is the bearer token of the user, and the name beside it does not matter.
-func (s *Server) answerEngine(
-	within time.Duration, h func(http.ResponseWriter, *http.Request, person) error,
-) http.Handler {
-	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (person, error) {
-		if _, token, ok := r.BasicAuth(); ok {
-			// Unlike a bearer token, a browser sends a password by itself.
-			if err := s.persons.sessions.ownSite(r); err != nil {
-				return person{}, err
-			}
-			r = r.Clone(r.Context())
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		p, err := s.identify(r)
-		if err == nil {
-			err = h(w, r, p)
-		}
-		return p, err
-	})
-}
-
 // askToUnlock is ask with the right that it takes: push for a lock of one's own, and unlock for any other. What is
 // done is decided by the right, since the lock may be another one by then.
-func (s *Server) askToUnlock(r *http.Request, p person) (right, ask, error) {
+func (s *userAPI) askToUnlock(r *http.Request, p person) (right, ask, error) {
 	a, err := s.ask(r, p, mayPush)
 	if err == nil {
 		lock, err := s.lockOf(r.Context(), a.NamespacedName)
@@ -82,7 +60,7 @@ func (s *Server) askToUnlock(r *http.Request, p person) (right, ask, error) {
 }
 
 // lockOf is the lock of a state; nil when nobody holds it.
-func (s *Server) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.Lock, error) {
+func (s *userAPI) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.Lock, error) {
 	st := &v1alpha1.State{}
 	if err := s.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read State %s: %w", key, err)
@@ -94,8 +72,8 @@ func (a ask) holder() state.Holder { return state.Holder{User: a.GetName()} }
 
 // readUserState gives the current version. 404 is for a Stack without a state: an engine would take any other 404 for
 // that too, and create everything.
-func (s *Server) readUserState(w http.ResponseWriter, r *http.Request, a ask) error {
-	free, err := s.holdState(r.Context(), a.NamespacedName, s.persons.memory)
+func (s *userAPI) readUserState(w http.ResponseWriter, r *http.Request, a ask) error {
+	free, err := stateSizes{s.Catalog, s.Live}.hold(r.Context(), a.NamespacedName, s.memory)
 	if err != nil {
 		return err
 	}
@@ -115,10 +93,10 @@ func (s *Server) readUserState(w http.ResponseWriter, r *http.Request, a ask) er
 }
 
 // writeUserState takes the next version from the holder of the lock.
-func (s *Server) writeUserState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) writeUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	id := r.URL.Query().Get("ID")
 	a.noted("lock", line(id, maxKey))
-	data, free, err := readBody(w, r, s.persons.memory, a.Namespace, state.MaxSize, 1)
+	data, free, err := readBody(w, r, s.memory, a.Namespace, state.MaxSize, 1)
 	if err != nil {
 		return err
 	}
@@ -141,7 +119,7 @@ func (s *Server) writeUserState(w http.ResponseWriter, r *http.Request, a ask) e
 }
 
 // lockUserState takes the lock, or says why not in the form that an engine shows to its user.
-func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	data, err := readAll(w, r, largestLockInfo)
 	if err != nil {
 		return err
@@ -165,14 +143,14 @@ func (s *Server) lockUserState(w http.ResponseWriter, r *http.Request, a ask) er
 }
 
 // giveLockBack ends the lock of the user who asks.
-func (s *Server) giveLockBack(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) giveLockBack(w http.ResponseWriter, r *http.Request, a ask) error {
 	return s.unlocked(w, r, a, "gave the lock %s back", func(id string) error {
 		return s.State.Unlock(r.Context(), a.NamespacedName, a.holder(), id)
 	})
 }
 
 // forceUnlock ends the lock of somebody else.
-func (s *Server) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) error {
+func (s *userAPI) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) error {
 	return s.unlocked(w, r, a, "ended the lock %s by force", func(id string) error {
 		return s.State.Release(r.Context(), a.NamespacedName, id)
 	})
@@ -180,7 +158,7 @@ func (s *Server) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) erro
 
 // unlocked ends the lock that an engine names. Older engines do not send the ID that force-unlock is given: they mean
 // the lock that is there.
-func (s *Server) unlocked(
+func (s *userAPI) unlocked(
 	w http.ResponseWriter, r *http.Request, a ask, done string, unlock func(id string) error,
 ) error {
 	data, err := readAll(w, r, largestLockInfo)
@@ -209,7 +187,12 @@ func (s *Server) unlocked(
 }
 
 // deleteUserState never does.
-func (s *Server) deleteUserState(w http.ResponseWriter, _ *http.Request, a ask) error {
+func (s *userAPI) deleteUserState(w http.ResponseWriter, _ *http.Request, a ask) error {
 	w.Header().Set("Allow", "GET, POST, LOCK, UNLOCK")
 	return refusef(http.StatusMethodNotAllowed, "no engine deletes a state of Cairn's: delete Stack %s", a.Name)
+}
+
+// answerEngine finds out whose engine asks.
+func (s *userAPI) answerEngine(within time.Duration, h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
+	return s.answerKnown(within, s.Users.identifyEngine, h)
 }

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/internal/forge"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -41,4 +42,14 @@ func (s *Web) NeedLeaderElection() bool { return false }
 // Start listens and serves until ctx is done, and then for as long as the requests under way need, up to 10 s.
 func (s *Web) Start(ctx context.Context) error {
 	return servePlain(ctx, s.Address, s.Handler(), s.Log)
+}
+
+// Handler has all that forges are answered and, if there is such a thing here, what people are.
+func (s *Web) Handler() http.Handler {
+	mux := http.NewServeMux()
+	if s.People != nil {
+		mux.Handle("/", s.People)
+	}
+	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.webhook, Log: s.Log}))
+	return mux
 }

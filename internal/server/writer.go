@@ -19,7 +19,7 @@ const writerOf = client.FieldOwner("cairn-server")
 
 // as gives Kubernetes as a person, so that its roles and policies judge what they write: with the token that they showed, or else
 // by impersonation of whom the identity provider named. The key of a certificate stays with its person.
-func (s *Server) as(p person) (client.Client, error) {
+func (s *userAPI) as(p person) (client.Client, error) {
 	if s.Kubernetes == nil {
 		return nil, refusef(http.StatusNotImplemented, "this server writes nothing for people: use cairn or kubectl")
 	}
@@ -49,7 +49,7 @@ func impersonating(p person) rest.ImpersonationConfig {
 }
 
 // writeAs patches an object as a person, and reads what became of it into the object.
-func (s *Server) writeAs(ctx context.Context, p person, o client.Object, patch client.Patch) error {
+func (s *userAPI) writeAs(ctx context.Context, p person, o client.Object, patch client.Patch) error {
 	c, err := s.as(p)
 	if err != nil {
 		return err
