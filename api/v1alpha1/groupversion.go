@@ -20,3 +20,9 @@ func AddToScheme(s *runtime.Scheme) error {
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }
+
+// ManagedByLabel marks the objects that Cairn creates, with the value ManagedBy.
+const (
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ManagedBy      = "cairn"
+)

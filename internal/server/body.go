@@ -7,12 +7,6 @@ import (
 	"net/http"
 )
 
-// body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function gives the
-// memory back.
-func (s *runnerAPI) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
-	return readBody(w, r, s.memory, namespace, limit, 1)
-}
-
 // readBody is body for one that counts against some memory, so many times over.
 func readBody(w http.ResponseWriter, r *http.Request, memory *room, namespace string, limit, weight int64) ([]byte, func(), error) {
 	if err := fits(r, limit); err != nil {
@@ -53,16 +47,6 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error
 		return nil, fmt.Errorf("read the body: %w", err)
 	}
 	return data.Bytes(), nil
-}
-
-// jsonBody reads the body of a runner's request as JSON.
-func (s *runnerAPI) jsonBody(w http.ResponseWriter, r *http.Request, namespace string, limit int64, v any) error {
-	data, free, err := readBody(w, r, s.memory, namespace, limit, jsonWeight)
-	if err != nil {
-		return err
-	}
-	defer free()
-	return fromJSON(data, v)
 }
 
 func fromJSON(data []byte, v any) error {

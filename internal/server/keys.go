@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 )
 
@@ -197,7 +198,7 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 		return ring, k.client.Update(ctx, secret)
 	}
 	secret.ObjectMeta = metav1.ObjectMeta{
-		Namespace: k.secret.Namespace, Name: k.secret.Name, Labels: map[string]string{managedByLabel: managedBy},
+		Namespace: k.secret.Namespace, Name: k.secret.Name, Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
 	}
 	err = k.client.Create(ctx, secret)
 	if apierrors.IsForbidden(err) {
@@ -206,7 +207,3 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	}
 	return ring, err
 }
-
-const managedByLabel = "app.kubernetes.io/managed-by"
-
-const managedBy = "cairn"

@@ -33,6 +33,9 @@ func giveState(w http.ResponseWriter, data []byte) error {
 	return err
 }
 
+// maxLockText is how long what an engine says of a lock may be.
+const maxLockText = 253
+
 // largestLockInfo is more than any that an engine sends.
 const largestLockInfo = 64 << 10
 
@@ -49,7 +52,7 @@ type lockInfo struct {
 
 func readLockInfo(data []byte) (lockInfo, error) {
 	var info lockInfo
-	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > maxKey {
+	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > maxLockText {
 		return lockInfo{}, refusef(http.StatusBadRequest, "the body has to be a lock's info with an ID")
 	}
 	return info, nil

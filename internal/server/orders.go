@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -91,4 +92,54 @@ func (s *runnerAPI) readyToWork(ctx context.Context, c Caller, order store.Order
 		"attempt", order.Attempt, "reason", refused.Message)
 	err = s.progress.finish(ctx, c, report)
 	return store.Order{Kind: store.OrderWait}, err
+}
+
+// interrupt is held while the caller's attempt is to go on, and answered at once when it is to stop.
+func (s *runnerAPI) interrupt(w http.ResponseWriter, r *http.Request, c Caller) error {
+	if !s.polls.begin(c.Pod.UID) {
+		return refusef(http.StatusTooManyRequests, "pod %s waits for an interrupt already", c.Pod.Name)
+	}
+	defer s.polls.end(c.Pod.UID)
+	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+	defer cancel()
+	defer context.AfterFunc(s.Stopping, cancel)()
+	said, err := s.Orders.Interrupt(ctx, c.Pod.Namespace, c.Pod.UID, c.Attempt)
+	if err != nil && (ctx.Err() == nil || r.Context().Err() != nil) {
+		return err
+	}
+	if err != nil || said.Reason == "" {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return writeJSON(w, http.StatusOK, said)
+}
+
+// maxPolls is how many requests for an order a pod may have open: one, and some that it lost track of.
+const maxPolls = 4
+
+// polls counts the requests that are held open, so that no pod holds more than a runner ever needs.
+type polls struct {
+	mu   sync.Mutex
+	open map[types.UID]int
+}
+
+func (p *polls) begin(pod types.UID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[pod] >= maxPolls {
+		return false
+	}
+	if p.open == nil {
+		p.open = map[types.UID]int{}
+	}
+	p.open[pod]++
+	return true
+}
+
+func (p *polls) end(pod types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[pod]--; p.open[pod] == 0 {
+		delete(p.open, pod)
+	}
 }

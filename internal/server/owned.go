@@ -55,7 +55,7 @@ func (s *runnerAPI) owned(
 
 // belongs says that an object is Cairn's and the Stack's, or that of a Stack which had its name before and is gone.
 func belongs(o client.Object, stack *v1alpha1.Stack) bool {
-	if o.GetLabels()[managedByLabel] != managedBy {
+	if o.GetLabels()[v1alpha1.ManagedByLabel] != v1alpha1.ManagedBy {
 		return false
 	}
 	for _, ref := range o.GetOwnerReferences() {
@@ -70,9 +70,9 @@ func belongs(o client.Object, stack *v1alpha1.Stack) bool {
 func own(o client.Object, key types.NamespacedName, stack *v1alpha1.Stack) bool {
 	o.SetNamespace(key.Namespace)
 	o.SetName(key.Name)
-	changed := o.GetLabels()[managedByLabel] != managedBy
+	changed := o.GetLabels()[v1alpha1.ManagedByLabel] != v1alpha1.ManagedBy
 	if changed {
-		o.SetLabels(map[string]string{managedByLabel: managedBy})
+		o.SetLabels(map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy})
 	}
 	refs := []metav1.OwnerReference{{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Stack", Name: stack.Name, UID: stack.UID,

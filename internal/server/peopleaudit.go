@@ -65,7 +65,7 @@ func (s *userAPI) tell(ctx context.Context, a ask, reason, action, format string
 func traced(r *http.Request) []any {
 	facts := []any{"from", r.RemoteAddr}
 	if behind := r.Header.Get("X-Forwarded-For"); behind != "" {
-		facts = append(facts, "forwardedFor", shortened(behind, 200))
+		facts = append(facts, "forwardedFor", line(behind, 200))
 	}
 	of := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
 	if of.HasTraceID() {

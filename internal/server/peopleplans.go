@@ -42,7 +42,7 @@ func (s *userAPI) showPlan(w http.ResponseWriter, r *http.Request, a ask) error 
 	default:
 		return writeJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
 	}
-	folder := planFolder(Caller{Pod: Pod{Namespace: run.Namespace}, Run: run}) + "/" + planned.Digest + "."
+	folder := plansOf(run) + "/" + planned.Digest + "."
 	switch form {
 	case people.FormText:
 		return s.planForm(w, r, run, folder+store.PlanText, "text/plain; charset=utf-8", store.LargestPlanText)

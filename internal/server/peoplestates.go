@@ -141,14 +141,14 @@ func (s *userAPI) releaseState(w http.ResponseWriter, r *http.Request, a ask) er
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
-	if want.ID == "" || len(want.ID) > maxKey {
+	if want.ID == "" || len(want.ID) > maxLockText {
 		return refusef(http.StatusBadRequest, "the body has to name the lock: {\"id\": \"...\"}")
 	}
 	a.noted("lock", want.ID)
 	if err := s.State.Release(r.Context(), a.NamespacedName, want.ID); err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", line(want.ID, maxKey))
+	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", line(want.ID, maxLockText))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -302,4 +302,34 @@ func (s *userAPI) moveState(w http.ResponseWriter, r *http.Request, a ask) error
 	return writeJSON(w, http.StatusOK, people.StateMove{
 		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
 	})
+}
+
+// showJournal gives what applies have done of which it is not known that the state has it all. Who may read the state may read that:
+// it holds less.
+func (s *userAPI) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(r.Context(), a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if st.UID == "" {
+		return noVersion(a, 0)
+	}
+	a.noted("journal", true)
+	free, err := s.memory.hold(r.Context(), a.Namespace, 2*st.Status.Size)
+	if err != nil {
+		return err
+	}
+	defer free()
+	told, err := s.State.Told(r.Context(), a.NamespacedName)
+	if err != nil {
+		return err
+	}
+	journal := people.Journal{Resources: make([]people.JournalResource, len(told))}
+	for i, t := range told {
+		journal.Resources[i] = people.JournalResource{
+			Address: t.Address, Type: t.Type, Action: t.Action, IDKey: t.IDKey, ID: t.ID,
+			Run: t.Run, Attempt: t.Attempt, Standing: string(t.How),
+		}
+	}
+	return writeJSON(w, http.StatusOK, journal)
 }

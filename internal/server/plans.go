@@ -17,15 +17,12 @@ const largestPlan = 256 << 20
 // largestForms is how large each form of a plan may be. There are no others.
 var largestForms = map[string]int64{store.PlanJSON: store.LargestPlanJSON, store.PlanText: store.LargestPlanText}
 
-// planFolder holds the plans of a Run. The operator removes it with the Run.
-func planFolder(c Caller) string { return plansOf(c.Run) }
-
 // putPlan keeps a saved plan under its digest.
 func (s *runnerAPI) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if r.ContentLength > largestPlan {
 		return refusef(http.StatusRequestEntityTooLarge, "a plan of %d bytes, at most %d are taken", r.ContentLength, largestPlan)
 	}
-	digest, err := s.Bucket.PutHashed(r.Context(), planFolder(c), http.MaxBytesReader(w, r.Body, largestPlan), largestPlan)
+	digest, err := s.Bucket.PutHashed(r.Context(), plansOf(c.Run), http.MaxBytesReader(w, r.Body, largestPlan), largestPlan)
 	if err != nil {
 		return err
 	}
@@ -38,7 +35,7 @@ func (s *runnerAPI) getPlan(w http.ResponseWriter, r *http.Request, c Caller) er
 	if err != nil {
 		return err
 	}
-	return s.download(w, r, planFolder(c)+"/"+digest)
+	return s.download(w, r, plansOf(c.Run)+"/"+digest)
 }
 
 // planOf is the digest in a request, if it is that of the plan which the Run is to apply.
@@ -70,7 +67,7 @@ func (s *runnerAPI) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller
 	if form == store.PlanJSON && !json.Valid(data) {
 		return refusef(http.StatusBadRequest, "the body is not JSON")
 	}
-	if err := s.Bucket.PutOnce(r.Context(), formKey(planFolder(c)+"/"+digest, form), data); err != nil {
+	if err := s.Bucket.PutOnce(r.Context(), formKey(plansOf(c.Run)+"/"+digest, form), data); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -87,7 +84,7 @@ func (s *runnerAPI) getPlanForm(w http.ResponseWriter, r *http.Request, c Caller
 	if err != nil {
 		return err
 	}
-	return s.download(w, r, formKey(planFolder(c)+"/"+digest, form))
+	return s.download(w, r, formKey(plansOf(c.Run)+"/"+digest, form))
 }
 
 func formLimit(form string) (int64, error) {
@@ -144,7 +141,7 @@ func (s *runnerAPI) planned(r *http.Request, c Caller) (string, error) {
 	case !isDigest(digest):
 		return "", refusef(http.StatusBadRequest, "%.80q is not the digest of a plan", digest)
 	}
-	kept, err := s.Bucket.Exists(r.Context(), planFolder(c)+"/"+digest)
+	kept, err := s.Bucket.Exists(r.Context(), plansOf(c.Run)+"/"+digest)
 	if err == nil && !kept {
 		return "", refusef(http.StatusConflict, "the plan %s is not kept: PUT it first", digest)
 	}

@@ -39,6 +39,8 @@ const (
 	knownTries = 1 << 20
 	// mostFindings is how many findings of a plan are kept.
 	mostFindings = 200
+	// longestFinding is how long the message is of a finding of ours.
+	longestFinding = 1 << 10
 	// largestVerdict as JSON.
 	largestVerdict = 4 << 20
 )
@@ -241,5 +243,5 @@ func (p *Policies) tried(key string) int {
 }
 
 func denial(name, message string) store.Verdict {
-	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: line(message, maxMessage)}}}
+	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: line(message, longestFinding)}}}
 }

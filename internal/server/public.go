@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/people"
 )
 
@@ -73,12 +74,12 @@ func (s *Server) writePublic(ctx context.Context) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		m.ObjectMeta = metav1.ObjectMeta{
-			Namespace: publicKey.Namespace, Name: publicKey.Name, Labels: map[string]string{managedByLabel: managedBy},
+			Namespace: publicKey.Namespace, Name: publicKey.Name, Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
 		}
 		m.Data = data
 		err = s.Client.Create(ctx, m)
 	case err == nil && !isOurs(m):
-		return fmt.Errorf("it is there, with data and without the label %s=%s: it is left alone", managedByLabel, managedBy)
+		return fmt.Errorf("it is there, with data and without the label %s=%s: it is left alone", v1alpha1.ManagedByLabel, v1alpha1.ManagedBy)
 	case err == nil && !maps.Equal(m.Data, data):
 		m.Data = data
 		if m.Labels == nil {
@@ -95,5 +96,5 @@ const publishedLabel = "cairn.dev/published"
 
 // isOurs says that a ConfigMap was made or filled by Cairn, or is there without data for Cairn to fill.
 func isOurs(m *corev1.ConfigMap) bool {
-	return m.Labels[managedByLabel] == managedBy || m.Labels[publishedLabel] != "" || len(m.Data)+len(m.BinaryData) == 0
+	return m.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedBy || m.Labels[publishedLabel] != "" || len(m.Data)+len(m.BinaryData) == 0
 }

@@ -60,7 +60,7 @@ func (s *runnerAPI) mayFinish(r *http.Request, c Caller, done *store.Done) error
 	if !isDigest(done.Plan.Digest) {
 		return refusef(http.StatusBadRequest, "%.80q is not the digest of a plan", done.Plan.Digest)
 	}
-	kept, err := s.Bucket.Exists(r.Context(), planFolder(c)+"/"+done.Plan.Digest)
+	kept, err := s.Bucket.Exists(r.Context(), plansOf(c.Run)+"/"+done.Plan.Digest)
 	if err == nil && !kept {
 		return refusef(http.StatusConflict, "the plan %s is not kept: PUT it first", done.Plan.Digest)
 	}

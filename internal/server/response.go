@@ -69,3 +69,9 @@ func newHandler[C any](
 		}
 	})
 }
+
+// How long a request may take to arrive and to be answered.
+const (
+	quick = 30 * time.Second
+	long  = 15 * time.Minute // files
+)

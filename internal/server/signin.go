@@ -126,20 +126,12 @@ func (s *userAPI) goOn(by string, h func(http.ResponseWriter, *http.Request) (st
 			if no == nil {
 				text = err.Error()
 			}
-			to = signInPage + "?" + url.Values{"error": {shortened(text, longestReason)}}.Encode()
+			to = signInPage + "?" + url.Values{"error": {line(text, longestReason)}}.Encode()
 		}
 		w.Header().Set("Location", to)
 		w.WriteHeader(http.StatusSeeOther)
 		return person{}, nil
 	})
-}
-
-// shortened gives the beginning of a text.
-func shortened(text string, most int) string {
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
 }
 
 // toProvider sends a browser to the identity provider.

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"net/http"
-	"regexp"
 
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
@@ -57,7 +56,7 @@ func (s *runnerAPI) lockState(w http.ResponseWriter, r *http.Request, c Caller) 
 	if err != nil {
 		return err
 	}
-	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey), Backend: state.BackendName(in)})
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: line(info.Who, maxLockText), Backend: state.BackendName(in)})
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
@@ -97,9 +96,6 @@ func (s *runnerAPI) deleteState(w http.ResponseWriter, _ *http.Request, c Caller
 	return refusef(http.StatusMethodNotAllowed, "a runner deletes no state: delete Stack %s", c.Stack)
 }
 
-// stateDigest is how a version is named by its content.
-var stateDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 // rescueState takes a state that could not be written when it was made.
 func (s *runnerAPI) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
@@ -108,7 +104,7 @@ func (s *runnerAPI) rescueState(w http.ResponseWriter, r *http.Request, c Caller
 	}
 	defer free()
 	base := r.URL.Query().Get("base")
-	if base != "" && !stateDigest.MatchString(base) {
+	if base != "" && !isDigest(base) {
 		return refusef(http.StatusBadRequest, "?base=%.80q is not the SHA256 of a state", base)
 	}
 	err = s.State.Rescue(r.Context(), c.Key(), c.Holder(), base, data)

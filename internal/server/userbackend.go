@@ -95,7 +95,7 @@ func (s *userAPI) readUserState(w http.ResponseWriter, r *http.Request, a ask) e
 // writeUserState takes the next version from the holder of the lock.
 func (s *userAPI) writeUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	id := r.URL.Query().Get("ID")
-	a.noted("lock", line(id, maxKey))
+	a.noted("lock", line(id, maxLockText))
 	data, free, err := readBody(w, r, s.memory, a.Namespace, state.MaxSize, 1)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *userAPI) writeUserState(w http.ResponseWriter, r *http.Request, a ask) 
 		a.noted("unchanged", true)
 	} else {
 		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
-			now.Version, now.Serial, line(id, maxKey))
+			now.Version, now.Serial, line(id, maxLockText))
 	}
 	return stateIs(w, now.StateStatus)
 }
@@ -128,8 +128,8 @@ func (s *userAPI) lockUserState(w http.ResponseWriter, r *http.Request, a ask) e
 	if err != nil {
 		return err
 	}
-	a.noted("lock", line(info.ID, maxKey), "operation", line(info.Operation, maxKey))
-	want := state.LockRequest{ID: info.ID, Who: line(info.Who, maxKey)}
+	a.noted("lock", line(info.ID, maxLockText), "operation", line(info.Operation, maxLockText))
+	want := state.LockRequest{ID: info.ID, Who: line(info.Who, maxLockText)}
 	err = s.State.LockForUser(r.Context(), a.NamespacedName, a.holder(), want)
 	var refused *state.Refusal
 	if errors.As(err, &refused) {
@@ -138,7 +138,7 @@ func (s *userAPI) lockUserState(w http.ResponseWriter, r *http.Request, a ask) e
 	if err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", line(info.ID, maxKey))
+	s.tell(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", line(info.ID, maxLockText))
 	return writeJSON(w, http.StatusOK, info)
 }
 
@@ -176,7 +176,7 @@ func (s *userAPI) unlocked(
 	if err != nil {
 		return err
 	}
-	id := line(info.ID, maxKey)
+	id := line(info.ID, maxLockText)
 	a.noted("lock", id)
 	if err := unlock(info.ID); err != nil {
 		return err
