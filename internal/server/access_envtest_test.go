@@ -91,7 +91,7 @@ func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 				}
 				return
 			}
-			if code, text := server.AnswerTo(err); code != test.code || !strings.Contains(text, test.says) {
+			if code, text := server.StatusOf(err); code != test.code || !strings.Contains(text, test.says) {
 				t.Fatalf("got %d %s (%v)", code, text, err)
 			}
 		})
@@ -102,7 +102,7 @@ func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 	if _, err := issuer.Pod(t.Context(), pod.token); err != nil {
 		t.Errorf("refused: %v", err)
 	}
-	if code, _ := server.AnswerTo(second(server.Review{Client: apiserver.Kube}.Pod(t.Context(), pod.token))); code != 401 {
+	if code, _ := server.StatusOf(second(server.Review{Client: apiserver.Kube}.Pod(t.Context(), pod.token))); code != 401 {
 		t.Errorf("a review says %d", code)
 	}
 }
@@ -133,7 +133,7 @@ func TestARunnerIsNotRefusedBecauseTheKeysAreAway(t *testing.T) {
 	must(t, err)
 	away.Store(true)
 	_, err = issuer.Pod(t.Context(), pod.token)
-	if code, _ := server.AnswerTo(err); code != http.StatusServiceUnavailable {
+	if code, _ := server.StatusOf(err); code != http.StatusServiceUnavailable {
 		t.Fatalf("got %d, %v", code, err)
 	}
 	away.Store(false)
@@ -142,7 +142,7 @@ func TestARunnerIsNotRefusedBecauseTheKeysAreAway(t *testing.T) {
 		if _, err = issuer.Pod(t.Context(), pod.token); err == nil {
 			break
 		}
-		if code, _ := server.AnswerTo(err); code != http.StatusServiceUnavailable || time.Now().After(end) {
+		if code, _ := server.StatusOf(err); code != http.StatusServiceUnavailable || time.Now().After(end) {
 			t.Fatal(err)
 		}
 	}

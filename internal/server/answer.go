@@ -15,7 +15,7 @@ func (s *runnerAPI) answer(within time.Duration, h func(http.ResponseWriter, *ht
 
 // writeError answers a runner with an error, as text.
 func writeError(w http.ResponseWriter, err error) {
-	code, text := answerTo(err)
+	code, text := StatusOf(err)
 	http.Error(w, text, code)
 }
 

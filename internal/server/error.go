@@ -37,9 +37,9 @@ var stateCodes = map[state.Reason]int{
 	state.NotEmpty:   http.StatusConflict,
 }
 
-// answerTo gives the status and the text of the answer to an error. What is no refusal may pass: the API server or the
+// StatusOf gives the status and the text of the answer to an error. What is no refusal may pass: the API server or the
 // bucket is away, or this process stops. The runner is told to try again, and nothing of what is behind.
-func answerTo(err error) (code int, text string) {
+func StatusOf(err error) (code int, text string) {
 	var no *refusal
 	var said *store.Error
 	var fenced *state.Refusal

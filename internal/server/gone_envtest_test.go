@@ -138,7 +138,7 @@ func TestATokenOfAPodThatIsGoneIsGoodUntilItExpires(t *testing.T) {
 		"one for another audience": second(in(0).Pod(t.Context(), other)),
 		"one that was changed":     second(in(0).Pod(t.Context(), r.token[:len(r.token)-6]+"AAAAAA")),
 	} {
-		if code, text := server.AnswerTo(err); code != 401 {
+		if code, text := server.StatusOf(err); code != 401 {
 			t.Errorf("%s: got %d %s", name, code, text)
 		}
 	}
@@ -156,7 +156,7 @@ func TestWhereTheClusterDoesNotSayHowItMakesTokens(t *testing.T) {
 		now := time.Now()
 		gone := server.NewGoneTokens(config, func() time.Time { return now })
 		for range 2 {
-			if code, text := server.AnswerTo(second(gone.Pod(t.Context(), r.token))); code != want {
+			if code, text := server.StatusOf(second(gone.Pod(t.Context(), r.token))); code != want {
 				t.Errorf("got %d %s, want %d", code, text, want)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A world is an authority that people trust and runners do not, and a folder that its certificates are put into.
-type world struct {
+// A folder is an authority that people trust and runners do not, and a folder that its certificates are put into.
+type folder struct {
 	*testing.T
 	*install
 	dir  string
@@ -20,13 +20,13 @@ type world struct {
 	cert *HostCertificate
 }
 
-func newWorld(t *testing.T) *world {
+func newFolder(t *testing.T) *folder {
 	i := newInstall(t)
 	ca, err := newAuthority(i.clock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, install: i, ca: ca, dir: t.TempDir()}
+	w := &folder{T: t, install: i, ca: ca, dir: t.TempDir()}
 	w.cert = NewHostCertificate(w.dir, "cairn.example.com", slog.New(slog.DiscardHandler))
 	w.cert.again = time.Millisecond
 	i.tls = w.cert.over(i.tls)
@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 
 // put writes a certificate as the kubelet does: the files of a Secret are links into a folder that is swapped at once, and
 // the one from before goes.
-func (w *world) put(host, version string) {
+func (w *folder) put(host, version string) {
 	w.T.Helper()
 	leaf, err := w.ca.leaf(w.clock, []string{host})
 	if err != nil {
@@ -73,8 +73,8 @@ func (w *world) put(host, version string) {
 	}
 }
 
-// sees gives what somebody is shown who asks for a host and trusts one side: the world's authority, or the server's own.
-func (w *world) sees(host string, bundle []byte) *x509.Certificate {
+// sees gives what somebody is shown who asks for a host and trusts one side: the folder's authority, or the server's own.
+func (w *folder) sees(host string, bundle []byte) *x509.Certificate {
 	w.T.Helper()
 	cert, err := w.dial(bundle, host, &tls.Config{MinVersion: tls.VersionTLS12})
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *world) sees(host string, bundle []byte) *x509.Certificate {
 	return cert
 }
 
-func (w *world) eventually(what string, ok func() bool) {
+func (w *folder) eventually(what string, ok func() bool) {
 	w.T.Helper()
 	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -93,7 +93,7 @@ func (w *world) eventually(what string, ok func() bool) {
 }
 
 func TestThePublicHostHasTheCertificateOfTheFolder(t *testing.T) {
-	w := newWorld(t)
+	w := newFolder(t)
 	own, everybodys := w.keys.Bundle(), encodeCerts([]*x509.Certificate{w.ca.cert})
 	if w.sees("cairn.example", own) == nil {
 		t.Error("the server's own certificate is not shown while there is no other")
@@ -120,7 +120,7 @@ func TestThePublicHostHasTheCertificateOfTheFolder(t *testing.T) {
 }
 
 func TestACertificateThatCannotBeReadTakesNothingAway(t *testing.T) {
-	w := newWorld(t)
+	w := newFolder(t)
 	everybodys := encodeCerts([]*x509.Certificate{w.ca.cert})
 	w.put("cairn.example.com", "1")
 	w.eventually("the certificate of the folder", func() bool { return w.sees("cairn.example.com", everybodys) != nil })

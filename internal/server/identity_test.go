@@ -40,7 +40,7 @@ func TestPodOf(t *testing.T) {
 				}
 				return
 			}
-			if code, text := answerTo(err); code != test.code || !strings.Contains(text, test.says) {
+			if code, text := StatusOf(err); code != test.code || !strings.Contains(text, test.says) {
 				t.Fatalf("got %d %s", code, text)
 			}
 		})

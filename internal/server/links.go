@@ -82,3 +82,5 @@ func takeLink(folder, code string, now time.Time) (string, error) {
 	}
 	return string(token), nil
 }
+
+const linkPath = "/signin/link"

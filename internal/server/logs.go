@@ -28,3 +28,6 @@ func (s *runnerAPI) appendLog(w http.ResponseWriter, r *http.Request, c Caller) 
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
+
+// LogOffsetHeader carries the offset at which an attempt's log goes on.
+const LogOffsetHeader = "Cairn-Log-Offset"

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"filippo.io/age"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 )
 
@@ -101,7 +103,86 @@ func TestALogIsBounded(t *testing.T) {
 		t.Fatalf("up to the end: %v", err)
 	}
 	_, _, err := logs.append(t.Context(), "logs/ns/uid/1", largestLog, bytes.Repeat([]byte("x"), 1))
-	if code, _ := answerTo(err); code != 413 {
+	if code, _ := StatusOf(err); code != 413 {
 		t.Fatalf("past the end: %d, %v", code, err)
+	}
+}
+
+func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
+	const text = "0123456789abcdefghijklmnopqrstuvwxyz"
+	for name, chunks := range map[string][][2]int{
+		"in one piece":                       {{0, 36}},
+		"in pieces":                          {{0, 10}, {10, 20}, {20, 36}},
+		"by two processes at once":           {{0, 10}, {10, 30}, {10, 20}, {20, 25}, {25, 36}},
+		"with a piece that another one goes": {{0, 20}, {5, 10}, {20, 36}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := NewLogs(memoryBucket(t))
+			for _, c := range chunks {
+				if err := l.bucket.PutLoose(t.Context(), chunkKey("logs/ns/uid/1", int64(c[0])), []byte(text[c[0]:c[1]])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for from := range len(text) + 3 {
+				got, at := "", int64(from)
+				for {
+					data, _, err := l.from(t.Context(), "logs/ns/uid/1", at, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(data) == 0 {
+						break
+					}
+					got, at = got+string(data), at+int64(len(data))
+				}
+				if want := text[min(from, len(text)):]; got != want {
+					t.Errorf("from %d: got %q", from, got)
+				}
+			}
+		})
+	}
+}
+
+func TestALogIsListedOnlyWhenAsked(t *testing.T) {
+	l := NewLogs(memoryBucket(t))
+	if _, ok, err := l.append(t.Context(), "logs/ns/uid/1", 0, []byte("text")); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for _, test := range []struct {
+		at           int64
+		list, listed bool
+		want         string
+	}{{0, true, false, "text"}, {0, false, false, "text"}, {2, false, false, ""}, {2, true, true, "xt"}, {4, false, false, ""}, {4, true, true, ""}} {
+		data, listed, err := l.from(t.Context(), "logs/ns/uid/1", test.at, test.list)
+		if err != nil || listed != test.listed || string(data) != test.want {
+			t.Errorf("%+v: got %q, %v, %v", test, data, listed, err)
+		}
+	}
+}
+
+func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
+	l := NewLogs(memoryBucket(t))
+	mine, leave := l.bells.listen(logsFolder("ns", "uid"))
+	other, leaveOther := l.bells.listen(logsFolder("ns", "uid-2"))
+	for i := range 3 { // news are not lost when nobody reads, and are no queue
+		if _, _, err := l.append(t.Context(), logFolder("ns", "uid", 1), int64(i), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(mine) != 1 || len(other) != 0 {
+		t.Fatalf("news: %d and %d", len(mine), len(other))
+	}
+	<-mine
+	l.RunChanged(&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "uid"}})
+	if len(mine) != 1 {
+		t.Error("a change of the Run is no news")
+	}
+	leave()
+	leaveOther()
+}
+
+func TestTheLogsOfARunAreInOneFolder(t *testing.T) {
+	if got := logFolder("ns", "uid", 12); got != "logs/ns/uid/12" {
+		t.Error(got)
 	}
 }

@@ -80,11 +80,11 @@ type identityProvider struct {
 	known  atomic.Pointer[oidc.Provider]
 }
 
-func newProvider(o OIDC, keys *Keys, redirect string, now func() time.Time) (*identityProvider, error) {
+func newProvider(o OIDC, derive func(purpose string) ([]byte, error), redirect string, now func() time.Time) (*identityProvider, error) {
 	if u, err := url.Parse(o.Issuer); err != nil || u.Scheme != "https" || u.Host == "" || o.ClientID == "" {
 		return nil, fmt.Errorf("the identity provider %q with client %q: an issuer URL with https and a client ID are needed (--oidc-issuer-url, --oidc-client-id)", o.Issuer, o.ClientID)
 	}
-	seal, err := newSealer(keys, purposeSignIn, now)
+	seal, err := newSealer(derive, purposeSignIn, now)
 	if err != nil {
 		return nil, err
 	}

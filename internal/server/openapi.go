@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// openAPI describes what people are answered, for programs. A test makes it from the routes and the types of internal/people:
+// OpenAPI describes what people are answered, for programs. A test makes it from the routes and the types of internal/people:
 // go test ./internal/server -run OpenAPI -update
 //
 //go:embed openapi.json
-var openAPI []byte
+var OpenAPI []byte
 
 // showOpenAPI is for anybody: it says what can be asked, and nothing of what is here.
 func showOpenAPI(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(openAPI)
+	_, _ = w.Write(OpenAPI)
 }

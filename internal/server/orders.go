@@ -143,3 +143,10 @@ func (p *polls) end(pod types.UID) {
 		delete(p.open, pod)
 	}
 }
+
+// Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
+// the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
+type Orders interface {
+	Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error)
+	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (store.Interrupt, error)
+}

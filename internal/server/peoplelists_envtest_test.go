@@ -44,7 +44,7 @@ func (w *world) serveLists(change ...func(*server.Options)) *peopleServer {
 // described looks at each answer with the eyes of a program that has read the description.
 func described(t *testing.T, r *http.Request, answer *http.Response, body []byte) {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(server.OpenAPI())
+	doc, err := openapi3.NewLoader().LoadFromData(server.OpenAPI)
 	must(t, err)
 	router, err := gorillamux.NewRouter(doc)
 	must(t, err)

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"filippo.io/age"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,100 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
 )
-
-func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
-	const text = "0123456789abcdefghijklmnopqrstuvwxyz"
-	for name, chunks := range map[string][][2]int{
-		"in one piece":                       {{0, 36}},
-		"in pieces":                          {{0, 10}, {10, 20}, {20, 36}},
-		"by two processes at once":           {{0, 10}, {10, 30}, {10, 20}, {20, 25}, {25, 36}},
-		"with a piece that another one goes": {{0, 20}, {5, 10}, {20, 36}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := NewLogs(memoryBucket(t))
-			for _, c := range chunks {
-				if err := l.bucket.PutLoose(t.Context(), chunkKey("logs/ns/uid/1", int64(c[0])), []byte(text[c[0]:c[1]])); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for from := range len(text) + 3 {
-				got, at := "", int64(from)
-				for {
-					data, _, err := l.from(t.Context(), "logs/ns/uid/1", at, true)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if len(data) == 0 {
-						break
-					}
-					got, at = got+string(data), at+int64(len(data))
-				}
-				if want := text[min(from, len(text)):]; got != want {
-					t.Errorf("from %d: got %q", from, got)
-				}
-			}
-		})
-	}
-}
-
-func TestALogIsListedOnlyWhenAsked(t *testing.T) {
-	l := NewLogs(memoryBucket(t))
-	if _, ok, err := l.append(t.Context(), "logs/ns/uid/1", 0, []byte("text")); err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	for _, test := range []struct {
-		at           int64
-		list, listed bool
-		want         string
-	}{{0, true, false, "text"}, {0, false, false, "text"}, {2, false, false, ""}, {2, true, true, "xt"}, {4, false, false, ""}, {4, true, true, ""}} {
-		data, listed, err := l.from(t.Context(), "logs/ns/uid/1", test.at, test.list)
-		if err != nil || listed != test.listed || string(data) != test.want {
-			t.Errorf("%+v: got %q, %v, %v", test, data, listed, err)
-		}
-	}
-}
-
-func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
-	l := NewLogs(memoryBucket(t))
-	mine, leave := l.bells.listen(logsFolder("ns", "uid"))
-	other, leaveOther := l.bells.listen(logsFolder("ns", "uid-2"))
-	for i := range 3 { // news are not lost when nobody reads, and are no queue
-		if _, _, err := l.append(t.Context(), logFolder("ns", "uid", 1), int64(i), []byte("x")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(mine) != 1 || len(other) != 0 {
-		t.Fatalf("news: %d and %d", len(mine), len(other))
-	}
-	<-mine
-	l.RunChanged(&v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", UID: "uid"}})
-	if len(mine) != 1 {
-		t.Error("a change of the Run is no news")
-	}
-	leave()
-	leaveOther()
-	if len(l.bells.ears) > 0 {
-		t.Errorf("left behind: %v", l.bells.ears)
-	}
-}
-
-func TestBellsMayBeRungWhileOthersComeAndGo(t *testing.T) {
-	var b bells
-	var all sync.WaitGroup
-	for i := range 50 {
-		all.Go(func() {
-			news, leave := b.listen(fmt.Sprint(i % 5))
-			b.ring(fmt.Sprint(i % 5))
-			<-news
-			leave()
-		})
-	}
-	all.Wait()
-	if len(b.ears) > 0 {
-		t.Errorf("left behind: %v", b.ears)
-	}
-}
 
 // A proxy cuts what is silent for a minute, and a reader cannot tell a log that is silent from a connection that is dead.
 func TestASilentLogSaysThatItLives(t *testing.T) {
@@ -154,9 +62,6 @@ func TestAnAttemptIsOver(t *testing.T) {
 		if got := isOver(test.run, 2); got != test.want {
 			t.Errorf("%s: got %v", name, got)
 		}
-	}
-	if strings.Contains(logFolder("ns", "uid", 12), "//") || logFolder("ns", "uid", 12) != "logs/ns/uid/12" {
-		t.Error(logFolder("ns", "uid", 12))
 	}
 }
 
@@ -223,7 +128,7 @@ func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				s := newUserAPI(userOptions{
-					Users: persons, Authorizer: authorizer, Live: kube, Cache: kube, Logs: NewLogs(memoryBucket(t)), Stopping: ctx,
+					Users: persons, Authorizer: authorizer, Live: kube, Cache: kube, Logs: NewLogs(logBucket(t)), Stopping: ctx,
 				})
 				alice := person{Info: &user.DefaultInfo{Name: "alice"}, token: "alice's"}
 				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?follow=true", nil)
@@ -250,4 +155,17 @@ func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
 			})
 		})
 	}
+}
+
+func logBucket(t *testing.T) *bucket.Bucket {
+	t.Helper()
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

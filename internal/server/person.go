@@ -252,9 +252,9 @@ type UsersOptions struct {
 	ClientCA ClientCA
 	// Authorizer says who may impersonate whom.
 	Authorizer *authorizer
-	// SignIn says how users sign in with a browser, and Keys seal their sessions.
-	SignIn SignIn
-	Keys   *Keys
+	// SignIn says how users sign in with a browser, and DeriveKey gives the keys of 32 bytes that seal their sessions.
+	SignIn    SignIn
+	DeriveKey func(purpose string) ([]byte, error)
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -262,12 +262,12 @@ type UsersOptions struct {
 func newUsers(o UsersOptions) (*persons, error) {
 	p := newPersons(o.Client, o.ClientCA, o.Authorizer)
 	var err error
-	if p.sessions, err = newSessions(o.SignIn, o.Keys, p.review, o.Now); err != nil {
+	if p.sessions, err = newSessions(o.SignIn, o.DeriveKey, p.review, o.Now); err != nil {
 		return nil, err
 	}
 	p.links = o.SignIn.Links
 	if o.SignIn.OIDC != nil {
-		p.provider, err = newProvider(*o.SignIn.OIDC, o.Keys, p.sessions.site.String()+callbackPath, o.Now)
+		p.provider, err = newProvider(*o.SignIn.OIDC, o.DeriveKey, p.sessions.site.String()+callbackPath, o.Now)
 	}
 	return p, err
 }

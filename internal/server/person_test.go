@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -23,7 +25,7 @@ import (
 )
 
 // clientOf is a client certificate of an authority, changed.
-func clientOf(t *testing.T, a *authority, change func(*x509.Certificate)) *x509.Certificate {
+func clientOf(t *testing.T, a *testCA, change func(*x509.Certificate)) *x509.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "alice", Organization: []string{"ops", "devs"}},
@@ -42,13 +44,36 @@ func clientOf(t *testing.T, a *authority, change func(*x509.Certificate)) *x509.
 	return cert
 }
 
-func newAuthorityOf(t *testing.T) *authority {
+// testCA is an authority that client certificates are of.
+type testCA struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newTestCA(t *testing.T) *testCA {
 	t.Helper()
-	a, err := newAuthority(time.Now())
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "CA " + serial.String()},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, MaxPathLenZero: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testCA{cert, key}
 }
 
 // reviewing is an API server that knows some tokens, or none at all when it is away.
@@ -76,12 +101,12 @@ func code(err error) int {
 	if err == nil {
 		return 0
 	}
-	code, _ := answerTo(err)
+	code, _ := StatusOf(err)
 	return code
 }
 
 func TestWhoAPersonIs(t *testing.T) {
-	ours, others := newAuthorityOf(t), newAuthorityOf(t)
+	ours, others := newTestCA(t), newTestCA(t)
 	good := clientOf(t, ours, func(*x509.Certificate) {})
 	pool := x509.NewCertPool()
 	pool.AddCert(ours.cert)
@@ -157,7 +182,7 @@ func TestWhoAPersonIs(t *testing.T) {
 
 // A browser shows a certificate by itself, and a password too; a program says nothing of sites.
 func TestAnotherSiteShowsNoCertificate(t *testing.T) {
-	a := newAuthorityOf(t)
+	a := newTestCA(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	p := newPersons(nil, func() (x509.VerifyOptions, bool) { return x509.VerifyOptions{Roots: pool}, true }, nil)
@@ -184,11 +209,11 @@ func TestAnotherSiteShowsNoCertificate(t *testing.T) {
 }
 
 func TestWhoAnIntermediateVouchesFor(t *testing.T) {
-	root := newAuthorityOf(t)
-	middle := newAuthorityOf(t)
+	root := newTestCA(t)
+	middle := newTestCA(t)
 	template := *middle.cert
 	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
-	// The root of newAuthority lets nothing stand between it and a certificate.
+	// The root of newTestCA lets nothing stand between it and a certificate.
 	rootTemplate := *root.cert
 	rootTemplate.MaxPathLen, rootTemplate.MaxPathLenZero = 1, false
 	der, err := x509.CreateCertificate(rand.Reader, &rootTemplate, &rootTemplate, root.key.Public(), root.key)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"filippo.io/age"
@@ -240,20 +240,31 @@ func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
 	if _, err := c.ask(cut, "uid-1", []rules{{name: "rules", files: map[string]string{"a.yaml": strings.TrimPrefix(fine, "a.yaml=")}}}, []byte(aPlan)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if err := c.turns.all.Acquire(t.Context(), checksAtOnce); err != nil { // as many as may be are being checked
-		t.Fatal(err)
+	var releases []func()
+	for i := range checksAtOnce / checksEach { // as many as may be are being checked
+		release, err := c.turns.hold(t.Context(), fmt.Sprint("other-", i), checksEach)
+		if err != nil {
+			t.Fatal(err)
+		}
+		releases = append(releases, release)
 	}
 	hasty, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if v, _, err := c.Verdict(hasty, c.run, c.digest); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, %v", v, err)
 	}
-	c.turns.all.Release(checksAtOnce)
+	for _, release := range releases {
+		release()
+	}
 	c.expect(true, 1)
 }
 
 // A Stack's policies may take half a minute for each plan, and its namespace may have as many plans as it likes.
 func TestPoliciesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
+	synctest.Test(t, policiesOfOneNamespaceKeepNoOtherWaiting)
+}
+
+func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 	c := newCourt(t)
 	slow, over := context.WithCancel(t.Context())
 	c.Evaluate = func(ctx context.Context, modules []policy.Module, plan []byte) (store.Verdict, error) {
@@ -281,17 +292,7 @@ func TestPoliciesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 		}
 		all.Go(func() { _, _, _ = c.Verdict(slow, run, c.digest) })
 	}
-	waiting := func() int {
-		c.turns.mu.Lock()
-		defer c.turns.mu.Unlock()
-		if p := c.turns.parts["hostile"]; p != nil {
-			return p.users
-		}
-		return 0
-	}
-	for waiting() < 10 {
-		runtime.Gosched()
-	}
+	synctest.Wait() // all of them wait
 	c.doc = inputs.Document{}
 	c.own("rules", fine)
 	c.planIs(aPlan)

@@ -11,7 +11,7 @@ import (
 
 // writeProblem answers a person with an error, as RFC 9457 has it.
 func writeProblem(w http.ResponseWriter, err error) {
-	code, text := answerTo(err)
+	code, text := StatusOf(err)
 	problem := people.Problem{Type: "about:blank", Detail: text}
 	var bad *listing.BadQuery
 	if errors.As(err, &bad) {

@@ -174,3 +174,8 @@ func (p *progress) release(uid types.UID) {
 		delete(p.byPod, uid)
 	}
 }
+
+// Reports writes what a pod reports into its Run. When it returns nil the report is durable.
+type Reports interface {
+	Report(ctx context.Context, run types.NamespacedName, pod types.UID, attempt int32, report store.Report) error
+}

@@ -102,7 +102,7 @@ func TestFailuresOfTheMirrorOfProviders(t *testing.T) {
 		{fmt.Errorf("acme: %w: bad", providers.ErrVerify), 424},
 		{errors.New("acme: nobody is there"), 503},
 	} {
-		code, text := answerTo(refuseProvider(test.err))
+		code, text := StatusOf(refuseProvider(test.err))
 		if code != test.code || text != test.err.Error() {
 			t.Errorf("%v: %d %s", test.err, code, text)
 		}

@@ -47,7 +47,7 @@ func TestOutputsThatNoObjectCanHoldAreRefused(t *testing.T) {
 			_, secret := secretData(test.outputs)
 			_, configMap := configMapData(test.outputs)
 			for _, err := range []error{secret, configMap} {
-				if code, text := answerTo(err); code != test.code || !strings.Contains(text, test.says) {
+				if code, text := StatusOf(err); code != test.code || !strings.Contains(text, test.says) {
 					t.Fatalf("%d %.200s", code, text)
 				}
 			}

@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// LogOffsetHeader carries the offset at which an attempt's log goes on.
-	LogOffsetHeader = "Cairn-Log-Offset"
 	// largestChunk of a log.
 	largestChunk = 1 << 20
 	// largestLog of an attempt.

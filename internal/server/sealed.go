@@ -34,8 +34,8 @@ type sealed struct {
 	What  json.RawMessage `json:"what"`
 }
 
-func newSealer(keys *Keys, purpose string, now func() time.Time) (sealer, error) {
-	key, err := keys.derive(purpose)
+func newSealer(derive func(purpose string) ([]byte, error), purpose string, now func() time.Time) (sealer, error) {
+	key, err := derive(purpose)
 	if err != nil {
 		return sealer{}, err
 	}

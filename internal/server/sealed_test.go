@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,8 +12,11 @@ import (
 // sealing is a sealer of keys that are not in use anywhere.
 func sealing(t *testing.T, key byte, purpose string, now func() time.Time) sealer {
 	t.Helper()
-	keys := &Keys{ring: keyring{fingerprint: []byte(strings.Repeat(string(rune(key)), fingerprintSize))}}
-	s, err := newSealer(keys, purpose, now)
+	derive := func(purpose string) ([]byte, error) {
+		sum := sha256.Sum256([]byte(string(rune(key)) + purpose))
+		return sum[:], nil
+	}
+	s, err := newSealer(derive, purpose, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +141,14 @@ func TestClaimsAreRead(t *testing.T) {
 			}
 		case err != nil || who != test.who || strings.Join(groups, " ") != test.groups:
 			t.Errorf("%s: %q %v, %v", name, who, groups, err)
+		}
+	}
+}
+
+func TestTheURLOfTheWebUIIsHTTPS(t *testing.T) {
+	for _, bad := range []string{"http://cairn.example.com", "cairn.example.com", "https://alice@cairn.example.com"} {
+		if _, err := siteOf(SignIn{URL: bad}); err == nil || !strings.Contains(err.Error(), "has to be https") {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,20 +25,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
-
-// Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
-// the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
-type Orders interface {
-	Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error)
-	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (store.Interrupt, error)
-}
-
-// Reports writes what a pod reports into its Run. When it returns nil the report is durable.
-type Reports interface {
-	Report(ctx context.Context, run types.NamespacedName, pod types.UID, attempt int32, report store.Report) error
-}
 
 // Options of a Server. All of them are needed, but for those that say what they are by default.
 type Options struct {
@@ -133,7 +119,7 @@ func New(o Options) (*Server, error) {
 	o.SignIn.URL = cmp.Or(o.SignIn.URL, o.Public.URL)
 	authorizer := newAuthorizer(o.Client)
 	users, err := newUsers(UsersOptions{
-		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, Keys: o.Keys, Now: o.Now,
+		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, DeriveKey: o.Keys.derive, Now: o.Now,
 	})
 	if err != nil {
 		return nil, err

@@ -63,12 +63,12 @@ type sessions struct {
 	token authenticator.Token
 }
 
-func newSessions(o SignIn, keys *Keys, token authenticator.Token, now func() time.Time) (*sessions, error) {
+func newSessions(o SignIn, derive func(purpose string) ([]byte, error), token authenticator.Token, now func() time.Time) (*sessions, error) {
 	site, err := siteOf(o)
 	if err != nil {
 		return nil, err
 	}
-	seal, err := newSealer(keys, purposeSession, now)
+	seal, err := newSealer(derive, purposeSession, now)
 	if err != nil {
 		return nil, err
 	}

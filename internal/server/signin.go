@@ -14,7 +14,6 @@ import (
 const (
 	signInPage = "/signin"
 	oidcPath   = "/signin/oidc"
-	linkPath   = "/signin/link"
 )
 
 // longestReason is how much of an error is in the address of the page that shows it.
@@ -122,7 +121,7 @@ func (s *userAPI) goOn(by string, h func(http.ResponseWriter, *http.Request) (st
 			if !errors.As(err, &no) { // enter has noted those
 				s.noteSignIn(r, by, person{}, err)
 			}
-			_, text := answerTo(err)
+			_, text := StatusOf(err)
 			if no == nil {
 				text = err.Error()
 			}

@@ -50,7 +50,7 @@ func TestABadTokenIsReviewedOnceInAWhile(t *testing.T) {
 	from := &asked{pod: saysNo}
 	tokens := newTokens(from, nil, func() time.Time { return now })
 	for range 1000 {
-		if code, text := answerTo(second(tokens.pod(with("bad")))); code != http.StatusUnauthorized || text != "not valid" {
+		if code, text := StatusOf(second(tokens.pod(with("bad")))); code != http.StatusUnauthorized || text != "not valid" {
 			t.Fatalf("got %d %s", code, text)
 		}
 	}
@@ -113,7 +113,7 @@ func TestNobodyIsRefusedForAnAPIServerThatIsAway(t *testing.T) {
 		return Pod{Name: "a"}, nil
 	}}
 	tokens := newTokens(from, nil, time.Now)
-	if code, _ := answerTo(second(tokens.pod(with("good")))); code != http.StatusServiceUnavailable {
+	if code, _ := StatusOf(second(tokens.pod(with("good")))); code != http.StatusServiceUnavailable {
 		t.Errorf("got %d", code)
 	}
 	away = false
@@ -150,7 +150,7 @@ func TestKeysAreAskedOfABadTokenOnceInAWhile(t *testing.T) {
 	keys := &asked{pod: saysNo}
 	tokens := newTokens(&asked{pod: saysNo}, keys, func() time.Time { return now })
 	for range 1000 {
-		if code, _ := answerTo(second(tokens.podOrGone(with("bad")))); code != http.StatusUnauthorized {
+		if code, _ := StatusOf(second(tokens.podOrGone(with("bad")))); code != http.StatusUnauthorized {
 			t.Fatal(code)
 		}
 	}
@@ -201,7 +201,7 @@ func TestTokensOfPodsThatAreGone(t *testing.T) {
 			}
 			for range 2 { // the second time, what was said is remembered, but for who is away
 				pod, err := tokens.podOrGone(with("x"))
-				if code, text := answerTo(err); pod != test.want || (err == nil) != (test.code == 0) || (err != nil && code != test.code) || strings.Contains(text, "keys say") {
+				if code, text := StatusOf(err); pod != test.want || (err == nil) != (test.code == 0) || (err != nil && code != test.code) || strings.Contains(text, "keys say") {
 					t.Fatalf("got %v, %d %s", pod, code, text)
 				}
 			}
@@ -245,7 +245,7 @@ func TestWhatAReviewSaysOfAToken(t *testing.T) {
 				}
 				return
 			}
-			if code, _ := answerTo(err); code != test.code || pod != (Pod{}) {
+			if code, _ := StatusOf(err); code != test.code || pod != (Pod{}) {
 				t.Errorf("got %v, %d", pod, code)
 			}
 		})
