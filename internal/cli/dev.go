@@ -8,7 +8,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
 )
 
 // devOptions say how a cluster on this machine is started.
@@ -46,7 +46,7 @@ func (c *devCluster) link() (string, error) {
 	if c.page == "" {
 		return "", nil
 	}
-	path, err := server.NewLink(c.links, c.plane.AdminToken())
+	path, err := auth.NewLink(c.links, c.plane.AdminToken())
 	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s%s\n", c.page, path), err
 }
 

@@ -3,11 +3,11 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
 )
 
 // oidcFlags say which identity provider people sign in with.
-type oidcFlags struct{ server.OIDC }
+type oidcFlags struct{ auth.OIDC }
 
 func (o *oidcFlags) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Issuer, "oidc-issuer-url", "", "identity provider that people sign in with in the page, as in https://id.example.com/realms/main; default: none. What they write takes the permission to impersonate them")
@@ -23,7 +23,7 @@ func (o *oidcFlags) addFlags(f *pflag.FlagSet) {
 }
 
 // provider is nil for none.
-func (o *oidcFlags) provider() *server.OIDC {
+func (o *oidcFlags) provider() *auth.OIDC {
 	if o.Issuer == "" {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/providers"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/runnerhandler"
 )
 
 // Downloads say where engines and providers come from. They are brought once, verified, and given to runners.
@@ -48,7 +48,7 @@ func (o owned) Start(ctx context.Context) error {
 func (o owned) NeedLeaderElection() bool { return false }
 
 // open makes the engines and providers that a server gives out.
-func (d Downloads) open(cache string, t *telemetry) (server.Engines, server.Providers, owned, error) {
+func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runnerhandler.Providers, owned, error) {
 	o := release.Options{
 		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Told: t.download("engine"),
 	}

@@ -23,7 +23,7 @@ import (
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/version"
 )
@@ -51,7 +51,7 @@ type Options struct {
 	// MetacontrollerAddress is what the server for metacontroller's hooks listens on, plain HTTP; "0", as "", for none.
 	MetacontrollerAddress string
 	// SignIn says how people sign in with a browser.
-	SignIn server.SignIn
+	SignIn auth.SignIn
 	// StoreURL is where runners find the store.
 	StoreURL string
 	// PublicURL is where people find the server; StoreURL when it is empty.

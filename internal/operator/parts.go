@@ -23,6 +23,9 @@ import (
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/pki"
+	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -33,7 +36,7 @@ const keysSecret = "cairn-keys"
 type parts struct {
 	// direct reads and writes without a cache.
 	direct client.Client
-	keys   *server.Keys
+	keys   *pki.Keys
 	bucket *bucket.Bucket
 	inputs *inputs.Store
 	states *state.Store
@@ -55,7 +58,7 @@ func makeParts(ctx context.Context, mgr ctrl.Manager, o Options) (*parts, error)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := server.LoadKeys(ctx, server.KeysOptions{
+	keys, err := pki.LoadKeys(ctx, pki.KeysOptions{
 		Client: direct, Secret: types.NamespacedName{Namespace: o.Namespace, Name: keysSecret},
 		BucketURL: o.BucketURL, Namespaces: o.Namespaces, Now: time.Now, Log: log,
 	})
@@ -87,7 +90,7 @@ func (p *parts) close() {
 
 // addServer adds the store.
 func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error {
-	policies := server.NewPolicies(server.PoliciesOptions{
+	policies := policyeval.New(policyeval.Options{
 		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate, Log: p.log, Metrics: p.telemetry.server,
 	})
 	orders := run.NewOrders(run.OrdersOptions{
@@ -191,7 +194,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 }
 
 // clientCA is what client certificates of people are checked with; nil where none are taken.
-func clientCA(mgr ctrl.Manager, o Options) (server.ClientCA, error) {
+func clientCA(mgr ctrl.Manager, o Options) (auth.ClientCA, error) {
 	if !o.ClientCertificates {
 		return nil, nil
 	}
@@ -199,7 +202,7 @@ func clientCA(mgr ctrl.Manager, o Options) (server.ClientCA, error) {
 	if err != nil {
 		return nil, err
 	}
-	authority, err := server.NewClusterCA(kube)
+	authority, err := auth.NewClusterCA(kube)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +228,7 @@ func toldOf(o Options, public server.Public) server.Public {
 
 // certificateOf is the certificate for the host that people use, where there is one beside the server's own. Runners trust
 // the server's own only, so theirs is another host.
-func certificateOf(o Options, address *url.URL, public server.Public, log *slog.Logger) (*server.HostCertificate, error) {
+func certificateOf(o Options, address *url.URL, public server.Public, log *slog.Logger) (*pki.HostCertificate, error) {
 	if o.CertDir == "" {
 		return nil, nil
 	}
@@ -236,7 +239,7 @@ func certificateOf(o Options, address *url.URL, public server.Public, log *slog.
 	if u.Hostname() == address.Hostname() || net.ParseIP(u.Hostname()) != nil {
 		return nil, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and another one than that of the store URL; it is %s", o.CertDir, u.Hostname())
 	}
-	return server.NewHostCertificate(o.CertDir, u.Hostname(), log), nil
+	return pki.NewHostCertificate(o.CertDir, u.Hostname(), log), nil
 }
 
 // hostsOf are the names that the server's own certificate has.

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/tracing"
 	"cairn.dev/cairn/internal/upkeep"
 	"cairn.dev/cairn/internal/version"
@@ -29,7 +29,7 @@ type telemetry struct {
 	bucket       *bucket.Metrics
 	repositories *repository.Metrics
 	runs         *run.Metrics
-	server       *server.Metrics
+	server       *servermetrics.Metrics
 	upkeep       *upkeep.Metrics
 	downloads    *prometheus.CounterVec
 	// traces is nil when nobody wants any.
@@ -48,7 +48,7 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 		Name: "cairn_build_info", Help: "1 while the process lives. process is serve, operator or server.",
 	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
 	return &telemetry{
-		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: run.NewMetrics(r), server: server.NewMetrics(r),
+		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: run.NewMetrics(r), server: servermetrics.New(r),
 		upkeep: upkeep.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
 )
 
 // RunnerTokens is how runners' tokens are checked. It is a flag's value.
@@ -38,11 +38,11 @@ func (t *RunnerTokens) String() string { return string(*t) }
 func (t *RunnerTokens) Type() string { return "string" }
 
 // open gives what checks them and, where that minds whether their pod is gone, what knows them all the same.
-func (t *RunnerTokens) open(ctx context.Context, config *rest.Config, c client.Client) (tokens, gone server.Tokens, err error) {
+func (t *RunnerTokens) open(ctx context.Context, config *rest.Config, c client.Client) (tokens, gone auth.PodVerifier, err error) {
 	if *t != JWKSTokens {
-		return server.Review{Client: c}, server.NewGoneTokens(config, time.Now), nil
+		return auth.TokenReview{Client: c}, auth.NewDeletedPods(config, time.Now), nil
 	}
-	issuer, err := server.NewIssuer(ctx, config, time.Now)
+	issuer, err := auth.NewIssuer(ctx, config, time.Now)
 	if err != nil { // not as it is: nil in an interface is not nil
 		return nil, nil, err
 	}

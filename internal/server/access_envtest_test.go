@@ -28,6 +28,9 @@ import (
 
 	chart "cairn.dev/cairn/charts/cairn"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -61,15 +64,15 @@ func (w *world) cairn() (*rest.Config, client.Client) {
 func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 	w := newWorld(t)
 	config, _ := w.cairn()
-	issuer, err := server.NewIssuer(t.Context(), config, time.Now)
+	issuer, err := auth.NewIssuer(t.Context(), config, time.Now)
 	must(t, err)
 	pod := w.newPod("net-1-plan-1", nil)
-	later, err := server.NewIssuer(t.Context(), config, func() time.Time { return time.Now().Add(24 * time.Hour) })
+	later, err := auth.NewIssuer(t.Context(), config, func() time.Time { return time.Now().Add(24 * time.Hour) })
 	must(t, err)
 	header, payload, signature := parts(pod.token)
 	_, others, _ := parts(w.newPod("net-2-plan-1", nil).token)
 	for name, test := range map[string]struct {
-		by    server.Tokens
+		by    auth.PodVerifier
 		token string
 		code  int
 		says  string
@@ -84,14 +87,14 @@ func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 		"a key that the cluster does not say": {issuer, foreign(t, header) + "." + payload + "." + signature, 401, "not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := test.by.Pod(t.Context(), test.token)
+			got, err := test.by.VerifyPod(t.Context(), test.token)
 			if test.code == 0 {
-				if err != nil || got != (server.Pod{Namespace: w.namespace, Name: pod.pod.Name, UID: pod.pod.UID}) {
+				if err != nil || got != (auth.Pod{Namespace: w.namespace, Name: pod.pod.Name, UID: pod.pod.UID}) {
 					t.Fatalf("got %+v, %v", got, err)
 				}
 				return
 			}
-			if code, text := server.StatusOf(err); code != test.code || !strings.Contains(text, test.says) {
+			if code, text := httpapi.StatusOf(err); code != test.code || !strings.Contains(text, test.says) {
 				t.Fatalf("got %d %s (%v)", code, text, err)
 			}
 		})
@@ -99,10 +102,10 @@ func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 
 	// What a review knows and keys do not: that the pod is gone.
 	pod.kill()
-	if _, err := issuer.Pod(t.Context(), pod.token); err != nil {
+	if _, err := issuer.VerifyPod(t.Context(), pod.token); err != nil {
 		t.Errorf("refused: %v", err)
 	}
-	if code, _ := server.StatusOf(second(server.Review{Client: apiserver.Kube}.Pod(t.Context(), pod.token))); code != 401 {
+	if code, _ := httpapi.StatusOf(second(auth.TokenReview{Client: apiserver.Kube}.VerifyPod(t.Context(), pod.token))); code != 401 {
 		t.Errorf("a review says %d", code)
 	}
 }
@@ -129,25 +132,25 @@ func TestARunnerIsNotRefusedBecauseTheKeysAreAway(t *testing.T) {
 		proxy.ServeHTTP(rw, r)
 	}))
 	defer front.Close()
-	issuer, err := server.NewIssuer(t.Context(), &rest.Config{Host: front.URL}, time.Now)
+	issuer, err := auth.NewIssuer(t.Context(), &rest.Config{Host: front.URL}, time.Now)
 	must(t, err)
 	away.Store(true)
-	_, err = issuer.Pod(t.Context(), pod.token)
-	if code, _ := server.StatusOf(err); code != http.StatusServiceUnavailable {
+	_, err = issuer.VerifyPod(t.Context(), pod.token)
+	if code, _ := httpapi.StatusOf(err); code != http.StatusServiceUnavailable {
 		t.Fatalf("got %d, %v", code, err)
 	}
 	away.Store(false)
 	// Who asks in the moment in which a request for the keys ends gets that request's answer: a runner tries again, and so does this.
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err = issuer.Pod(t.Context(), pod.token); err == nil {
+		if _, err = issuer.VerifyPod(t.Context(), pod.token); err == nil {
 			break
 		}
-		if code, _ := server.StatusOf(err); code != http.StatusServiceUnavailable || time.Now().After(end) {
+		if code, _ := httpapi.StatusOf(err); code != http.StatusServiceUnavailable || time.Now().After(end) {
 			t.Fatal(err)
 		}
 	}
 	away.Store(true) // a known key is enough
-	if _, err := issuer.Pod(t.Context(), w.newPod("net-2-plan-1", nil).token); err != nil {
+	if _, err := issuer.VerifyPod(t.Context(), w.newPod("net-2-plan-1", nil).token); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -178,7 +181,7 @@ func second[A any](_ A, err error) error { return err }
 func TestAServerWithRolesInOneNamespaceSaysWhatItMayNot(t *testing.T) {
 	w := newWorld(t)
 	config, c := w.cairn()
-	issuer, err := server.NewIssuer(t.Context(), config, time.Now)
+	issuer, err := auth.NewIssuer(t.Context(), config, time.Now)
 	must(t, err)
 	p := w.servePeople(func(o *server.Options) {
 		o.Client, o.Live, o.Tokens, o.Namespaces = c, c, issuer, []string{w.namespace}
@@ -191,12 +194,12 @@ func TestAServerWithRolesInOneNamespaceSaysWhatItMayNot(t *testing.T) {
 		return err
 	}
 	p.eventually(func() bool { return !strings.Contains(pull(admin, w.namespace).Error(), "right now") })
-	answered(t, pull(admin, w.namespace), http.StatusNotFound, "has no state yet")
-	answered(t, pull(who, w.namespace), http.StatusNotImplemented, "tokenreviews")
-	answered(t, pull(admin, w.system), http.StatusForbidden, "does not look at namespace "+w.system)
+	Result(t, pull(admin, w.namespace), http.StatusNotFound, "has no state yet")
+	Result(t, pull(who, w.namespace), http.StatusNotImplemented, "tokenreviews")
+	Result(t, pull(admin, w.system), http.StatusForbidden, "does not look at namespace "+w.system)
 	as := admin
 	as.headers = http.Header{"Impersonate-User": {"bob"}}
-	answered(t, pull(as, w.namespace), http.StatusNotImplemented, "may impersonate users")
+	Result(t, pull(as, w.namespace), http.StatusNotImplemented, "may impersonate users")
 
 	// Its own runners it knows, and none of other namespaces, whatever their tokens.
 	r := w.newPod("net-1-plan-1", w.newRun(w.stack, "net-1"))
@@ -223,20 +226,20 @@ func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
 	w := newWorld(t)
 	_, c := w.cairn()
 	key := types.NamespacedName{Namespace: w.system, Name: "cairn-keys"}
-	o := server.KeysOptions{
+	o := pki.KeysOptions{
 		Client: c, Secret: key, BucketURL: "file://" + t.TempDir(), Namespaces: []string{w.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 
-	_, err := server.LoadKeys(t.Context(), o)
+	_, err := pki.LoadKeys(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "may fill it but not make it") {
 		t.Fatalf("without the Secret: %v", err)
 	}
 	labels := map[string]string{"app.kubernetes.io/managed-by": "Helm"}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels}}
 	must(t, apiserver.Kube.Create(t.Context(), secret))
-	one, err := server.LoadKeys(t.Context(), o)
+	one, err := pki.LoadKeys(t.Context(), o)
 	must(t, err)
-	two, err := server.LoadKeys(t.Context(), o)
+	two, err := pki.LoadKeys(t.Context(), o)
 	must(t, err)
 	if one.Recipient() != two.Recipient() {
 		t.Fatal("the keys were made twice")
@@ -250,7 +253,7 @@ func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
 	secret.Data = nil
 	must(t, apiserver.Kube.Update(t.Context(), secret))
 	must(t, one.Renew(t.Context()))
-	three, err := server.LoadKeys(t.Context(), o)
+	three, err := pki.LoadKeys(t.Context(), o)
 	must(t, err)
 	if three.Recipient() != one.Recipient() || three.Fingerprint(nil) != one.Fingerprint(nil) {
 		t.Fatal("other keys")

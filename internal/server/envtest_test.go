@@ -25,6 +25,9 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/pki"
+	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
@@ -56,7 +59,7 @@ type world struct {
 	bucket    *bucket.Bucket
 	dir       string // of the bucket
 	state     *state.Store
-	keys      *server.Keys
+	keys      *pki.Keys
 	url       string
 	http      *http.Client
 	fakes     *fakes
@@ -120,8 +123,8 @@ func (f *fakes) Report(_ context.Context, _ types.NamespacedName, _ types.UID, _
 }
 
 // keysOptions are those of an install for the world's namespace alone, whose keys are there too.
-func (w *world) keysOptions(bucketURL string) server.KeysOptions {
-	return server.KeysOptions{
+func (w *world) keysOptions(bucketURL string) pki.KeysOptions {
+	return pki.KeysOptions{
 		Client: apiserver.Kube, Secret: types.NamespacedName{Namespace: w.namespace, Name: "cairn-keys"},
 		BucketURL: bucketURL, Namespaces: []string{w.namespace}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
@@ -144,7 +147,7 @@ func newWorld(t *testing.T) *world {
 
 	var err error
 	w.dir = t.TempDir()
-	w.keys, err = server.LoadKeys(t.Context(), w.keysOptions("file://"+w.dir))
+	w.keys, err = pki.LoadKeys(t.Context(), w.keysOptions("file://"+w.dir))
 	must(t, err)
 	w.bucket, err = bucket.Open(t.Context(), "file://"+w.dir, w.keys.Bucket())
 	must(t, err)
@@ -164,8 +167,8 @@ func newWorld(t *testing.T) *world {
 			doc.Backend = w.fakes.backend
 			return doc, err
 		},
-		GoneTokens: server.NewGoneTokens(apiserver.Config, time.Now),
-		Policies: server.NewPolicies(server.PoliciesOptions{
+		GoneTokens: auth.NewDeletedPods(apiserver.Config, time.Now),
+		Policies: policyeval.New(policyeval.Options{
 			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: documents.Get, Evaluate: policy.Evaluate, Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {

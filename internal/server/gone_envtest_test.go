@@ -15,7 +15,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
@@ -126,19 +127,19 @@ func TestATokenOfAPodThatIsGoneIsGoodUntilItExpires(t *testing.T) {
 	r := w.newPod("net-1-apply-1", nil)
 	other := w.token("other", r.pod)
 	r.forced()
-	want := server.Pod{Namespace: w.namespace, Name: r.pod.Name, UID: r.pod.UID}
-	in := func(d time.Duration) *server.GoneTokens {
-		return server.NewGoneTokens(config, func() time.Time { return time.Now().Add(d) })
+	want := auth.Pod{Namespace: w.namespace, Name: r.pod.Name, UID: r.pod.UID}
+	in := func(d time.Duration) *auth.DeletedPods {
+		return auth.NewDeletedPods(config, func() time.Time { return time.Now().Add(d) })
 	}
-	if got, err := in(0).Pod(t.Context(), r.token); err != nil || got != want {
+	if got, err := in(0).VerifyPod(t.Context(), r.token); err != nil || got != want {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for name, err := range map[string]error{
-		"one that has expired":     second(in(24*time.Hour).Pod(t.Context(), r.token)),
-		"one for another audience": second(in(0).Pod(t.Context(), other)),
-		"one that was changed":     second(in(0).Pod(t.Context(), r.token[:len(r.token)-6]+"AAAAAA")),
+		"one that has expired":     second(in(24*time.Hour).VerifyPod(t.Context(), r.token)),
+		"one for another audience": second(in(0).VerifyPod(t.Context(), other)),
+		"one that was changed":     second(in(0).VerifyPod(t.Context(), r.token[:len(r.token)-6]+"AAAAAA")),
 	} {
-		if code, text := server.StatusOf(err); code != 401 {
+		if code, text := httpapi.StatusOf(err); code != 401 {
 			t.Errorf("%s: got %d %s", name, code, text)
 		}
 	}
@@ -154,9 +155,9 @@ func TestWhereTheClusterDoesNotSayHowItMakesTokens(t *testing.T) {
 	away.Host = "https://127.0.0.1:1"
 	for want, config := range map[int]*rest.Config{401: nobody, 503: away} {
 		now := time.Now()
-		gone := server.NewGoneTokens(config, func() time.Time { return now })
+		gone := auth.NewDeletedPods(config, func() time.Time { return now })
 		for range 2 {
-			if code, text := server.StatusOf(second(gone.Pod(t.Context(), r.token))); code != want {
+			if code, text := httpapi.StatusOf(second(gone.VerifyPod(t.Context(), r.token))); code != want {
 				t.Errorf("got %d %s, want %d", code, text, want)
 			}
 		}

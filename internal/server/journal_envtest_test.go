@@ -317,7 +317,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			_, err = alice.Journal(t.Context(), w.namespace, "net")
-			answered(t, err, 409, key)
+			Result(t, err, 409, key)
 			finish(w, next)
 			_, err = alice.PushState(t.Context(), w.namespace, "net", vpcState(2, "b"), false)
 			must(t, err)
@@ -334,7 +334,7 @@ func TestPeopleReadAJournal(t *testing.T) {
 	p := w.servePeople()
 	alice := p.someone("alice")
 	_, err := alice.Journal(t.Context(), w.namespace, "net")
-	answered(t, err, 404, "Stack net has no state yet")
+	Result(t, err, 404, "Stack net has no state yet")
 	w.killedApply()
 	_, err = alice.PushState(t.Context(), w.namespace, "net", vpcState(2, "b"), false)
 	must(t, err)
@@ -354,7 +354,7 @@ func TestPeopleReadAJournal(t *testing.T) {
 	user, who := w.account("bob")
 	w.allow(user, rbacv1.PolicyRule{Verbs: []string{"get", "list", "push"}, APIGroups: []string{"cairn.dev"}, Resources: []string{"states"}})
 	_, err = p.as(who).Journal(t.Context(), w.namespace, "net")
-	answered(t, err, 403, "pull")
+	Result(t, err, 403, "pull")
 }
 
 func (r *runner) done(done store.Done) {

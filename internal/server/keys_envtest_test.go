@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -23,10 +23,10 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	o := w.keysOptions("file://" + t.TempDir())
 	o.Secret = secret
 	var g sync.WaitGroup
-	all := make([]*server.Keys, 5)
+	all := make([]*pki.Keys, 5)
 	errs := make([]error, len(all))
 	for i := range all {
-		g.Go(func() { all[i], errs[i] = server.LoadKeys(t.Context(), o) })
+		g.Go(func() { all[i], errs[i] = pki.LoadKeys(t.Context(), o) })
 	}
 	g.Wait()
 	must(t, errors.Join(errs...))
@@ -41,7 +41,7 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	must(t, apiserver.Kube.Get(t.Context(), secret, kept))
 	must(t, apiserver.Kube.Delete(t.Context(), kept))
 	must(t, all[1].Renew(t.Context()))
-	again, err := server.LoadKeys(t.Context(), o)
+	again, err := pki.LoadKeys(t.Context(), o)
 	must(t, err)
 	if again.Recipient() != all[0].Recipient() {
 		t.Fatal("another identity")
@@ -50,7 +50,7 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 	delete(kept.Data, "fingerprint.key")
 	must(t, apiserver.Kube.Update(t.Context(), kept))
 	must(t, all[2].Renew(t.Context()))
-	again, err = server.LoadKeys(t.Context(), o)
+	again, err = pki.LoadKeys(t.Context(), o)
 	must(t, err)
 	if again.Fingerprint(nil) != all[0].Fingerprint(nil) {
 		t.Fatal("another key for fingerprints")
@@ -67,13 +67,13 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 func TestAProcessThatEndsPutsTheKeysBack(t *testing.T) {
 	s := newSecondHand(t)
 	s.put("sources/sha256:1")
-	if _, err := server.LoadKeys(t.Context(), s.KeysOptions); err == nil {
+	if _, err := pki.LoadKeys(t.Context(), s.KeysOptions); err == nil {
 		t.Fatal("a process begins with keys of its own")
 	}
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	must(t, s.lost.Start(ctx))
-	next, err := server.LoadKeys(t.Context(), s.KeysOptions)
+	next, err := pki.LoadKeys(t.Context(), s.KeysOptions)
 	must(t, err)
 	if next.Recipient() != s.lost.Recipient() {
 		t.Fatal("another identity")
@@ -86,9 +86,9 @@ func TestKeysAreRotatedByOneAndTakenByAll(t *testing.T) {
 	now := time.Now()
 	o := w.keysOptions("file://" + t.TempDir())
 	o.Secret, o.Now = secret, func() time.Time { return now }
-	var all []*server.Keys
+	var all []*pki.Keys
 	for range 2 {
-		k, err := server.LoadKeys(t.Context(), o)
+		k, err := pki.LoadKeys(t.Context(), o)
 		must(t, err)
 		all = append(all, k)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/internal/metacontroller"
+	"cairn.dev/cairn/internal/server/servermetrics"
 )
 
 // MetacontrollerOptions of a Metacontroller. All of them are needed, but for those that say otherwise.
@@ -13,7 +14,7 @@ type MetacontrollerOptions struct {
 	// Address to listen on. Example: :8082.
 	Address string
 	// Metrics count hooks; nil for none.
-	Metrics *Metrics
+	Metrics *servermetrics.Metrics
 	// Log gets a line for each request at debug.
 	Log *slog.Logger
 }
@@ -35,5 +36,5 @@ func (s *Metacontroller) Start(ctx context.Context) error {
 
 // Handler has the hooks, and nothing else.
 func (s *Metacontroller) Handler() http.Handler {
-	return metacontroller.NewHandler(metacontroller.HandlerOptions{Log: s.Log, Told: s.Metrics.hooked})
+	return metacontroller.NewHandler(metacontroller.HandlerOptions{Log: s.Log, Told: s.Metrics.MetacontrollerHook})
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/servermetrics"
 )
 
 // Metacontroller's hooks have an address of their own: nothing else is there, and they are nowhere else.
 func TestHooksOfMetacontrollerAreApart(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	log := slog.New(slog.DiscardHandler)
-	hooks := server.NewMetacontroller(server.MetacontrollerOptions{Log: log, Metrics: server.NewMetrics(registry)}).Handler()
+	hooks := server.NewMetacontroller(server.MetacontrollerOptions{Log: log, Metrics: servermetrics.New(registry)}).Handler()
 	web := server.NewWeb(server.WebOptions{Log: log}).Handler()
 	body, err := os.ReadFile("../metacontroller/testdata/recorded/composite/create.json")
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
 )
 
 // An identity is an identity provider with one client, Cairn. Everybody who comes is signed in as its claims say.
@@ -122,9 +123,9 @@ func (i *identity) signsIn(o *server.Options) {
 	must(i.t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.Certificate().Raw}), 0o600))
 	must(i.t, os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600))
 	o.SignIn.URL = "https://cairn.example.com"
-	o.SignIn.OIDC = &server.OIDC{
+	o.SignIn.OIDC = &auth.OIDC{
 		Issuer: i.URL, ClientID: "cairn", SecretFile: secret, CAFile: ca, Name: "Test", Scopes: []string{"groups"},
-		Claims: server.Claims{Username: "name", UsernamePrefix: "oidc:", Groups: "groups", GroupsPrefix: "oidc:"},
+		Claims: auth.Claims{Username: "name", UsernamePrefix: "oidc:", Groups: "groups", GroupsPrefix: "oidc:"},
 	}
 }
 

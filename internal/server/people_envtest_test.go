@@ -34,6 +34,8 @@ import (
 	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -79,7 +81,7 @@ func (w *world) servePeople(change ...func(*server.Options)) *peopleServer {
 	w.Helper()
 	kube, err := kubernetes.NewForConfig(apiserver.Config)
 	must(w.T, err)
-	authority, err := server.NewClusterCA(kube)
+	authority, err := auth.NewClusterCA(kube)
 	must(w.T, err)
 	watching, stopWatching := context.WithCancel(context.Background())
 	watched := make(chan error, 1)
@@ -90,7 +92,7 @@ func (w *world) servePeople(change ...func(*server.Options)) *peopleServer {
 	o := server.Options{
 		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
 		Runs: w.fakes, Orders: w.fakes, Reports: w.fakes, Inputs: w.documents.Get, Log: log,
-		Policies: server.NewPolicies(server.PoliciesOptions{
+		Policies: policyeval.New(policyeval.Options{
 			Live: apiserver.Kube, Namespace: w.system, Bucket: w.bucket, Inputs: w.documents.Get, Evaluate: policy.Evaluate, Log: log,
 		}),
 		Outputs: func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
@@ -232,7 +234,7 @@ func (p *peopleServer) eventually(ok func() bool) {
 	}
 }
 
-func answered(t *testing.T, err error, code int, says string) {
+func Result(t *testing.T, err error, code int, says string) {
 	t.Helper()
 	var no *people.Error
 	if !errors.As(err, &no) || no.Code != code || !strings.Contains(no.Message, says) {
@@ -326,19 +328,19 @@ func TestAPersonIsWhoKubernetesSays(t *testing.T) {
 		return err
 	}
 	const here = "has no state yet" // as far as one gets who may
-	answered(t, pull(who), http.StatusNotFound, here)
-	answered(t, pull(shown{}), http.StatusUnauthorized, "who asks?")
-	answered(t, pull(shown{token: "eyJhbGciOiJub25lIn0.e30."}), http.StatusUnauthorized, "not one that Kubernetes takes")
-	answered(t, pull(shown{token: strings.Repeat("x", 20<<10)}), http.StatusUnauthorized, "longer than any")
-	answered(t, pull(shown{headers: http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}}), http.StatusUnauthorized, "who asks?")
+	Result(t, pull(who), http.StatusNotFound, here)
+	Result(t, pull(shown{}), http.StatusUnauthorized, "who asks?")
+	Result(t, pull(shown{token: "eyJhbGciOiJub25lIn0.e30."}), http.StatusUnauthorized, "not one that Kubernetes takes")
+	Result(t, pull(shown{token: strings.Repeat("x", 20<<10)}), http.StatusUnauthorized, "longer than any")
+	Result(t, pull(shown{headers: http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}}), http.StatusUnauthorized, "who asks?")
 
 	// The administrator of the API server, by the certificate of the cluster's authority.
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
 	must(t, err)
-	answered(t, pull(shown{certificate: &admin}), http.StatusNotFound, here)
+	Result(t, pull(shown{certificate: &admin}), http.StatusNotFound, here)
 	forged := certificate(t, "admin", "system:masters")
-	answered(t, pull(shown{certificate: forged}), http.StatusUnauthorized, "client certificate")
-	answered(t, pull(shown{certificate: forged, token: who.token}), http.StatusNotFound, here)
+	Result(t, pull(shown{certificate: forged}), http.StatusUnauthorized, "client certificate")
+	Result(t, pull(shown{certificate: forged, token: who.token}), http.StatusNotFound, here)
 }
 
 func TestRunnersAndPeopleAreKeptApart(t *testing.T) {
@@ -351,7 +353,7 @@ func TestRunnersAndPeopleAreKeptApart(t *testing.T) {
 	r, _ := w.applying()
 	// A runner's token, even of an account that may all: it is for the store.
 	_, err := p.as(shown{token: r.token}).State(t.Context(), w.namespace, "net", 0)
-	answered(t, err, http.StatusUnauthorized, "is for something else")
+	Result(t, err, http.StatusUnauthorized, "is for something else")
 	// The pod's other token, for the API server, is a person's here and nobody's at the store.
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: r.pod.Name, UID: r.pod.UID},
@@ -361,7 +363,7 @@ func TestRunnersAndPeopleAreKeptApart(t *testing.T) {
 	bound := request.Status.Token
 	p.authorized(p.as(shown{token: bound}))
 	_, err = p.as(shown{token: bound}).State(t.Context(), w.namespace, "net", 0)
-	answered(t, err, http.StatusNotFound, "has no state yet")
+	Result(t, err, http.StatusNotFound, "has no state yet")
 
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
 	must(t, err)
@@ -394,15 +396,15 @@ func TestAPersonAsksAsSomebodyElseOnlyWhenAllowed(t *testing.T) {
 		return err
 	}
 	p.eventually(func() bool { return people403(as("alice", http.Header{"Impersonate-Group": {"devs"}})) == nil })
-	answered(t, as("alice", http.Header{}), http.StatusNotFound, "has no state yet")
-	answered(t, as("bob", http.Header{}), http.StatusForbidden, `may not impersonate users "bob"`)
-	answered(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden, `may not impersonate groups "system:masters"`)
-	answered(t, as("alice", http.Header{"Impersonate-Uid": {"1"}}), http.StatusForbidden, `may not impersonate uids "1"`)
-	answered(t, as("alice", http.Header{"Impersonate-Extra-Scopes": {"all"}}), http.StatusForbidden, `may not impersonate userextras/scopes "all"`)
-	answered(t, as("system:serviceaccount:"+w.namespace+":default", http.Header{}), http.StatusForbidden, `may not impersonate serviceaccounts "default" in namespace `+w.namespace)
-	answered(t, as("alice", http.Header{"Impersonate-Shoe-Size": {"44"}}), http.StatusBadRequest, "is not known")
+	Result(t, as("alice", http.Header{}), http.StatusNotFound, "has no state yet")
+	Result(t, as("bob", http.Header{}), http.StatusForbidden, `may not impersonate users "bob"`)
+	Result(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden, `may not impersonate groups "system:masters"`)
+	Result(t, as("alice", http.Header{"Impersonate-Uid": {"1"}}), http.StatusForbidden, `may not impersonate uids "1"`)
+	Result(t, as("alice", http.Header{"Impersonate-Extra-Scopes": {"all"}}), http.StatusForbidden, `may not impersonate userextras/scopes "all"`)
+	Result(t, as("system:serviceaccount:"+w.namespace+":default", http.Header{}), http.StatusForbidden, `may not impersonate serviceaccounts "default" in namespace `+w.namespace)
+	Result(t, as("alice", http.Header{"Impersonate-Shoe-Size": {"44"}}), http.StatusBadRequest, "is not known")
 	_, err := p.as(shown{token: who.token, headers: http.Header{"Impersonate-Group": {"devs"}}}).State(t.Context(), w.namespace, "net", 0)
-	answered(t, err, http.StatusBadRequest, "name one user")
+	Result(t, err, http.StatusBadRequest, "name one user")
 
 	alice := p.as(shown{token: who.token, headers: http.Header{"Impersonate-User": {"alice"}}})
 	_, err = alice.PushState(t.Context(), w.namespace, "net", stateFile(1, "L", "one"), false)

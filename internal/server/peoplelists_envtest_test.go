@@ -23,6 +23,7 @@ import (
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/userhandler"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -44,7 +45,7 @@ func (w *world) serveLists(change ...func(*server.Options)) *peopleServer {
 // described looks at each answer with the eyes of a program that has read the description.
 func described(t *testing.T, r *http.Request, answer *http.Response, body []byte) {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(server.OpenAPI)
+	doc, err := openapi3.NewLoader().LoadFromData(userhandler.OpenAPI)
 	must(t, err)
 	router, err := gorillamux.NewRouter(doc)
 	must(t, err)

@@ -67,9 +67,9 @@ func TestLogsAreReadFromAnyByteOn(t *testing.T) {
 		}
 	}
 	_, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 3})
-	answered(t, err, http.StatusNotFound, "has no attempt 3")
+	Result(t, err, http.StatusNotFound, "has no attempt 3")
 	_, err = alice.Logs(t.Context(), w.namespace, "net-9", people.LogOptions{})
-	answered(t, err, http.StatusNotFound, "there is no Run net-9")
+	Result(t, err, http.StatusNotFound, "there is no Run net-9")
 }
 
 func readLog(r io.ReadCloser, err error) (string, error) {
@@ -94,7 +94,7 @@ func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
 	for {
 		log, err := follow(alice)
 		if err != nil {
-			answered(t, err, http.StatusTooManyRequests, ":alice follows 20 things here already")
+			Result(t, err, http.StatusTooManyRequests, ":alice follows 20 things here already")
 			break
 		}
 		t.Cleanup(func() { _ = log.Close() })

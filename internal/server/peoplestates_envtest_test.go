@@ -92,11 +92,11 @@ func TestAPersonsDayWithAState(t *testing.T) {
 		}
 	}
 	_, err := alice.State(ctx, ns, "net", 0)
-	answered(t, err, http.StatusNotFound, "Stack net has no state yet")
+	Result(t, err, http.StatusNotFound, "Stack net has no state yet")
 	_, err = alice.State(ctx, ns, "net", 3)
-	answered(t, err, http.StatusNotFound, "version 3 of the state of Stack net is not kept")
+	Result(t, err, http.StatusNotFound, "version 3 of the state of Stack net is not kept")
 	_, err = alice.PushState(ctx, ns, "nothing", stateFile(1, "L", ""), false)
-	answered(t, err, http.StatusNotFound, "there is no Stack nothing")
+	Result(t, err, http.StatusNotFound, "there is no Stack nothing")
 
 	one, two := stateFile(1, "L", "one"), stateFile(2, "L", "two")
 	got, err := alice.PushState(ctx, ns, "net", one, false)
@@ -121,7 +121,7 @@ func TestAPersonsDayWithAState(t *testing.T) {
 		t.Error("a pull is not in the audit")
 	}
 	_, err = alice.PushState(ctx, ns, "net", one, false)
-	answered(t, err, http.StatusConflict, "does not follow")
+	Result(t, err, http.StatusConflict, "does not follow")
 	if line := p.log.line("audit: not done", "verb=push", ":alice", "does not follow"); line == "" {
 		t.Error("a push that is refused is not in the audit")
 	}
@@ -132,14 +132,14 @@ func TestAPersonsDayWithAState(t *testing.T) {
 		t.Error("the audit does not tell what was pushed, and that it was by force")
 	}
 	_, err = alice.Rollback(ctx, ns, "net", 2)
-	answered(t, err, http.StatusConflict, "version 2 has lineage L")
+	Result(t, err, http.StatusConflict, "version 2 has lineage L")
 	_, err = alice.PushState(ctx, ns, "net", stateFile(2, "L", "two"), true)
 	must(t, err)
 	event("pushed version 4 (serial 4) by force")
 	_, err = alice.At(3).Rollback(ctx, ns, "net", 1)
-	answered(t, err, http.StatusConflict, "the state is at version 4 by now, and version 3 was looked at")
+	Result(t, err, http.StatusConflict, "the state is at version 4 by now, and version 3 was looked at")
 	_, err = alice.At(3).PushState(ctx, ns, "net", stateFile(9, "L", "nine"), true)
-	answered(t, err, http.StatusConflict, "the state is at version 4 by now")
+	Result(t, err, http.StatusConflict, "the state is at version 4 by now")
 	got, err = alice.At(4).Rollback(ctx, ns, "net", 1)
 	if diff := cmp.Diff(people.StateVersion{Version: 5, Serial: 5, Resources: 1}, got); err != nil || diff != "" {
 		t.Fatal(err, diff)
@@ -150,26 +150,26 @@ func TestAPersonsDayWithAState(t *testing.T) {
 	}
 	pulls(0, stateFile(5, "L", "one"))
 	_, err = alice.PushState(ctx, ns, "net", []byte("not a state"), true)
-	answered(t, err, http.StatusBadRequest, "not a state file")
-	answered(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusNotFound, "the state is not locked")
+	Result(t, err, http.StatusBadRequest, "not a state file")
+	Result(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusNotFound, "the state is not locked")
 
 	// An apply: nothing of this while it runs.
 	r, run := w.applying()
 	r.lock("a", 200, "")
 	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), true)
-	answered(t, err, http.StatusLocked, "attempt 1 of Run net-1 is at work in pod net-1-apply-1")
+	Result(t, err, http.StatusLocked, "attempt 1 of Run net-1 is at work in pod net-1-apply-1")
 	_, err = alice.Rollback(ctx, ns, "net", 2)
-	answered(t, err, http.StatusLocked, "cairn cancel net-1")
-	answered(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "works in pod net-1-apply-1")
+	Result(t, err, http.StatusLocked, "cairn cancel net-1")
+	Result(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "works in pod net-1-apply-1")
 	r.write("a", stateFile(6, "L", "six"), 200, "")
 
 	// It dies with its lock.
 	finish(w, run)
-	answered(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "its pod net-1-apply-1 is not known to be gone")
+	Result(t, alice.Unlock(ctx, ns, "net", "a"), http.StatusLocked, "its pod net-1-apply-1 is not known to be gone")
 	r.kill()
-	answered(t, alice.Unlock(ctx, ns, "net", "b"), http.StatusLocked, "under another ID")
+	Result(t, alice.Unlock(ctx, ns, "net", "b"), http.StatusLocked, "under another ID")
 	_, err = alice.PushState(ctx, ns, "net", stateFile(9, "L", ""), false)
-	answered(t, err, http.StatusLocked, "cairn state unlock <stack> a")
+	Result(t, err, http.StatusLocked, "cairn state unlock <stack> a")
 	must(t, alice.Unlock(ctx, ns, "net", "a"))
 	event("ended the lock a")
 	pulls(0, stateFile(6, "L", "six"))
@@ -208,7 +208,7 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 		{sealedTo(t, w.keys.Recipient(), "", lost), "of another Stack"},
 	} {
 		_, err := alice.Recover(ctx, ns, "net", strings.NewReader(test.log))
-		answered(t, err, http.StatusUnprocessableEntity, test.says)
+		Result(t, err, http.StatusUnprocessableEntity, test.says)
 	}
 	if _, err := alice.Recover(ctx, ns, "net", strings.NewReader("nothing")); !errors.Is(err, people.ErrNotSealed) {
 		t.Errorf("got %v", err)
@@ -233,9 +233,9 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 		}
 	}
 	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", stateFile(1, "L", "older"))))
-	answered(t, err, http.StatusConflict, "nothing to put back")
+	Result(t, err, http.StatusConflict, "nothing to put back")
 	_, err = alice.Recover(ctx, ns, "net", strings.NewReader(sealedTo(t, w.keys.Recipient(), w.namespace+"/net", []byte("no state"))))
-	answered(t, err, http.StatusBadRequest, "not a state file")
+	Result(t, err, http.StatusBadRequest, "not a state file")
 	if p.log.line("what was made since") != "" {
 		t.Error("a state is in the server's log")
 	}
@@ -262,7 +262,7 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 	}
 	bomb := sealedTo(t, w.keys.Recipient(), w.namespace+"/net", make([]byte, 1<<20))
 	_, err := p.as(who).Recover(t.Context(), w.namespace, "net", strings.NewReader(bomb))
-	answered(t, err, http.StatusBadRequest, "not a state file")
+	Result(t, err, http.StatusBadRequest, "not a state file")
 }
 
 type endless struct{}
@@ -279,9 +279,9 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	ctx, ns := t.Context(), w.namespace
 	run := w.newRun(w.stack, "net-1")
 	_, err := alice.Plan(ctx, ns, "net-2")
-	answered(t, err, http.StatusNotFound, "there is no Run net-2")
+	Result(t, err, http.StatusNotFound, "there is no Run net-2")
 	_, err = alice.Plan(ctx, ns, "net-1")
-	answered(t, err, http.StatusNotFound, "Run net-1 has no plan")
+	Result(t, err, http.StatusNotFound, "Run net-1 has no plan")
 
 	run.Status.Plan = &v1alpha1.Plan{Digest: "sha256:" + strings.Repeat("a", 64), EngineVersion: "1.12.6"}
 	must(t, apiserver.Kube.Status().Update(ctx, run))
@@ -290,12 +290,12 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 		t.Errorf("without changes: %v %s", err, diff)
 	}
 	_, err = alice.PlanText(ctx, ns, "net-1")
-	answered(t, err, http.StatusNotFound, "has no changes")
+	Result(t, err, http.StatusNotFound, "has no changes")
 
 	run.Status.Plan.Changes = true
 	must(t, apiserver.Kube.Status().Update(ctx, run))
 	_, err = alice.PlanJSON(ctx, ns, "net-1")
-	answered(t, err, http.StatusNotFound, "is not kept")
+	Result(t, err, http.StatusNotFound, "is not kept")
 	folder := "plans/" + ns + "/" + string(run.UID) + "/" + run.Status.Plan.Digest
 	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
 		`"provider_name":"terraform.io/builtin/terraform","change":{"actions":["create"],"before":null,"after":{"input":"x"},"after_unknown":{"id":true}}}]}`)

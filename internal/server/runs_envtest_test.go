@@ -19,7 +19,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -228,7 +228,7 @@ func TestALogIsAppendedToWhereItEnds(t *testing.T) {
 	r.expect(400, "", "POST", "/v1/logs", []byte("x"))
 	finish(w, run)
 	r.expect(204, "", "POST", "/v1/logs?offset=11", []byte("!")) // the tail comes after the last report
-	got, err := io.ReadAll(server.NewLogs(w.bucket).Reader(t.Context(), w.namespace, run.UID, 1))
+	got, err := io.ReadAll(artifact.NewLogs(w.bucket).Reader(t.Context(), w.namespace, run.UID, 1))
 	if err != nil || string(got) != "hello world!" {
 		t.Fatalf("got %q, %v", got, err)
 	}

@@ -24,6 +24,13 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/pki"
+	"cairn.dev/cairn/internal/server/policyeval"
+	"cairn.dev/cairn/internal/server/runnerhandler"
+	"cairn.dev/cairn/internal/server/servermetrics"
+	"cairn.dev/cairn/internal/server/userhandler"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -34,7 +41,7 @@ type Options struct {
 	// Hosts are the names and addresses that runners and people find the server under. They are in its certificate.
 	Hosts []string
 	// Keys of the install.
-	Keys *Keys
+	Keys *pki.Keys
 	// Client writes Secrets and ConfigMaps and reviews people's tokens.
 	Client client.Client
 	// Live reads past every cache.
@@ -44,24 +51,24 @@ type Options struct {
 	// Bucket keeps sources, plans and logs.
 	Bucket *bucket.Bucket
 	// Runs, Orders and Reports are the Runs' side.
-	Runs    Runs
-	Orders  Orders
-	Reports Reports
+	Runs    runnerhandler.Runs
+	Orders  runnerhandler.Orders
+	Reports runnerhandler.Reports
 	// Policies are asked about plans.
-	Policies *Policies
+	Policies *policyeval.Evaluator
 	// Inputs gives the document of a Run's inputs.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
 	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
 	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
 	// Engines has the engines that an image lacks; nil for none.
-	Engines Engines
+	Engines runnerhandler.Engines
 	// Providers is a mirror of providers; nil for none.
-	Providers Providers
+	Providers runnerhandler.Providers
 	// Tokens of runners; nil asks the API server for a review of each.
-	Tokens Tokens
+	Tokens auth.PodVerifier
 	// GoneTokens tell of tokens whose pod is gone, of which a review knows nothing any more: they are good for handing in a state and a
 	// journal. nil takes none, as is right where Tokens does not mind whether the pod is gone.
-	GoneTokens Tokens
+	GoneTokens auth.PodVerifier
 	// Namespaces are the only ones that are served; all of the cluster's when empty.
 	Namespaces []string
 	// Cache has the Runs whose logs people follow; nil reads them from Live.
@@ -69,20 +76,20 @@ type Options struct {
 	// Catalog is what people can list; nil lists nothing.
 	Catalog *listing.Catalog
 	// ClientCA is what client certificates of people are checked with; nil takes none.
-	ClientCA ClientCA
+	ClientCA auth.ClientCA
 	// Kubernetes is how people's own writes reach the API server: with what they showed, and for those whom an identity provider
 	// named as them, by impersonation. Without it people write nothing but states.
 	Kubernetes *rest.Config
 	// SignIn says how people sign in with a browser.
-	SignIn SignIn
+	SignIn auth.SignIn
 	// Events tells on a State what a person did to it; nil tells nothing.
 	Events events.EventRecorder
 	// Public is where people find the server; the zero one is told nobody.
 	Public Public
 	// HostCertificate is shown to those who ask for its host; nil for the server's own.
-	HostCertificate *HostCertificate
+	HostCertificate *pki.HostCertificate
 	// Metrics count requests; nil for none.
-	Metrics *Metrics
+	Metrics *servermetrics.Metrics
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
 	// Now is the clock; nil means the real one.
@@ -94,9 +101,9 @@ type Options struct {
 // Server is the store's HTTP server.
 type Server struct {
 	Options
-	runners *runnerAPI
-	users   *userAPI
-	logs    *Logs
+	runners *runnerhandler.API
+	users   *userhandler.API
+	logs    *artifact.Logs
 	stop    context.CancelFunc
 }
 
@@ -113,28 +120,28 @@ func New(o Options) (*Server, error) {
 		o.Cache = o.Live
 	}
 	if o.Tokens == nil {
-		o.Tokens = Review{Client: o.Client}
+		o.Tokens = auth.TokenReview{Client: o.Client}
 	}
 	o.Drain = cmp.Or(o.Drain, 10*time.Second)
 	o.SignIn.URL = cmp.Or(o.SignIn.URL, o.Public.URL)
-	authorizer := newAuthorizer(o.Client)
-	users, err := newUsers(UsersOptions{
-		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, DeriveKey: o.Keys.derive, Now: o.Now,
+	authorizer := auth.NewAuthorizer(o.Client)
+	users, err := auth.NewUserAuthenticator(auth.UserOptions{
+		Client: o.Client, ClientCA: o.ClientCA, Authorizer: authorizer, SignIn: o.SignIn, DeriveKey: o.Keys.DeriveKey, Now: o.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
-	logs := NewLogs(o.Bucket)
+	logs := artifact.NewLogs(o.Bucket)
 	stopping, stop := context.WithCancel(context.Background())
 	return &Server{
 		Options: o,
-		runners: newRunnerAPI(runnerOptions{
-			Pods: newTokens(o.Tokens, o.GoneTokens, o.Now), Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Catalog: o.Catalog,
+		runners: runnerhandler.New(runnerhandler.Options{
+			Pods: auth.NewPodAuthenticator(o.Tokens, o.GoneTokens, o.Now), Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Catalog: o.Catalog,
 			State: o.State, Bucket: o.Bucket, Logs: logs, Runs: o.Runs, Orders: o.Orders, Reports: o.Reports, Policies: o.Policies,
 			Inputs: o.Inputs, Outputs: o.Outputs, Engines: o.Engines, Providers: o.Providers, Events: o.Events, Metrics: o.Metrics,
 			Log: o.Log, Stopping: stopping,
 		}),
-		users: newUserAPI(userOptions{
+		users: userhandler.New(userhandler.Options{
 			Users: users, Authorizer: authorizer, Namespaces: o.Namespaces, Client: o.Client, Live: o.Live, Cache: o.Cache,
 			State: o.State, Bucket: o.Bucket, Logs: logs, Identities: o.Keys.Identities, Catalog: o.Catalog, Kubernetes: o.Kubernetes,
 			Events: o.Events, Metrics: o.Metrics, Log: o.Log, Now: o.Now, Stopping: stopping,
@@ -149,14 +156,14 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.runners.AddRoutes(mux)
 	s.users.AddRoutes(mux)
-	return s.Metrics.measure(mux)
+	return s.Metrics.Measure(mux)
 }
 
 // PeopleHandler has all that people are answered, and nothing of runners.
 func (s *Server) PeopleHandler() http.Handler {
 	mux := http.NewServeMux()
 	s.users.AddRoutes(mux)
-	return s.Metrics.measure(mux)
+	return s.Metrics.Measure(mux)
 }
 
 // RunChanged wakes those who follow the log of a Run.
@@ -179,7 +186,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler:           s.Handler(),
-		TLSConfig:         s.HostCertificate.over(s.tlsConfig()),
+		TLSConfig:         s.HostCertificate.Wrap(s.tlsConfig()),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

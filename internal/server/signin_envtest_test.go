@@ -19,6 +19,7 @@ import (
 
 	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -177,7 +178,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "links")
 	p := w.serveSite(func(o *server.Options) { o.SignIn.Links = folder })
 	user, who := w.account("alice")
-	path, err := server.NewLink(folder, who.token)
+	path, err := auth.NewLink(folder, who.token)
 	must(t, err)
 	files, err := os.ReadDir(folder)
 	must(t, err)
@@ -206,7 +207,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	refused(path)
 	refused("/signin/link?code=")
 	refused("/signin/link?code=..%2F..%2Fkubeconfig")
-	late, err := server.NewLink(folder, who.token)
+	late, err := auth.NewLink(folder, who.token)
 	must(t, err)
 	for _, f := range second0(os.ReadDir(folder)) {
 		must(t, os.Chtimes(filepath.Join(folder, f.Name()), time.Time{}, time.Now().Add(-11*time.Minute)))
@@ -216,7 +217,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 		t.Error("links are not in the audit")
 	}
 	for _, to := range []string{"https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "evil", "/\tx", ""} {
-		path, err := server.NewLink(folder, who.token)
+		path, err := auth.NewLink(folder, who.token)
 		must(t, err)
 		if got := b.goes(path + "&to=" + strings.ReplaceAll(strings.ReplaceAll(to, "\\", "%5C"), "\t", "%09")); got.RequestURI() != "/" || got.Host != strings.TrimPrefix(p.base, "https://") {
 			t.Errorf("%q leads to %s", to, got)

@@ -16,16 +16,16 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/test/apiserver"
 )
 
 // secondHand is an install that may have been used, and whose Secret has been wiped.
 type secondHand struct {
 	*world
-	server.KeysOptions
+	pki.KeysOptions
 	dir  string
-	lost *server.Keys
+	lost *pki.Keys
 }
 
 func newSecondHand(t *testing.T) *secondHand {
@@ -36,7 +36,7 @@ func newSecondHand(t *testing.T) *secondHand {
 	s.KeysOptions = s.keysOptions("file://" + s.dir)
 	s.Secret.Namespace, s.Namespaces = ns.Name, []string{"not-this-one", ns.Name}
 	var err error
-	s.lost, err = server.LoadKeys(t.Context(), s.KeysOptions)
+	s.lost, err = pki.LoadKeys(t.Context(), s.KeysOptions)
 	must(t, err)
 	s.wipe()
 	return s
@@ -121,7 +121,7 @@ func TestKeysAreNotMadeForAnInstallThatHadSome(t *testing.T) {
 					return c.List(ctx, list, append(opts, client.Limit(1))...)
 				},
 			})
-			_, err = server.LoadKeys(t.Context(), s.KeysOptions)
+			_, err = pki.LoadKeys(t.Context(), s.KeysOptions)
 			if there := len(s.secret().Data["identity.age"]) > 0; there != (tt.says == "") {
 				t.Errorf("an identity was made: %v", there)
 			}
@@ -135,7 +135,7 @@ func TestKeysAreNotMadeForAnInstallThatHadSome(t *testing.T) {
 			// Whoever knows the keys puts them back, and then it starts.
 			s.wipe()
 			must(t, s.lost.Renew(t.Context()))
-			again, err := server.LoadKeys(t.Context(), s.KeysOptions)
+			again, err := pki.LoadKeys(t.Context(), s.KeysOptions)
 			must(t, err)
 			if again.Recipient() != s.lost.Recipient() {
 				t.Error("other keys")
@@ -161,7 +161,7 @@ func TestTheBucketMayBeUsedByTheOneThatMadeTheKeys(t *testing.T) {
 			return nil
 		},
 	})
-	k, err := server.LoadKeys(t.Context(), s.KeysOptions)
+	k, err := pki.LoadKeys(t.Context(), s.KeysOptions)
 	must(t, err)
 	if k.Recipient() != s.lost.Recipient() {
 		t.Error("other keys")

@@ -172,7 +172,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	bob.lock("a", 423, "locked by user "+alice.user)
 	bob.write("a", stateFile(3, "L", "bob"), 423, "held by user "+alice.user)
 	_, err = p.as(shown{token: bob.token}).PushState(t.Context(), w.namespace, "net", stateFile(3, "L", "bob"), true)
-	answered(t, err, 423, "locked by user "+alice.user)
+	Result(t, err, 423, "locked by user "+alice.user)
 
 	alice.unlock("b", 423, "locked under ID a")
 	alice.unlock("a", 200, "")

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/forge"
+	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -22,7 +23,7 @@ type WebOptions struct {
 	// People has what people are answered; nil for nothing.
 	People http.Handler
 	// Metrics count webhooks; nil for none.
-	Metrics *Metrics
+	Metrics *servermetrics.Metrics
 	// Traces get a span for each push; nil for none.
 	Traces *tracing.Tracer
 	// Log gets a line for each request at debug, and its errors at warn.
@@ -50,6 +51,6 @@ func (s *Web) Handler() http.Handler {
 	if s.People != nil {
 		mux.Handle("/", s.People)
 	}
-	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.webhook, Log: s.Log}))
+	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.Webhook, Log: s.Log}))
 	return mux
 }

@@ -28,7 +28,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/pki"
 )
 
 const (
@@ -136,7 +136,7 @@ func (h *History) read(runs int) {
 	if err := i.Get(ctx, client.ObjectKey{Namespace: firstNamespace, Name: firstStack}, s); err != nil {
 		i.Fatal(err)
 	}
-	keys, err := server.LoadKeys(ctx, server.KeysOptions{
+	keys, err := pki.LoadKeys(ctx, pki.KeysOptions{
 		Client: i, Secret: types.NamespacedName{Namespace: systemNamespace, Name: "cairn-keys"}, BucketURL: i.bucketURL(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -1,0 +1,188 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cairn.dev/cairn/api/v1alpha1"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/broadcast"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+const (
+	// largestChunk of a log.
+	MaxChunk = 1 << 20
+	// largestLog of an attempt.
+	largestLog = 64 << 20
+	// openLogs is how many logs' ends are remembered.
+	openLogs = 10_000
+)
+
+// Logs keeps the attempts' logs in the bucket, in chunks named by their offset.
+type Logs struct {
+	bucket *bucket.Bucket
+	// bells ring when a Run's logs grow.
+	Changes broadcast.Broadcaster
+	mu      sync.Mutex
+	open    *lru.Cache[string, *logEnd]
+}
+
+// logEnd is where a log ends, as far as this process knows: another one may have written more.
+type logEnd struct {
+	mu    sync.Mutex
+	known bool
+	next  int64
+}
+
+// NewLogs keeps logs in a bucket.
+func NewLogs(b *bucket.Bucket) *Logs {
+	open, err := lru.New[string, *logEnd](openLogs)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &Logs{bucket: b, open: open}
+}
+
+// logFolder holds the log of an attempt. The operator removes the Run's with the Run.
+func AttemptLogFolder(namespace string, run types.UID, attempt int32) string {
+	return fmt.Sprintf("%s/%d", LogFolder(namespace, run), attempt)
+}
+
+// logsFolder holds the logs of a Run.
+func LogFolder(namespace string, run types.UID) string {
+	return fmt.Sprintf("logs/%s/%s", namespace, run)
+}
+
+// fit is how a chunk stands to the end of a log.
+type fit int
+
+const (
+	fitsAtEnd fit = iota
+	isThere
+	leavesGap
+)
+
+// fitChunk says whether n bytes at an offset go on where a log ends. A log only grows and comes from one writer, so
+// bytes below its end are the ones that are there.
+func fitChunk(next, offset, n int64) fit {
+	switch {
+	case offset == next:
+		return fitsAtEnd
+	case offset+n <= next:
+		return isThere
+	}
+	return leavesGap
+}
+
+// append writes a chunk if it fits, and tells where the log goes on. Before it says no it looks into the bucket.
+func (l *Logs) Append(ctx context.Context, folder string, offset int64, data []byte) (next int64, ok bool, err error) {
+	end := l.end(folder)
+	end.mu.Lock()
+	defer end.mu.Unlock()
+	n := int64(len(data))
+	if !end.known || fitChunk(end.next, offset, n) == leavesGap {
+		if end.next, err = l.Length(ctx, folder); err != nil {
+			return 0, false, err
+		}
+		end.known = true
+	}
+	switch fitChunk(end.next, offset, n) {
+	case isThere:
+		return end.next, true, nil
+	case leavesGap:
+		return end.next, false, nil
+	}
+	if n == 0 {
+		return end.next, true, nil
+	}
+	if offset+n > largestLog {
+		return 0, false, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the log of an attempt ends at %d bytes", int64(largestLog))
+	}
+	if err := l.bucket.PutLoose(ctx, chunkKey(folder, offset), data); err != nil {
+		end.known = false
+		return 0, false, err
+	}
+	end.next += n
+	l.Changes.Notify(path.Dir(folder))
+	return end.next, true, nil
+}
+
+func (l *Logs) end(folder string) *logEnd {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end, ok := l.open.Get(folder)
+	if !ok {
+		end = &logEnd{}
+		l.open.Add(folder, end)
+	}
+	return end
+}
+
+// find looks for the end of a log in the bucket.
+func (l *Logs) Length(ctx context.Context, folder string) (int64, error) {
+	keys, err := l.bucket.List(ctx, folder)
+	if err != nil || len(keys) == 0 {
+		return 0, err
+	}
+	last := keys[len(keys)-1]
+	data, err := l.bucket.Get(ctx, last, MaxChunk)
+	if err != nil {
+		return 0, err
+	}
+	offset, err := chunkOffset(folder, last)
+	return offset + int64(len(data)), err
+}
+
+func chunkKey(folder string, offset int64) string { return fmt.Sprintf("%s/%012d", folder, offset) }
+
+func chunkOffset(folder, key string) (int64, error) {
+	return strconv.ParseInt(strings.TrimPrefix(key, folder+"/"), 10, 64)
+}
+
+// from gives bytes of a log from an offset on; none when there are none yet. Most often a chunk begins there. Where a
+// reader begins in the middle of one, or two processes took the same bytes in other pieces, the log has to be listed.
+func (l *Logs) ReadAt(ctx context.Context, folder string, at int64, list bool) (data []byte, listed bool, err error) {
+	data, err = l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk)
+	if !errors.Is(err, bucket.ErrNotFound) {
+		return data, false, err
+	}
+	if !list {
+		return nil, false, nil
+	}
+	chunks, err := l.bucket.List(ctx, folder)
+	if err != nil {
+		return nil, true, err
+	}
+	after, _ := slices.BinarySearchFunc(chunks, chunkKey(folder, at+1), strings.Compare)
+	for i := after - 1; i >= 0; i-- {
+		offset, err := chunkOffset(folder, chunks[i])
+		if err != nil || offset+MaxChunk <= at {
+			return nil, true, err
+		}
+		data, err := l.bucket.Get(ctx, chunks[i], MaxChunk)
+		if err != nil && !errors.Is(err, bucket.ErrNotFound) {
+			return nil, true, err
+		}
+		if end := offset + int64(len(data)); end > at {
+			return data[at-offset:], true, nil
+		}
+	}
+	return nil, true, nil
+}
+
+// RunChanged wakes those who follow the log of a Run.
+func (l *Logs) RunChanged(run *v1alpha1.Run) {
+	l.Changes.Notify(LogFolder(run.Namespace, run.UID))
+}

@@ -1,0 +1,188 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/expirable"
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// lacks says what a person is not allowed, in the words of a role's rules.
+func lacks(p User, a authorizationv1.ResourceAttributes) error {
+	resource := a.Resource
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	where := ""
+	if a.Namespace != "" {
+		where = " in namespace " + a.Namespace
+	}
+	group := fmt.Sprintf(" of API group %s", a.Group)
+	if a.Group == "" {
+		group = ""
+	}
+	which := ""
+	if a.Name != "" {
+		which = fmt.Sprintf(" %q", a.Name)
+	}
+	return httpapi.Errorf(http.StatusForbidden, "%s may not %s %s%s%s: a role has to allow verb %q on %s%s",
+		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
+}
+
+// authorizer asks the API server what users may do. Who may list what it remembers for a moment; what a request reads of a single
+// object or writes is asked about each time.
+type Authorizer struct {
+	client client.Client
+	known  *expirable.LRU[listRight, bool]
+}
+
+func NewAuthorizer(c client.Client) *Authorizer {
+	return &Authorizer{client: c, known: expirable.NewLRU[listRight, bool](mostRights, nil, rememberRights)}
+}
+
+// right is what a role has to allow for a request.
+type Right struct{ Verb, Resource, Subresource string }
+
+// of is that right to what a request is about.
+func (r Right) On(key types.NamespacedName) authorizationv1.ResourceAttributes {
+	return authorizationv1.ResourceAttributes{
+		Verb: r.Verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+		Resource: r.Resource, Subresource: r.Subresource, Namespace: key.Namespace, Name: key.Name,
+	}
+}
+
+// may asks the API server whether a person is allowed something.
+func (z *Authorizer) Authorize(ctx context.Context, p User, what authorizationv1.ResourceAttributes) error {
+	extra := map[string]authorizationv1.ExtraValue{}
+	for key, values := range p.GetExtra() {
+		extra[key] = values
+	}
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User: p.GetName(), Groups: p.GetGroups(), UID: p.GetUID(), Extra: extra, ResourceAttributes: &what,
+	}
+	status, err := z.reviewed(ctx, spec)
+	if apierrors.IsForbidden(err) {
+		return httpapi.Errorf(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes whether %s may %s %s %q: %s",
+			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces allows no more")
+	}
+	if err != nil {
+		return fmt.Errorf("ask what %s may do: %w", p.GetName(), err)
+	}
+	if !status.Allowed || status.Denied {
+		return lacks(p, what)
+	}
+	return nil
+}
+
+// reviewed asks within the namespace that it is about, if there is one: that takes a permission there only.
+func (z *Authorizer) reviewed(ctx context.Context, spec authorizationv1.SubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
+	if namespace := spec.ResourceAttributes.Namespace; namespace != "" {
+		review := &authorizationv1.LocalSubjectAccessReview{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: spec}
+		err := z.client.Create(ctx, review)
+		return review.Status, err
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: spec}
+	err := z.client.Create(ctx, review)
+	return review.Status, err
+}
+
+// knowFor is how long a person's token is believed without asking again, as other servers beside the API server do.
+const knowFor = 10 * time.Second
+
+const (
+	// rememberRights is how long the answer to who may list what is believed, as tokens are.
+	rememberRights = knowFor
+	// mostRights is how many answers are remembered.
+	mostRights = 100_000
+	// askTogether is how many namespaces of one list are asked about at a time.
+	AskTogether = 16
+)
+
+// listRight is a person's right to list a kind in a namespace; in all of them when that is empty.
+type listRight struct {
+	person              [sha256.Size]byte
+	resource, namespace string
+}
+
+// mayList says whether a person may list a kind in a namespace; in all when it is empty.
+func (z *Authorizer) CanList(ctx context.Context, p User, resource, namespace string) (bool, error) {
+	right := listRight{p.mark(), resource, namespace}
+	if allowed, ok := z.known.Get(right); ok {
+		return allowed, nil
+	}
+	err := z.Authorize(ctx, p, authorizationv1.ResourceAttributes{
+		Verb: "list", Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: resource, Namespace: namespace,
+	})
+	var no *httpapi.Error
+	switch {
+	case err == nil:
+	case !errors.As(err, &no):
+		return false, err
+	case no.Code == http.StatusNotImplemented && namespace != "":
+		return false, err // this install can ask about no namespace at all
+	}
+	z.known.Add(right, err == nil)
+	return err == nil, nil
+}
+
+// sight says in which of some namespaces a person may list a kind. Who may in none of them, though there are some, is refused.
+func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, resource string, namespaces []string) (func(namespace string) bool, error) {
+	everywhere, err := z.CanList(ctx, p, resource, "")
+	if err != nil {
+		return nil, err
+	}
+	if everywhere {
+		return func(string) bool { return true }, nil
+	}
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(AskTogether)
+	for _, namespace := range namespaces {
+		group.Go(func() error {
+			allowed, err := z.CanList(ctx, p, resource, namespace)
+			if allowed {
+				mu.Lock()
+				seen[namespace] = true
+				mu.Unlock()
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if len(namespaces) > 0 && len(seen) == 0 {
+		what := authorizationv1.ResourceAttributes{Verb: "list", Group: v1alpha1.GroupVersion.Group, Resource: resource}
+		if len(namespaces) == 1 {
+			what.Namespace = namespaces[0]
+		}
+		return nil, lacks(p, what)
+	}
+	return func(namespace string) bool { return seen[namespace] }, nil
+}
+
+// mark tells people apart by all that their rights follow from.
+func (p User) mark() [sha256.Size]byte {
+	data, _ := json.Marshal(struct {
+		Name, UID string
+		Groups    []string
+		Extra     map[string][]string
+	}{p.GetName(), p.GetUID(), p.GetGroups(), p.GetExtra()}) // strings always can be
+	return sha256.Sum256(data)
+}

@@ -1,0 +1,178 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/store"
+)
+
+const (
+	// trustFor is how long a token is believed without asking again. The fence does not rest on it: whether a pod is a
+	// Run's current one is looked up for each request.
+	trustFor = time.Minute
+	// longestToken is longer than any that a cluster hands out.
+	MaxToken = 16 << 10
+	// knownTokens is how many tokens are remembered.
+	knownTokens = 10_000
+	// refuseFor is how long a token that was refused is refused without asking again. It is short: a runner goes on to ask for
+	// longer than that.
+	refuseFor = 10 * time.Second
+	// refusedTokens is how many that were refused are remembered. They are apart from the good ones, which they do not push out.
+	refusedTokens = 10_000
+	// askFor is how long it may take to ask about a token.
+	askFor = 30 * time.Second
+)
+
+// Pod is who a token was made for.
+type Pod struct {
+	Namespace, Name string
+	UID             types.UID
+}
+
+// Tokens tells which pod a runner's token was made for. What is not good for anything is refused; any other error says that
+// nobody knows right now.
+type PodVerifier interface {
+	VerifyPod(ctx context.Context, token string) (Pod, error)
+}
+
+// tokens finds out who a token was made for. Answers are remembered for a moment, for a review is a round trip to the API
+// server: that somebody is refused too, or whoever sends a bad token again and again would have as many reviews made. What is
+// asked about one token at the same time is asked once.
+type PodAuthenticator struct {
+	from PodVerifier
+	// keys tell of tokens whose pod is gone; nil when nobody does. What they say is remembered as well: for a token that they do
+	// not know they are fetched anew.
+	keys    *PodAuthenticator
+	now     func() time.Time
+	marker  marker
+	known   *lru.Cache[mark, knownToken]
+	refused *lru.Cache[mark, refusedToken]
+	asking  singleflight.Group
+}
+
+type knownToken struct {
+	pod   Pod
+	until time.Time
+}
+
+type refusedToken struct {
+	why   *httpapi.Error
+	until time.Time
+}
+
+func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthenticator {
+	t := &PodAuthenticator{
+		from: from, now: now, marker: newMarker(),
+		known: newCache[knownToken](knownTokens), refused: newCache[refusedToken](refusedTokens),
+	}
+	if keys != nil {
+		t.keys = NewPodAuthenticator(keys, nil, now)
+	}
+	return t
+}
+
+func newCache[V any](size int) *lru.Cache[mark, V] {
+	cache, err := lru.New[mark, V](size)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return cache
+}
+
+// pod tells which pod sends a request.
+func (t *PodAuthenticator) Authenticate(r *http.Request) (Pod, error) {
+	token, err := bearer(r)
+	if err != nil {
+		return Pod{}, err
+	}
+	return t.of(r.Context(), token)
+}
+
+// podOrGone is pod for requests that hand in what would be lost otherwise. A pod whose object was deleted by force may be at
+// work still, and its token is not good any more by then, as reviews see it. It is taken here until it expires, when the
+// cluster's keys say that the cluster made it.
+func (t *PodAuthenticator) AuthenticateDeleted(r *http.Request) (Pod, error) {
+	pod, err := t.Authenticate(r)
+	var no *httpapi.Error
+	if t.keys == nil || !errors.As(err, &no) || no.Code != http.StatusUnauthorized {
+		return pod, err
+	}
+	token, without := bearer(r)
+	if without != nil {
+		return Pod{}, err
+	}
+	gone, keysErr := t.keys.of(r.Context(), token)
+	if errors.As(keysErr, &no) {
+		return Pod{}, err
+	}
+	return gone, keysErr
+}
+
+func bearer(r *http.Request) (string, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" || len(token) > MaxToken {
+		return "", httpapi.Errorf(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed", store.Audience)
+	}
+	return token, nil
+}
+
+func (t *PodAuthenticator) of(ctx context.Context, token string) (Pod, error) {
+	m := t.marker.of(token)
+	if k, ok := t.known.Get(m); ok && t.now().Before(k.until) {
+		return k.pod, nil
+	}
+	if k, ok := t.refused.Get(m); ok && t.now().Before(k.until) {
+		return Pod{}, k.why
+	}
+	answer := t.asking.DoChan(string(m[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askFor) // others may wait for it too
+		defer cancel()
+		pod, err := t.from.VerifyPod(ctx, token)
+		var no *httpapi.Error
+		switch {
+		case err == nil:
+			t.known.Add(m, knownToken{pod, t.now().Add(trustFor)})
+		case errors.As(err, &no):
+			t.refused.Add(m, refusedToken{no, t.now().Add(refuseFor)})
+		}
+		return pod, err
+	})
+	select {
+	case a := <-answer:
+		pod, _ := a.Val.(Pod)
+		return pod, a.Err
+	case <-ctx.Done():
+		return Pod{}, ctx.Err()
+	}
+}
+
+// mark is what a token is remembered by.
+type mark [sha256.Size]byte
+
+// marker makes marks with a key of its own, so that they tell nothing of the tokens to who has not got it.
+type marker [sha256.Size]byte
+
+func newMarker() marker {
+	var m marker
+	_, _ = rand.Read(m[:]) // never fails
+	return m
+}
+
+func (m marker) of(token string) mark {
+	h := hmac.New(sha256.New, m[:])
+	_, _ = io.WriteString(h, token) // never fails
+	return mark(h.Sum(nil))
+}

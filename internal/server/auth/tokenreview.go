@@ -1,0 +1,58 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/store"
+)
+
+// Review asks the API server, with a TokenReview, whose a runner's token is.
+type TokenReview struct{ Client client.Client }
+
+// Pod tells which pod a token was made for. One whose pod was deleted is not good any more.
+func (r TokenReview) VerifyPod(ctx context.Context, token string) (Pod, error) {
+	review := &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{store.Audience}},
+	}
+	if err := r.Client.Create(ctx, review); err != nil {
+		return Pod{}, fmt.Errorf("review a token: %w", err)
+	}
+	return podOf(review.Status)
+}
+
+// podOf reads a review. A token that is not bound to a pod could be anybody's of the same account.
+func podOf(s authenticationv1.TokenReviewStatus) (Pod, error) {
+	if s.Error != "" && !s.Authenticated {
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, its pod is gone, or it is not "+
+			"for audience %q", store.Audience)
+	}
+	if !s.Authenticated || !slices.Contains(s.Audiences, store.Audience) {
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not for audience %q", store.Audience)
+	}
+	account, ok := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
+	namespace, _, both := strings.Cut(account, ":")
+	if !ok || !both {
+		return Pod{}, httpapi.Errorf(http.StatusForbidden, "the token is not a service account's")
+	}
+	name, uid := one(s.User.Extra, "authentication.kubernetes.io/pod-name"), one(s.User.Extra, "authentication.kubernetes.io/pod-uid")
+	if name == "" || uid == "" {
+		return Pod{}, httpapi.Errorf(http.StatusForbidden, "the token is not bound to a pod")
+	}
+	return Pod{Namespace: namespace, Name: name, UID: types.UID(uid)}, nil
+}
+
+func one(extra map[string]authenticationv1.ExtraValue, key string) string {
+	if values := extra[key]; len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"bytes" //nolint:gosec // the engine's protocol; it guards against broken transports, not people
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"cairn.dev/cairn/internal/server/tenant"
+)
+
+// readBody is body for one that counts against some memory, so many times over.
+func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight int64) ([]byte, func(), error) {
+	if err := fits(r, limit); err != nil {
+		return nil, nil, err
+	}
+	size := r.ContentLength
+	if size < 0 { // it does not say
+		size = limit
+	}
+	free, err := memory.Acquire(r.Context(), namespace, weight*size)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := ReadAll(w, r, limit)
+	if err != nil {
+		free()
+		return nil, nil, err
+	}
+	return data, free, nil
+}
+
+// fits refuses a body that says itself that it has more than limit bytes.
+func fits(r *http.Request, limit int64) error {
+	if r.ContentLength > limit {
+		return Errorf(http.StatusRequestEntityTooLarge, "%d bytes, at most %d are taken", r.ContentLength, limit)
+	}
+	return nil
+}
+
+// readAll reads a request's body of at most limit bytes.
+func ReadAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if err := fits(r, limit); err != nil {
+		return nil, err
+	}
+	var data bytes.Buffer
+	data.Grow(int(min(max(r.ContentLength, 0), LargeBody)) + bytes.MinRead)
+	if _, err := data.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
+		return nil, fmt.Errorf("read the body: %w", err)
+	}
+	return data.Bytes(), nil
+}
+
+func DecodeJSON(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return Errorf(http.StatusBadRequest, "the body is not what was expected: %v", err)
+	}
+	return nil
+}
+
+// largeBody is the size from which it counts.
+const LargeBody = 8 << 20

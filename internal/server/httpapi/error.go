@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// refusal is an answer for good: sent again, the request would get it again.
+type Error struct {
+	Code int
+	Text string
+}
+
+func (r *Error) Error() string { return r.Text }
+
+func Errorf(code int, format string, args ...any) error {
+	return &Error{code, fmt.Sprintf(format, args...)}
+}
+
+var stateCodes = map[state.Reason]int{
+	state.NotCurrent: http.StatusForbidden,
+	state.Locked:     http.StatusLocked,
+	state.NotHolder:  http.StatusLocked,
+	state.Busy:       http.StatusLocked,
+	state.Stale:      http.StatusConflict,
+	state.Diverged:   http.StatusConflict,
+	state.Invalid:    http.StatusBadRequest,
+	state.Opaque:     http.StatusUnprocessableEntity,
+	state.Damaged:    http.StatusConflict,
+	state.Missing:    http.StatusNotFound,
+	state.NotEmpty:   http.StatusConflict,
+}
+
+// StatusOf gives the status and the text of the answer to an error. What is no refusal may pass: the API server or the
+// bucket is away, or this process stops. The runner is told to try again, and nothing of what is behind.
+func StatusOf(err error) (code int, text string) {
+	var no *Error
+	var said *store.Error
+	var fenced *state.Refusal
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &no):
+		return no.Code, no.Text
+	case errors.As(err, &said):
+		return said.Code, said.Message
+	case errors.As(err, &fenced):
+		return stateCodes[fenced.Reason], fenced.Message
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
+	case errors.Is(err, bucket.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge, "too large"
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable, "the request was cut off"
+	}
+	return http.StatusServiceUnavailable, "the store cannot do this right now: try again"
+}

@@ -1,0 +1,106 @@
+package pki
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// someStates is how many States are asked for at once.
+const someStates = 100
+
+// begin says whether the first identity of the install may be made, for a Secret that has none as it was read.
+func (k *Keys) begin(ctx context.Context, read *corev1.Secret) error {
+	lost := k.used.look(ctx)
+	if lost == nil {
+		return nil
+	}
+	// Another process may have made the keys since, and put them to use.
+	secret := &corev1.Secret{}
+	if err := k.client.Get(ctx, k.secret, secret); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if secret.ResourceVersion != read.ResourceVersion {
+		return apierrors.NewConflict(corev1.Resource("secrets"), k.secret.Name, errors.New("it was filled meanwhile"))
+	}
+	return lost
+}
+
+// used finds what says that an install had keys before. A Secret without them is then one that was wiped or not restored,
+// and not one of a new install: new keys would be taken, and all that is there be unreadable, or be written with two keys
+// once the old ones are back.
+type used struct {
+	client     client.Reader
+	bucketURL  string
+	namespaces []string
+}
+
+// look is an error when the install was used, and when that cannot be told.
+func (u used) look(ctx context.Context) error {
+	if place, err := url.Parse(u.bucketURL); err == nil && place.Scheme == "mem" { // gone with each process in any case
+		return nil
+	}
+	key, err := bucket.First(ctx, u.bucketURL)
+	if err != nil {
+		return fmt.Errorf("look whether the bucket was used before: %w", err)
+	}
+	if key != "" {
+		return fmt.Errorf("they are gone, and without them nobody can read what is in the bucket, such as %s: put the Secret back "+
+			"from a backup; or, to begin anew on purpose, empty the bucket", key)
+	}
+	namespaces := u.namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	for _, namespace := range namespaces {
+		st, err := u.encrypted(ctx, namespace)
+		if err != nil {
+			return fmt.Errorf("look whether states were encrypted before: %w", err)
+		}
+		if st != nil {
+			return fmt.Errorf("they are gone, and without them nobody can read the state of Stack %s, which is in a bucket (this "+
+				"one is empty): put the Secret back from a backup, and look for the bucket; or, to begin anew on purpose, remove "+
+				"that State and all that is like it", client.ObjectKeyFromObject(st))
+		}
+	}
+	return nil
+}
+
+// encrypted is a State some of which is in the bucket.
+func (u used) encrypted(ctx context.Context, namespace string) (*v1alpha1.State, error) {
+	for next := ""; ; {
+		states := &v1alpha1.StateList{}
+		err := u.client.List(ctx, states, client.InNamespace(namespace), client.Limit(someStates), client.Continue(next))
+		if err != nil {
+			return nil, err
+		}
+		for i := range states.Items {
+			if inBucket(states.Items[i].Status) {
+				return &states.Items[i], nil
+			}
+		}
+		if next = states.Continue; next == "" {
+			return nil, nil
+		}
+	}
+}
+
+func inBucket(st v1alpha1.StateStatus) bool {
+	if st.Rescued != nil {
+		return true
+	}
+	for _, v := range st.Versions {
+		if v.Storage == v1alpha1.StateStorageBucket {
+			return true
+		}
+	}
+	return false
+}

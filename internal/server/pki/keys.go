@@ -1,0 +1,209 @@
+package pki
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"filippo.io/age"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+)
+
+// renewEvery is how often the Secret is read again, to find what another process made and to make what is due.
+const renewEvery = time.Hour
+
+// renewLast is how long the reading at the end may take.
+const renewLast = 5 * time.Second
+
+// Keys are the secrets of an install, kept in one Secret in Cairn's namespace. Whoever loses it loses what is in the
+// bucket: it belongs into a backup.
+type Keys struct {
+	client client.Client
+	secret types.NamespacedName
+	used   used
+	now    func() time.Time
+
+	log *slog.Logger
+
+	mu   sync.RWMutex
+	ring keyring
+}
+
+// KeysOptions say where the keys are, and where to look whether they were in use already.
+type KeysOptions struct {
+	// Client must not read from a cache.
+	Client client.Client
+	// Secret that the keys are kept in.
+	Secret types.NamespacedName
+	// BucketURL and Namespaces are those of the install; no namespaces are all of the cluster's.
+	BucketURL  string
+	Namespaces []string
+	// Now is the clock.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// LoadKeys reads the keys from their Secret. For an install that was never used it makes them; those of one that was are
+// lost, which is an error, since others could read nothing of what is there.
+func LoadKeys(ctx context.Context, o KeysOptions) (*Keys, error) {
+	k := &Keys{
+		client: o.Client, secret: o.Secret, now: o.Now, log: o.Log,
+		used: used{client: o.Client, bucketURL: o.BucketURL, namespaces: o.Namespaces},
+	}
+	if err := k.Renew(ctx); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Bundle is the PEM of the authorities that a pod started now has to trust.
+func (k *Keys) Bundle() []byte { return k.current().bundle() }
+
+// Recipient is the install's public key.
+func (k *Keys) Recipient() string { return k.current().identities[0].Recipient().String() }
+
+// Identities read what was encrypted to the install's public key, now or before.
+func (k *Keys) Identities() []age.Identity {
+	var ids []age.Identity
+	for _, id := range k.current().identities {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Bucket gives the keys in the form that a bucket takes.
+func (k *Keys) Bucket() bucket.Keys {
+	return bucket.Keys{Recipient: k.current().identities[0].Recipient(), Identities: k.Identities()}
+}
+
+// Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the install and for
+// as long as it lives. Without the install's key nobody can tell of which message it is, not even by trying.
+func (k *Keys) Fingerprint(message []byte) string {
+	mac := hmac.New(sha256.New, k.current().fingerprint)
+	mac.Write(message)
+	return hex.EncodeToString(mac.Sum(nil))[:32]
+}
+
+// derive gives a key of 32 bytes for a purpose. It stays the same for as long as the install lives.
+func (k *Keys) DeriveKey(purpose string) ([]byte, error) {
+	return hkdf.Key(sha256.New, k.current().fingerprint, nil, purpose, 32)
+}
+
+func (k *Keys) current() keyring {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ring
+}
+
+// NeedLeaderElection says that every process renews its keys.
+func (k *Keys) NeedLeaderElection() bool { return false }
+
+// Start renews the keys until ctx is done, and then once more: what replaced this process may have emptied the Secret too, and
+// the next process cannot begin without what this one knows.
+func (k *Keys) Start(ctx context.Context) error {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewLast)
+			err := k.Renew(last)
+			cancel()
+			if err != nil {
+				k.log.Warn("keys not read once more at the end", "secret", k.secret.String(), "error", err)
+			}
+			return nil
+		case <-tick.C:
+		}
+		if err := k.Renew(ctx); err != nil && ctx.Err() == nil {
+			k.log.Warn("keys not renewed", "secret", k.secret.String(), "error", err)
+		}
+	}
+}
+
+// Renew reads the keys again and makes what is due. Of two processes that do so at once one wins, and the other takes
+// what that one made.
+func (k *Keys) Renew(ctx context.Context) error {
+	for {
+		ring, err := k.renew(ctx)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("keys in Secret %s: %w", k.secret, err)
+		}
+		k.take(ring)
+		return nil
+	}
+}
+
+func (k *Keys) take(ring keyring) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ring.signing != nil && k.ring.signing.cert.Equal(ring.signing.cert) {
+		ring.signing = k.ring.signing // so that a certificate of it is known to be
+	}
+	k.ring = ring
+}
+
+func (k *Keys) renew(ctx context.Context) (keyring, error) {
+	secret := &corev1.Secret{}
+	err := k.client.Get(ctx, k.secret, secret)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return keyring{}, err
+	}
+	empty := len(secret.Data) == 0 // an install makes it empty, and may let Cairn fill it but not make it
+	ring := k.current()            // when somebody deleted or emptied the Secret, what this process knows is put back
+	if !empty {
+		if ring, err = parseKeyring(secret.Data); err != nil {
+			return keyring{}, err
+		}
+	}
+	if !empty && len(ring.identities) == 0 && len(k.current().identities) > 0 {
+		return keyring{}, errors.New("the identity is gone, and the bucket cannot be read without it: put it back from a backup")
+	}
+	if len(ring.identities) == 0 {
+		if err := k.begin(ctx, secret); err != nil {
+			return keyring{}, err
+		}
+	}
+	known := k.current().fingerprint
+	lost := len(ring.fingerprint) == 0 && len(known) > 0
+	if lost { // what this process knows is put back
+		ring.fingerprint = known
+	}
+	ring, changed, err := ring.renew(k.now())
+	if err != nil || !changed && !empty && !lost {
+		return ring, err
+	}
+	if secret.Data, err = ring.data(); err != nil {
+		return keyring{}, err
+	}
+	if !missing {
+		return ring, k.client.Update(ctx, secret)
+	}
+	secret.ObjectMeta = metav1.ObjectMeta{
+		Namespace: k.secret.Namespace, Name: k.secret.Name, Labels: map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedBy},
+	}
+	err = k.client.Create(ctx, secret)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("it is not there, and this account may fill it but not make it: put it back from a backup, or in a new "+
+			"install make it without any data: %w", err)
+	}
+	return ring, err
+}

@@ -1,0 +1,251 @@
+package policyeval
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/servermetrics"
+	"cairn.dev/cairn/internal/server/tenant"
+	"cairn.dev/cairn/internal/store"
+)
+
+const (
+	// checksAtOnce is how many plans are read and checked at a time in a process. It is the bound on memory too: a plan is
+	// there as JSON and, while it is asked about, several times larger as what the policies look at.
+	checksAtOnce = 2
+	// checksEach is how many of these are of one namespace: its policies may take all the time that there is.
+	checksEach = 1
+	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the runner is told to ask
+	// again. It is shorter than a runner waits for an answer.
+	waitForCheck = time.Minute
+	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing of others
+	// at the same time.
+	mostTries = 3
+	// knownTries is how much is remembered of that: some two thousand plans.
+	knownTries = 1 << 20
+	// mostFindings is how many findings of a plan are kept.
+	mostFindings = 200
+	// longestFinding is how long the message is of a finding of ours.
+	longestFinding = 1 << 10
+	// largestVerdict as JSON.
+	largestVerdict = 4 << 20
+)
+
+// PoliciesOptions are what Policies know the policies from. All are needed, but for the clock.
+type Options struct {
+	// Live reads past every cache.
+	Live client.Reader
+	// Namespace of Cairn's own, which has the policies that the install requires.
+	Namespace string
+	// Bucket has the plans, and keeps the verdicts.
+	Bucket *bucket.Bucket
+	// Inputs gives the document of a Run's inputs, which has the policies of its Stack.
+	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
+	// Evaluate asks policies about a plan in the engine's JSON, as policy.Evaluate does.
+	Evaluate func(ctx context.Context, modules []policy.Module, plan []byte) (store.Verdict, error)
+	// Metrics count what policies say; nil for none.
+	Metrics *servermetrics.Metrics
+	// Log is told of required policies that cannot be asked.
+	Log *slog.Logger
+	// Now is the clock; nil means the real one.
+	Now func() time.Time
+}
+
+// Policies asks the policies of Stacks, and those that the install requires, about plans. A ConfigMap is asked by itself:
+// what one Stack's policies define is nothing to those of the install.
+type Evaluator struct {
+	Options
+	required *required
+	turns    *tenant.Semaphore
+
+	// tries are how often policies were cut off, by Run. They are forgotten with the process: then it is asked more often.
+	counting sync.Mutex
+	tries    *memory.Memory[string, int]
+}
+
+// rules are the policies of one ConfigMap.
+type rules struct {
+	// name of the ConfigMap, with its namespace when the install requires it.
+	name  string
+	files map[string]string
+	// wrong says why they cannot be asked.
+	wrong string
+}
+
+// NewPolicies makes Policies that know none yet.
+func New(o Options) *Evaluator {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Evaluator{
+		Options: o, required: newRequired(o.Live, o.Namespace, o.Now),
+		turns: tenant.NewSemaphore(checksAtOnce, checksEach, 0), tries: memory.New[string, int](knownTries, memory.Entry),
+	}
+}
+
+// Asked says whether there are policies to ask about the plan of a Run.
+func (p *Evaluator) Asked(ctx context.Context, r *v1alpha1.Run) (bool, error) {
+	all, err := p.of(ctx, r)
+	return len(all) > 0, err
+}
+
+// of gives the policies that are asked about the plan of a Run. A drift check is asked about by none: it only tells what
+// others did, and what it would take to put that right is a plan of its own.
+func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
+	if run.IsDriftCheck(r) {
+		return nil, nil
+	}
+	all, err := p.required.in(ctx, r.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := p.Inputs(ctx, r.Spec.InputsDigest)
+	if err != nil {
+		return nil, err
+	}
+	for _, pinned := range doc.Policies {
+		all = append(all, rules{name: pinned.Name, files: pinned.Files})
+	}
+	return all, nil
+}
+
+// Verdict is what the policies say of a plan of a Run: as it is kept, or else as they say now. Asked is false when there
+// are none; a nil verdict says that the plan's JSON was never handed in.
+func (p *Evaluator) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *store.Verdict, asked bool, err error) {
+	all, err := p.of(ctx, r)
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	if !httpapi.IsDigest(digest) {
+		return nil, true, nil
+	}
+	key := artifact.PlanFolder(r) + "/" + digest
+	verdict, err = p.kept(ctx, key)
+	if verdict != nil || err != nil {
+		return verdict, true, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, waitForCheck)
+	defer cancel()
+	done, err := p.turns.Acquire(waiting, r.Namespace, 1)
+	if err != nil {
+		return nil, true, fmt.Errorf("wait for other plans to be checked: %w", err)
+	}
+	defer done()
+	plan, err := p.Bucket.Get(waiting, artifact.PlanFormKey(key, store.PlanJSON), store.LargestPlanJSON)
+	if errors.Is(err, bucket.ErrNotFound) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	began := time.Now()
+	said, err := p.ask(waiting, artifact.PlanFolder(r), all, plan)
+	p.Metrics.PolicyChecked(began, said, err)
+	if err != nil {
+		return nil, true, err
+	}
+	return &said, true, p.keep(ctx, key, said)
+}
+
+func (p *Evaluator) kept(ctx context.Context, plan string) (*store.Verdict, error) {
+	data, err := p.Bucket.Get(ctx, artifact.PlanVerdictKey(plan), largestVerdict)
+	if errors.Is(err, bucket.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdict := &store.Verdict{}
+	if err := json.Unmarshal(data, verdict); err != nil {
+		return nil, fmt.Errorf("read the verdict on a plan: %w", err)
+	}
+	return verdict, nil
+}
+
+func (p *Evaluator) keep(ctx context.Context, plan string, verdict store.Verdict) error {
+	data, err := json.Marshal(verdict)
+	if err != nil {
+		return err
+	}
+	return p.Bucket.Put(ctx, artifact.PlanVerdictKey(plan), data)
+}
+
+// ask asks all of them about a plan of a Run. What cannot be asked denies.
+func (p *Evaluator) ask(ctx context.Context, of string, all []rules, plan []byte) (store.Verdict, error) {
+	var said store.Verdict
+	for _, one := range all {
+		v, err := p.askOne(ctx, of, one, plan)
+		if err != nil {
+			return store.Verdict{}, err
+		}
+		said.Checked += v.Checked
+		said.MoreDenied += v.MoreDenied
+		said.MoreRequired += v.MoreRequired
+		said.MoreWarned += v.MoreWarned
+		said.Findings = append(said.Findings, v.Findings...)
+	}
+	slices.SortStableFunc(said.Findings, func(a, b store.Finding) int {
+		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Message, b.Message))
+	})
+	return said.Cut(mostFindings), nil
+}
+
+// askOne asks the policies of one ConfigMap. What was cut off is no verdict.
+func (p *Evaluator) askOne(ctx context.Context, of string, one rules, plan []byte) (store.Verdict, error) {
+	v, err := store.Verdict{}, errors.New(one.wrong)
+	if one.wrong == "" {
+		v, err = p.Evaluate(ctx, one.modules(), plan)
+	}
+	var invalid *policy.Invalid
+	switch {
+	case one.wrong != "" || errors.As(err, &invalid):
+		p.Log.Warn("policies deny every plan", "policies", one.name, "error", err)
+		return denial(one.name, fmt.Sprintf("this policy cannot be read, so it denies every plan: %v", err)), nil
+	case ctx.Err() != nil:
+		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, ctx.Err())
+	case errors.Is(err, policy.ErrCutOff) && p.tried(of+" "+one.name) < mostTries:
+		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, err)
+	case err != nil:
+		return denial(one.name, fmt.Sprintf("this policy cannot be asked about the plan, so it denies it: %v", err)), nil
+	}
+	return v, nil
+}
+
+func (r rules) modules() []policy.Module {
+	var all []policy.Module
+	for _, file := range slices.Sorted(maps.Keys(r.files)) {
+		all = append(all, policy.Module{Name: r.name + "/" + file, Text: r.files[file]})
+	}
+	return all
+}
+
+// tried counts that policies were cut off.
+func (p *Evaluator) tried(key string) int {
+	p.counting.Lock()
+	defer p.counting.Unlock()
+	n, _ := p.tries.Get(key)
+	p.tries.Add(key, n+1, len(key))
+	return n + 1
+}
+
+func denial(name, message string) store.Verdict {
+	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: httpapi.OneLine(message, longestFinding)}}}
+}

@@ -1,0 +1,126 @@
+package runnerhandler
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/server/policyeval"
+	"cairn.dev/cairn/internal/server/servermetrics"
+	"cairn.dev/cairn/internal/server/tenant"
+	"cairn.dev/cairn/internal/state"
+)
+
+// runnerOptions are what a runnerAPI works with. All are needed, but for those that say otherwise.
+type Options struct {
+	// Pods tell whose a token is, and Namespaces which are served.
+	Pods       *auth.PodAuthenticator
+	Namespaces tenant.Namespaces
+	// Client writes Secrets and ConfigMaps.
+	Client client.Client
+	// Live reads past every cache.
+	Live client.Reader
+	// Catalog has the sizes of States; nil for none.
+	Catalog *listing.Catalog
+	// State keeps the states.
+	State *state.Store
+	// Bucket keeps sources and plans, and Logs the logs.
+	Bucket *bucket.Bucket
+	Logs   *artifact.Logs
+	// Runs, Orders and Reports are the Runs' side.
+	Runs    Runs
+	Orders  Orders
+	Reports Reports
+	// Policies are asked about plans.
+	Policies *policyeval.Evaluator
+	// Inputs gives the document of a Run's inputs.
+	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
+	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
+	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
+	// Engines has the engines that an image lacks; nil for none.
+	Engines Engines
+	// Providers is a mirror of providers; nil for none.
+	Providers Providers
+	// Events tells on a State that it moved; nil tells nothing.
+	Events events.EventRecorder
+	// Metrics count bytes of logs; nil for none.
+	Metrics *servermetrics.Metrics
+	// Log gets a line for each request at debug, and its errors at warn.
+	Log *slog.Logger
+	// Stopping is done once the server stops. Runners that wait for an order are then told to ask again, of another process.
+	Stopping context.Context
+}
+
+// runnerAPI answers runners.
+type API struct {
+	Options
+	polls    polls
+	progress *progress
+	memory   httpbackend.StateMemory
+}
+
+func New(o Options) *API {
+	return &API{Options: o, progress: newProgress(o.Reports, o.Log), memory: httpbackend.StateMemory{
+		Semaphore: tenant.NewSemaphore(bodyMemory, bodyPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
+	}}
+}
+
+// Flush writes the reports of runners that are due until ctx is done, and then all that wait.
+func (s *API) Flush(ctx context.Context) { s.progress.run(ctx) }
+
+// AddRoutes adds all that runners are answered; internal/store says what that is.
+func (s *API) AddRoutes(mux *http.ServeMux) {
+	from := func(pod sender, pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {
+			c, err := s.caller(r, pod, has)
+			if err != nil {
+				return c, err
+			}
+			return c, h(w, r, c)
+		}))
+	}
+	handle := func(pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
+		from(s.Pods.Authenticate, pattern, time, has, h)
+	}
+	mux.Handle("GET /v1/order", s.answer(maxWait+httpapi.ShortTimeout, s.order))
+	handle("GET /v1/sources/{digest}", httpapi.LongTimeout, currentOrBuild, s.source)
+	handle("GET /v1/state", httpapi.LongTimeout, orHolder(current), s.readState)
+	handle("POST /v1/state", httpapi.LongTimeout, orHolder(current), s.writeState)
+	handle("LOCK /v1/state", httpapi.ShortTimeout, current, s.lockState)
+	handle("UNLOCK /v1/state", httpapi.ShortTimeout, orHolder(named), s.unlockState)
+	handle("DELETE /v1/state", httpapi.ShortTimeout, orHolder(named), s.deleteState)
+	handle("PUT /v1/backend", httpapi.LongTimeout, current, s.followBackend)
+	from(s.Pods.AuthenticateDeleted, "PUT /v1/rescue", httpapi.LongTimeout, orHolder(named), s.rescueState)
+	handle("PUT /v1/plan", httpapi.LongTimeout, current, s.putPlan)
+	handle("GET /v1/plan/{digest}", httpapi.LongTimeout, current, s.getPlan)
+	handle("PUT /v1/plan/{digest}/{form}", httpapi.LongTimeout, current, s.putPlanForm)
+	handle("GET /v1/plan/{digest}/{form}", httpapi.LongTimeout, current, s.getPlanForm)
+	handle("POST /v1/policy/{digest}", httpapi.LongTimeout, current, s.checkPolicy)
+	handle("GET /v1/interrupt", maxWait+httpapi.ShortTimeout, currentOrBuild, s.interrupt)
+	handle("PUT /v1/inputs", httpapi.ShortTimeout, current, s.keepInputs)
+	handle("GET /v1/inputs", httpapi.ShortTimeout, current, s.keptInputs)
+	handle("GET /v1/outputs/{stack}/{output}", httpapi.LongTimeout, current, s.stackOutput)
+	handle("POST /v1/outputs", httpapi.ShortTimeout, current, s.writeOutputs)
+	if s.Engines != nil {
+		e := engines{from: s.Engines, inputs: s.Inputs}
+		handle("GET /v1/engines/{name}", httpapi.LongTimeout, current, e.find)
+		handle("GET /v1/engines/{name}/{version}", httpapi.LongTimeout, current, e.program)
+	}
+	handle("GET /v1/providers/{hostname}/{namespace}/{type}/{file}", httpapi.LongTimeout, current, provider(s.Providers))
+	from(s.Pods.AuthenticateDeleted, "POST /v1/journal", httpapi.ShortTimeout, named, s.appendJournal)
+	handle("GET /v1/journal", httpapi.LongTimeout, current, s.journal)
+	handle("POST /v1/steps", httpapi.ShortTimeout, named, s.report)
+	handle("POST /v1/logs", httpapi.ShortTimeout, named, s.appendLog)
+}

@@ -1,0 +1,108 @@
+package runnerhandler
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
+	code, changed := int32(1), int32(7)
+	honest := store.Report{
+		Steps: []store.Step{
+			{Name: "init", State: "Succeeded"}, {Name: "plan", State: "Failed", ExitCode: &code, Message: "Error: größe is not declared"},
+			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
+		},
+		Done: &store.Done{
+			Failure: &store.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no"},
+			Plan: &store.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []store.ResourceChange{
+				{Address: `module.net["ä"].x.y`, Action: "create"}}},
+			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},
+			Changed: &changed,
+		},
+	}
+	if diff := cmp.Diff(honest, Clamp(honest)); diff != "" {
+		t.Fatal(diff)
+	}
+	for _, class := range []string{"Transient", "ConfigurationError", "PolicyDenied", "Canceled", "StateNotSaved"} {
+		if got := clampFailure(&store.Failure{Class: class}).Class; got != class {
+			t.Errorf("class %s becomes %s", class, got)
+		}
+	}
+}
+
+// The steps of an attempt with every hook that a Stack may have are all told.
+func TestClampKeepsAllStepsThatThereCanBe(t *testing.T) {
+	const hooks, plain = 50, 7
+	if maxSteps < hooks+plain {
+		t.Errorf("%d steps are kept of %d", maxSteps, hooks+plain)
+	}
+}
+
+func TestClampBoundsAHostileReport(t *testing.T) {
+	long := strings.Repeat("\xff\n\u2028ä", 1<<20)
+	hostile := store.Report{Done: &store.Done{
+		Failure: &store.Failure{Class: "PodLost", Reason: long, Message: long},
+		Plan:    &store.Plan{Add: -5},
+		Changed: new(int32),
+		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},
+	}}
+	for i := range 10_000 {
+		hostile.Steps = append(hostile.Steps, store.Step{Name: long, State: long, Message: long})
+		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, store.ResourceChange{Address: long, Action: long})
+		hostile.Done.Outputs[fmt.Sprint("o", i)] = json.RawMessage(`"` + strings.Repeat("x", 1+i%2*2000) + `"`)
+	}
+	*hostile.Done.Changed = -7
+	got := Clamp(hostile)
+	data, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *got.Done.Changed != 0 || *hostile.Done.Changed != -7 {
+		t.Errorf("%d resources were changed", *got.Done.Changed)
+	}
+	said := 0
+	for _, step := range got.Steps {
+		said += len(step.Message)
+	}
+	if said > maxMessages || said < maxMessages/2 {
+		t.Errorf("the steps have %d bytes of messages", said)
+	}
+	if len(data) > 300<<10 || !utf8.Valid(data) {
+		t.Errorf("%d bytes, valid %v", len(data), utf8.Valid(data))
+	}
+	if len(got.Steps) != maxSteps || len(got.Done.Plan.Resources) != maxResources || len(got.Done.Outputs) != maxOutputs {
+		t.Errorf("%d steps, %d resources, %d outputs", len(got.Steps), len(got.Done.Plan.Resources), len(got.Done.Outputs))
+	}
+	if s := got.Steps[0]; s.State != "Running" || strings.ContainsAny(s.Message, "\n\u2028") || len(s.Message) > maxMessage {
+		t.Errorf("step %+v", s)
+	}
+	if f := got.Done.Failure; f.Class != "Transient" || f.Reason != "" || got.Done.Plan.Add != 0 {
+		t.Errorf("failure %q, add %d", f.Class, got.Done.Plan.Add)
+	}
+	for name, value := range got.Done.Outputs {
+		if len(value) > maxOutput || len(name) > maxKey || !json.Valid(value) {
+			t.Errorf("output %.40q: %.40q", name, value)
+		}
+	}
+}
+
+func FuzzLine(f *testing.F) {
+	f.Add("plain", 10)
+	f.Add("\xff\xfe\r\n\x00", 4)
+	f.Add(strings.Repeat("ä", 600), 1024)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = 4 + (limit&0xfff+0x1000)%0x1000
+		got := httpapi.OneLine(text, limit)
+		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00") {
+			t.Fatalf("line(%q, %d) = %q", text, limit, got)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package runnerhandler
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/store"
+)
+
+// longestDownloadWait bounds how long a runner may have a request held.
+const longestDownloadWait = time.Minute
+
+// downloading is a request that waits for a download. One that says for how long hears then how far it is, and asks again; one that
+// says nothing is held, and its error is that of the download.
+type downloading struct {
+	context.Context //nolint:containedctx // it is the request's, which is over sooner
+	cancel          context.CancelFunc
+	request         *http.Request
+	tells           bool
+}
+
+func startDownloading(r *http.Request, otherwise time.Duration) downloading {
+	wait, err := time.ParseDuration(r.URL.Query().Get("wait"))
+	d := downloading{request: r, tells: err == nil && wait > 0}
+	if !d.tells {
+		wait = otherwise
+	}
+	d.Context, d.cancel = context.WithTimeout(r.Context(), min(wait, longestDownloadWait))
+	return d
+}
+
+// later answers how far the download is, or that the place it is from does not answer; false when there is nothing of that to say.
+func (d downloading) later(w http.ResponseWriter, what string, how download.Transfer, err error, unreachable bool) (bool, error) {
+	answer := store.Download{What: what, From: how.From, Received: how.Received, Total: how.Total}
+	switch {
+	case !d.tells || err == nil || d.request.Context().Err() != nil:
+		return false, nil
+	case unreachable:
+		answer.Unreachable = err.Error()
+	case d.Err() == nil: // it failed in another way
+		return false, nil
+	}
+	return true, httpapi.WriteJSON(w, http.StatusAccepted, answer)
+}

@@ -1,0 +1,128 @@
+package runnerhandler
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// largestInputs as JSON, where bytes are a third longer.
+const largestInputs = 16 << 20
+
+// keepInputs keeps the variable files that an apply is about to use, so that its destroy needs none of the objects they
+// came from. A plan hands them in that found nothing to apply: then they count at once.
+func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
+	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
+	if refused != nil {
+		return refused
+	}
+	if c.Run.Spec.Operation != v1alpha1.OperationApply {
+		return httpapi.Errorf(http.StatusConflict, "Run %s applies nothing: what it reads is not what was applied", c.RunName)
+	}
+	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, c.Pod.Namespace, largestInputs, jsonWeight)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := json.Unmarshal(data, &store.InputsKept{}); err != nil {
+		return httpapi.Errorf(http.StatusBadRequest, "the body is not what was expected: %v", err)
+	}
+	if err := s.State.KeepInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest, data); err != nil {
+		return err
+	}
+	if attempt.Phase == v1alpha1.AttemptPlan {
+		if err := s.State.AdoptInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest); err != nil {
+			return err
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// keptInputs gives out the variable files that were kept for the inputs of a destroy.
+func (s *API) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
+	if c.Run.Spec.Operation != v1alpha1.OperationDestroy {
+		return httpapi.Errorf(http.StatusForbidden, "Run %s is no destroy", c.RunName)
+	}
+	free, err := s.memory.Acquire(r.Context(), c.Pod.Namespace, largestInputs)
+	if err != nil {
+		return err
+	}
+	defer free()
+	data, err := s.State.KeptInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(data) //nolint:gosec // JSON for a runner; no browser asks this server
+	return err
+}
+
+// source gives out the code that the Run's inputs name, and no other.
+func (s *API) source(w http.ResponseWriter, r *http.Request, c Caller) error {
+	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
+	if err != nil {
+		return err
+	}
+	digest, want := r.PathValue("digest"), doc.Source
+	if a, _ := state.CurrentAttempt(c.Run, c.Holder()); a != nil && a.Phase == v1alpha1.AttemptBuild && doc.Build != nil {
+		want = doc.Build.Source
+	}
+	if digest != want || !httpapi.IsDigest(digest) {
+		return httpapi.Errorf(http.StatusForbidden, "%.80q is not the source of Run %s", digest, c.RunName)
+	}
+	return s.download(w, r, "sources/"+digest)
+}
+
+// stackOutput gives out an output of another Stack that the Run's inputs name, as long as it has the value that the Run
+// was made for. The value goes straight from the state to the runner: whether it is sensitive makes no difference here.
+func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) error {
+	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
+	if err != nil {
+		return err
+	}
+	stack, output := r.PathValue("stack"), r.PathValue("output")
+	if !uses(doc, stack, output) {
+		return httpapi.Errorf(http.StatusForbidden, "no variable of Run %s takes its value from output %.80q of Stack %.80q", c.RunName, output, stack)
+	}
+	of := types.NamespacedName{Namespace: c.Pod.Namespace, Name: stack}
+	free, err := s.memory.AcquireState(r.Context(), of)
+	if err != nil {
+		return err
+	}
+	defer free()
+	found, is, err := s.State.Output(r.Context(), of, output)
+	if errors.Is(err, state.ErrNone) {
+		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s is gone since Run %s was made", output, stack, c.RunName)
+	}
+	if err != nil {
+		return err
+	}
+	was := doc.Versions["Stack/"+stack+"#"+output]
+	if was == "" || was != is {
+		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was made", output, stack, c.RunName)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return httpapi.WriteJSON(w, http.StatusOK, store.Output{Value: found.Value, Sensitive: found.Sensitive})
+}
+
+// uses says whether a variable takes its value from an output of a Stack.
+func uses(doc inputs.Document, stack, output string) bool {
+	for _, v := range doc.Variables {
+		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
+			continue
+		}
+		if ref := v.ValueFrom.Stack; ref.Name == stack && ref.Output == output {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package runnerhandler
+
+import (
+	"net/http"
+	"strconv"
+
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// appendLog appends to the attempt's log, if the offset is where it ends.
+func (s *API) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error {
+	offset, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
+	if err != nil || offset < 0 {
+		return httpapi.Errorf(http.StatusBadRequest, "?offset= has to say where the bytes go")
+	}
+	data, free, err := s.body(w, r, c.Pod.Namespace, artifact.MaxChunk)
+	if err != nil {
+		return err
+	}
+	defer free()
+	next, ok, err := s.Logs.Append(r.Context(), artifact.AttemptLogFolder(c.Pod.Namespace, c.Run.UID, c.Attempt), offset, data)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(LogOffsetHeader, strconv.FormatInt(next, 10))
+	if !ok {
+		return httpapi.Errorf(http.StatusConflict, "%d", next)
+	}
+	s.Metrics.AddLogBytes(len(data))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// LogOffsetHeader carries the offset at which an attempt's log goes on.
+const LogOffsetHeader = "Cairn-Log-Offset"

@@ -1,0 +1,98 @@
+package runnerhandler
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// Of all that runs here, one namespace is hostile: it asks for as much as it can, and never comes to an end. What another one wants
+// meanwhile has to go through.
+func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
+	hostile := Caller{Pod: auth.Pod{Namespace: "hostile"}, Stack: "net"}
+	sends := func(s *API, r *http.Request, namespace string, limit int64) error {
+		_, free, err := s.body(httptest.NewRecorder(), r, namespace, limit)
+		if err == nil {
+			free()
+		}
+		return err
+	}
+	saves := func(s *API, r *http.Request) error { return sends(s, r, "shop", state.MaxSize) }
+	for name, test := range map[string]struct {
+		// size of the body that does not come, -1 says none; and how many times over it counts.
+		size, weight int64
+		does         func(*API, *http.Request)
+		then         func(*API, *http.Request) error
+	}{
+		"states that do not come": {state.MaxSize, 1, func(s *API, r *http.Request) {
+			_ = sends(s, r, "hostile", state.MaxSize)
+		}, saves},
+		"reports that do not come": {largestReport, jsonWeight, func(s *API, r *http.Request) {
+			_ = s.jsonBody(httptest.NewRecorder(), r, "hostile", largestReport, &store.Report{})
+		}, saves},
+		"small bodies without end": {artifact.MaxChunk, 1, func(s *API, r *http.Request) {
+			_ = sends(s, r, "hostile", artifact.MaxChunk)
+		}, saves},
+		"a state that is read slowly": {-1, 0, func(s *API, r *http.Request) {
+			if free, err := s.memory.AcquireState(r.Context(), hostile.Key()); err == nil {
+				defer free()
+				_, _ = io.Copy(io.Discard, r.Body)
+			}
+		}, saves},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Options{Catalog: listing.NewCatalog()})
+				s.Catalog.States.Put("hostile", "net", &v1alpha1.State{Status: v1alpha1.StateStatus{Size: state.MaxSize}})
+				ctx, cancel := context.WithCancel(t.Context())
+				body, end := io.Pipe()
+				var reading atomic.Int64
+				var all sync.WaitGroup
+				for range 1000 {
+					r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", counted{body, &reading})
+					r.ContentLength = test.size
+					all.Go(func() { test.does(s, r) })
+				}
+				synctest.Wait()
+				if n := reading.Load(); n == 0 || n*test.size*test.weight > bodyPart {
+					t.Errorf("%d of them have memory", n)
+				}
+				soon, late := context.WithTimeout(t.Context(), time.Hour)
+				defer late()
+				r := httptest.NewRequestWithContext(soon, http.MethodPost, "/", strings.NewReader(strings.Repeat(" ", httpapi.LargeBody+1)))
+				if err := test.then(s, r); err != nil {
+					t.Errorf("that of another namespace does not go through: %v", err)
+				}
+				cancel()
+				_ = end.Close()
+				all.Wait()
+			})
+		})
+	}
+}
+
+// counted is a body of which it is known how many read it.
+type counted struct {
+	*io.PipeReader
+	readers *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	c.readers.Add(1)
+	return c.PipeReader.Read(p)
+}

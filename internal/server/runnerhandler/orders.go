@@ -1,0 +1,153 @@
+package runnerhandler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// maxWait is how long a request for an order is held. It is shorter than what proxies on the way cut off.
+const maxWait = 30 * time.Second
+
+// order tells a pod what to do next. It needs no attempt: it is what gives one, and a pod may ask before its Run names
+// it.
+func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
+	pod, err := s.pod(r, s.Pods.Authenticate)
+	c := Caller{Pod: pod}
+	if err != nil {
+		return c, err
+	}
+	after, wait, err := askedFor(r)
+	if err != nil {
+		return c, err
+	}
+	if !s.polls.begin(pod.UID) {
+		return c, httpapi.Errorf(http.StatusTooManyRequests, "pod %s waits for an order already", pod.Name)
+	}
+	defer s.polls.end(pod.UID)
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	defer context.AfterFunc(s.Stopping, cancel)()
+	order, err := s.Orders.Next(ctx, pod.Namespace, pod.UID, after)
+	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+		order, err = store.Order{Kind: store.OrderWait}, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
+	order.Providers = s.Providers != nil
+	// A build has nothing to do with the state.
+	if order.Kind == store.OrderPlan || order.Kind == store.OrderApply || order.Kind == store.OrderShell {
+		if order, err = s.readyToWork(r.Context(), c, order); err != nil {
+			return c, err
+		}
+	}
+	return c, httpapi.WriteJSON(w, http.StatusOK, order)
+}
+
+// askedFor reads the query: the attempt that is done, and how long to wait.
+func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
+	q := r.URL.Query()
+	if text := q.Get("after"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 0 {
+			return 0, 0, httpapi.Errorf(http.StatusBadRequest, "after=%.40q is not the number of an attempt", text)
+		}
+		after = int32(n)
+	}
+	wait = maxWait
+	if text := q.Get("wait"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return 0, 0, httpapi.Errorf(http.StatusBadRequest, "wait=%.40q is not a duration", text)
+		}
+		wait = min(d, maxWait)
+	}
+	return after, wait, nil
+}
+
+// readyToWork makes a rescued state count, or a backup that is newer, before anybody plans or applies without it. When that cannot be done for good, the
+// attempt is what fails, so that its Run says why: a runner that gets no order could not.
+func (s *API) readyToWork(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
+	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
+	var refused *state.Refusal
+	if err == nil || !errors.As(err, &refused) {
+		return order, err
+	}
+	failure := &store.Failure{Class: store.FailureConfigurationError, Message: refused.Message}
+	if refused.Reason == state.Locked {
+		failure.Class = store.FailureTransient
+	}
+	report := Clamp(store.Report{Done: &store.Done{Failure: failure}})
+	s.Log.Warn("nobody works on a state that is not put right", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
+		"attempt", order.Attempt, "reason", refused.Message)
+	err = s.progress.finish(ctx, c, report)
+	return store.Order{Kind: store.OrderWait}, err
+}
+
+// interrupt is held while the caller's attempt is to go on, and answered at once when it is to stop.
+func (s *API) interrupt(w http.ResponseWriter, r *http.Request, c Caller) error {
+	if !s.polls.begin(c.Pod.UID) {
+		return httpapi.Errorf(http.StatusTooManyRequests, "pod %s waits for an interrupt already", c.Pod.Name)
+	}
+	defer s.polls.end(c.Pod.UID)
+	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+	defer cancel()
+	defer context.AfterFunc(s.Stopping, cancel)()
+	said, err := s.Orders.Interrupt(ctx, c.Pod.Namespace, c.Pod.UID, c.Attempt)
+	if err != nil && (ctx.Err() == nil || r.Context().Err() != nil) {
+		return err
+	}
+	if err != nil || said.Reason == "" {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, said)
+}
+
+// maxPolls is how many requests for an order a pod may have open: one, and some that it lost track of.
+const maxPolls = 4
+
+// polls counts the requests that are held open, so that no pod holds more than a runner ever needs.
+type polls struct {
+	mu   sync.Mutex
+	open map[types.UID]int
+}
+
+func (p *polls) begin(pod types.UID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[pod] >= maxPolls {
+		return false
+	}
+	if p.open == nil {
+		p.open = map[types.UID]int{}
+	}
+	p.open[pod]++
+	return true
+}
+
+func (p *polls) end(pod types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[pod]--; p.open[pod] == 0 {
+		delete(p.open, pod)
+	}
+}
+
+// Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
+// the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
+type Orders interface {
+	Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error)
+	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (store.Interrupt, error)
+}

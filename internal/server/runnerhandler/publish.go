@@ -1,0 +1,54 @@
+package runnerhandler
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"cairn.dev/cairn/internal/store"
+)
+
+// secretData is what the Secret of outputs holds: all of them.
+func secretData(outputs store.Outputs) (map[string][]byte, error) {
+	data := make(map[string][]byte, len(outputs))
+	for name, output := range outputs {
+		text, err := outputText(output.Value)
+		if err != nil {
+			return nil, fmt.Errorf("output %s: %w", name, err)
+		}
+		data[name] = text
+	}
+	return data, checkData("output", data)
+}
+
+// configMapData is what the ConfigMap of outputs holds: none that is sensitive.
+func configMapData(outputs store.Outputs) (map[string]string, error) {
+	data := make(map[string]string, len(outputs))
+	for name, output := range outputs {
+		if output.Sensitive {
+			continue
+		}
+		text, err := outputText(output.Value)
+		if err != nil {
+			return nil, fmt.Errorf("output %s: %w", name, err)
+		}
+		data[name] = string(text)
+	}
+	return data, checkData("output", data)
+}
+
+// outputText is a string as it is and any other value as JSON.
+func outputText(value json.RawMessage) ([]byte, error) {
+	if len(value) == 0 {
+		return []byte("null"), nil
+	}
+	var s *string
+	if json.Unmarshal(value, &s) == nil && s != nil {
+		return []byte(*s), nil
+	}
+	var text bytes.Buffer
+	if err := json.Compact(&text, value); err != nil {
+		return nil, err
+	}
+	return bytes.ToValidUTF8(text.Bytes(), []byte("\uFFFD")), nil
+}

@@ -1,0 +1,65 @@
+package runnerhandler
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/store"
+)
+
+func TestOutputsAreStringsAsTheyAreAndJSONElse(t *testing.T) {
+	outputs := store.Outputs{
+		"id":       {Value: json.RawMessage(`"vpc-1 \u00e4\n"`)},
+		"empty":    {Value: json.RawMessage(`""`)},
+		"number":   {Value: json.RawMessage(`3.10`)},
+		"none":     {Value: json.RawMessage(`null`)},
+		"absent":   {},
+		"zones":    {Value: json.RawMessage("[\"a\",\n \"b\"]")},
+		"password": {Value: json.RawMessage(`"x"`), Sensitive: true},
+	}
+	want := map[string]string{"id": "vpc-1 ä\n", "empty": "", "number": "3.10", "none": "null", "absent": "null", "zones": `["a","b"]`}
+	got, err := configMapData(outputs)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Fatal(diff, err)
+	}
+	all, err := secretData(outputs)
+	if err != nil || len(all) != len(want)+1 || string(all["password"]) != "x" {
+		t.Fatalf("%q, %v", all, err)
+	}
+}
+
+func TestOutputsThatNoObjectCanHoldAreRefused(t *testing.T) {
+	tests := map[string]struct {
+		outputs store.Outputs
+		code    int
+		says    string
+	}{
+		"a name that is no key":           {store.Outputs{"größe": {Value: json.RawMessage(`1`)}}, 422, "größe"},
+		"a name that is too long":         {store.Outputs{strings.Repeat("a", 254): {Value: json.RawMessage(`1`)}}, 422, "253"},
+		"more than an object takes":       {store.Outputs{"a": {Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}, 413, "1048576"},
+		"many that together are too many": {many(300, 4000), 413, "1048576"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, secret := secretData(test.outputs)
+			_, configMap := configMapData(test.outputs)
+			for _, err := range []error{secret, configMap} {
+				if code, text := httpapi.StatusOf(err); code != test.code || !strings.Contains(text, test.says) {
+					t.Fatalf("%d %.200s", code, text)
+				}
+			}
+		})
+	}
+}
+
+func many(n, size int) store.Outputs {
+	outputs := store.Outputs{}
+	for i := range n {
+		outputs[strings.Repeat("a", 1+i%200)+strings.Repeat("b", 1+i/200)] = store.Output{Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}
+	}
+	return outputs
+}

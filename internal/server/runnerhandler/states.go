@@ -1,0 +1,122 @@
+package runnerhandler
+
+import (
+	"errors"
+	"net/http"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/store"
+)
+
+// readState gives the current version, in the engines' http protocol: 404 before the first.
+func (s *API) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	free, err := s.memory.AcquireState(r.Context(), c.Key())
+	if err != nil {
+		return err
+	}
+	defer free()
+	data, err := s.State.Read(r.Context(), c.Key())
+	if errors.Is(err, state.ErrNone) {
+		w.WriteHeader(http.StatusNotFound)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-MD5", httpbackend.ContentMD5(data))
+	_, err = w.Write(data) //nolint:gosec // the engine reads it; no browser asks this server
+	return err
+}
+
+// writeState takes the next version from the holder of the lock.
+func (s *API) writeState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := httpbackend.CheckMD5(r, data); err != nil {
+		return err
+	}
+	if err := s.State.Write(r.Context(), c.Key(), c.Holder(), r.URL.Query().Get("ID"), data); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// lockState takes the lock, or tells who holds it, in the form that an engine shows to people.
+func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	info, err := s.lockInfo(w, r, c)
+	if err != nil {
+		return err
+	}
+	in, err := s.backendOf(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText), Backend: state.BackendName(in)})
+	var refused *state.Refusal
+	if errors.As(err, &refused) && refused.Lock != nil {
+		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
+		return httpapi.WriteJSON(w, http.StatusLocked, httpbackend.LockConflict(refused, c.Stack))
+	}
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, store.Locked{Base: base})
+}
+
+// unlockState gives the lock back.
+func (s *API) unlockState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	info, err := s.lockInfo(w, r, c)
+	if err != nil {
+		return err
+	}
+	if err := s.State.Unlock(r.Context(), c.Key(), c.Holder(), info.ID); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (s *API) lockInfo(w http.ResponseWriter, r *http.Request, c Caller) (httpbackend.LockInfo, error) {
+	data, free, err := s.body(w, r, c.Pod.Namespace, httpbackend.MaxLockInfo)
+	if err != nil {
+		return httpbackend.LockInfo{}, err
+	}
+	defer free()
+	return httpbackend.ParseLockInfo(data)
+}
+
+// deleteState never does.
+func (s *API) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) error {
+	w.Header().Set("Allow", "GET, POST, LOCK, UNLOCK")
+	return httpapi.Errorf(http.StatusMethodNotAllowed, "a runner deletes no state: delete Stack %s", c.Stack)
+}
+
+// rescueState takes a state that could not be written when it was made.
+func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
+	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
+	if err != nil {
+		return err
+	}
+	defer free()
+	base := r.URL.Query().Get("base")
+	if base != "" && !httpapi.IsDigest(base) {
+		return httpapi.Errorf(http.StatusBadRequest, "?base=%.80q is not the SHA256 of a state", base)
+	}
+	err = s.State.Rescue(r.Context(), c.Key(), c.Holder(), base, data)
+	var refused *state.Refusal
+	if errors.As(err, &refused) && refused.Reason == state.Diverged {
+		return httpapi.WriteJSON(w, http.StatusOK, store.Rescued{Forked: refused.Message})
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

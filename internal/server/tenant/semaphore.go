@@ -1,0 +1,75 @@
+package tenant
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// room is memory, or what else is shared, of which a namespace has a part at most: who is slow, or many, in one of them keeps those of
+// the others from nothing.
+type Semaphore struct {
+	all *semaphore.Weighted
+	// most is the part of a namespace. What is no larger than small counts for that alone.
+	most, small int64
+
+	mu    sync.Mutex
+	parts map[string]*part
+}
+
+// part is what a namespace has. There is one while somebody uses it.
+type part struct {
+	left  *semaphore.Weighted
+	users int
+}
+
+func NewSemaphore(all, most, small int64) *Semaphore {
+	return &Semaphore{all: semaphore.NewWeighted(all), most: most, small: small, parts: map[string]*part{}}
+}
+
+// hold waits until there is memory for something of a namespace. The returned function gives it back. What is larger than the part
+// takes all of that.
+func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (func(), error) {
+	size = min(size, r.most)
+	own := r.enter(namespace)
+	if err := own.left.Acquire(ctx, size); err != nil {
+		r.leave(namespace, own)
+		return nil, err
+	}
+	free := func() {
+		own.left.Release(size)
+		r.leave(namespace, own)
+	}
+	if size <= r.small {
+		return free, nil
+	}
+	if err := r.all.Acquire(ctx, size); err != nil {
+		free()
+		return nil, err
+	}
+	return func() {
+		r.all.Release(size)
+		free()
+	}, nil
+}
+
+func (r *Semaphore) enter(namespace string) *part {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.parts[namespace]
+	if own == nil {
+		own = &part{left: semaphore.NewWeighted(r.most)}
+		r.parts[namespace] = own
+	}
+	own.users++
+	return own
+}
+
+func (r *Semaphore) leave(namespace string, own *part) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own.users--; own.users == 0 {
+		delete(r.parts, namespace)
+	}
+}

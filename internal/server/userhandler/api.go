@@ -1,0 +1,96 @@
+package userhandler
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"filippo.io/age"
+	"golang.org/x/sync/semaphore"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/server/servermetrics"
+	"cairn.dev/cairn/internal/server/tenant"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/web"
+)
+
+// userOptions are what a userAPI works with. All are needed, but for those that say otherwise.
+type Options struct {
+	// Users says who asks, Authorizer what they may do, and Namespaces which are served.
+	Users      *auth.UserAuthenticator
+	Authorizer *auth.Authorizer
+	Namespaces tenant.Namespaces
+	// Client has the scheme and the mapper for Clients of users.
+	Client client.Client
+	// Live reads past every cache; Cache has the Runs whose logs people follow.
+	Live, Cache client.Reader
+	// State keeps the states, Bucket the plans, and Logs the logs.
+	State  *state.Store
+	Bucket *bucket.Bucket
+	Logs   *artifact.Logs
+	// Identities decrypt states that runners sealed.
+	Identities func() []age.Identity
+	// Catalog is what people can list; nil lists nothing.
+	Catalog *listing.Catalog
+	// Kubernetes is how people's own writes reach the API server; nil lets them write nothing but states.
+	Kubernetes *rest.Config
+	// Events tells on a State what a person did to it; nil tells nothing.
+	Events events.EventRecorder
+	// Metrics count what people do; nil for none.
+	Metrics *servermetrics.Metrics
+	// Log gets a line for each request at debug, its errors at warn, and the audit lines.
+	Log *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+	// Stopping is done once the server stops. It ends what is held open.
+	Stopping context.Context
+}
+
+// userAPI answers users: the CLI, the web UI, and engines outside of the cluster.
+type API struct {
+	Options
+	// memory that users' requests take.
+	memory httpbackend.StateMemory
+	// following are the streams of each user, and followers all of them.
+	following following
+	followers *semaphore.Weighted
+}
+
+func New(o Options) *API {
+	return &API{Options: o, memory: httpbackend.StateMemory{
+		Semaphore: tenant.NewSemaphore(peopleMemory, peoplePart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
+	}, followers: semaphore.NewWeighted(mostFollowers)}
+}
+
+// AddRoutes adds all that browsers get: the API for people, how they sign in, and the page for all else.
+func (s *API) AddRoutes(mux router) {
+	s.addPeople(mux)
+	s.addSignIn(mux)
+	for _, path := range []string{"/api/", "/v1/", "/hooks/", "/signin/"} {
+		mux.Handle(path, s.answerNobody(func(_ http.ResponseWriter, r *http.Request) error {
+			return httpapi.Errorf(http.StatusNotFound, "there is no %.200s", r.URL.Path)
+		}))
+	}
+	mux.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	page := web.Handler()
+	mux.Handle("/", page)
+	mux.Handle("/signin", page) // or it would be taken for /signin/
+}
+
+const (
+	// peopleMemory is how much of people's large states is in memory at a time. It is apart from bodyMemory: whoever pulls or
+	// pushes slowly must not keep a runner from saving its state.
+	peopleMemory = 4 * state.MaxSize
+	// peoplePart is how much of it they have for one namespace.
+	peoplePart = 3 * state.MaxSize
+)

@@ -1,0 +1,20 @@
+package userhandler
+
+import (
+	"net/http"
+	"slices"
+
+	"cairn.dev/cairn/internal/listing"
+)
+
+type recorded []string
+
+func (r *recorded) Handle(pattern string, _ http.Handler) { *r = append(*r, pattern) }
+
+// Patterns are all that people can ask.
+func Patterns() []string {
+	var all recorded
+	New(Options{Catalog: listing.NewCatalog()}).addPeople(&all)
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,124 @@
+package userhandler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// addLists adds what people can list, look at and watch.
+func (s *API) addLists(mux router) {
+	c := s.Catalog
+	if c == nil {
+		return
+	}
+	addKind(s, mux, "stacks", listing.Stacks, &c.Stacks)
+	addKind(s, mux, "runs", listing.Runs, &c.Runs)
+	addKind(s, mux, "repositories", listing.Repositories, &c.Repositories)
+	addKind(s, mux, "states", listing.States, &c.States)
+	mux.Handle("GET /api/v1/activity", s.answerAnyone(httpapi.ShortTimeout, s.showActivity))
+	mux.Handle("GET /api/v1/changes", s.answerAnyone(httpapi.ShortTimeout, s.showChanges))
+	mux.Handle("GET /api/v1/openapi.json", http.HandlerFunc(showOpenAPI))
+	mux.Handle("GET /api/v1/me", s.answerAnyone(httpapi.ShortTimeout, showMe))
+}
+
+// addKind adds the lists of a kind, of all namespaces and of one, and its objects.
+func addKind[O, R any](s *API, mux router, resource string, kind listing.Kind[O, R], shelf *listing.Shelf[O]) {
+	list := func(w http.ResponseWriter, r *http.Request, p auth.User) error {
+		objects, err := seenBy(r.Context(), s, p, resource, shelf, r.PathValue("namespace"))
+		if err != nil {
+			return err
+		}
+		page, err := kind.Page(objects, r.URL.Query())
+		if err != nil {
+			return err
+		}
+		return httpapi.WriteJSON(w, http.StatusOK, page)
+	}
+	mux.Handle("GET /api/v1/"+resource, s.answerAnyone(httpapi.ShortTimeout, list))
+	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource, s.answerAnyone(httpapi.ShortTimeout, list))
+	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource+"/{name}", s.answerPerson(httpapi.ShortTimeout, auth.Right{Verb: "get", Resource: resource},
+		func(w http.ResponseWriter, _ *http.Request, a ask) error {
+			if err := s.filled(); err != nil {
+				return err
+			}
+			o := shelf.Get(a.Namespace, a.Name)
+			if o == nil {
+				return httpapi.Errorf(http.StatusNotFound, "there is no %s in %s of namespace %s", a.Name, resource, a.Namespace)
+			}
+			return httpapi.WriteJSON(w, http.StatusOK, people.Detail[R, *O]{Row: kind.Row(o), Object: o})
+		}))
+}
+
+// seenBy gives the objects of a kind that a person may list: of one namespace, or of all.
+func seenBy[O any](ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[O], namespace string) ([]*O, error) {
+	if err := s.filled(); err != nil {
+		return nil, err
+	}
+	namespaces := []string{namespace}
+	if namespace == "" {
+		namespaces = shelf.Namespaces()
+	}
+	seen, err := s.Authorizer.VisibleNamespaces(ctx, p, resource, namespaces)
+	if err != nil {
+		return nil, err
+	}
+	return shelf.All(func(in string) bool { return (namespace == "" || in == namespace) && seen(in) }), nil
+}
+
+// filled refuses as long as not everything is there: half a list must not look like a whole one.
+func (s *API) filled() error {
+	if !s.Catalog.Filled() {
+		return errors.New("the catalog is not filled yet")
+	}
+	return nil
+}
+
+// showActivity says how many Runs ended in which way, in steps of time.
+func (s *API) showActivity(w http.ResponseWriter, r *http.Request, p auth.User) error {
+	since, err := span(r, "since", 7*24*time.Hour)
+	if err != nil {
+		return err
+	}
+	step, err := span(r, "step", since/56)
+	if err != nil {
+		return err
+	}
+	runs, err := seenBy(r.Context(), s, p, "runs", &s.Catalog.Runs, r.URL.Query().Get("namespace"))
+	if err != nil {
+		return err
+	}
+	activity, err := listing.Activity(runs, s.Now(), since, step)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, activity)
+}
+
+// span reads how long, from the query.
+func span(r *http.Request, name string, otherwise time.Duration) (time.Duration, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, &listing.BadQuery{Parameter: name, Message: "it is no time above zero, as in 24h"}
+	}
+	return d, nil
+}
+
+// showMe says who the person is to Kubernetes.
+func showMe(w http.ResponseWriter, _ *http.Request, p auth.User) error {
+	me := people.Me{Name: p.GetName(), Groups: p.GetGroups()}
+	if p.Real != nil {
+		me.Real = p.Real.GetName()
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, me)
+}

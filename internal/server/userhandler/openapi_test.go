@@ -1,0 +1,413 @@
+package userhandler_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/server/userhandler"
+)
+
+var update = flag.Bool("update", false, "write the files that tests compare with")
+
+// endpoint is what the description says of a pattern beside what follows from it.
+type endpoint struct {
+	summary string
+	// query are its parameters, each with what it means.
+	query map[string]string
+	// answer is a value of what it answers with; nil for nothing.
+	answer any
+	// mime of the answer, when it is not JSON; body that of the request, with sent of that type when it is JSON.
+	mime, body string
+	sent       any
+}
+
+// means are the parameters that every list has; all others filter.
+var means = map[string]string{
+	"q":     "Rows that have all of these words, in names, messages and the like, whatever their case is.",
+	"sort":  "What rows are sorted by; with - in front the largest is first.",
+	"limit": "How many rows a page has: 1 to 500, 50 by default.",
+	"after": "What the page before gave as next.",
+}
+
+func lists(parameters []string) map[string]string {
+	query := map[string]string{}
+	for _, name := range parameters {
+		query[name] = means[name]
+		if query[name] == "" {
+			query[name] = "Rows whose " + name + " is this; given again, or that."
+		}
+	}
+	return query
+}
+
+func endpoints() map[string]endpoint {
+	all := map[string]endpoint{
+		"GET /api/v1/me":           {summary: "Who the server takes the caller for.", answer: people.Me{}},
+		"GET /api/v1/openapi.json": {summary: "This description. Anybody may read it.", mime: "application/json"},
+		"GET /api/v1/activity": {
+			summary: "How many Runs ended in which way, in steps of time. Needs list on runs.", answer: people.Activity{},
+			query: map[string]string{
+				"since": "How long ago it begins, as in 24h; a week by default.", "step": "How long a step is; a 56th of that by default.",
+				"namespace": "Only Runs of this one.",
+			},
+		},
+		"GET /api/v1/changes": {
+			summary: "Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds, that the " +
+				"connection lives), and reset when it cannot be " +
+				"known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew.",
+			query: map[string]string{"after": "The place to go on from, where no header can be set."}, mime: "text/event-stream", answer: people.Change{},
+		},
+		"GET /api/v1/namespaces/{namespace}/runs/{name}/plan": {
+			summary: "What a Run would do, without secrets. Needs get on runs/plan.", answer: plan.View{},
+			query: map[string]string{"format": "view (by default), text as the engine printed it, or json as the engine tells it."},
+		},
+		"GET /api/v1/namespaces/{namespace}/runs/{name}/logs": {
+			summary: "The log of a Run. With Accept: text/event-stream it comes as events, log (LogPiece) and at last end; their IDs are offsets. Needs get on runs/logs.",
+			query: map[string]string{
+				"attempt": "The number of an attempt; all of them by default.", "offset": "The byte from which on.",
+				"follow": "true: also what comes, until the Run is over.",
+			},
+			mime: "text/plain",
+		},
+		"GET /api/v1/namespaces/{namespace}/states/{name}/versions/{version}": {
+			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It has secrets in clear. Needs pull on states.", mime: "application/json",
+		},
+		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "What the journal of a state has. Needs pull on states.", answer: people.Journal{}},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/versions": {
+			summary: "Push the next version of a state. Needs push on states.", answer: people.StateVersion{}, body: "application/json",
+			query: map[string]string{"force": "true: also with another lineage or serial.", "current": "The version that it follows; 409 when another one is current."},
+		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/rollback": {
+			summary: "Make a new version of a state with the content of an older one. Needs rollback on states.", answer: people.StateVersion{},
+			body: "application/json", sent: people.Rollback{},
+			query: map[string]string{"current": "The version that it follows; 409 when another one is current."},
+		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/unlock": {
+			summary: "End the lock of that ID, whose holder is over. Needs unlock on states.", body: "application/json", sent: people.Unlock{},
+		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/restore": {
+			summary: "Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states.", answer: people.StateVersion{},
+			body: "application/json", sent: people.Restore{},
+		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/migrate": {
+			summary: "Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: people.StateMove{},
+			query: map[string]string{"current": "The version that moves; 409 when another one is current."},
+		},
+		"POST /api/v1/namespaces/{namespace}/states/{name}/recover": {
+			summary: "Put the state back that a pod printed to its log, encrypted. Needs recover on states.", answer: people.StateVersion{}, body: "text/plain",
+		},
+	}
+	addBackend(all)
+	all["GET /api/v1/signin"] = endpoint{summary: "How people sign in with a browser. Anybody may ask.", answer: people.SignIn{}}
+	all["POST /api/v1/session"] = endpoint{
+		summary: "Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none.", body: "application/json", sent: people.Session{},
+	}
+	all["DELETE /api/v1/session"] = endpoint{summary: "Sign out."}
+	addActions(all)
+	addKind(all, "stacks", listing.Stacks.Parameters(), people.Page[people.Stack]{}, people.Detail[people.Stack, object]{})
+	addKind(all, "runs", listing.Runs.Parameters(), people.Page[people.Run]{}, people.Detail[people.Run, object]{})
+	addKind(all, "repositories", listing.Repositories.Parameters(), people.Page[people.Repository]{}, people.Detail[people.Repository, object]{})
+	addKind(all, "states", listing.States.Parameters(), people.Page[people.State]{}, people.Detail[people.State, object]{})
+	return all
+}
+
+// addBackend describes what an engine asks by its http backend.
+func addBackend(all map[string]endpoint) {
+	const path, password = " /api/v1/namespaces/{namespace}/states/{name}/backend", " The bearer token may be the password of basic authentication."
+	all["GET"+path] = endpoint{
+		summary: "The current version of a state for a user's engine, by the protocol of the http backend; 404 when the Stack has none yet. Needs pull on states." + password,
+		mime:    "application/json",
+	}
+	all["POST"+path] = endpoint{
+		summary: "Write the next version of a state under the user's lock; 423 without it, 409 when lineage or serial does not follow. Needs push on states." + password,
+		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: people.StateVersion{},
+	}
+	all["LOCK"+path] = endpoint{
+		summary: "Lock a state for a user's engine. The body, and the answer, is the lock's info as engines write it; 423 with the info of what is in the way. " +
+			"Needs push on states." + password,
+		body: "application/json", mime: "application/json",
+	}
+	all["UNLOCK"+path] = endpoint{
+		summary: "End the lock that the body names, or the one that is held when there is no body. Needs push on states for a lock of the caller, and unlock for any other." + password,
+		body:    "application/json",
+	}
+	all["DELETE"+path] = endpoint{summary: "Always 405: a state ends with its Stack. Needs push on states."}
+}
+
+func addActions(all map[string]endpoint) {
+	const ns = "/api/v1/namespaces/{namespace}/"
+	one := map[string]string{"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State"}
+	for resource, name := range one {
+		all["GET "+ns+resource+"/{name}/access"] = endpoint{
+			summary: "What the caller may do with " + name + " by roles, whether or not it makes sense now. Needs get on " + resource + ".", answer: people.Access{},
+		}
+		all["GET "+ns+resource+"/{name}/events"] = endpoint{
+			summary: "What Kubernetes tells of " + name + ", the newest first. Needs get on " + resource + ".", answer: people.Events{},
+		}
+	}
+	run, stack := people.Detail[people.Run, object]{}, people.Detail[people.Stack, object]{}
+	const own = " It is written as the caller, who needs patch and "
+	all["POST "+ns+"runs/{name}/approve"] = endpoint{
+		summary: "Approve one plan of a Run, by its digest; 409 when it has another one now." + own + "approve on runs.", answer: run, body: "application/json", sent: people.Approval{},
+	}
+	all["POST "+ns+"runs/{name}/reject"] = endpoint{
+		summary: "Reject the plan of a Run." + own + "reject on runs.", answer: run, body: "application/json", sent: people.Rejection{},
+	}
+	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Tell a Run to end." + own + "cancel on runs.", answer: run}
+	for name, what := range map[string][2]string{
+		"plan": {"Ask for a Run that only plans.", "plan"}, "apply": {"Ask for a Run.", "apply"}, "destroy": {"Ask for a Run that destroys everything.", "destroy"},
+		"retry":   {"Ask for a Run that does what the last one did not get done; 409 when there is nothing.", "apply or destroy"},
+		"suspend": {"Start nothing new for a Stack.", "update"}, "resume": {"Let a Stack that was suspended go on.", "update"},
+	} {
+		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
+	}
+	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
+		summary: "Fetch a Repository now. It is written as the caller, who needs patch on repositories.", answer: people.Detail[people.Repository, object]{},
+	}
+}
+
+// object is one of Kubernetes, which is described there.
+type object map[string]any
+
+func addKind(all map[string]endpoint, kind string, parameters []string, page, detail any) {
+	list := endpoint{
+		summary: "The " + kind + " of all namespaces in which the caller may list them. Needs list on " + kind + ".", query: lists(parameters), answer: page,
+	}
+	all["GET /api/v1/"+kind] = list
+	list.summary = "The " + kind + " of a namespace. Needs list on " + kind + "."
+	all["GET /api/v1/namespaces/{namespace}/"+kind] = list
+	all["GET /api/v1/namespaces/{namespace}/"+kind+"/{name}"] = endpoint{
+		summary: "One of the " + kind + ", with all that Kubernetes has of it. Needs get on " + kind + ".", answer: detail,
+	}
+}
+
+// The description that is served is what is answered: it has each pattern, and the types' own names and comments.
+func TestOpenAPI(t *testing.T) {
+	all := endpoints()
+	d := describer{comments: comments(t, "../../people", "../../plan"), schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
+	doc := &openapi3.T{
+		OpenAPI:    "3.0.3",
+		Info:       &openapi3.Info{Title: "Cairn", Version: "v1", Description: "What Cairn's server answers people. Who asks shows what Kubernetes takes, a bearer token or a client certificate, or the cookie of somebody who signed in. Kubernetes' roles say who may what."},
+		Paths:      openapi3.NewPaths(),
+		Components: &openapi3.Components{Schemas: d.schemas, SecuritySchemes: openapi3.SecuritySchemes{"token": {Value: openapi3.NewJWTSecurityScheme()}, "session": {Value: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("cookie").WithName("__Host-cairn")}}},
+		Security:   openapi3.SecurityRequirements{{"token": {}}, {"session": {}}},
+	}
+	for _, pattern := range userhandler.Patterns() {
+		e, ok := all[pattern]
+		if !ok {
+			t.Errorf("%s is not described", pattern)
+			continue
+		}
+		delete(all, pattern)
+		method, path, _ := strings.Cut(pattern, " ")
+		item := doc.Paths.Find(path)
+		if item == nil {
+			item = &openapi3.PathItem{}
+			doc.Paths.Set(path, item)
+		}
+		if method == "LOCK" || method == "UNLOCK" { // which OpenAPI 3.0 does not know
+			if item.Extensions == nil {
+				item.Extensions = map[string]any{}
+			}
+			item.Extensions["x-"+strings.ToLower(method)] = d.operation(path, e)
+			continue
+		}
+		item.SetOperation(method, d.operation(path, e))
+	}
+	for pattern := range all {
+		t.Errorf("%s is described, and not there", pattern)
+	}
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	if err := out.Encode(doc); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := openapi3.NewLoader().LoadFromData(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if *update {
+		if err := os.WriteFile("openapi.json", text.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(text.Bytes(), userhandler.OpenAPI) {
+		t.Error("openapi.json is not what the server answers now: go test ./internal/server/userhandler -run OpenAPI -update")
+	}
+}
+
+// describer writes types as schemas.
+type describer struct {
+	// comments are the doc comments of types, and of fields as Type.Field.
+	comments map[string]string
+	schemas  openapi3.Schemas
+	// types are those of the schemas.
+	types map[string]reflect.Type
+}
+
+var inPath = regexp.MustCompile(`{([a-z]+)}`)
+
+func (d describer) operation(path string, e endpoint) *openapi3.Operation {
+	op := &openapi3.Operation{Summary: e.summary, Responses: openapi3.NewResponses()}
+	for _, found := range inPath.FindAllStringSubmatch(path, -1) {
+		op.AddParameter(openapi3.NewPathParameter(found[1]).WithSchema(openapi3.NewStringSchema()))
+	}
+	var names []string
+	for name := range e.query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		op.AddParameter(openapi3.NewQueryParameter(name).WithDescription(e.query[name]).WithSchema(openapi3.NewStringSchema()))
+	}
+	switch {
+	case e.sent != nil:
+		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithJSONSchemaRef(d.schema(reflect.TypeOf(e.sent)))}
+	case e.body != "":
+		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithContent(openapi3.Content{e.body: openapi3.NewMediaType()})}
+	}
+	ok, status := openapi3.NewResponse().WithDescription("It is so."), http.StatusOK
+	switch {
+	case e.mime != "":
+		ok.Content = openapi3.Content{e.mime: openapi3.NewMediaType()}
+		if e.answer != nil {
+			d.schema(reflect.TypeOf(e.answer))
+		}
+	case e.answer != nil:
+		ok.WithJSONSchemaRef(d.schema(reflect.TypeOf(e.answer)))
+	default:
+		status = http.StatusNoContent
+	}
+	op.AddResponse(status, ok)
+	op.Responses.Set("default", &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("It is not, and why (RFC 9457).").
+		WithContent(openapi3.Content{"application/problem+json": openapi3.NewMediaType().WithSchemaRef(d.schema(reflect.TypeOf(people.Problem{})))})})
+	return op
+}
+
+var nameOf = strings.NewReplacer("cairn.dev/cairn/internal/people.", "", ",cairn.dev/cairn/internal/server/userhandler_test.object]", "", "[", "Of", "]", "")
+
+func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return openapi3.NewDateTimeSchema().NewRef()
+	case t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface:
+		return openapi3.NewSchema().NewRef()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.schema(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return openapi3.NewBytesSchema().NewRef()
+		}
+		array := openapi3.NewArraySchema()
+		array.Items = d.schema(t.Elem())
+		return array.NewRef()
+	case reflect.Map:
+		return openapi3.NewObjectSchema().WithAnyAdditionalProperties().NewRef()
+	case reflect.Bool:
+		return openapi3.NewBoolSchema().NewRef()
+	case reflect.String:
+		return openapi3.NewStringSchema().NewRef()
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return openapi3.NewInt64Schema().NewRef()
+	case reflect.Float64:
+		return openapi3.NewFloat64Schema().NewRef()
+	}
+	name := nameOf.Replace(t.Name())
+	if other := d.types[name]; other != nil && other != t { // two packages have one of that name
+		room := path.Base(t.PkgPath())
+		name = strings.ToUpper(room[:1]) + room[1:] + name
+	}
+	if d.schemas[name] == nil {
+		s := openapi3.NewObjectSchema()
+		d.types[name] = t
+		d.schemas[name] = s.NewRef()
+		s.Description = d.comments[strings.SplitN(t.Name(), "[", 2)[0]]
+		d.fields(s, t)
+	}
+	return openapi3.NewSchemaRef("#/components/schemas/"+name, nil)
+}
+
+func (d describer) fields(s *openapi3.Schema, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, more, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && tag == "":
+			d.fields(s, f.Type)
+			continue
+		case !f.IsExported() || tag == "-":
+			continue
+		}
+		ref := d.schema(f.Type)
+		if comment := d.comments[strings.SplitN(t.Name(), "[", 2)[0]+"."+f.Name]; comment != "" && ref.Ref == "" {
+			ref.Value.Description = comment
+		}
+		s.WithPropertyRef(tag, ref)
+		if !strings.Contains(more, "omit") && f.Type.Kind() != reflect.Slice && f.Type.Kind() != reflect.Map && f.Type.Kind() != reflect.Interface {
+			s.Required = append(s.Required, tag)
+		}
+	}
+}
+
+// comments are those of types and fields of packages.
+func comments(t *testing.T, folders ...string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, folder := range folders {
+		packages, err := parser.ParseDir(token.NewFileSet(), folder, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments) //nolint:staticcheck // there are no build tags in them
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range packages {
+			ast.Inspect(p, func(n ast.Node) bool {
+				declared, ok := n.(*ast.GenDecl)
+				if !ok {
+					return true
+				}
+				for _, s := range declared.Specs {
+					named, ok := s.(*ast.TypeSpec)
+					if !ok {
+						continue
+					}
+					found[named.Name.Name] = oneLine(declared.Doc.Text())
+					if of, ok := named.Type.(*ast.StructType); ok {
+						for _, f := range of.Fields.List {
+							for _, name := range f.Names {
+								found[named.Name.Name+"."+name.Name] = oneLine(f.Doc.Text())
+							}
+						}
+					}
+				}
+				return false
+			})
+		}
+	}
+	return found
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,120 @@
+package userhandler
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/server/artifact"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/store"
+)
+
+const (
+	// viewMemory is what it may take to read a plan: some copies of its text, and twice what is made of it.
+	viewMemory = 8 * store.LargestPlanJSON
+	// mostView is how much memory is for what is made of a plan: changes of some 80,000 values, which is more than anybody reads.
+	mostView = store.LargestPlanJSON
+)
+
+// showPlan shows what a Run would do.
+func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
+	form := r.URL.Query().Get("format")
+	run, err := s.runFor(r, a)
+	if err != nil {
+		return err
+	}
+	planned := run.Status.Plan
+	switch {
+	case form != "" && form != people.FormView && form != people.FormText && form != people.FormJSON:
+		return httpapi.Errorf(http.StatusBadRequest, "format=%.40q: there are %s, %s and %s", form, people.FormView, people.FormText, people.FormJSON)
+	case planned == nil:
+		return httpapi.Errorf(http.StatusNotFound, "Run %s has no plan", run.Name)
+	case planned.Changes:
+	case form == people.FormText || form == people.FormJSON:
+		return httpapi.Errorf(http.StatusNotFound, "the plan of Run %s has no changes, and of such a one no more is kept", run.Name)
+	default:
+		return httpapi.WriteJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
+	}
+	folder := artifact.PlanFolder(run) + "/" + planned.Digest + "."
+	switch form {
+	case people.FormText:
+		return s.planForm(w, r, run, folder+store.PlanText, "text/plain; charset=utf-8", store.LargestPlanText)
+	case people.FormJSON:
+		return s.planForm(w, r, run, folder+store.PlanJSON, "application/json", store.LargestPlanJSON)
+	}
+	view, err := s.planView(r, run, folder+store.PlanJSON)
+	if err != nil {
+		return err
+	}
+	free, err := s.memory.Acquire(r.Context(), run.Namespace, int64(len(view))) // it may be read slowly
+	if err != nil {
+		return err
+	}
+	defer free()
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(view) //nolint:gosec // JSON, which browsers do not show
+	return err
+}
+
+func (s *API) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run, key, mime string, limit int64) error {
+	form, err := s.Bucket.Read(r.Context(), key)
+	if err != nil {
+		return notShown(err, run)
+	}
+	defer form.Close()
+	w.Header().Set("Content-Type", mime)
+	n, err := io.Copy(w, io.LimitReader(form, limit+1))
+	if err == nil && n > limit {
+		err = bucket.ErrTooLarge
+	}
+	return err
+}
+
+// planView gives a View in JSON.
+func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, error) {
+	free, err := s.memory.Acquire(r.Context(), run.Namespace, viewMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	data, err := s.Bucket.Get(r.Context(), key, store.LargestPlanJSON)
+	if err != nil {
+		return nil, notShown(err, run)
+	}
+	view, err := plan.ParseWithin(data, mostView)
+	if err != nil {
+		return nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the plan of Run %s cannot be read: %v", run.Name, err)
+	}
+	return json.Marshal(view)
+}
+
+// notShown explains that a form of a plan is not there: the plan is older than Cairn's forms, or too large for them.
+func notShown(err error, run *v1alpha1.Run) error {
+	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
+		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not kept: it was too large, or could not be made; "+
+			"the log of the Run says more", run.Name)
+	}
+	return err
+}
+
+// runFor reads the Run that a request is about.
+func (s *API) runFor(r *http.Request, a ask) (*v1alpha1.Run, error) {
+	run := &v1alpha1.Run{}
+	err := s.Live.Get(r.Context(), a.NamespacedName, run)
+	if apierrors.IsNotFound(err) {
+		return nil, httpapi.Errorf(http.StatusNotFound, "there is no Run %s in namespace %s", a.Name, a.Namespace)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Run %s: %w", a.NamespacedName, err)
+	}
+	return run, nil
+}

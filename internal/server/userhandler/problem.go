@@ -1,0 +1,29 @@
+package userhandler
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// writeProblem answers a person with an error, as RFC 9457 has it.
+func writeProblem(w http.ResponseWriter, err error) {
+	code, text := httpapi.StatusOf(err)
+	problem := people.Problem{Type: "about:blank", Detail: text}
+	var bad *listing.BadQuery
+	if errors.As(err, &bad) {
+		code, problem.Detail, problem.Parameter = http.StatusBadRequest, bad.Error(), bad.Parameter
+	}
+	problem.Status, problem.Title = code, http.StatusText(code)
+	if code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	data, _ := json.Marshal(problem) // strings and a number always can be
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(code)
+	_, _ = w.Write(data)
+}

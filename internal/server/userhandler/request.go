@@ -1,0 +1,196 @@
+package userhandler
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// ask is a request of a person who has the right to it.
+type ask struct {
+	auth.User
+	// Key names what it is about.
+	types.NamespacedName
+	// facts that the audit line has beside who and what.
+	facts *[]any
+}
+
+// noted adds keys and values to the audit line.
+func (a ask) noted(facts ...any) {
+	if a.facts != nil {
+		*a.facts = append(*a.facts, facts...)
+	}
+}
+
+// router takes handlers for patterns, as http.ServeMux does.
+type router interface {
+	Handle(pattern string, handler http.Handler)
+}
+
+// addPeople adds what people are answered; internal/people says what that is.
+func (s *API) addPeople(mux router) {
+	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
+	read := func(path string, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
+		mux.Handle("GET "+path, s.answerPerson(httpapi.LongTimeout, need, h))
+	}
+	write := func(path string, within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
+		mux.Handle("POST "+path, s.answerAudited(within, need, h))
+	}
+	s.addSessions(mux)
+	s.addLists(mux)
+	s.addActions(mux)
+	read(runs+"plan", auth.Right{Verb: "get", Resource: "runs", Subresource: "plan"}, s.showPlan)
+	read(runs+"logs", mayReadLogs, s.showLogs)
+	read(states+"versions/{version}", mayPull, s.audited(mayPull, s.pullState))
+	read(states+"journal", mayPull, s.audited(mayPull, s.showJournal))
+	write(states+"versions", httpapi.LongTimeout, mayPush, s.pushState)
+	write(states+"rollback", httpapi.LongTimeout, auth.Right{Verb: "rollback", Resource: "states"}, s.rollbackState)
+	write(states+"unlock", httpapi.ShortTimeout, mayUnlock, s.releaseState)
+	write(states+"restore", httpapi.LongTimeout, auth.Right{Verb: "restore", Resource: "states"}, s.restoreState)
+	write(states+"migrate", httpapi.ShortTimeout, mayPush, s.moveState)
+	write(states+"recover", httpapi.LongTimeout, auth.Right{Verb: "recover", Resource: "states"}, s.recoverState)
+	s.addUserBackend(mux, states+"backend")
+}
+
+// answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler.
+func (s *API) answerPerson(
+	within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
+) http.Handler {
+	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
+		a, err := s.ask(r, p, need)
+		if err != nil {
+			return err
+		}
+		return h(w, r, a)
+	})
+}
+
+// answerAudited is answerPerson with an audit line, also for who may not.
+func (s *API) answerAudited(
+	within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
+) http.Handler {
+	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
+		a, err := s.ask(r, p, need)
+		return s.auditedUnless(err, need, h)(w, r, a)
+	})
+}
+
+// ask tells what a person's request is about, and that they have the right to it.
+func (s *API) ask(r *http.Request, p auth.User, need auth.Right) (ask, error) {
+	a := ask{User: p, NamespacedName: types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}}
+	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
+		return a, httpapi.Errorf(http.StatusBadRequest, "%.80q in namespace %.80q cannot be the name of anything", a.Name, a.Namespace)
+	}
+	if !s.Namespaces.Includes(a.Namespace) {
+		return a, httpapi.Errorf(http.StatusForbidden, "this Cairn does not look at namespace %s", a.Namespace)
+	}
+	return a, s.Authorizer.Authorize(r.Context(), p, need.On(a.NamespacedName))
+}
+
+// answerNobody answers also who is not known.
+func (s *API) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return s.answerWhoever(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+		return auth.User{}, h(w, r)
+	})
+}
+
+// protect sets what keeps a browser from doing with an answer of the API anything but give it to who asked.
+func protect(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// answerAnyone finds out who asks, and runs the handler, which finds out whether they may.
+func (s *API) answerAnyone(within time.Duration, h func(http.ResponseWriter, *http.Request, auth.User) error) http.Handler {
+	return s.answerKnown(within, s.Users.Authenticate, h)
+}
+
+func (s *API) answerKnown(
+	within time.Duration, identify func(*http.Request) (auth.User, error), h func(http.ResponseWriter, *http.Request, auth.User) error,
+) http.Handler {
+	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+		p, err := identify(r)
+		if err == nil {
+			err = h(w, r, p)
+		}
+		return p, err
+	})
+}
+
+// answerWhoever runs a handler, turns its error into an answer, and logs what became of the request: never its body, or what its
+// person showed.
+func (s *API) answerWhoever(within time.Duration, h func(http.ResponseWriter, *http.Request) (auth.User, error)) http.Handler {
+	protected := func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+		protect(w.Header())
+		return h(w, r)
+	}
+	return httpapi.NewHandler(within, protected, writeProblem, s.logRequest)
+}
+
+func (s *API) logRequest(r *http.Request, p auth.User, a httpapi.Result) {
+	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", a.Code, "took", a.Took, "person", p.String())
+	stranger := p.Info == nil && a.Code < http.StatusInternalServerError // whom anybody can be, as often as they like
+	if a.Err != nil && !stranger && r.Context().Err() == nil && !errors.Is(a.Err, errStopping) {
+		log.Warn("request refused", "error", a.Err)
+	} else {
+		log.Debug("request")
+	}
+}
+
+// smallJSON reads the body of a person's request as JSON. It is too small to count.
+func smallJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	data, err := httpapi.ReadAll(w, r, mostSent)
+	if err != nil {
+		return err
+	}
+	return httpapi.DecodeJSON(data, v)
+}
+
+// shownVersion reads which version the person was shown as the current one; 0 when they do not say.
+func shownVersion(r *http.Request) (int64, error) {
+	text := r.URL.Query().Get("current")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, httpapi.Errorf(http.StatusBadRequest, "current=%.40q is not the number of a version", text)
+	}
+	return n, nil
+}
+
+// flag reads a parameter that is true or false.
+func flag(r *http.Request, name string) (bool, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, httpapi.Errorf(http.StatusBadRequest, "%s=%.40q is neither true nor false", name, text)
+	}
+	return on, nil
+}
+
+// sentJSON reads a small body. A form of another site cannot send one.
+func (s *API) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(strings.ToLower(kind)) != "application/json" {
+		return httpapi.Errorf(http.StatusUnsupportedMediaType, "the body has to be JSON: set Content-Type to application/json")
+	}
+	return smallJSON(w, r, v)
+}
+
+// mostSent is how much a person may send that is no state.
+const mostSent = 64 << 10

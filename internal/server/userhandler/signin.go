@@ -1,0 +1,181 @@
+package userhandler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// Where browsers sign in.
+const (
+	signInPage = "/signin"
+	oidcPath   = "/signin/oidc"
+)
+
+// longestReason is how much of an error is in the address of the page that shows it.
+const longestReason = 500
+
+// addSessions adds how people sign in and out, for programs.
+func (s *API) addSessions(mux router) {
+	mux.Handle("GET /api/v1/signin", s.answerNobody(s.showSignIn))
+	mux.Handle("POST /api/v1/session", s.answerNobody(s.beginSession))
+	mux.Handle("DELETE /api/v1/session", s.answerNobody(s.endSession))
+}
+
+// addSignIn adds what browsers are sent to.
+func (s *API) addSignIn(mux router) {
+	if s.Users.Provider != nil {
+		mux.Handle("GET "+oidcPath, s.goOn(auth.MethodOIDC, s.toProvider))
+		mux.Handle("GET "+auth.CallbackPath, s.goOn(auth.MethodOIDC, s.fromProvider))
+	}
+	if s.Users.Links != "" {
+		mux.Handle("GET "+auth.LinkPath, s.goOn(auth.MethodLink, s.fromLink))
+	}
+}
+
+// showSignIn says how people sign in.
+func (s *API) showSignIn(w http.ResponseWriter, _ *http.Request) error {
+	methods := []people.SignInMethod{}
+	if p := s.Users.Provider; p != nil {
+		methods = append(methods, people.SignInMethod{Type: people.SignInOIDC, Name: p.Label(), URL: oidcPath})
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, people.SignIn{Methods: append(methods, people.SignInMethod{Type: people.SignInToken})})
+}
+
+// beginSession signs somebody in with a token.
+func (s *API) beginSession(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Users.Sessions.CheckOrigin(r); err != nil {
+		return err
+	}
+	var sent people.Session
+	if err := s.sentJSON(w, r, &sent); err != nil {
+		return err
+	}
+	if err := s.enter(w, r, auth.MethodToken, auth.Session{Token: strings.TrimSpace(sent.Token)}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// enter gives the browser a session, if Kubernetes knows whose it is.
+func (s *API) enter(w http.ResponseWriter, r *http.Request, by string, in auth.Session) error {
+	p, err := s.known(r.Context(), in)
+	var cookie *http.Cookie
+	if err == nil {
+		cookie, err = s.Users.Sessions.Start(r, in)
+	}
+	s.noteSignIn(r, by, p, err)
+	if err == nil {
+		http.SetCookie(w, cookie)
+	}
+	return err
+}
+
+func (s *API) known(ctx context.Context, in auth.Session) (auth.User, error) {
+	if in.Token == "" && in.Provider == "" || len(in.Token) > auth.MaxToken {
+		return auth.User{}, httpapi.Errorf(http.StatusUnauthorized, "give the token that you use with Kubernetes")
+	}
+	return s.Users.Sessions.Person(ctx, in)
+}
+
+// endSession signs somebody out.
+func (s *API) endSession(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Users.Sessions.CheckOrigin(r); err != nil {
+		return err
+	}
+	if p, ok, err := s.Users.Sessions.Of(r); ok && err == nil {
+		s.Log.With(traced(r)...).Info("audit: signed out", "by", p.GetName(), "method", p.Method)
+	}
+	http.SetCookie(w, s.Users.Sessions.Clear(r, auth.SessionCookie))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// noteSignIn writes who signed in, or why nobody did.
+func (s *API) noteSignIn(r *http.Request, by string, p auth.User, err error) {
+	log := s.Log.With(traced(r)...).With("by", p.String(), "method", by)
+	if err != nil {
+		s.Metrics.SignIn(by, "denied")
+		log.Warn("audit: not signed in", "error", err)
+		return
+	}
+	s.Metrics.SignIn(by, "success")
+	log.Info("audit: signed in")
+}
+
+// goOn sends a browser to where a handler says, or to the page that shows its error.
+func (s *API) goOn(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
+	return s.answerWhoever(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+		if r.Method != http.MethodGet { // HEAD, of what looks at links before people do
+			w.WriteHeader(http.StatusNoContent)
+			return auth.User{}, nil
+		}
+		to, err := h(w, r)
+		if err != nil {
+			var no *httpapi.Error
+			if !errors.As(err, &no) { // enter has noted those
+				s.noteSignIn(r, by, auth.User{}, err)
+			}
+			_, text := httpapi.StatusOf(err)
+			if no == nil {
+				text = err.Error()
+			}
+			to = signInPage + "?" + url.Values{"error": {httpapi.OneLine(text, longestReason)}}.Encode()
+		}
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusSeeOther)
+		return auth.User{}, nil
+	})
+}
+
+// toProvider sends a browser to the identity provider.
+func (s *API) toProvider(w http.ResponseWriter, r *http.Request) (string, error) {
+	address, kept, err := s.Users.Provider.BeginSignIn(r.Context(), localPath(r.URL.Query().Get("to")))
+	if err != nil {
+		return "", err
+	}
+	c := s.Users.Sessions.Cookie(r, auth.SignInCookie) //nolint:gosec // see there
+	c.Value, c.MaxAge = kept, int(auth.SignInTimeout.Seconds())
+	c.SameSite = http.SameSiteLaxMode // it has to come along when the provider sends the browser back
+	http.SetCookie(w, c)
+	return address, nil
+}
+
+// fromProvider signs in who comes back from the identity provider.
+func (s *API) fromProvider(w http.ResponseWriter, r *http.Request) (string, error) {
+	c, err := r.Cookie(s.Users.Sessions.Cookie(r, auth.SignInCookie).Name)
+	if err != nil {
+		return "", errors.New("the sign-in took too long, or was begun in another browser: try again")
+	}
+	http.SetCookie(w, s.Users.Sessions.Clear(r, auth.SignInCookie))
+	in, to, err := s.Users.Provider.FinishSignIn(r.Context(), c.Value, r.URL.Query())
+	if err != nil {
+		return "", err
+	}
+	return to, s.enter(w, r, auth.MethodOIDC, in)
+}
+
+// fromLink signs in who has a link, once.
+func (s *API) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
+	token, err := auth.RedeemLink(s.Users.Links, r.URL.Query().Get("code"), s.Now())
+	if err != nil {
+		return "", err
+	}
+	return localPath(r.URL.Query().Get("to")), s.enter(w, r, auth.MethodLink, auth.Session{Token: token})
+}
+
+// localPath is a path of this site; / for anything else, which may lead away from it.
+func localPath(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") {
+		return "/"
+	}
+	return to
+}

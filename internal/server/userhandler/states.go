@@ -1,0 +1,337 @@
+package userhandler
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/server/httpbackend"
+	"cairn.dev/cairn/internal/state"
+)
+
+// pullState gives a version of a state.
+func (s *API) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
+	if r.PathValue("version") == people.Rescued {
+		return s.pullRescued(w, r, a)
+	}
+	number := int64(0) // the current one
+	if which := r.PathValue("version"); which != people.Current {
+		var err error
+		if number, err = strconv.ParseInt(which, 10, 64); err != nil || number < 1 {
+			return httpapi.Errorf(http.StatusBadRequest, "%.40q is not the number of a version, nor %q, nor %q", which, people.Current, people.Rescued)
+		}
+	}
+	a.noted("version", r.PathValue("version"))
+	free, err := s.roomFor(r.Context(), a, number, 1)
+	if err != nil {
+		return err
+	}
+	defer free()
+	var data []byte
+	if number == 0 {
+		data, err = s.State.Read(r.Context(), a.NamespacedName)
+	} else {
+		data, err = s.State.ReadVersion(r.Context(), a.NamespacedName, number)
+	}
+	if errors.Is(err, state.ErrNone) {
+		return noVersion(a, number)
+	}
+	if err != nil {
+		return err
+	}
+	return httpbackend.WriteState(w, data)
+}
+
+// pullRescued gives the state that an attempt could not save.
+func (s *API) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
+	a.noted("version", people.Rescued)
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart) // how large it is nothing says before
+	if err != nil {
+		return err
+	}
+	defer free()
+	data, err := s.State.ReadRescued(r.Context(), a.NamespacedName)
+	if errors.Is(err, state.ErrNone) {
+		return httpapi.Errorf(http.StatusNotFound, "no rescued state of Stack %s waits", a.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return httpbackend.WriteState(w, data)
+}
+
+// pushState takes a state from a person.
+func (s *API) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
+	force, err := flag(r, "force")
+	if err != nil {
+		return err
+	}
+	shown, err := shownVersion(r)
+	if err != nil {
+		return err
+	}
+	a.noted("force", force)
+	data, free, err := httpapi.ReadBody(w, r, s.memory.Semaphore, a.Namespace, state.MaxSize, 1)
+	if err != nil {
+		return err
+	}
+	defer free()
+	now, err := s.State.Push(r.Context(), a.NamespacedName, a.GetName(), data, force, shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	how := ""
+	if force {
+		how = " by force"
+	}
+	if now.Unchanged {
+		a.noted("unchanged", true)
+		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
+			how, now.Version, now.Serial)
+	} else {
+		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
+	}
+	return stateIs(w, now.StateStatus)
+}
+
+// rollbackState goes back to the content of an older version.
+func (s *API) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error {
+	var want people.Rollback
+	if err := smallJSON(w, r, &want); err != nil {
+		return err
+	}
+	if want.Version < 1 {
+		return httpapi.Errorf(http.StatusBadRequest, "the body has to name a version: {\"version\": 3}")
+	}
+	shown, err := shownVersion(r)
+	if err != nil {
+		return err
+	}
+	a.noted("to", want.Version)
+	free, err := s.roomFor(r.Context(), a, want.Version, 3)
+	if err != nil {
+		return err
+	}
+	defer free()
+	now, err := s.State.Rollback(r.Context(), a.NamespacedName, a.GetName(), want.Version, shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	s.tell(r.Context(), a, v1alpha1.EventStateRolledBack, "Rollback", "went back to version %d: it is version %d now (serial %d)",
+		want.Version, now.Version, now.Serial)
+	return stateIs(w, now)
+}
+
+// releaseState ends a lock whose holder is over.
+func (s *API) releaseState(w http.ResponseWriter, r *http.Request, a ask) error {
+	var want people.Unlock
+	if err := smallJSON(w, r, &want); err != nil {
+		return err
+	}
+	if want.ID == "" || len(want.ID) > httpbackend.MaxLockText {
+		return httpapi.Errorf(http.StatusBadRequest, "the body has to name the lock: {\"id\": \"...\"}")
+	}
+	a.noted("lock", want.ID)
+	if err := s.State.Release(r.Context(), a.NamespacedName, want.ID); err != nil {
+		return err
+	}
+	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", httpapi.OneLine(want.ID, httpbackend.MaxLockText))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// recoverState finds a state in the log of a pod that could send it nowhere, and puts it back.
+func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error {
+	// All that the namespace has: how large a state is when it is unpacked nothing says before.
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart)
+	if err != nil {
+		return err
+	}
+	defer free()
+	sealed, err := people.Sealed(http.MaxBytesReader(w, r.Body, people.LargestLog))
+	if err != nil {
+		return unread(err)
+	}
+	base, data, err := unseal(sealed, s.Identities(), a.NamespacedName)
+	if err != nil {
+		return err
+	}
+	now, err := s.State.Recover(r.Context(), a.NamespacedName, a.GetName(), base, data)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	if now.Unchanged {
+		a.noted("unchanged", true)
+		s.tell(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
+			now.Version, now.Serial)
+	} else {
+		s.tell(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
+			now.Version, now.Serial)
+	}
+	return stateIs(w, now.StateStatus)
+}
+
+// restoreState takes the backup of a state, or forgets it.
+func (s *API) restoreState(w http.ResponseWriter, r *http.Request, a ask) error {
+	var want people.Restore
+	if err := smallJSON(w, r, &want); err != nil {
+		return err
+	}
+	a.noted("forget", want.Forget)
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart) // how large a state is when it is unpacked nothing says before
+	if err != nil {
+		return err
+	}
+	defer free()
+	now, err := s.State.Restore(r.Context(), a.NamespacedName, a.GetName(), want.Forget)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial)
+	if want.Forget {
+		s.tell(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
+	} else {
+		s.tell(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
+	}
+	return stateIs(w, now)
+}
+
+// roomFor waits until there is memory for some copies of a version; 0 is the current one.
+func (s *API) roomFor(ctx context.Context, a ask, number, copies int64) (func(), error) {
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(ctx, a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read State %s: %w", a.NamespacedName, err)
+	}
+	if number == 0 && st.Status.Version > 0 {
+		return s.memory.Acquire(ctx, a.Namespace, copies*st.Status.Size)
+	}
+	for _, v := range st.Status.Versions {
+		if v.Version == number {
+			return s.memory.Acquire(ctx, a.Namespace, copies*v.Size)
+		}
+	}
+	return nil, noVersion(a, number)
+}
+
+func noVersion(a ask, number int64) error {
+	if number == 0 {
+		return httpapi.Errorf(http.StatusNotFound, "Stack %s has no state yet", a.Name)
+	}
+	return httpapi.Errorf(http.StatusNotFound, "version %d of the state of Stack %s is not kept", number, a.Name)
+}
+
+// unread says why there is no state to be found in a body.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return err
+	case errors.Is(err, people.ErrNotSealed):
+		return httpapi.Errorf(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return fmt.Errorf("read the log: %w", err)
+}
+
+// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it goes on from,
+// encrypted, armored. Who may recover one state must not read another one that way.
+func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) (base string, data []byte, err error) {
+	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
+	var mismatch *age.NoIdentityMatchError
+	if errors.As(err, &mismatch) {
+		return "", nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is encrypted to the key of another install of "+
+			"Cairn, or to one that is lost: Secret cairn-keys has none that reads it")
+	}
+	if err != nil {
+		return "", nil, broken(err)
+	}
+	clear, err := gzip.NewReader(packed)
+	if err != nil {
+		return "", nil, broken(err)
+	}
+	if clear.Name != key.String() {
+		return "", nil, httpapi.Errorf(http.StatusUnprocessableEntity, "the state in this log is of another Stack")
+	}
+	data, err = io.ReadAll(io.LimitReader(clear, state.MaxSize+1))
+	if err != nil {
+		return "", nil, broken(err)
+	}
+	if len(data) > state.MaxSize {
+		return "", nil, httpapi.Errorf(http.StatusRequestEntityTooLarge, "the state has more than %d bytes", state.MaxSize)
+	}
+	return clear.Comment, data, nil
+}
+
+func broken(err error) error {
+	return httpapi.Errorf(http.StatusUnprocessableEntity, "the encrypted state in this log is damaged, or a part of it is missing: %v", err)
+}
+
+func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
+	return httpapi.WriteJSON(w, http.StatusOK, people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
+}
+
+// moveState lets the state move to where the Stack says now.
+func (s *API) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
+	shown, err := shownVersion(r)
+	if err != nil {
+		return err
+	}
+	now, from, to, err := s.State.Move(r.Context(), a.NamespacedName, a.GetName(), shown)
+	if err != nil {
+		return err
+	}
+	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
+	if to == "" {
+		s.tell(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+	} else {
+		s.tell(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, people.StateMove{
+		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
+	})
+}
+
+// showJournal gives what applies have done of which it is not known that the state has it all. Who may read the state may read that:
+// it holds less.
+func (s *API) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
+	st := &v1alpha1.State{}
+	if err := s.Live.Get(r.Context(), a.NamespacedName, st); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if st.UID == "" {
+		return noVersion(a, 0)
+	}
+	a.noted("journal", true)
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, 2*st.Status.Size)
+	if err != nil {
+		return err
+	}
+	defer free()
+	told, err := s.State.Told(r.Context(), a.NamespacedName)
+	if err != nil {
+		return err
+	}
+	journal := people.Journal{Resources: make([]people.JournalResource, len(told))}
+	for i, t := range told {
+		journal.Resources[i] = people.JournalResource{
+			Address: t.Address, Type: t.Type, Action: t.Action, IDKey: t.IDKey, ID: t.ID,
+			Run: t.Run, Attempt: t.Attempt, Standing: string(t.How),
+		}
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, journal)
+}

@@ -1,0 +1,58 @@
+package userhandler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/server/httpapi"
+)
+
+// TestAPersonsStateWaitsForThatOfOthers, before a byte of it is read. A recovery does so however small it is when it comes: it
+// may be large when it is unpacked.
+func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
+	s := New(Options{})
+	for name, test := range map[string]struct {
+		held int64
+		body string
+		ask  func(http.ResponseWriter, *http.Request, ask) error
+	}{
+		"a push":     {peoplePart, strings.Repeat(" ", httpapi.LargeBody+1), s.pushState},
+		"a recovery": {httpapi.LargeBody + 1, "small", s.recoverState},
+	} {
+		t.Run(name, func(t *testing.T) {
+			free, err := s.memory.Acquire(t.Context(), "", test.held)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer free()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			body := strings.NewReader(test.body)
+			err = test.ask(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body), ask{})
+			if !errors.Is(err, context.DeadlineExceeded) || body.Len() != len(test.body) {
+				t.Errorf("it does not wait: %v", err)
+			}
+		})
+	}
+}
+
+func TestARescueInOneNamespaceLeavesMemoryForAPlanOfAnother(t *testing.T) {
+	s := New(Options{})
+	free, err := s.memory.Acquire(t.Context(), "hostile", peoplePart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	other, err := s.memory.Acquire(ctx, "shop", viewMemory)
+	if err != nil {
+		t.Fatalf("it waits: %v", err)
+	}
+	other()
+}
