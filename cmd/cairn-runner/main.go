@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	session "cairn.dev/cairn/internal/runner/shell"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/version"
 )
 
@@ -46,7 +46,7 @@ func main() {
 // exitCode tells the operator the one thing that it has to know of a runner that could not report.
 func exitCode(err error) int {
 	if errors.Is(err, attempt.ErrStranded) {
-		return store.ExitStranded
+		return runnerapi.ExitStranded
 	}
 	return 1
 }

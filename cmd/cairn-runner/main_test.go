@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/runner/attempt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/version"
 )
 
@@ -31,7 +31,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestExitCode(t *testing.T) {
-	if got := exitCode(fmt.Errorf("report: %w", errors.Join(attempt.ErrStranded, errors.New("away")))); got != store.ExitStranded {
+	if got := exitCode(fmt.Errorf("report: %w", errors.Join(attempt.ErrStranded, errors.New("away")))); got != runnerapi.ExitStranded {
 		t.Errorf("stranded: %d", got)
 	}
 	if got := exitCode(errors.New("away")); got != 1 {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // quiet is a session whose output can be read, with nobody at a terminal.
@@ -171,7 +171,7 @@ func TestTheLogOfOneStep(t *testing.T) {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	s, _, _ := quiet()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	said := func(code int, message string) error { return &people.Error{Code: code, Message: message} }
+	said := func(code int, message string) error { return &userapi.Error{Code: code, Message: message} }
 	gone := func() error {
 		server := httptest.NewServer(http.NotFoundHandler())
 		server.Close()
@@ -372,14 +372,14 @@ func TestConsentIsForWhatWasAskedFor(t *testing.T) {
 }
 
 func TestWhoIsOneTooManyWaitsLongerEachTime(t *testing.T) {
-	full := fmt.Errorf("logs: %w", &people.Error{Code: http.StatusTooManyRequests})
+	full := fmt.Errorf("logs: %w", &userapi.Error{Code: http.StatusTooManyRequests})
 	wait := askAgain
 	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, longestWait, longestWait} {
 		if wait = waitAfter(full, wait); wait != want {
 			t.Errorf("%s, want %s", wait, want)
 		}
 	}
-	if wait = waitAfter(&people.Error{Code: http.StatusServiceUnavailable}, wait); wait != askAgain {
+	if wait = waitAfter(&userapi.Error{Code: http.StatusServiceUnavailable}, wait); wait != askAgain {
 		t.Errorf("after another error: %s", wait)
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // Exit codes of commands for people.
@@ -126,7 +126,7 @@ func (s *session) explainStatus(err error, status metav1.Status) error {
 // explainServer says of an error of Cairn's server what to do about it.
 func (s *session) explainServer(err error) error {
 	var (
-		said   *people.Error
+		said   *userapi.Error
 		lost   *url.Error
 		signer x509.UnknownAuthorityError
 	)
@@ -154,7 +154,7 @@ func (s *session) explainServer(err error) error {
 // passing says that an error of a call may be gone in a while: nobody answers, or the one who does cannot now.
 func passing(err error) bool {
 	var (
-		said   *people.Error
+		said   *userapi.Error
 		status apierrors.APIStatus
 		lost   *url.Error
 		net    net.Error

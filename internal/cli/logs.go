@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // A logging is how a log is shown.
@@ -112,7 +112,7 @@ func (s *session) logs(ctx context.Context, run *v1alpha1.Run, l logging) error 
 // A reading is how far a log was read.
 type reading struct {
 	*session
-	server *people.Client
+	server *userapi.Client
 	run    *v1alpha1.Run
 	logging
 	out    io.Writer
@@ -121,7 +121,7 @@ type reading struct {
 
 // once asks for what there is from where it was read to. Cut says that there may be more, since the server went away.
 func (r *reading) once(ctx context.Context, follow bool) (cut bool, err error) {
-	log, err := r.server.Logs(ctx, r.run.Namespace, r.run.Name, people.LogOptions{Attempt: r.attempt, Offset: r.offset, Follow: follow})
+	log, err := r.server.Logs(ctx, r.run.Namespace, r.run.Name, userapi.LogOptions{Attempt: r.attempt, Offset: r.offset, Follow: follow})
 	if err != nil {
 		return passing(err), err
 	}
@@ -179,7 +179,7 @@ const longestWait = 30 * time.Second
 
 // waitAfter is how long to wait after an error: each time longer while the server says that too many ask.
 func waitAfter(err error, last time.Duration) time.Duration {
-	var said *people.Error
+	var said *userapi.Error
 	if errors.As(err, &said) && said.Code == http.StatusTooManyRequests {
 		return min(2*last, longestWait)
 	}

@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/cli/workcopy"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // planLocal is a plan of a working directory: the flags of plan that go with --local.
@@ -236,7 +236,7 @@ func (l *localPlan) copyState(ctx context.Context) error {
 		return err
 	}
 	data, err := server.State(ctx, l.stack.Namespace, l.stack.Name, 0)
-	var refused *people.Error
+	var refused *userapi.Error
 	if errors.As(err, &refused) && refused.Code == 404 {
 		if err := l.checkOwnBackend(); err != nil {
 			return err

@@ -28,7 +28,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // A session is what a person's command works with: Kubernetes and the server, both spoken to as that person.
@@ -60,7 +60,7 @@ type session struct {
 }
 
 // published is where the server says how people reach it.
-var published = client.ObjectKey{Namespace: people.PublicNamespace, Name: people.PublicName}
+var published = client.ObjectKey{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}
 
 // newSession speaks through the streams of the process.
 func newSession() *session {
@@ -166,7 +166,7 @@ func (s *session) user(ctx context.Context) (string, error) {
 }
 
 // server is Cairn's server as this person.
-func (s *session) server(ctx context.Context) (*people.Client, error) {
+func (s *session) server(ctx context.Context) (*userapi.Client, error) {
 	config, err := s.config()
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (s *session) server(ctx context.Context) (*people.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the server %s: %w", address, err)
 	}
-	return people.New(address, transport), nil
+	return userapi.New(address, transport), nil
 }
 
 // serverConfig is how the server is reached with the credentials of Kubernetes: token, plugin or certificate, and --as.
@@ -223,8 +223,8 @@ func (s *session) address(ctx context.Context) (address string, ca []byte, err e
 			}
 			return "", nil, s.explain(err)
 		}
-		if address = m.Data[people.PublicURL]; s.ca == "" {
-			ca = []byte(m.Data[people.PublicCA])
+		if address = m.Data[userapi.PublicURL]; s.ca == "" {
+			ca = []byte(m.Data[userapi.PublicCA])
 		}
 	}
 	// What is sent there are credentials of Kubernetes.

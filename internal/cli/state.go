@@ -15,7 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/statefile"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func stateCommand(s *session) *cobra.Command {
@@ -89,7 +89,7 @@ func (s *session) pull(ctx context.Context, key client.ObjectKey, version int64)
 		return nil, err
 	}
 	data, err := server.State(ctx, key.Namespace, key.Name, version)
-	var refused *people.Error
+	var refused *userapi.Error
 	if version == 0 && errors.As(err, &refused) && refused.Code == http.StatusNotFound {
 		return nil, s.noState(ctx, key, err)
 	}
@@ -151,7 +151,7 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 }
 
 // tellVersion says what a state has become.
-func (s *session) tellVersion(format string, key client.ObjectKey, v people.StateVersion) error {
+func (s *session) tellVersion(format string, key client.ObjectKey, v userapi.StateVersion) error {
 	if format != "" {
 		return s.printValue(format, v)
 	}

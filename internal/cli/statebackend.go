@@ -15,8 +15,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/statefile"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // backendUser is the user name that an engine shows beside the token. It has to show one, and the server does not read
@@ -75,7 +75,7 @@ func (s *session) stateBackend(ctx context.Context, arg string, config bool) err
 	if way := wayInside(address); way != "" {
 		s.note("%s", way)
 	}
-	backend := people.StateBackend(address, key.Namespace, key.Name)
+	backend := userapi.StateBackend(address, key.Namespace, key.Name)
 	_, err = io.WriteString(s.Out, s.backendFile(key, backend, string(ca), config))
 	return err
 }

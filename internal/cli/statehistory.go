@@ -11,8 +11,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func stateHistoryCommand(s *session) *cobra.Command {
@@ -100,9 +100,9 @@ func (s *session) countVersions(ctx context.Context, st *v1alpha1.State, counts 
 	return nil
 }
 
-func countVersion(ctx context.Context, server *people.Client, key client.ObjectKey, version int64) (*int32, error) {
+func countVersion(ctx context.Context, server *userapi.Client, key client.ObjectKey, version int64) (*int32, error) {
 	data, err := server.State(ctx, key.Namespace, key.Name, version)
-	var refused *people.Error
+	var refused *userapi.Error
 	if errors.As(err, &refused) && refused.Code == 404 {
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/internal/cli/statefile"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func stateJournalCommand(s *session) *cobra.Command {
@@ -47,7 +47,7 @@ func (s *session) stateJournal(ctx context.Context, arg, format string) error {
 		return err
 	}
 	journal, err := server.Journal(ctx, key.Namespace, key.Name)
-	var refused *people.Error
+	var refused *userapi.Error
 	if errors.As(err, &refused) && refused.Code == http.StatusNotFound {
 		return s.noState(ctx, key, err)
 	}
@@ -73,7 +73,7 @@ var standings = map[string]string{
 	"Unknown":   "the engine encrypts the state, and the next plan looks",
 }
 
-func (s *session) journalTable(resources []people.JournalResource) error {
+func (s *session) journalTable(resources []userapi.JournalResource) error {
 	table := tabwriter.NewWriter(s.Out, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(table, "ADDRESS\tTYPE\tID\tRUN\tSTANDING")
 	for _, r := range resources {

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/statefile"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func statePushCommand(s *session) *cobra.Command {
@@ -54,7 +54,7 @@ func (s *session) statePush(ctx context.Context, arg, file string, force, yes bo
 	if err != nil {
 		return err
 	}
-	data, err := s.readFile(ctx, file, people.LargestState)
+	data, err := s.readFile(ctx, file, userapi.LargestState)
 	if err != nil {
 		return err
 	}

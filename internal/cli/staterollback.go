@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func stateRollbackCommand(s *session) *cobra.Command {
@@ -76,7 +76,7 @@ func (s *session) stateRollback(ctx context.Context, arg, to string, yes bool, f
 // It gives the version that this was; 0 when it is not known.
 func (s *session) showVersion(ctx context.Context, key client.ObjectKey, version int64) (int64, error) {
 	data, err := s.pull(ctx, key, version)
-	var refused *people.Error
+	var refused *userapi.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == http.StatusForbidden:
 		fmt.Fprintf(s.ErrOut, "What it has is not shown: %v.\n", err)

@@ -17,8 +17,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/git"
-
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 // Tree is what a repository has at one commit. *git.Tree is one.
@@ -87,18 +86,18 @@ type Options struct {
 type Closures struct {
 	options Options
 	// known are the latest answers, by Wanted.
-	known *memory.Memory[string, *answer]
+	known *weightedlru.Cache[string, *answer]
 	// matches are what globs matched below a directory.
-	matches *memory.Memory[globKey, matches]
+	matches *weightedlru.Cache[globKey, matches]
 	// links are the symlinks below a directory, by its id.
-	links *memory.Memory[string, []string]
+	links *weightedlru.Cache[string, []string]
 	// targets of symlinks, code, configs and pins are what blobs hold, by id.
-	targets *memory.Memory[string, string]
-	code    *memory.Memory[codeKey, code]
-	configs *memory.Memory[string, config]
-	pins    *memory.Memory[string, Pin]
+	targets *weightedlru.Cache[string, string]
+	code    *weightedlru.Cache[codeKey, code]
+	configs *weightedlru.Cache[string, config]
+	pins    *weightedlru.Cache[string, Pin]
 	// scripts are the paths in scripts that go up, by the id of the script.
-	scripts *memory.Memory[string, []string]
+	scripts *weightedlru.Cache[string, []string]
 }
 
 // New makes an empty memory.
@@ -108,14 +107,14 @@ func New(o Options) *Closures {
 	o.Remember = cmp.Or(o.Remember, 200_000)
 	return &Closures{
 		options: o,
-		known:   memory.New[string, *answer](o.Remember, 1),
-		matches: memory.New[globKey, matches](o.Remember, 1),
-		links:   memory.New[string, []string](o.Remember, 1),
-		targets: memory.New[string, string](o.Remember, 1),
-		code:    memory.New[codeKey, code](o.Remember, 1),
-		configs: memory.New[string, config](o.Remember, 1),
-		pins:    memory.New[string, Pin](o.Remember, 1),
-		scripts: memory.New[string, []string](o.Remember, 1),
+		known:   weightedlru.New[string, *answer](o.Remember, 1),
+		matches: weightedlru.New[globKey, matches](o.Remember, 1),
+		links:   weightedlru.New[string, []string](o.Remember, 1),
+		targets: weightedlru.New[string, string](o.Remember, 1),
+		code:    weightedlru.New[codeKey, code](o.Remember, 1),
+		configs: weightedlru.New[string, config](o.Remember, 1),
+		pins:    weightedlru.New[string, Pin](o.Remember, 1),
+		scripts: weightedlru.New[string, []string](o.Remember, 1),
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Class says what to do about a failure.
@@ -13,9 +13,9 @@ type Class string
 // What to do about a failure.
 const (
 	// Transient: it may pass; try again with a new plan.
-	Transient Class = store.FailureTransient
+	Transient Class = runnerapi.FailureTransient
 	// ConfigurationError: the code or its values are wrong; the same again would fail the same way.
-	ConfigurationError Class = store.FailureConfigurationError
+	ConfigurationError Class = runnerapi.FailureConfigurationError
 )
 
 // Classify gives the class of a failed step from its exit code and its errors. It asks one question: would a person

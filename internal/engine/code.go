@@ -13,7 +13,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"cairn.dev/cairn/internal/hclparse"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // OverrideFile makes the engine keep the state where Cairn tells it to. Engines read files of that kind in the order of
@@ -145,7 +145,7 @@ func CheckBackend(b Backend, root fs.FS) (string, error) {
 }
 
 // BackendInCode is the reason where the code has a backend of its own, which Cairn's override would replace.
-const BackendInCode = store.ReasonBackendInCode
+const BackendInCode = runnerapi.ReasonBackendInCode
 
 // OwnBackend is a backend block in code.
 type OwnBackend struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/jsonsize"
 )
 
 // Instances are the resources of a state, one by one, so that it can be told what is in it, and be changed: the rest of it
@@ -53,7 +53,7 @@ const mostValues = 8_000_000
 var errMany = &Refused{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
 
 // HasTooMany says that a state has more values than there is memory for, so that nobody can look into it.
-func HasTooMany(state []byte) bool { return memory.HasMoreValues(state, mostValues) }
+func HasTooMany(state []byte) bool { return jsonsize.HasMoreValues(state, mostValues) }
 
 // ReadInstances reads a state; an empty one when there are no bytes. Of one that the engine encrypted, or that has too many values, the
 // error is a *Refused.

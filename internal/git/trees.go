@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 type Trees struct {
 	// opened is how many Mirrors share it, or did.
 	opened atomic.Int64
-	kept   *memory.Memory[treeKey, *Tree]
+	kept   *weightedlru.Cache[treeKey, *Tree]
 }
 
 // treeKey is a tree of one Mirror: what one has is not shown to who reads another.
@@ -34,7 +34,7 @@ type treeKey struct {
 
 // NewTrees keeps trees of so many bytes; 0 is 320 MiB.
 func NewTrees(most int) *Trees {
-	return &Trees{kept: memory.New[treeKey, *Tree](cmp.Or(most, mostTrees), memory.Entry)}
+	return &Trees{kept: weightedlru.New[treeKey, *Tree](cmp.Or(most, mostTrees), weightedlru.EntryOverhead)}
 }
 
 // Tree lists all that is in a commit or a tree, given by its ID. It is kept in memory with the last few, for it never

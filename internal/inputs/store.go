@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 // Bucket keeps bytes under a key.
@@ -31,12 +31,12 @@ var ErrTooLarge = errors.New("the inputs are too large")
 // Store keeps documents in the bucket, under their digest.
 type Store struct {
 	bucket Bucket
-	known  *memory.Memory[string, Document]
+	known  *weightedlru.Cache[string, Document]
 }
 
 // NewStore keeps documents in the bucket, and those that were used last at hand.
 func NewStore(bucket Bucket) *Store {
-	return &Store{bucket: bucket, known: memory.New[string, Document](atHand, memory.Entry)}
+	return &Store{bucket: bucket, known: weightedlru.New[string, Document](atHand, weightedlru.EntryOverhead)}
 }
 
 // Put keeps a document and gives its digest.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // mostSteps is how fine an activity can be asked for.
@@ -13,15 +13,15 @@ const mostSteps = 1000
 
 // Activity counts the Runs that ended in each step of the time before now, by how they ended. The steps begin at round times, so
 // that two people who look see the same. An error is a *BadQuery.
-func Activity(runs []*v1alpha1.Run, now time.Time, since, step time.Duration) (people.Activity, error) {
+func Activity(runs []*v1alpha1.Run, now time.Time, since, step time.Duration) (userapi.Activity, error) {
 	step = max(step.Truncate(time.Second), time.Second)
 	if n := since / step; n < 1 || n > mostSteps {
-		return people.Activity{}, &BadQuery{"step", fmt.Sprintf("there would be %d steps: 1 to %d can be shown", n, mostSteps)}
+		return userapi.Activity{}, &BadQuery{"step", fmt.Sprintf("there would be %d steps: 1 to %d can be shown", n, mostSteps)}
 	}
 	first := now.Add(-since).Truncate(step).Add(step)
-	a := people.Activity{Step: step.String(), Steps: make([]people.ActivityStep, 0, since/step)}
+	a := userapi.Activity{Step: step.String(), Steps: make([]userapi.ActivityStep, 0, since/step)}
 	for at := first; !at.After(now); at = at.Add(step) {
-		a.Steps = append(a.Steps, people.ActivityStep{From: at})
+		a.Steps = append(a.Steps, userapi.ActivityStep{From: at})
 	}
 	for _, r := range runs {
 		ended := r.Status.FinishedAt

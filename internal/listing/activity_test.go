@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func TestActivity(t *testing.T) {
@@ -27,7 +27,7 @@ func TestActivity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := people.Activity{Step: "1h0m0s", Steps: []people.ActivityStep{
+	want := userapi.Activity{Step: "1h0m0s", Steps: []userapi.ActivityStep{
 		{From: day.Add(10 * time.Hour)},
 		{From: day.Add(11 * time.Hour), Succeeded: 1, Others: 1},
 		{From: day.Add(12 * time.Hour), Succeeded: 1, Failed: 1, Others: 1},

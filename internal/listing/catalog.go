@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // A Catalog has all that people can list.
@@ -64,7 +64,7 @@ func fill[O any](
 		return nil, err
 	}
 	tell := func(o client.Object, deleted bool) {
-		changes.Add(people.Change{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Deleted: deleted})
+		changes.Add(userapi.Change{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), Deleted: deleted})
 	}
 	put := func(of any) (client.Object, bool) {
 		object, ok := of.(client.Object)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // mostChanges is how many are remembered, for those who come back.
@@ -18,7 +18,7 @@ type Changes struct {
 	epoch string
 
 	mu   sync.Mutex
-	ring []people.Change
+	ring []userapi.Change
 	// last is the place of the newest; places count from 1.
 	last int64
 	ears map[chan struct{}]struct{}
@@ -30,7 +30,7 @@ func NewChanges() *Changes {
 }
 
 // Add remembers a change and tells those who listen.
-func (c *Changes) Add(change people.Change) {
+func (c *Changes) Add(change userapi.Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.ring) < mostChanges {
@@ -49,7 +49,7 @@ func (c *Changes) Add(change people.Change) {
 
 // Since gives what changed after a place, each object once, and the place that this leads to. An empty place is now. Where too
 // much has happened since, or the place is another process's, ok is false: then all may have changed.
-func (c *Changes) Since(place string) (changes []people.Change, now string, ok bool) {
+func (c *Changes) Since(place string) (changes []userapi.Change, now string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now = c.epoch + "-" + strconv.FormatInt(c.last, 10)
@@ -61,7 +61,7 @@ func (c *Changes) Since(place string) (changes []people.Change, now string, ok b
 	if err != nil || epoch != c.epoch || from < 0 || from > c.last || c.last-from > mostChanges {
 		return nil, now, false
 	}
-	at := map[people.Change]int{} // of the same object, the newest counts
+	at := map[userapi.Change]int{} // of the same object, the newest counts
 	for i := from; i < c.last; i++ {
 		change := c.ring[i%mostChanges]
 		which := change

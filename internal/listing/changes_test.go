@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func TestChangesSinceAPlace(t *testing.T) {
@@ -16,16 +16,16 @@ func TestChangesSinceAPlace(t *testing.T) {
 		t.Fatal("now is no place")
 	}
 	news, leave := c.Listen()
-	net := people.Change{Kind: "Stack", Namespace: "a", Name: "net"}
-	gone, run := net, people.Change{Kind: "Run", Namespace: "a", Name: "net"}
+	net := userapi.Change{Kind: "Stack", Namespace: "a", Name: "net"}
+	gone, run := net, userapi.Change{Kind: "Run", Namespace: "a", Name: "net"}
 	gone.Deleted = true
-	for _, change := range []people.Change{net, run, net, gone} {
+	for _, change := range []userapi.Change{net, run, net, gone} {
 		c.Add(change)
 	}
 	<-news
 	leave()
 	changes, now, ok := c.Since(place)
-	if diff := cmp.Diff([]people.Change{gone, run}, changes); !ok || diff != "" { // each once, as it is now
+	if diff := cmp.Diff([]userapi.Change{gone, run}, changes); !ok || diff != "" { // each once, as it is now
 		t.Error(diff)
 	}
 	if changes, _, ok := c.Since(now); !ok || len(changes) != 0 {
@@ -43,17 +43,17 @@ func TestChangesForgetTheOldest(t *testing.T) {
 	c := NewChanges()
 	_, first, _ := c.Since("")
 	for i := range mostChanges {
-		c.Add(people.Change{Name: fmt.Sprint(i)})
+		c.Add(userapi.Change{Name: fmt.Sprint(i)})
 	}
 	if changes, _, ok := c.Since(first); !ok || len(changes) != mostChanges || changes[0].Name != "0" {
 		t.Errorf("%d changes, %t", len(changes), ok)
 	}
-	c.Add(people.Change{Name: "one more"})
+	c.Add(userapi.Change{Name: "one more"})
 	if _, _, ok := c.Since(first); ok {
 		t.Error("what was forgotten is not missed")
 	}
 	changes, _, ok := c.Since(c.epoch + "-" + fmt.Sprint(mostChanges-1))
-	if diff := cmp.Diff([]people.Change{{Name: fmt.Sprint(mostChanges - 1)}, {Name: "one more"}}, changes); !ok || diff != "" {
+	if diff := cmp.Diff([]userapi.Change{{Name: fmt.Sprint(mostChanges - 1)}, {Name: "one more"}}, changes); !ok || diff != "" {
 		t.Error(diff)
 	}
 }

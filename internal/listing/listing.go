@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // A Kind is what can be asked of the objects of one kind. O is the object, R the row that is shown of it.
@@ -86,12 +86,12 @@ type ranked[O any] struct {
 }
 
 // Page gives the part of the objects that the values ask for. An error is a *BadQuery.
-func (k Kind[O, R]) Page(objects []*O, values url.Values) (people.Page[R], error) {
+func (k Kind[O, R]) Page(objects []*O, values url.Values) (userapi.Page[R], error) {
 	q, err := k.parse(values)
 	if err != nil {
-		return people.Page[R]{}, err
+		return userapi.Page[R]{}, err
 	}
-	page := people.Page[R]{Items: []R{}}
+	page := userapi.Page[R]{Items: []R{}}
 	var rows []ranked[O] // those of the page and one more, in order
 	for _, o := range objects {
 		if !k.matches(o, q) {

@@ -7,14 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // Repositories are listed by name.
-var Repositories = Kind[v1alpha1.Repository, people.Repository]{
-	Row: func(r *v1alpha1.Repository) people.Repository {
+var Repositories = Kind[v1alpha1.Repository, userapi.Repository]{
+	Row: func(r *v1alpha1.Repository) userapi.Repository {
 		is := ready(r.Status.Conditions)
-		row := people.Repository{
+		row := userapi.Repository{
 			Object: object(&r.ObjectMeta), URL: r.Spec.URL, Ref: r.Spec.Ref, Ready: string(is.Status), Reason: is.Reason, Message: is.Message,
 			Changed: when(&is.LastTransitionTime),
 		}
@@ -22,7 +22,7 @@ var Repositories = Kind[v1alpha1.Repository, people.Repository]{
 			row.Fetched = when(&f.At)
 		}
 		for _, ref := range r.Status.Refs {
-			row.Refs = append(row.Refs, people.Ref{Name: ref.Name, Revision: ref.Revision})
+			row.Refs = append(row.Refs, userapi.Ref{Name: ref.Name, Revision: ref.Revision})
 		}
 		return row
 	},
@@ -41,14 +41,14 @@ var Repositories = Kind[v1alpha1.Repository, people.Repository]{
 }
 
 // States are listed by name, which is that of their Stack.
-var States = Kind[v1alpha1.State, people.State]{
-	Row: func(s *v1alpha1.State) people.State {
-		row := people.State{
+var States = Kind[v1alpha1.State, userapi.State]{
+	Row: func(s *v1alpha1.State) userapi.State {
+		row := userapi.State{
 			Object: object(&s.ObjectMeta), Version: s.Status.Version, Serial: s.Status.Serial, Size: s.Status.Size, Resources: s.Status.Resources,
 			UpdatedBy: s.Status.UpdatedBy, Rescued: s.Status.Rescued != nil,
 		}
 		if l := s.Status.Lock; l != nil {
-			row.Lock = &people.Lock{ID: l.ID, Run: l.Run, By: l.By, Who: l.Who, Since: l.Since.Time}
+			row.Lock = &userapi.Lock{ID: l.ID, Run: l.Run, By: l.By, Who: l.Who, Since: l.Since.Time}
 		}
 		return row
 	},
@@ -73,8 +73,8 @@ var States = Kind[v1alpha1.State, people.State]{
 	Words: func(s *v1alpha1.State) []string { return []string{s.Namespace + "/" + s.Name} },
 }
 
-func object(m *metav1.ObjectMeta) people.Object {
-	return people.Object{Namespace: m.Namespace, Name: m.Name, UID: string(m.UID), Created: m.CreationTimestamp.Time}
+func object(m *metav1.ObjectMeta) userapi.Object {
+	return userapi.Object{Namespace: m.Namespace, Name: m.Name, UID: string(m.UID), Created: m.CreationTimestamp.Time}
 }
 
 // at ranks by a time, of which there may be none.

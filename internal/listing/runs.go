@@ -6,11 +6,11 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // Runs are listed with the newest first.
-var Runs = Kind[v1alpha1.Run, people.Run]{
+var Runs = Kind[v1alpha1.Run, userapi.Run]{
 	Row:     run,
 	Name:    func(r *v1alpha1.Run) (string, string) { return r.Namespace, r.Name },
 	Default: "-created",
@@ -33,17 +33,17 @@ var Runs = Kind[v1alpha1.Run, people.Run]{
 	},
 }
 
-func run(r *v1alpha1.Run) people.Run {
-	row := people.Run{
+func run(r *v1alpha1.Run) userapi.Run {
+	row := userapi.Run{
 		Object: object(&r.ObjectMeta), Stack: r.Spec.Stack.Name, Operation: string(r.Spec.Operation), Phase: string(r.Status.Phase),
-		Cause:    people.Cause{Type: string(r.Spec.Cause.Type), Message: r.Spec.Cause.Message, By: r.Spec.Cause.By},
+		Cause:    userapi.Cause{Type: string(r.Spec.Cause.Type), Message: r.Spec.Cause.Message, By: r.Spec.Cause.By},
 		Revision: r.Spec.Revision, Attempts: len(r.Status.Attempts), Finished: when(r.Status.FinishedAt),
 	}
 	if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
 		row.Reason, row.Message = c.Reason, c.Message
 	}
 	if p := r.Status.Plan; p != nil {
-		row.Plan = &people.Counts{
+		row.Plan = &userapi.Counts{
 			Changes: p.Changes, Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
 	dependencies "cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // Stacks are listed by name.
-var Stacks = Kind[v1alpha1.Stack, people.Stack]{
+var Stacks = Kind[v1alpha1.Stack, userapi.Stack]{
 	Row:     stack,
 	Name:    func(s *v1alpha1.Stack) (string, string) { return s.Namespace, s.Name },
 	Default: "name",
@@ -45,9 +45,9 @@ var Stacks = Kind[v1alpha1.Stack, people.Stack]{
 	},
 }
 
-func stack(s *v1alpha1.Stack) people.Stack {
+func stack(s *v1alpha1.Stack) userapi.Stack {
 	is := ready(s.Status.Conditions)
-	row := people.Stack{
+	row := userapi.Stack{
 		Object: object(&s.ObjectMeta), Ready: string(is.Status), Reason: is.Reason, Message: is.Message, Changed: when(&is.LastTransitionTime),
 		Apply: string(s.Spec.Apply), Engine: string(s.EngineOf().Name), Suspended: s.Spec.Suspend, Deleted: s.DeletionTimestamp != nil,
 		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: s.Status.Revision,

@@ -15,7 +15,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
@@ -149,7 +149,7 @@ func codeOf(err error) int {
 
 // problem answers with an error, as RFC 9457 has it. metacontroller shows it in an event of the parent.
 func problem(w http.ResponseWriter, code int, detail string) {
-	data, _ := json.Marshal(people.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: detail}) // strings and a number always can be
+	data, _ := json.Marshal(userapi.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Detail: detail}) // strings and a number always can be
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(code)
 	_, _ = w.Write(data)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 func call(t testing.TB, h http.Handler, method, path string, body io.Reader) *httptest.ResponseRecorder {
@@ -47,7 +47,7 @@ func TestHandlerAnswers(t *testing.T) {
 		{"/metacontroller/configmaps/sync", `{}`, 422, "it has to be a ConfigMap"},
 	} {
 		w := call(t, h, http.MethodPost, c.path, strings.NewReader(c.body))
-		var p people.Problem
+		var p userapi.Problem
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.code || p.Status != c.code || !strings.Contains(p.Detail, c.says) ||
 			w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %.40s: %d %s", c.path, c.body, w.Code, w.Body)

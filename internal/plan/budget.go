@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/jsonsize"
 )
 
 // What things take in memory, about, beside their text.
@@ -60,7 +60,7 @@ func pieces(data []byte, start json.Delim, left *budget, read func(name string, 
 		if err := decoder.Decode(&piece); err != nil {
 			return wrong(err)
 		}
-		if memory.HasMoreValues(piece, left.left/valueWeight) {
+		if jsonsize.HasMoreValues(piece, left.left/valueWeight) {
 			return ErrTooLarge
 		}
 		if err := read(name, piece); err != nil {

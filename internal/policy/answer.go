@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // largestStack is how deep policies may nest what they look at, in bytes.
@@ -34,9 +34,9 @@ type utterance struct {
 
 // answer is a verdict, unless another field says why there is none.
 type answer struct {
-	Verdict store.Verdict `json:"verdict"`
-	Invalid *Invalid      `json:"invalid,omitempty"`
-	Failed  *failure      `json:"failed,omitempty"`
+	Verdict runnerapi.PolicyResult `json:"verdict"`
+	Invalid *Invalid               `json:"invalid,omitempty"`
+	Failed  *failure               `json:"failed,omitempty"`
 }
 
 // failure is an error that came from another process.
@@ -53,12 +53,12 @@ func (f *failure) Is(target error) bool {
 	return f.TooMuch && target == ErrTooMuch || f.CutOff && target == ErrCutOff
 }
 
-func (a *answer) result() (store.Verdict, error) {
+func (a *answer) result() (runnerapi.PolicyResult, error) {
 	switch {
 	case a.Invalid != nil:
-		return store.Verdict{}, a.Invalid
+		return runnerapi.PolicyResult{}, a.Invalid
 	case a.Failed != nil:
-		return store.Verdict{}, a.Failed
+		return runnerapi.PolicyResult{}, a.Failed
 	}
 	return a.Verdict, nil
 }
@@ -90,14 +90,14 @@ func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
 	return encoder.Encode(utterance{Answer: a})
 }
 
-func (q question) answer(ctx context.Context, plan io.Reader, asks func(module string)) (store.Verdict, error) {
+func (q question) answer(ctx context.Context, plan io.Reader, asks func(module string)) (runnerapi.PolicyResult, error) {
 	if q.CompileOnly {
 		_, err := Compile(q.Modules)
-		return store.Verdict{}, err
+		return runnerapi.PolicyResult{}, err
 	}
 	planJSON, err := io.ReadAll(plan)
 	if err != nil {
-		return store.Verdict{}, fmt.Errorf("read the plan: %w", err)
+		return runnerapi.PolicyResult{}, fmt.Errorf("read the plan: %w", err)
 	}
 	last := ""
 	return compileAndAsk(ctx, q.Modules, planJSON, func(module string) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // What a process that evaluates may take, whatever it is at. Within it Check has limits that say more, and are looked at only
@@ -68,9 +68,9 @@ func NewApart(args ...string) (*Apart, error) {
 }
 
 // Evaluate is as the function of that name, and comes back in any case.
-func (a *Apart) Evaluate(ctx context.Context, modules []Module, planJSON []byte) (store.Verdict, error) {
+func (a *Apart) Evaluate(ctx context.Context, modules []Module, planJSON []byte) (runnerapi.PolicyResult, error) {
 	if len(modules) == 0 {
-		return store.Verdict{}, nil
+		return runnerapi.PolicyResult{}, nil
 	}
 	return a.put(ctx, a.asking, question{Modules: modules, Data: a.data + dataPerByte*uint64(len(planJSON))}, planJSON, a.start)
 }
@@ -82,16 +82,16 @@ func (a *Apart) Compile(ctx context.Context, modules []Module) error {
 }
 
 // put has a process of its own answer a question when it is its turn. In time it has to begin to ask policies.
-func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJSON []byte, start time.Duration) (store.Verdict, error) {
+func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJSON []byte, start time.Duration) (runnerapi.PolicyResult, error) {
 	select {
 	case turns <- struct{}{}:
 		defer func() { <-turns }()
 	case <-ctx.Done():
-		return store.Verdict{}, context.Cause(ctx)
+		return runnerapi.PolicyResult{}, context.Cause(ctx)
 	}
 	about, err := json.Marshal(q)
 	if err != nil {
-		return store.Verdict{}, err
+		return runnerapi.PolicyResult{}, err
 	}
 	running, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
@@ -104,13 +104,13 @@ func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJS
 	cmd.WaitDelay = time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return store.Verdict{}, fmt.Errorf("%w: %w", ErrCutOff, err)
+		return runnerapi.PolicyResult{}, fmt.Errorf("%w: %w", ErrCutOff, err)
 	}
 	// Linux ends a child with the thread that started it. One that is locked ends for nobody else.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return store.Verdict{}, fmt.Errorf("%w: start a process for them: %w", ErrCutOff, err)
+		return runnerapi.PolicyResult{}, fmt.Errorf("%w: start a process for them: %w", ErrCutOff, err)
 	}
 	late := time.AfterFunc(start, func() { kill(errStart) })
 	asked := ""
@@ -129,7 +129,7 @@ func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJS
 	case got != nil:
 		return got.result()
 	case ctx.Err() != nil:
-		return store.Verdict{}, context.Cause(ctx)
+		return runnerapi.PolicyResult{}, context.Cause(ctx)
 	case errors.Is(why, errStart) && q.CompileOnly && worked(cmd.ProcessState) >= start/atLeast:
 		why = fmt.Errorf("%w time: not compiled after %s", ErrTooMuch, start)
 	case why != nil:
@@ -143,7 +143,7 @@ func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJS
 	if asked != "" {
 		why = fmt.Errorf("%s: %w", asked, why)
 	}
-	return store.Verdict{}, why
+	return runnerapi.PolicyResult{}, why
 }
 
 // worked is how much processor time a process had.

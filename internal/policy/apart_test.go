@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/leaks"
 )
 
@@ -105,14 +105,14 @@ func nobodyIsLeft(t *testing.T) {
 	}
 }
 
-func evaluateApart(t *testing.T, a *Apart, modules ...string) (store.Verdict, error) {
+func evaluateApart(t *testing.T, a *Apart, modules ...string) (runnerapi.PolicyResult, error) {
 	t.Helper()
 	return a.Evaluate(t.Context(), listed(modules), []byte(plan))
 }
 
 // evaluateAgain asks again, as the server does, where a process ends for a reason that may be the machine's: one at the limit of its
 // memory may get no thread either, which says nothing of memory.
-func evaluateAgain(t *testing.T, a *Apart, modules ...string) (store.Verdict, error) {
+func evaluateAgain(t *testing.T, a *Apart, modules ...string) (runnerapi.PolicyResult, error) {
 	t.Helper()
 	for tries := 1; ; tries++ {
 		if v, err := evaluateApart(t, a, modules...); !errors.Is(err, ErrCutOff) || tries == 5 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // BenchmarkCheck32MiB tells what the largest plan that is kept costs: time, and in heap-MiB what is in memory right after.
@@ -47,7 +47,7 @@ func BenchmarkEvaluate(b *testing.B) {
 		"c/a.rego", "package main\ndeny contains r.name if some r in input.resource_changes",
 		"c/v.yaml", "validations: [{expression: \"plan.resource_changes.all(r, r.name != 'x')\"}]",
 	})
-	for name, evaluate := range map[string]func(context.Context, []Module, []byte) (store.Verdict, error){
+	for name, evaluate := range map[string]func(context.Context, []Module, []byte) (runnerapi.PolicyResult, error){
 		"here": Evaluate, "apart": apart(time.Minute, asAnswerer).Evaluate,
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 	"go.yaml.in/yaml/v3"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // What an expression may take: what it does, in CEL's units, and how long it may be.
@@ -84,8 +84,8 @@ func readValidations(m Module) ([]validation, error) {
 		v := validation{module: m.Name, text: text.Expression, message: text.Message, action: text.Action}
 		switch v.action {
 		case "":
-			v.action = store.Deny
-		case store.Deny, store.RequireApproval, store.Warn:
+			v.action = runnerapi.Deny
+		case runnerapi.Deny, runnerapi.RequireApproval, runnerapi.Warn:
 		default:
 			return nil, wrong(lines[i], "action %q: it is Deny, RequireApproval or Warn", v.action)
 		}
@@ -296,7 +296,7 @@ func program(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
 }
 
 // ask gives what a validation says; nothing when its expression is true.
-func (v validation) ask(ctx context.Context, plan any) ([]store.Finding, error) {
+func (v validation) ask(ctx context.Context, plan any) ([]runnerapi.Finding, error) {
 	variables := map[string]any{"plan": plan, "input": plan}
 	value, err := evaluate(ctx, v.expression, variables)
 	if err != nil {
@@ -319,7 +319,7 @@ func (v validation) ask(ctx context.Context, plan any) ([]store.Finding, error) 
 	if message == "" {
 		message = "not true: " + v.text
 	}
-	return []store.Finding{{Policy: v.module, Action: v.action, Message: message}}, nil
+	return []runnerapi.Finding{{Policy: v.module, Action: v.action, Message: message}}, nil
 }
 
 func evaluate(ctx context.Context, p cel.Program, variables map[string]any) (ref.Val, error) {

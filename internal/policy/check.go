@@ -16,7 +16,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // What a check may take.
@@ -43,22 +43,22 @@ var (
 
 // Evaluate compiles policies and asks them about a plan in the engine's JSON, in this process. What is wrong with their text is
 // an *Invalid. There are policies that it never returns from: where they are of strangers, let an Apart evaluate.
-func Evaluate(ctx context.Context, modules []Module, planJSON []byte) (store.Verdict, error) {
+func Evaluate(ctx context.Context, modules []Module, planJSON []byte) (runnerapi.PolicyResult, error) {
 	return compileAndAsk(ctx, modules, planJSON, func(string) {})
 }
 
 // compileAndAsk tells of each module before it is asked.
-func compileAndAsk(ctx context.Context, modules []Module, planJSON []byte, asks func(module string)) (store.Verdict, error) {
+func compileAndAsk(ctx context.Context, modules []Module, planJSON []byte, asks func(module string)) (runnerapi.PolicyResult, error) {
 	set, err := Compile(modules)
 	if err != nil {
-		return store.Verdict{}, err
+		return runnerapi.PolicyResult{}, err
 	}
 	return set.check(ctx, planJSON, limits{timeLimit, memoryLimit, asks})
 }
 
 // Check asks the policies about a plan in the engine's JSON. A policy that fails denies and says why. An error means that there
 // is no answer.
-func (s *Set) Check(ctx context.Context, planJSON []byte) (store.Verdict, error) {
+func (s *Set) Check(ctx context.Context, planJSON []byte) (runnerapi.PolicyResult, error) {
 	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit, func(string) {}})
 }
 
@@ -70,18 +70,18 @@ type limits struct {
 	asks func(module string)
 }
 
-func (s *Set) check(parent context.Context, planJSON []byte, most limits) (store.Verdict, error) {
+func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runnerapi.PolicyResult, error) {
 	if s.checked == 0 {
-		return store.Verdict{}, nil
+		return runnerapi.PolicyResult{}, nil
 	}
 	plan, err := decode(planJSON)
 	if err != nil {
-		return store.Verdict{}, err
+		return runnerapi.PolicyResult{}, err
 	}
 	var input ast.Value
 	if len(s.rules) > 0 {
 		if input, err = ast.InterfaceToValue(plan); err != nil {
-			return store.Verdict{}, fmt.Errorf("the plan in JSON: %w", err)
+			return runnerapi.PolicyResult{}, fmt.Errorf("the plan in JSON: %w", err)
 		}
 	}
 	if len(s.validations) == 0 {
@@ -91,34 +91,34 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (store
 	}
 	ctx, done := watched(parent, most)
 	defer done()
-	var all []store.Finding
+	var all []runnerapi.Finding
 	for _, r := range s.rules {
 		most.asks(r.module)
-		findings, err := guarded(ctx, r.module, func() ([]store.Finding, error) { return r.ask(ctx, input) })
+		findings, err := guarded(ctx, r.module, func() ([]runnerapi.Finding, error) { return r.ask(ctx, input) })
 		if err != nil {
-			return store.Verdict{}, err
+			return runnerapi.PolicyResult{}, err
 		}
 		all = append(all, findings...)
 	}
 	for _, v := range s.validations {
 		most.asks(v.module)
-		findings, err := guarded(ctx, v.module, func() ([]store.Finding, error) { return v.ask(ctx, plan) })
+		findings, err := guarded(ctx, v.module, func() ([]runnerapi.Finding, error) { return v.ask(ctx, plan) })
 		if err != nil {
-			return store.Verdict{}, err
+			return runnerapi.PolicyResult{}, err
 		}
 		all = append(all, findings...)
 	}
 	if parent.Err() != nil {
-		return store.Verdict{}, context.Cause(parent)
+		return runnerapi.PolicyResult{}, context.Cause(parent)
 	}
 	return verdict(s.checked, all), nil
 }
 
 // guarded asks one policy. What goes wrong with it is a finding: a policy that cannot be asked does not let pass. An error says
 // why it was cut off.
-func guarded(ctx context.Context, module string, ask func() ([]store.Finding, error)) (findings []store.Finding, err error) {
-	deny := func(why any) []store.Finding {
-		return []store.Finding{{Policy: module, Action: store.Deny, Message: fmt.Sprintf("it cannot be evaluated: %v", why)}}
+func guarded(ctx context.Context, module string, ask func() ([]runnerapi.Finding, error)) (findings []runnerapi.Finding, err error) {
+	deny := func(why any) []runnerapi.Finding {
+		return []runnerapi.Finding{{Policy: module, Action: runnerapi.Deny, Message: fmt.Sprintf("it cannot be evaluated: %v", why)}}
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -176,16 +176,16 @@ func heap() uint64 {
 }
 
 // verdict sorts and counts.
-func verdict(checked int32, all []store.Finding) store.Verdict {
+func verdict(checked int32, all []runnerapi.Finding) runnerapi.PolicyResult {
 	for i := range all {
 		if all[i].Message = cut(all[i].Message); all[i].Message == "" {
 			all[i].Message = "it gives no message"
 		}
 	}
-	slices.SortFunc(all, func(a, b store.Finding) int {
+	slices.SortFunc(all, func(a, b runnerapi.Finding) int {
 		return cmp.Or(strings.Compare(a.Action, b.Action), strings.Compare(a.Policy, b.Policy), strings.Compare(a.Message, b.Message))
 	})
-	return store.Verdict{Checked: checked, Findings: all}.Cut(mostFindings)
+	return runnerapi.PolicyResult{Checked: checked, Findings: all}.Cut(mostFindings)
 }
 
 // decode reads a plan.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 var plan = `{"format_version":"1.2","text":"` + strings.Repeat("a", 100_000) + `","resource_changes":[
@@ -22,7 +22,7 @@ var plan = `{"format_version":"1.2","text":"` + strings.Repeat("a", 100_000) + `
 	{"address":"terraform_data.b","type":"terraform_data","name":"b","change":{"actions":["delete"],"before":{"size":9},"after":null}}]}`
 
 // check asks policies, given as name and text, about the plan.
-func check(t *testing.T, modules ...string) store.Verdict {
+func check(t *testing.T, modules ...string) runnerapi.PolicyResult {
 	t.Helper()
 	v, err := unhurried(t, compile(t, modules...))
 	if err != nil {
@@ -32,7 +32,7 @@ func check(t *testing.T, modules ...string) store.Verdict {
 }
 
 // unhurried is Check with time enough on any machine: what is said does not depend on that.
-func unhurried(t *testing.T, set *Set) (store.Verdict, error) {
+func unhurried(t *testing.T, set *Set) (runnerapi.PolicyResult, error) {
 	return set.check(t.Context(), []byte(plan), limits{10 * time.Minute, memoryLimit, func(string) {}})
 }
 
@@ -54,7 +54,7 @@ func listed(modules []string) []Module {
 }
 
 // said gives findings as lines: action, policy and message.
-func said(v store.Verdict) []string {
+func said(v runnerapi.PolicyResult) []string {
 	var all []string
 	for _, f := range v.Findings {
 		all = append(all, f.Action+" "+f.Policy+": "+f.Message)
@@ -265,7 +265,7 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 
 func TestWithoutPoliciesNothingIsChecked(t *testing.T) {
 	v := check(t)
-	if diff := cmp.Diff(store.Verdict{}, v); diff != "" {
+	if diff := cmp.Diff(runnerapi.PolicyResult{}, v); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -290,8 +290,8 @@ const longText = "t := concat(\"\", [\"0123456789\" | some i in numbers.range(1,
 // A policy must not stop the server, whatever it does; and it must not let pass what it did not look at.
 // Whatever goes wrong while a policy is asked: it does not let pass.
 func TestAPolicyThatPanicsDenies(t *testing.T) {
-	findings, err := guarded(t.Context(), "c/a.rego", func() ([]store.Finding, error) { panic("nil map") })
-	if err != nil || len(findings) != 1 || findings[0].Action != store.Deny || !strings.Contains(findings[0].Message, "nil map") {
+	findings, err := guarded(t.Context(), "c/a.rego", func() ([]runnerapi.Finding, error) { panic("nil map") })
+	if err != nil || len(findings) != 1 || findings[0].Action != runnerapi.Deny || !strings.Contains(findings[0].Message, "nil map") {
 		t.Errorf("%+v, %v", findings, err)
 	}
 }

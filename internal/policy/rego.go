@@ -12,7 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // The names of conftest, what refuses and what warns, and one more: what requires an approval.
@@ -186,11 +186,11 @@ func copies(name string, module *ast.Module, refs map[*rule]ast.Ref) ([]*rule, e
 		action := ""
 		switch {
 		case denies.MatchString(word):
-			action = store.Deny
+			action = runnerapi.Deny
 		case requires.MatchString(word):
-			action = store.RequireApproval
+			action = runnerapi.RequireApproval
 		case warns.MatchString(word):
-			action = store.Warn
+			action = runnerapi.Warn
 		default:
 			continue
 		}
@@ -264,7 +264,7 @@ func isBuiltin(name string) bool {
 }
 
 // ask gives what a rule says.
-func (r rule) ask(ctx context.Context, input ast.Value) ([]store.Finding, error) {
+func (r rule) ask(ctx context.Context, input ast.Value) ([]runnerapi.Finding, error) {
 	results, err := r.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalGenerateJSON(plain))
 	var stopped *topdown.Error
 	switch {
@@ -281,9 +281,9 @@ func (r rule) ask(ctx context.Context, input ast.Value) ([]store.Finding, error)
 			said = append(said, messages(e.Value, r.name)...)
 		}
 	}
-	var findings []store.Finding
+	var findings []runnerapi.Finding
 	for _, message := range said {
-		findings = append(findings, store.Finding{Policy: r.module, Action: r.action, Message: message})
+		findings = append(findings, runnerapi.Finding{Policy: r.module, Action: r.action, Message: message})
 	}
 	return findings, nil
 }

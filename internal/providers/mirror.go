@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"cairn.dev/cairn/internal/download"
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 var (
@@ -71,7 +71,7 @@ type Mirror struct {
 	registry registry
 	dir      *os.Root
 	folder   *os.Root // nil when there is none
-	lists    *memory.Memory[Provider, known]
+	lists    *weightedlru.Cache[Provider, known]
 	hashed   *lru.Cache[string, sums]
 	pulls    *semaphore.Weighted
 	// trims is held while archives are deleted.
@@ -118,7 +118,7 @@ func New(o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{Options: o, registry: registry, lists: memory.New[Provider, known](mostLists, memory.Entry), hashed: hashed, pulls: semaphore.NewWeighted(mostPulls)}
+	m := &Mirror{Options: o, registry: registry, lists: weightedlru.New[Provider, known](mostLists, weightedlru.EntryOverhead), hashed: hashed, pulls: semaphore.NewWeighted(mostPulls)}
 	if err := m.open(); err != nil {
 		m.closeFolders()
 		return nil, fmt.Errorf("mirror of providers: %w", err)

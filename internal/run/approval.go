@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // approvalRule names what requires an approval before a plan is applied.
@@ -142,7 +142,7 @@ func InWords(kinds []v1alpha1.ChangeKind) string {
 // policyRequirement names the first policy that requires an approval, with its message.
 func policyRequirement(result *v1alpha1.PolicyResult) string {
 	for _, f := range result.Findings {
-		if f.Action != store.RequireApproval {
+		if f.Action != runnerapi.RequireApproval {
 			continue
 		}
 		text := fmt.Sprintf("policy %s requires an approval: %s", f.Policy, Clip(f.Message, 300))

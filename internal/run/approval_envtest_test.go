@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
 // What a plan that destroys something is reported as, by digest.
-var destroying = &store.Plan{Digest: "sha256:" + strings.Repeat("d", 64), Changes: true, Add: 1, Destroy: 2, Replace: 1}
+var destroying = &runnerapi.Plan{Digest: "sha256:" + strings.Repeat("d", 64), Changes: true, Add: 1, Destroy: 2, Replace: 1}
 
 // plansToDestroy is a Run whose first plan is reported, of a Stack with these rules.
 func plansToDestroy(t *testing.T, verdict PolicyVerdict, rules func(*v1alpha1.StackSpec)) *room {
@@ -24,7 +24,7 @@ func plansToDestroy(t *testing.T, verdict PolicyVerdict, rules func(*v1alpha1.St
 	r.change(rules)
 	r.reconcile()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: verdict}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: destroying}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: destroying}}))
 	r.Seen(r.run)
 	return r
 }
@@ -91,8 +91,10 @@ func TestTheListIsThatOfNow(t *testing.T) {
 
 // The verdict that is kept of the plan lets the Run wait, whatever the Stack says.
 func TestAPolicyLetsTheRunWait(t *testing.T) {
-	dear := store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: "rules/cost.rego", Action: store.RequireApproval, Message: "it is dear"}}}
-	r := plansToDestroy(t, func(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) { return &dear, true, nil }, asksFor())
+	dear := runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: "rules/cost.rego", Action: runnerapi.RequireApproval, Message: "it is dear"}}}
+	r := plansToDestroy(t, func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+		return &dear, true, nil
+	}, asksFor())
 	r.expectPhase(v1alpha1.PhaseAwaitingApproval, v1alpha1.ReasonAwaitingApproval)
 	r.expectMessage("1 to add, 2 to destroy (1 to replace); policy rules/cost.rego requires an approval: it is dear; approve with cairn approve net")
 	if p := r.run.Status.Plan.Policy; p == nil || p.ApprovalRequired != 1 || len(p.Findings) != 1 || p.Findings[0].Action != "RequireApproval" {

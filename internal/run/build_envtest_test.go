@@ -16,7 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -33,11 +33,11 @@ func (r *room) buildsAn() {
 }
 
 // reports has the pod of the current attempt report.
-func (r *room) reports(done store.Done) {
+func (r *room) reports(done runnerapi.Done) {
 	r.Helper()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live}
 	a := current(&r.run.Status)
-	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, store.Report{Done: &done}))
+	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, runnerapi.Report{Done: &done}))
 	r.Seen(r.run)
 }
 
@@ -52,7 +52,7 @@ func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
 	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" || pods[0].Spec.Containers[0].Image != "buildah:1" {
 		t.Fatalf("%+v", pods)
 	}
-	r.reports(store.Done{Image: imageDigest})
+	r.reports(runnerapi.Done{Image: imageDigest})
 	r.reconcile()
 	r.expectAttempts("Build", "Plan")
 	var image string

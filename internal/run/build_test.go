@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 const imageDigest = "sha256:5ae2c3d1f9a1b2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f"
@@ -173,17 +173,17 @@ func TestTheImageIsTheRuns(t *testing.T) {
 
 func TestWhatABuildReports(t *testing.T) {
 	for name, tt := range map[string]struct {
-		done store.Done
+		done runnerapi.Done
 		want string // digest, or the failure
 	}{
-		"an image":        {store.Done{Image: imageDigest}, imageDigest},
-		"none":            {store.Done{}, "Transient: the runner reported neither an image nor a failure"},
-		"no digest":       {store.Done{Image: "registry.example.com/evil:1"}, "Transient: the runner reported neither an image nor a failure"},
-		"a failure":       {store.Done{Failure: &store.Failure{Class: "ConfigurationError", Message: "boom"}}, "ConfigurationError: boom"},
-		"an image of old": {store.Done{Image: strings.ToUpper(imageDigest)}, "Transient: the runner reported neither an image nor a failure"},
+		"an image":        {runnerapi.Done{Image: imageDigest}, imageDigest},
+		"none":            {runnerapi.Done{}, "Transient: the runner reported neither an image nor a failure"},
+		"no digest":       {runnerapi.Done{Image: "registry.example.com/evil:1"}, "Transient: the runner reported neither an image nor a failure"},
+		"a failure":       {runnerapi.Done{Failure: &runnerapi.Failure{Class: "ConfigurationError", Message: "boom"}}, "ConfigurationError: boom"},
+		"an image of old": {runnerapi.Done{Image: strings.ToUpper(imageDigest)}, "Transient: the runner reported neither an image nor a failure"},
 	} {
 		w := world(building)
-		fold(&w.Run.Status, store.Report{Done: &tt.done}, now)
+		fold(&w.Run.Status, runnerapi.Report{Done: &tt.done}, now)
 		got := w.Run.Status.Image.Digest
 		if f := current(&w.Run.Status).Failure; f != nil {
 			got += string(f.Class) + ": " + f.Message
@@ -193,7 +193,7 @@ func TestWhatABuildReports(t *testing.T) {
 		}
 	}
 	w := world(planning, func(w *World) { w.Run.Status.Image = built("sha256:key") })
-	fold(&w.Run.Status, store.Report{Done: &store.Done{Image: "sha256:" + strings.Repeat("0", 64), Plan: &store.Plan{}}}, now)
+	fold(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: "sha256:" + strings.Repeat("0", 64), Plan: &runnerapi.Plan{}}}, now)
 	if w.Run.Status.Image.Digest != imageDigest {
 		t.Error("a plan has changed the image that it runs in")
 	}
@@ -201,11 +201,11 @@ func TestWhatABuildReports(t *testing.T) {
 
 func TestABuildIsOrderedOnce(t *testing.T) {
 	w := world(building)
-	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != store.OrderBuild {
+	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != runnerapi.OrderBuild {
 		t.Errorf("a pod that builds is told to %s", kind)
 	}
 	w = world(imageBuilt)
-	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != store.OrderExit {
+	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != runnerapi.OrderExit {
 		t.Errorf("a pod that has built is told to %s", kind)
 	}
 }
@@ -213,7 +213,7 @@ func TestABuildIsOrderedOnce(t *testing.T) {
 // What a Dockerfile runs is anybody's: outputs are not its to tell.
 func TestABuildHasNoOutputs(t *testing.T) {
 	w := world(building)
-	fold(&w.Run.Status, store.Report{Done: &store.Done{Image: imageDigest, Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"evil"`)}}}, now)
+	fold(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Image: imageDigest, Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"evil"`)}}}, now)
 	if w.Run.Status.Outputs != nil {
 		t.Errorf("the Run has outputs: %s", w.Run.Status.Outputs)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // BuildSettings are the install's part of a pod that builds an image.
@@ -69,7 +69,7 @@ func makeBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Documen
 	if spec.PushSecret != nil {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: pushVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: spec.PushSecret.Name, Optional: ptr(true), // the runner says what is missing
-			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: store.DockerConfig}},
+			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: runnerapi.DockerConfig}},
 		}}})
 		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts,
 			corev1.VolumeMount{Name: pushVolume, MountPath: path.Join(dirInputs, dirPush), ReadOnly: true})
@@ -145,8 +145,8 @@ func schedule(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
 }
 
 // buildOrder is the order for a build, but for its kind and what the install adds.
-func buildOrder(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) store.Order {
-	order := store.Order{
+func buildOrder(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runnerapi.Order {
+	order := runnerapi.Order{
 		Attempt:   current(&run.Status).Number,
 		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
 		Operation: string(run.Spec.Operation),
@@ -157,7 +157,7 @@ func buildOrder(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) s
 	}
 	spec := doc.Build.Spec
 	order.Source = doc.Build.Source
-	order.Build = &store.Build{
+	order.Build = &runnerapi.Build{
 		Builder: string(spec.Builder), Image: spec.Image, Tag: imageTag(run.Status.Image.Key), Dockerfile: spec.Dockerfile, Context: spec.Context,
 		Target: spec.Target, Cache: spec.Cache, Insecure: spec.Insecure,
 	}

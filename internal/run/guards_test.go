@@ -10,7 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // What only tests with an API server would notice otherwise.
@@ -52,18 +52,18 @@ func TestAPlanIsAppliedWithTheEngineThatMadeIt(t *testing.T) {
 }
 
 func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
-	asked := []store.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}
+	asked := []runnerapi.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}
 	doc := inputs.Document{Wrapped: []v1alpha1.WrappedEngine{{Name: "OpenTofu", Version: "~> 1.9"}, {Name: "Terraform"}}}
 	made := func(w *World) {
-		w.Run.Status.Plan = planOf(&store.Plan{Wrapped: &store.WrappedEngine{Name: "Terraform", Version: "1.5.7"}})
+		w.Run.Status.Plan = planOf(&runnerapi.Plan{Wrapped: &runnerapi.WrappedEngine{Name: "Terraform", Version: "1.5.7"}})
 	}
 	for _, tt := range []struct {
 		name  string
 		world World
-		want  []store.WrappedEngine
+		want  []runnerapi.WrappedEngine
 	}{
 		{"a plan is made with what the Stack asks for", world(planning), asked},
-		{"its apply, with what made it", world(applying, made), []store.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
+		{"its apply, with what made it", world(applying, made), []runnerapi.WrappedEngine{{Name: "Terraform", Version: "= 1.5.7"}}},
 		{"and where that is not known, with what the Stack asks for", world(applying), asked},
 	} {
 		if diff := cmp.Diff(tt.want, orderOf(tt.world.Run, tt.world.Stack, doc).Wrapped); diff != "" {
@@ -73,13 +73,13 @@ func TestAPlanIsAppliedWithTheEngineThatTerragruntRan(t *testing.T) {
 }
 
 func TestAWrappedEngineThatTheStatusDoesNotTake(t *testing.T) {
-	for name, w := range map[string]*store.WrappedEngine{
+	for name, w := range map[string]*runnerapi.WrappedEngine{
 		"none":                  nil,
 		"one without a version": {Name: "OpenTofu"},
 		"another engine":        {Name: "Terragrunt", Version: "1.0.0"},
 		"a long version":        {Name: "OpenTofu", Version: strings.Repeat("1", 101)},
 	} {
-		if got := planOf(&store.Plan{Wrapped: w}).Wrapped; got != nil {
+		if got := planOf(&runnerapi.Plan{Wrapped: w}).Wrapped; got != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

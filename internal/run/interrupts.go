@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Interrupt waits until an attempt of the pod is to stop, and says why. It says nothing when the attempt goes on until ctx
 // is done, or is over.
-func (o *Orders) Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (store.Interrupt, error) {
+func (o *Orders) Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (runnerapi.Interrupt, error) {
 	for {
 		said, again, err := o.waitInterrupt(ctx, namespace, pod, attempt)
 		if !again {
@@ -20,7 +20,7 @@ func (o *Orders) Interrupt(ctx context.Context, namespace string, pod types.UID,
 	}
 }
 
-func (o *Orders) waitInterrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (said store.Interrupt, again bool, err error) {
+func (o *Orders) waitInterrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (said runnerapi.Interrupt, again bool, err error) {
 	changed, leave := o.watch(pod) // before looking, as above
 	defer leave()
 	run, err := ByPod(ctx, o.Client, namespace, pod)
@@ -30,7 +30,7 @@ func (o *Orders) waitInterrupt(ctx context.Context, namespace string, pod types.
 	if run != nil {
 		reason, over := interruptOf(run, pod, attempt)
 		if reason != "" || over {
-			return store.Interrupt{Reason: reason}, false, nil
+			return runnerapi.Interrupt{Reason: reason}, false, nil
 		}
 	}
 	select {

@@ -9,7 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // A place is a Secret or ConfigMap that the kubelet puts into a folder below the runner's inputs folder. The pod and
@@ -27,11 +27,11 @@ type place struct {
 // places are all folders of a Run's inputs, and what is told of them.
 type places struct {
 	list        []place
-	files       []store.VariableFiles
-	variables   []store.Variable
+	files       []runnerapi.VariableFiles
+	variables   []runnerapi.Variable
 	secretEnv   []string
-	credentials []store.ModuleCredentials
-	backend     *store.Backend
+	credentials []runnerapi.ModuleCredentials
+	backend     *runnerapi.Backend
 }
 
 // layout says where the kubelet puts what a Run reads. A destroy gets from the store what the last apply was given,
@@ -61,7 +61,7 @@ func layout(run *v1alpha1.Run, doc inputs.Document) places {
 	for i, m := range doc.ModuleCredentials {
 		pl := place{dir: fmt.Sprintf("git/%d", i), secret: m.Secret.Name, hidden: true}
 		p.list = append(p.list, pl)
-		p.credentials = append(p.credentials, store.ModuleCredentials{Host: m.Host, Dir: pl.dir})
+		p.credentials = append(p.credentials, runnerapi.ModuleCredentials{Host: m.Host, Dir: pl.dir})
 	}
 	return p
 }
@@ -71,7 +71,7 @@ func (p *places) addBackend(b *v1alpha1.Backend) {
 	if b == nil {
 		return
 	}
-	p.backend = &store.Backend{Type: b.Type, FromCode: b.FromCode && b.Type != "", Create: b.Create}
+	p.backend = &runnerapi.Backend{Type: b.Type, FromCode: b.FromCode && b.Type != "", Create: b.Create}
 	for name, value := range b.Config {
 		if p.backend.Config == nil {
 			p.backend.Config = map[string]json.RawMessage{}
@@ -90,7 +90,7 @@ func (p *places) addBackend(b *v1alpha1.Backend) {
 func (p *places) addFiles(doc inputs.Document) {
 	for i, f := range doc.VariableFiles {
 		if f.Path != "" {
-			p.files = append(p.files, store.VariableFiles{Path: path.Clean(f.Path)})
+			p.files = append(p.files, runnerapi.VariableFiles{Path: path.Clean(f.Path)})
 			continue
 		}
 		pl := place{dir: fmt.Sprintf("files/%02d", i)}
@@ -100,18 +100,18 @@ func (p *places) addFiles(doc inputs.Document) {
 			pl.configMap = f.ConfigMap.Name
 		}
 		p.list = append(p.list, pl)
-		p.files = append(p.files, store.VariableFiles{Dir: pl.dir, Secret: pl.secret != ""})
+		p.files = append(p.files, runnerapi.VariableFiles{Dir: pl.dir, Secret: pl.secret != ""})
 	}
 }
 
 func (p *places) addVariables(doc inputs.Document) {
 	for i, v := range doc.Variables {
 		if v.ValueFrom == nil {
-			p.variables = append(p.variables, store.Variable{Name: v.Name, Value: v.Value.Raw})
+			p.variables = append(p.variables, runnerapi.Variable{Name: v.Name, Value: v.Value.Raw})
 			continue
 		}
 		if of := v.ValueFrom.Stack; of != nil {
-			p.variables = append(p.variables, store.Variable{Name: v.Name, Stack: of.Name, Output: of.Output})
+			p.variables = append(p.variables, runnerapi.Variable{Name: v.Name, Stack: of.Name, Output: of.Output})
 			continue
 		}
 		pl := place{dir: fmt.Sprintf("variables/%02d", i)}
@@ -128,7 +128,7 @@ func (p *places) addVariables(doc inputs.Document) {
 		if pl.secret == "" {
 			kind = "ConfigMap"
 		}
-		p.variables = append(p.variables, store.Variable{
+		p.variables = append(p.variables, runnerapi.Variable{
 			Name: v.Name, File: path.Join(pl.dir, ref.Key), From: fmt.Sprintf("key %s of %s %s", ref.Key, kind, ref.Name),
 			Secret: pl.secret != "",
 		})
@@ -136,7 +136,7 @@ func (p *places) addVariables(doc inputs.Document) {
 }
 
 // tell puts the places into an order.
-func (p places) tell(order *store.Order) {
+func (p places) tell(order *runnerapi.Order) {
 	order.VariableFiles, order.Variables = p.files, p.variables
 	order.SecretEnv, order.ModuleCredentials, order.Backend = p.secretEnv, p.credentials, p.backend
 	for _, pl := range p.list {

@@ -9,7 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestABackendIsInTheOrderAndItsSecretsInThePod: of a destroy too, which has no other way to the state.
@@ -20,9 +20,9 @@ func TestABackendIsInTheOrderAndItsSecretsInThePod(t *testing.T) {
 	}}
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationApply, v1alpha1.OperationDestroy} {
 		p := layout(&v1alpha1.Run{Spec: v1alpha1.RunSpec{Operation: operation}}, doc)
-		var order store.Order
+		var order runnerapi.Order
 		p.tell(&order)
-		want := &store.Backend{
+		want := &runnerapi.Backend{
 			Type: "s3", Create: true, Config: map[string]json.RawMessage{"bucket": json.RawMessage(`"b"`)}, ConfigDirs: []string{"backend/00", "backend/01"},
 		}
 		if diff := cmp.Diff(want, order.Backend) + cmp.Diff(want.ConfigDirs, order.SecretDirs); diff != "" {

@@ -10,7 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // OrdersOptions are what Orders tell runners, and where they know it from. All are needed.
@@ -79,7 +79,7 @@ func (o *Orders) watch(pod types.UID) (changed <-chan struct{}, leave func()) {
 }
 
 // Next is the pod's next order after the attempt it has done last; Wait when there is none by the time ctx is done.
-func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error) {
+func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, error) {
 	for {
 		order, again, err := o.wait(ctx, namespace, pod, after)
 		if !again {
@@ -89,11 +89,11 @@ func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, afte
 }
 
 // wait gives the order that there is, or says to look again when something has changed.
-func (o *Orders) wait(ctx context.Context, namespace string, pod types.UID, after int32) (order store.Order, again bool, err error) {
+func (o *Orders) wait(ctx context.Context, namespace string, pod types.UID, after int32) (order runnerapi.Order, again bool, err error) {
 	changed, leave := o.watch(pod) // before looking, so that no change is missed
 	defer leave()
 	order, until, err := o.look(ctx, namespace, pod, after)
-	if err != nil || order.Kind != store.OrderWait {
+	if err != nil || order.Kind != runnerapi.OrderWait {
 		return order, false, err
 	}
 	var timer <-chan time.Time
@@ -109,64 +109,64 @@ func (o *Orders) wait(ctx context.Context, namespace string, pod types.UID, afte
 	return order, true, nil
 }
 
-func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, time.Time, error) {
+func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, time.Time, error) {
 	run, err := ByPod(ctx, o.Client, namespace, pod)
 	if err != nil {
-		return store.Order{}, time.Time{}, err
+		return runnerapi.Order{}, time.Time{}, err
 	}
 	if run == nil { // made, but not named yet
-		return store.Order{Kind: store.OrderWait}, time.Time{}, nil
+		return runnerapi.Order{Kind: runnerapi.OrderWait}, time.Time{}, nil
 	}
 	stack, err := StackOf(ctx, o.Client, o.Live, run)
 	if err != nil {
-		return store.Order{}, time.Time{}, err
+		return runnerapi.Order{}, time.Time{}, err
 	}
 	kind, until := NextKind(run, stack, pod, after, time.Now())
-	if kind == store.OrderWait || kind == store.OrderExit {
-		return store.Order{Kind: kind}, until, nil
+	if kind == runnerapi.OrderWait || kind == runnerapi.OrderExit {
+		return runnerapi.Order{Kind: kind}, until, nil
 	}
 	doc, err := o.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
-		return store.Order{}, time.Time{}, err
+		return runnerapi.Order{}, time.Time{}, err
 	}
 	order := orderOf(run, stack, doc)
-	if kind == store.OrderBuild {
+	if kind == runnerapi.OrderBuild {
 		order = buildOrder(run, stack, doc)
 	}
 	order.Kind, order.Patience, order.Recipient = kind, o.Patience, o.Recipient
-	if kind == store.OrderPlan {
+	if kind == runnerapi.OrderPlan {
 		order.Policy, err = o.Policy(ctx, run)
 	}
 	return order, time.Time{}, err
 }
 
 // NextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
-func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind store.OrderKind, until time.Time) {
+func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind runnerapi.OrderKind, until time.Time) {
 	a := current(&run.Status)
 	switch {
 	case a == nil || a.Number < after: // an old view of the Run
-		return store.OrderWait, time.Time{}
+		return runnerapi.OrderWait, time.Time{}
 	case stack == nil || a.PodUID != pod || run.Status.Phase.Finished():
-		return store.OrderExit, time.Time{}
+		return runnerapi.OrderExit, time.Time{}
 	case a.FinishedAt == nil && a.Number == after: // the view is from before the last report
-		return store.OrderWait, time.Time{}
+		return runnerapi.OrderWait, time.Time{}
 	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptApply:
-		return store.OrderApply, time.Time{}
+		return runnerapi.OrderApply, time.Time{}
 	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptBuild:
-		return store.OrderBuild, time.Time{}
+		return runnerapi.OrderBuild, time.Time{}
 	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptShell:
-		return store.OrderShell, time.Time{}
+		return runnerapi.OrderShell, time.Time{}
 	case a.FinishedAt == nil:
-		return store.OrderPlan, time.Time{}
+		return runnerapi.OrderPlan, time.Time{}
 	case a.Failure != nil || a.Phase != v1alpha1.AttemptPlan || !now.Before(IdleUntil(stack, a)):
-		return store.OrderExit, time.Time{}
+		return runnerapi.OrderExit, time.Time{}
 	}
-	return store.OrderWait, IdleUntil(stack, a)
+	return runnerapi.OrderWait, IdleUntil(stack, a)
 }
 
 // orderOf is the order for the Run's current attempt, but for its kind and what the install adds.
-func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) store.Order {
-	order := store.Order{
+func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runnerapi.Order {
+	order := runnerapi.Order{
 		Attempt:   current(&run.Status).Number,
 		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
 		Destroy:       run.Spec.Operation == v1alpha1.OperationDestroy,
@@ -190,7 +190,7 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) stor
 			order.EngineVersion = "= " + plan.EngineVersion
 		}
 		if made := plan.Wrapped; isApply(*current(&run.Status)) && made != nil {
-			order.Wrapped = []store.WrappedEngine{{Name: string(made.Name), Version: "= " + made.Version}}
+			order.Wrapped = []runnerapi.WrappedEngine{{Name: string(made.Name), Version: "= " + made.Version}}
 		}
 	}
 	return order
@@ -230,22 +230,22 @@ func commandOf(run *v1alpha1.Run, doc inputs.Document) string {
 }
 
 // wrappedOf are the engines that Terragrunt may run, as they were pinned.
-func wrappedOf(doc inputs.Document) []store.WrappedEngine {
-	var all []store.WrappedEngine
+func wrappedOf(doc inputs.Document) []runnerapi.WrappedEngine {
+	var all []runnerapi.WrappedEngine
 	for _, w := range doc.Wrapped {
-		all = append(all, store.WrappedEngine{Name: string(w.Name), Version: w.Version})
+		all = append(all, runnerapi.WrappedEngine{Name: string(w.Name), Version: w.Version})
 	}
 	return all
 }
 
 // hooksOf are the hooks as they were pinned. Their text is shared, not copied.
-func hooksOf(doc inputs.Document) []store.Hook {
+func hooksOf(doc inputs.Document) []runnerapi.Hook {
 	if len(doc.Hooks) == 0 {
 		return nil
 	}
-	hooks := make([]store.Hook, len(doc.Hooks))
+	hooks := make([]runnerapi.Hook, len(doc.Hooks))
 	for i, h := range doc.Hooks {
-		hooks[i] = store.Hook{Step: string(h.Step), When: string(h.When), Script: h.Script, Continue: h.OnFailure == v1alpha1.HookContinue}
+		hooks[i] = runnerapi.Hook{Step: string(h.Step), When: string(h.When), Script: h.Script, Continue: h.OnFailure == v1alpha1.HookContinue}
 	}
 	return hooks
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -37,7 +37,7 @@ func TestAnOrderToPlanTellsOfPolicies(t *testing.T) {
 			return tt.asked, tt.err
 		})
 		order, err := orders.Next(t.Context(), r.run.Namespace, uid, 0)
-		if !errors.Is(err, tt.err) || (err == nil && (order.Kind != store.OrderPlan || order.Policy != tt.asked)) {
+		if !errors.Is(err, tt.err) || (err == nil && (order.Kind != runnerapi.OrderPlan || order.Policy != tt.asked)) {
 			t.Errorf("got %s with policy %v, %v", order.Kind, order.Policy, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
 	orders := r.orders(func(context.Context, *v1alpha1.Run) (bool, error) { return false, nil })
 	orders.Client = former{r.Room.Client}
 	order, err := orders.Next(t.Context(), r.run.Namespace, r.run.Status.Attempts[0].PodUID, 0)
-	if err != nil || order.Kind != store.OrderPlan {
+	if err != nil || order.Kind != runnerapi.OrderPlan {
 		t.Errorf("got %s, %v", order.Kind, err)
 	}
 }
@@ -69,7 +69,7 @@ func TestAReportEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	reports := Reports{Client: former{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 }
@@ -94,10 +94,10 @@ func TestAReportOnAnAttemptThatAnotherServerBegan(t *testing.T) {
 	r.reconcile()
 	old, uid := r.run.DeepCopy(), r.run.Status.Attempts[0].PodUID
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	reports.Client = before{r.Room.Client, old}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, store.Report{Done: &store.Done{}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{Done: &runnerapi.Done{}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseSucceeded, "Applied")
 }
@@ -118,11 +118,11 @@ func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
 	r.reconcile()
 	key, uid := client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID
 	reports := Reports{Client: unheard{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
-	apiserver.Must(t, reports.Report(t.Context(), key, uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), key, uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 	key.Name += "-gone"
-	if err := reports.Report(t.Context(), key, uid, 1, store.Report{}); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), key, uid, 1, runnerapi.Report{}); !errors.Is(err, ErrNotCurrent) {
 		t.Errorf("of a Run that is gone: %v", err)
 	}
 }
@@ -197,11 +197,11 @@ func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	asked := ""
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(_ context.Context, run *v1alpha1.Run, digest string) (*store.Verdict, bool, error) {
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
 		asked = run.Name + " " + digest
 		return &denied, true, nil
 	}}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, store.Report{Done: &store.Done{Plan: planOne}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	if asked != "net-1 sha256:one" {
 		t.Errorf("asked about %s", asked)
@@ -221,10 +221,10 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	before, away := r.run.ResourceVersion, errors.New("the bucket is away")
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) {
+	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 		return nil, true, away
 	}}
-	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: &store.Done{Plan: planOne}})
+	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}})
 	r.Seen(r.run)
 	if !errors.Is(err, away) || r.run.ResourceVersion != before {
 		t.Errorf("got %v, and the Run was written: %v", err, r.run.ResourceVersion != before)
@@ -236,8 +236,8 @@ func TestARunnerCannotCancelItsRun(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
-	done := &store.Done{Failure: &store.Failure{Class: "Canceled", Message: "canceled by bob"}}
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, store.Report{Done: done}))
+	done := &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: done}))
 	r.Seen(r.run)
 	r.expectAttempts("Plan Transient")
 	if r.run.Status.NextAttempt == nil {

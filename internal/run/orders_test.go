@@ -9,7 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestOutputsAreWrittenWhereTheyAreReadFrom(t *testing.T) {
@@ -120,7 +120,7 @@ func BenchmarkOrderOf(b *testing.B) {
 	for name, doc := range map[string]inputs.Document{"without hooks": {Source: "sha256:code"}, "with 2 hooks": everything, "with 50 hooks of 64 KiB": manyHooks()} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			var order store.Order
+			var order runnerapi.Order
 			for b.Loop() {
 				order = orderOf(w.Run, w.Stack, doc)
 			}

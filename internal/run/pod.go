@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // PodSettings are the install's part of a runner pod.
@@ -193,7 +193,7 @@ func owner(run *v1alpha1.Run) metav1.OwnerReference {
 func tokenVolume() corev1.Volume {
 	return corev1.Volume{Name: tokenVolumeName, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
-			Audience: store.Audience, ExpirationSeconds: ptr(int64(3600)), Path: "token",
+			Audience: runnerapi.Audience, ExpirationSeconds: ptr(int64(3600)), Path: "token",
 		}}},
 	}}}
 }

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // An ending is how a pod ended: words that follow its name, what its node or Kubernetes said of it, and the class of the
@@ -27,11 +27,11 @@ func observeEnd(pod *corev1.Pod) Pod {
 		if e, ok := tells(pod); ok {
 			return Pod{
 				State: PodEnded, Message: e.how, Detail: strings.TrimSpace(e.said), Class: e.class, Node: pod.Spec.NodeName,
-				Stranded: exitedWith(pod, store.ExitStranded),
+				Stranded: exitedWith(pod, runnerapi.ExitStranded),
 			}
 		}
 	}
-	return Pod{State: PodEnded, Message: "ended", Node: pod.Spec.NodeName, Stranded: exitedWith(pod, store.ExitStranded)}
+	return Pod{State: PodEnded, Message: "ended", Node: pod.Spec.NodeName, Stranded: exitedWith(pod, runnerapi.ExitStranded)}
 }
 
 // couldNotStart: the container runtime could not run a container's program.

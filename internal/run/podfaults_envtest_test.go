@@ -19,7 +19,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -137,7 +137,7 @@ func TestReportOfADrain(t *testing.T) {
 func (r *room) interrupted() {
 	r.Helper()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
-	done := store.Report{Done: &store.Done{Failure: &store.Failure{Class: "Transient", Message: store.Interrupted}}}
+	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Message: runnerapi.Interrupted}}}
 	a := current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
 	r.Seen(r.run)

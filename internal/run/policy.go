@@ -5,19 +5,19 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // A PolicyVerdict gives what the policies say of a plan of a Run, from where the runner cannot write. Asked is false when there
 // are none to ask. A nil verdict says that they were not given the plan.
-type PolicyVerdict func(ctx context.Context, run *v1alpha1.Run, digest string) (verdict *store.Verdict, asked bool, err error)
+type PolicyVerdict func(ctx context.Context, run *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult, asked bool, err error)
 
 // mostFindings is how many a Run's status has.
 const mostFindings = 50
 
 // judge puts the verdict on a plan that was reported into the status. What the runner says of it counts for nothing: a plan
 // that the policies deny, or were never given, is a failed attempt.
-func (r Reports) judge(ctx context.Context, run *v1alpha1.Run, done *store.Done) error {
+func (r Reports) judge(ctx context.Context, run *v1alpha1.Run, done *runnerapi.Done) error {
 	a := current(&run.Status)
 	if a.Phase != v1alpha1.AttemptPlan || done.Plan == nil || !done.Plan.Changes || (a.Failure != nil && !isPolicy(a.Failure)) {
 		return nil
@@ -41,9 +41,9 @@ func (r Reports) judge(ctx context.Context, run *v1alpha1.Run, done *store.Done)
 func isPolicy(f *v1alpha1.Failure) bool { return f.Class == v1alpha1.FailurePolicyDenied }
 
 // denial words the first finding that refuses a plan.
-func denial(v store.Verdict) string {
+func denial(v runnerapi.PolicyResult) string {
 	for _, f := range v.Findings {
-		if f.Action != store.Deny {
+		if f.Action != runnerapi.Deny {
 			continue
 		}
 		text := Clip(fmt.Sprintf("%s: %s", f.Policy, f.Message), 1<<10)
@@ -55,7 +55,7 @@ func denial(v store.Verdict) string {
 	return "the policies deny this plan"
 }
 
-func policyOf(v store.Verdict) *v1alpha1.PolicyResult {
+func policyOf(v runnerapi.PolicyResult) *v1alpha1.PolicyResult {
 	result := &v1alpha1.PolicyResult{
 		Checked: v.Checked, Denied: int32(v.Denied()), Warned: int32(v.Warned()), ApprovalRequired: int32(v.ApprovalRequired()),
 	}

@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -207,7 +207,7 @@ func TestReports(t *testing.T) {
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
-	done := store.Report{Done: &store.Done{Plan: &store.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
+	done := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
 	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, ErrNotCurrent) {
 		t.Errorf("a report on an attempt that is not: %v", err)
@@ -229,12 +229,12 @@ func TestReports(t *testing.T) {
 		t.Error("a report that was sent twice was written twice")
 	}
 
-	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, store.Report{Done: &store.Done{}}))
+	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{Done: &runnerapi.Done{}}))
 	r.Seen(r.run)
 	if r.run.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Errorf("the Run is %s", r.run.Status.Phase)
 	}
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, store.Report{}); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{}); !errors.Is(err, ErrNotCurrent) {
 		t.Errorf("a late report: %v", err)
 	}
 }

@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // ErrNotCurrent answers a report on an attempt that is over or was never this pod's.
-var ErrNotCurrent error = &store.Error{Code: http.StatusForbidden, Message: "the Run does not name this pod and attempt as its current one"}
+var ErrNotCurrent error = &runnerapi.Error{Code: http.StatusForbidden, Message: "the Run does not name this pod and attempt as its current one"}
 
 // Reports writes what runners report into their Runs. A last report is decided on where it arrives, with the same rules
 // as everywhere, so that the report and what follows from it are one write and the runner's next order is there at once.
@@ -43,7 +43,7 @@ type Reports struct {
 
 // Report takes what an attempt of the Run has done so far. To a server that has not heard of the Run, or of the attempt, another
 // one gave it: what is not in the cache may be at the API server.
-func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32, report store.Report) error {
+func (r Reports) Report(ctx context.Context, run types.NamespacedName, podUID types.UID, attempt int32, report runnerapi.Report) error {
 	at, err := r.cached(ctx, run, podUID, attempt)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r Reports) cached(ctx context.Context, key types.NamespacedName, podUID ty
 	return run, nil
 }
 
-func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Report) error {
+func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID, attempt int32, report runnerapi.Report) error {
 	a := Active(run, podUID)
 	if a == nil || a.Number != attempt {
 		if told(run, podUID, attempt, report) {
@@ -118,7 +118,7 @@ func doubt(run *v1alpha1.Run) {
 // explain tells why a runner was interrupted, which knows only that it was told to end. Who deleted its pod stands in the pod.
 func (r Reports) explain(ctx context.Context, run *v1alpha1.Run) {
 	a := current(&run.Status)
-	if a.Failure == nil || a.Failure.Message != store.Interrupted {
+	if a.Failure == nil || a.Failure.Message != runnerapi.Interrupted {
 		return
 	}
 	pod := &corev1.Pod{}
@@ -129,7 +129,7 @@ func (r Reports) explain(ctx context.Context, run *v1alpha1.Run) {
 }
 
 // told says that this last report is there already: its answer was lost on the way.
-func told(run *v1alpha1.Run, podUID types.UID, attempt int32, report store.Report) bool {
+func told(run *v1alpha1.Run, podUID types.UID, attempt int32, report runnerapi.Report) bool {
 	for _, a := range run.Status.Attempts {
 		if a.Number == attempt && a.PodUID == podUID && a.FinishedAt != nil {
 			return report.Done != nil && (a.Failure == nil || a.Failure.Class != v1alpha1.FailurePodLost)
@@ -153,7 +153,7 @@ func (r Reports) now() time.Time {
 }
 
 // fold puts a report into the status of the current attempt.
-func fold(s *v1alpha1.RunStatus, report store.Report, now time.Time) {
+func fold(s *v1alpha1.RunStatus, report runnerapi.Report, now time.Time) {
 	a := current(s)
 	a.Steps = a.Steps[:0:0]
 	for _, st := range report.Steps {
@@ -203,7 +203,7 @@ func isDigest(s string) bool {
 	return ok && err == nil && len(raw) == 32 && strings.ToLower(s) == s
 }
 
-func planOf(p *store.Plan) *v1alpha1.Plan {
+func planOf(p *runnerapi.Plan) *v1alpha1.Plan {
 	plan := &v1alpha1.Plan{
 		Digest: p.Digest, Changes: p.Changes,
 		Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget,
@@ -223,7 +223,7 @@ func planOf(p *store.Plan) *v1alpha1.Plan {
 const longestVersion = 100
 
 // ranBy is the engine that Terragrunt ran; nil when the runner reports none that the status takes.
-func ranBy(w *store.WrappedEngine) *v1alpha1.WrappedEngine {
+func ranBy(w *runnerapi.WrappedEngine) *v1alpha1.WrappedEngine {
 	if w == nil || w.Version == "" || len(w.Version) > longestVersion {
 		return nil
 	}

@@ -9,32 +9,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func steps(names ...string) store.Report {
-	var r store.Report
+func steps(names ...string) runnerapi.Report {
+	var r runnerapi.Report
 	for _, n := range names {
 		name, state, _ := strings.Cut(n, "=")
-		r.Steps = append(r.Steps, store.Step{Name: name, State: state})
+		r.Steps = append(r.Steps, runnerapi.Step{Name: name, State: state})
 	}
 	return r
 }
 
 func TestStepsAreToldFromTheFirstToTheLast(t *testing.T) {
-	done := func(r store.Report, d store.Done) store.Report { r.Done = &d; return r }
-	transient := &store.Failure{Class: "Transient", Message: "so it is"}
+	done := func(r runnerapi.Report, d runnerapi.Done) runnerapi.Report { r.Done = &d; return r }
+	transient := &runnerapi.Failure{Class: "Transient", Message: "so it is"}
 	for name, tt := range map[string]struct {
-		report store.Report
+		report runnerapi.Report
 		want   string
 	}{
 		"those that wait are shown": {steps("fetch=Succeeded", "init=Running", "plan=Waiting"), "fetch=Succeeded init=Running plan=Waiting"},
 		"at the end all are as they were told": {
-			done(steps("fetch=Succeeded", "after-plan=Failed", "outputs=Skipped"), store.Done{Plan: planOne}),
+			done(steps("fetch=Succeeded", "after-plan=Failed", "outputs=Skipped"), runnerapi.Done{Plan: planOne}),
 			"fetch=Succeeded after-plan=Failed outputs=Skipped",
 		},
 		"what runs at the end has failed, and what waits is skipped": {
-			done(steps("fetch=Succeeded", "init=Running", "plan=Waiting"), store.Done{Failure: transient}),
+			done(steps("fetch=Succeeded", "init=Running", "plan=Waiting"), runnerapi.Done{Failure: transient}),
 			"fetch=Succeeded init=Failed plan=Skipped",
 		},
 	} {
@@ -70,17 +70,17 @@ func TestStepsOfALostAttemptAreClosed(t *testing.T) {
 }
 
 func TestOnlyAnApplyThatFailedHasChangedAPart(t *testing.T) {
-	seven, failure := ptr(int32(7)), &store.Failure{Class: "Canceled", Message: "canceled by bob"}
+	seven, failure := ptr(int32(7)), &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}
 	for name, tt := range map[string]struct {
 		world World
-		done  store.Done
+		done  runnerapi.Done
 		want  *int32
 	}{
-		"an apply that was canceled": {world(applying), store.Done{Failure: failure, Changed: seven}, seven},
-		"one that went well":         {world(applying), store.Done{Changed: seven}, nil},
-		"a plan":                     {world(planning), store.Done{Failure: failure, Changed: seven}, nil},
+		"an apply that was canceled": {world(applying), runnerapi.Done{Failure: failure, Changed: seven}, seven},
+		"one that went well":         {world(applying), runnerapi.Done{Changed: seven}, nil},
+		"a plan":                     {world(planning), runnerapi.Done{Failure: failure, Changed: seven}, nil},
 	} {
-		fold(&tt.world.Run.Status, store.Report{Done: &tt.done}, now)
+		fold(&tt.world.Run.Status, runnerapi.Report{Done: &tt.done}, now)
 		if got := current(&tt.world.Run.Status).Changed; (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
 			t.Errorf("%s: got %v", name, got)
 		}
@@ -92,7 +92,7 @@ func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
 	for canceled, want := range map[bool]v1alpha1.FailureClass{true: v1alpha1.FailureCanceled, false: v1alpha1.FailureTransient} {
 		w := world(applying)
 		w.Run.Spec.Cancel = canceled
-		fold(&w.Run.Status, store.Report{Done: &store.Done{Failure: &store.Failure{Class: "Canceled", Message: "canceled by bob"}}}, now)
+		fold(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}}, now)
 		doubt(w.Run)
 		if got := current(&w.Run.Status).Failure.Class; got != want {
 			t.Errorf("canceled %v: the failure is %s, want %s", canceled, got, want)
@@ -102,10 +102,10 @@ func TestCanceledIsOnlyBelievedOfARunThatWas(t *testing.T) {
 
 // The answer to a last report was lost, and it comes again: it is there, unless the attempt was given up before.
 func TestALastReportThatComesAgain(t *testing.T) {
-	last := store.Report{Done: &store.Done{}}
+	last := runnerapi.Report{Done: &runnerapi.Done{}}
 	for name, tt := range map[string]struct {
 		attempt v1alpha1.Attempt
-		report  store.Report
+		report  runnerapi.Report
 		there   bool
 	}{
 		"it is there":                     {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, true},
@@ -114,7 +114,7 @@ func TestALastReportThatComesAgain(t *testing.T) {
 		"the attempt is another's":        {v1alpha1.Attempt{Number: 1, PodUID: "other", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
 		"it is of another attempt":        {v1alpha1.Attempt{Number: 2, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, last, false},
 		"the attempt goes on":             {v1alpha1.Attempt{Number: 1, PodUID: "pod"}, last, false},
-		"it is not the last one":          {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, store.Report{}, false},
+		"it is not the last one":          {v1alpha1.Attempt{Number: 1, PodUID: "pod", FinishedAt: &metav1.MicroTime{Time: now}}, runnerapi.Report{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{tt.attempt}}}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func shell(w *World) {
@@ -75,11 +75,11 @@ func TestNoShellIsAskedForOfAStackThatIsDeleted(t *testing.T) {
 
 func TestTheOrderOfAShell(t *testing.T) {
 	w := world(inShell)
-	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != store.OrderShell {
+	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 0, now); kind != runnerapi.OrderShell {
 		t.Errorf("the pod is told %s", kind)
 	}
 	w = world(left)
-	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != store.OrderExit {
+	if kind, _ := NextKind(w.Run, w.Stack, "uid-1", 1, now); kind != runnerapi.OrderExit {
 		t.Errorf("afterwards it is told %s", kind)
 	}
 }
@@ -87,7 +87,7 @@ func TestTheOrderOfAShell(t *testing.T) {
 // A runner in whose pod a person works is not believed to have planned, nor to have outputs.
 func TestAShellReportsNeitherPlanNorOutputs(t *testing.T) {
 	w := world(inShell)
-	fold(&w.Run.Status, store.Report{Done: &store.Done{Plan: &store.Plan{Digest: "sha256:x", Changes: true}, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}}, now)
+	fold(&w.Run.Status, runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:x", Changes: true}, Outputs: map[string]json.RawMessage{"a": json.RawMessage("1")}}}, now)
 	if s := w.Run.Status; s.Plan != nil || s.Outputs != nil || s.Attempts[0].FinishedAt == nil {
 		t.Errorf("%+v", s)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // The rules for an attempt that is under way: what its pod tells.
@@ -146,5 +146,5 @@ const endedByNode = "was told to end by its node"
 
 // interruptedBy words why a runner was told to end.
 func interruptedBy(a *v1alpha1.Attempt, why string) string {
-	return fmt.Sprintf("%s: pod %s %s", store.Interrupted, a.Pod, why)
+	return fmt.Sprintf("%s: pod %s %s", runnerapi.Interrupted, a.Pod, why)
 }

@@ -20,8 +20,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/program"
 	"cairn.dev/cairn/test/s3"
 )
@@ -60,7 +60,7 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 		http.Error(w, v.Refusal.Message, map[bool]int{true: http.StatusConflict, false: http.StatusLocked}[v.Refusal.Reason == state.Stale])
 		return
 	}
-	answer := store.Followed{Push: v.Action == state.FollowPush, Force: v.Force, Wrote: v.Action == state.FollowWrite}
+	answer := runnerapi.Followed{Push: v.Action == state.FollowPush, Force: v.Force, Wrote: v.Action == state.FollowWrite}
 	if answer.Wrote {
 		if s.state != nil {
 			s.versions++
@@ -77,7 +77,7 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 }
 
 // aBucket starts a real S3 and gives what a Stack says of it, its credentials being in a Secret.
-func aBucket(t *testing.T, make bool) (*s3.Server, *store.Backend, map[string]string) {
+func aBucket(t *testing.T, make bool) (*s3.Server, *runnerapi.Backend, map[string]string) {
 	t.Helper()
 	server, err := s3.New(t.Context(), "127.0.0.1", t.TempDir())
 	if err != nil {
@@ -100,7 +100,7 @@ func aBucket(t *testing.T, make bool) (*s3.Server, *store.Backend, map[string]st
 		}
 		config[name] = data
 	}
-	return server, &store.Backend{Type: "s3", Config: config, ConfigDirs: []string{"backend/00"}},
+	return server, &runnerapi.Backend{Type: "s3", Config: config, ConfigDirs: []string{"backend/00"}},
 		map[string]string{"backend/00/access_key": server.AccessKey, "backend/00/secret_key": server.SecretKey}
 }
 
@@ -119,7 +119,7 @@ func remove(t *testing.T, server *s3.Server, key string) {
 }
 
 // inBackend is a plan of a Stack with that backend.
-func (s *testStore) inBackend(attempt int32, code string, b *store.Backend) store.Order {
+func (s *testStore) inBackend(attempt int32, code string, b *runnerapi.Backend) runnerapi.Order {
 	order := s.plan(attempt, s.put(file("main.tf", code)))
 	order.Backend, order.SecretDirs, order.Outputs = b, b.ConfigDirs, true
 	return order
@@ -194,10 +194,10 @@ func TestAStateInABucketOfTheStacksOwn(t *testing.T) {
 		t.Error("a plan of nothing left a state behind")
 	}
 	apply := order
-	apply.Kind, apply.Attempt, apply.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	apply.Kind, apply.Attempt, apply.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- apply
 	second := waitDone(t, s, 2)
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestAStateInABucketOfTheStacksOwn(t *testing.T) {
 }
 
 // applied plans and applies in pods of their own.
-func (s *testStore) applied(order store.Order, inputs map[string]string) {
+func (s *testStore) applied(order runnerapi.Order, inputs map[string]string) {
 	s.t.Helper()
 	apply := s.planned(order, inputs)
 	p := run(s.t, s, inputs, apply)
@@ -240,7 +240,7 @@ func (s *testStore) applied(order store.Order, inputs map[string]string) {
 }
 
 // refusedPlan is why a plan fails that nobody but a person can help.
-func (s *testStore) refusedPlan(order store.Order, inputs map[string]string) string {
+func (s *testStore) refusedPlan(order runnerapi.Order, inputs map[string]string) string {
 	s.t.Helper()
 	p := run(s.t, s, inputs, order)
 	failure := s.done(order.Attempt).Done.Failure
@@ -332,7 +332,7 @@ func TestARescuedStateGoesIntoTheBackendBeforeThePlan(t *testing.T) {
 	apply := s.planned(order, inputs)
 	p := startPod(t, s, inputs, fmt.Sprintf("S3=%d", server.Pid()))
 	s.orders <- apply
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestTheProxysPasswordIsForNobodyElse(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	s := newTestStore(t)
-	b := &store.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
+	b := &runnerapi.Backend{Type: "http", Config: map[string]json.RawMessage{"address": json.RawMessage(`"` + server.URL + `"`)}}
 	order := s.inBackend(1, two, b)
 	p := startPod(t, s, nil, "TF_HTTP_USERNAME=me", "TF_HTTP_PASSWORD=mine")
 	s.orders <- order
@@ -382,9 +382,9 @@ func TestTheProxysPasswordIsForNobodyElse(t *testing.T) {
 		t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
 	}
 	apply := order
-	apply.Kind, apply.Attempt, apply.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	apply.Kind, apply.Attempt, apply.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- apply
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestTheCodesOwnBackend(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newTestStore(t)
-	order := s.inBackend(1, string(code), &store.Backend{})
+	order := s.inBackend(1, string(code), &runnerapi.Backend{})
 	s.applied(order, nil)
 	if there := strings.TrimSuffix(tofu(t, dir, "state", "pull"), "\n"); there != string(s.state) || s.backend.Type != "s3" {
 		t.Errorf("%s %+v", there, s.backend)
@@ -444,7 +444,7 @@ func TestTheCodesOwnBackend(t *testing.T) {
 		"encryption": {string(code) + "terraform {\n  encryption {}\n}\n", "the engine encrypts the state"},
 	} {
 		s := newTestStore(t)
-		if got := s.refusedPlan(s.inBackend(1, test.code, &store.Backend{}), nil); !strings.Contains(got, test.want) {
+		if got := s.refusedPlan(s.inBackend(1, test.code, &runnerapi.Backend{}), nil); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -459,7 +459,7 @@ func TestTheJournalOfAStateInABackend(t *testing.T) {
 	order := s.inBackend(1, two, b)
 	s.applied(order, inputs)
 	was := string(s.state)
-	s.journal = []store.JournalEntry{{Address: "terraform_data.c", Type: "terraform_data", Action: "create", IDKey: "id", ID: "made-and-killed"}}
+	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.c", Type: "terraform_data", Action: "create", IDKey: "id", ID: "made-and-killed"}}
 	order.Attempt, order.Source = 3, s.put(file("main.tf", two+`resource "terraform_data" "c" {}`))
 	p := run(t, s, inputs, order)
 	if done := s.done(3).Done; done.Failure != nil || done.Plan.Import != 1 || done.Plan.Add != 0 || len(done.Plan.Orphaned) != 0 {
@@ -505,7 +505,7 @@ func TestTheBackendOfTheCodeIsNotReplaced(t *testing.T) {
 	// The second way out, and a Stack whose state was here before.
 	s.state = []byte(tofu(t, dir, "state", "pull"))
 	order.Attempt = 2
-	s.orders = make(chan store.Order, 10)
+	s.orders = make(chan runnerapi.Order, 10)
 	run(t, s, nil, order)
 	if report := s.done(2); report.Done.Failure != nil || report.Done.Plan.Changes {
 		t.Errorf("%s %+v", steps(report), report.Done)

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/postgres"
 )
 
@@ -31,7 +31,7 @@ func TestAStateInPostgreSQL(t *testing.T) {
 }
 
 func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program string) {
-	b := &store.Backend{Type: "pg", Config: schema(program), ConfigDirs: []string{"backend/00"}}
+	b := &runnerapi.Backend{Type: "pg", Config: schema(program), ConfigDirs: []string{"backend/00"}}
 	inputs := map[string]string{"backend/00/conn_str": server.URL()}
 	dir := t.TempDir()
 	text := fmt.Sprintf("terraform {\n  backend \"pg\" {\n    conn_str    = %q\n    schema_name = %q\n  }\n}\n%s", server.URL(), program, two)

@@ -8,13 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	buckets "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // shellIn runs a script in a shell of an order's Stack, and gives what it printed and the shell's last report.
-func shellIn(t *testing.T, s *testStore, order store.Order, inputs map[string]string, script string) (string, store.Report) {
+func shellIn(t *testing.T, s *testStore, order runnerapi.Order, inputs map[string]string, script string) (string, runnerapi.Report) {
 	t.Helper()
-	order.Kind, order.Operation = store.OrderShell, "Shell"
+	order.Kind, order.Operation = runnerapi.OrderShell, "Shell"
 	p := startPod(t, s, inputs)
 	s.orders <- order
 	wait(t, func() bool {
@@ -30,7 +30,7 @@ func shellIn(t *testing.T, s *testStore, order store.Order, inputs map[string]st
 		t.Errorf("%v\n%s", err, &out)
 	}
 	done := waitDone(t, s, order.Attempt)
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // BenchmarkBare is what the engine takes by itself for what BenchmarkPod does: init, plan and apply.
@@ -38,9 +38,9 @@ func BenchmarkPod(b *testing.B) {
 		order.Outputs = true
 		s.orders <- order
 		first := waitDone(b, s, 1)
-		order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+		order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 		s.orders <- order
-		s.orders <- store.Order{Kind: store.OrderExit}
+		s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 		if err := p.wait(); err != nil || s.done(2).Done.Failure != nil {
 			b.Fatalf("%v, %+v", err, s.done(2).Done.Failure)
 		}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 const pushed = "sha256:5ae2c3d1f9a1b2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3e4f5a6b7c8d9e0f"
 
-func buildOf(builder string) store.Build {
-	return store.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123", Dockerfile: "images/Dockerfile", Context: "images"}
+func buildOf(builder string) runnerapi.Build {
+	return runnerapi.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123", Dockerfile: "images/Dockerfile", Context: "images"}
 }
 
 // dockerConfig is what the Secret to push with holds.
@@ -23,7 +23,7 @@ func dockerConfig(password string) map[string]string {
 }
 
 // building runs an order to build with a script in the place of buildah, and gives its last report and its log.
-func building(t *testing.T, script string, inputs map[string]string, change ...func(*testStore, *store.Order)) (store.Report, string) {
+func building(t *testing.T, script string, inputs map[string]string, change ...func(*testStore, *runnerapi.Order)) (runnerapi.Report, string) {
 	t.Helper()
 	s := newTestStore(t)
 	programs := t.TempDir()
@@ -31,13 +31,13 @@ func building(t *testing.T, script string, inputs map[string]string, change ...f
 	build := buildOf("Buildah")
 	build.PushDir, build.PushSecret = "push", "registry-push"
 	order := s.plan(1, s.put(file("images/Dockerfile", "FROM scratch\n"), file("images/greeting", "hello\n")))
-	order.Kind, order.Build = store.OrderBuild, &build
+	order.Kind, order.Build = runnerapi.OrderBuild, &build
 	for _, c := range change {
 		c(s, &order)
 	}
 	p := startPod(t, s, inputs, "PATH="+programs+":/usr/bin:/bin")
 	s.orders <- order
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatalf("%v\n%s", err, p.output)
 	}
@@ -98,7 +98,7 @@ func TestABuildFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script  string
 		inputs  map[string]string
-		change  func(*testStore, *store.Order)
+		change  func(*testStore, *runnerapi.Order)
 		class   string
 		message string
 		steps   string
@@ -130,17 +130,17 @@ echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 
 			script: `exit 0`, inputs: map[string]string{"push/config.json": "x"}, class: "ConfigurationError", steps: "fetch= build!", message: "Secret registry-push: .dockerconfigjson is not what docker login writes",
 		},
 		"no Dockerfile": {
-			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Dockerfile = "images/Other" }, class: "ConfigurationError", steps: "fetch! build-", message: "images/Other is not in the code",
+			script: `exit 0`, change: func(_ *testStore, o *runnerapi.Order) { o.Build.Dockerfile = "images/Other" }, class: "ConfigurationError", steps: "fetch! build-", message: "images/Other is not in the code",
 		},
 		"no such builder": {
-			script: `exit 0`, change: func(_ *testStore, o *store.Order) { o.Build.Builder = "BuildKit" }, class: "ConfigurationError", steps: "fetch= build!",
+			script: `exit 0`, change: func(_ *testStore, o *runnerapi.Order) { o.Build.Builder = "BuildKit" }, class: "ConfigurationError", steps: "fetch= build!",
 			message: "the builder's image has no buildctl-daemonless.sh: name one that has BuildKit in spec.runner.build.builderImage",
 		},
 		"canceled": {
-			script: `echo begun; sleep 60 & wait`, change: func(s *testStore, _ *store.Order) { s.cancels <- "canceled by alice" }, class: "Canceled", message: "canceled by alice",
+			script: `echo begun; sleep 60 & wait`, change: func(s *testStore, _ *runnerapi.Order) { s.cancels <- "canceled by alice" }, class: "Canceled", message: "canceled by alice",
 		},
 		"no time left": {
-			script: `sleep 60 & wait`, change: func(_ *testStore, o *store.Order) { o.Timeout = time.Second }, class: "Transient", message: "timed out after 1s",
+			script: `sleep 60 & wait`, change: func(_ *testStore, o *runnerapi.Order) { o.Timeout = time.Second }, class: "Transient", message: "timed out after 1s",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 
 				tt.inputs = dockerConfig("a-password-to-push")
 			}
 			if tt.change == nil {
-				tt.change = func(*testStore, *store.Order) {}
+				tt.change = func(*testStore, *runnerapi.Order) {}
 			}
 			report, log := building(t, tt.script, tt.inputs, tt.change)
 			failure := report.Done.Failure

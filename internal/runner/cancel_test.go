@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // twenty resources, of which eight are there at once; each of the others takes minutes, one after the other, but for an engine that is
@@ -58,7 +58,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 			order := s.plan(1, s.put(file("main.tf", twenty())))
 			order.Engine, order.Outputs = engine, true
 			apply := s.planned(order, nil)
-			apply.Hooks = []store.Hook{hookAt("After", "apply", "echo never")}
+			apply.Hooks = []runnerapi.Hook{hookAt("After", "apply", "echo never")}
 			p := startPod(t, s, nil)
 			s.orders <- apply
 			wait(t, func() bool { return strings.Contains(p.output.String(), "(local-exec): slow1") })
@@ -72,7 +72,7 @@ func TestCancelAnApplyOfSlowResources(t *testing.T) {
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
-			if allSteps(report) != "fetch= init= apply! after-apply- outputs-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+			if allSteps(report) != "fetch= init= apply! after-apply- outputs-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 				t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 			}
 			if step(t, report, "outputs").Message != "canceled by bob" {
@@ -114,10 +114,10 @@ func TestCancelWhileTheStoreIsAway(t *testing.T) {
 		return 0
 	}
 	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 600")}
+	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 600")}
 	run(t, s, nil, order)
 	report := s.done(1)
-	if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled"}) || asked.Load() != 4 {
+	if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled"}) || asked.Load() != 4 {
 		t.Errorf("%s %+v, asked %d times", allSteps(report), report.Done.Failure, asked.Load())
 	}
 }
@@ -141,7 +141,7 @@ func TestCancelInAPauseBetweenTries(t *testing.T) {
 	begin := time.Now()
 	run(t, s, nil, order)
 	report := s.done(1)
-	if took := time.Since(begin); took > 20*time.Second || allSteps(report) != "fetch! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+	if took := time.Since(begin); took > 20*time.Second || allSteps(report) != "fetch! init- plan-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 		t.Errorf("%s %+v after %s", allSteps(report), report.Done.Failure, took)
 	}
 }
@@ -166,7 +166,7 @@ func TestCancelInAHook(t *testing.T) {
 			s := newTestStore(t)
 			s.grace = test.grace
 			order := s.plan(1, s.put(file("main.tf", two)))
-			order.Hooks = []store.Hook{{Step: "init", When: "Before", Script: test.script, Continue: true}}
+			order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: test.script, Continue: true}}
 			p := startPod(t, s, nil)
 			s.orders <- order
 			pid := readPID(t, filepath.Join(p.work, "code", "pid"))
@@ -180,7 +180,7 @@ func TestCancelInAHook(t *testing.T) {
 			if took := time.Since(begin); took > 50*time.Second {
 				t.Errorf("took %s", took)
 			}
-			if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) {
+			if allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) {
 				t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 			}
 			if got := step(t, report, "before-init").ExitCode; got == nil || *got != test.code {
@@ -198,17 +198,17 @@ func TestCancelInAHook(t *testing.T) {
 func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
 	t.Parallel()
 	var s *testStore
-	var order store.Order
+	var order runnerapi.Order
 	for timeout := time.Second; ; timeout *= 2 {
 		s = newTestStore(t)
 		order = s.plan(1, s.put(file("main.tf", two)))
 		order.Timeout = timeout
-		order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 600")}
+		order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 600")}
 		p := run(t, s, nil, order)
 		if timeout < time.Minute && !strings.Contains(p.output.String(), "── before-init ──") {
 			continue // the machine is too busy to get to the hook in that time
 		}
-		want := store.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
+		want := runnerapi.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
 		if report := s.done(1); allSteps(report) != "fetch= before-init! init- plan-" || *report.Done.Failure != want {
 			t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 		}
@@ -222,7 +222,7 @@ func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if report := s.done(2); *report.Done.Failure != (store.Failure{Class: "Transient", Message: "interrupted"}) || step(t, report, "plan").Message != "interrupted" {
+	if report := s.done(2); *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "interrupted"}) || step(t, report, "plan").Message != "interrupted" {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }
@@ -249,7 +249,7 @@ func TestCancelAfterTheApply(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs = true
 	apply := s.planned(order, nil)
-	apply.Hooks = []store.Hook{hookAt("After", "apply", "echo $$ >pid; sleep 30"), hookAt("After", "apply", "echo never")}
+	apply.Hooks = []runnerapi.Hook{hookAt("After", "apply", "echo $$ >pid; sleep 30"), hookAt("After", "apply", "echo never")}
 	p := startPod(t, s, nil)
 	s.orders <- apply
 	readPID(t, filepath.Join(p.work, "code", "pid"))
@@ -259,7 +259,7 @@ func TestCancelAfterTheApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := s.done(2)
-	if allSteps(report) != "fetch= init= apply= after-apply! after-apply-2- outputs=" || *report.Done.Failure != (store.Failure{Class: "Canceled", Message: "canceled by bob"}) || len(s.outputs) != 1 {
+	if allSteps(report) != "fetch= init= apply= after-apply! after-apply-2- outputs=" || *report.Done.Failure != (runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}) || len(s.outputs) != 1 {
 		t.Errorf("%s %+v, outputs %v", allSteps(report), report.Done.Failure, s.outputs)
 	}
 }

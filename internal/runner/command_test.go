@@ -10,7 +10,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // withVariable is code that needs a value which only Cairn gives it.
@@ -19,10 +19,10 @@ resource "terraform_data" "a" { input = var.n }
 output "n" { value = terraform_data.a.output }`
 
 // commanded plans with a script in place of the engine's apply, and gives the order to apply.
-func commanded(t *testing.T, s *testStore, script string, change ...func(*store.Order)) store.Order {
+func commanded(t *testing.T, s *testStore, script string, change ...func(*runnerapi.Order)) runnerapi.Order {
 	t.Helper()
 	order := s.plan(1, s.put(file("main.tf", withVariable)))
-	order.Variables = []store.Variable{{Name: "n", Value: []byte(`"seven"`)}}
+	order.Variables = []runnerapi.Variable{{Name: "n", Value: []byte(`"seven"`)}}
 	order.Outputs, order.Command = true, script
 	for _, c := range change {
 		c(&order)
@@ -56,7 +56,7 @@ func TestACommandAppliesThePlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
-			apply := commanded(t, s, test.script, func(o *store.Order) { o.Engine = test.engine })
+			apply := commanded(t, s, test.script, func(o *runnerapi.Order) { o.Engine = test.engine })
 			run(t, s, nil, apply)
 			report := s.done(2)
 			if allSteps(report) != "fetch= init= apply= outputs=" || report.Done.Failure != nil {
@@ -81,7 +81,7 @@ func TestTheEnvironmentOfACommand(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := commanded(t, s, `echo $CAIRN_STEP ${CAIRN_WHEN-no side} $CAIRN_OPERATION $CAIRN_PLAN_ADD ${PWD##*/} $CAIRN_PLAN_DIGEST; grep -c 'will be created' $CAIRN_PLAN_TEXT
-test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *store.Order) { o.Operation = "Apply" })
+test -s $CAIRN_PLAN_JSON && tofu apply -no-color "$CAIRN_PLAN_FILE"`, func(o *runnerapi.Order) { o.Operation = "Apply" })
 	run(t, s, nil, apply)
 	inOrder(t, lastLog(s, 2), "apply no side Apply 1 code "+apply.PlanDigest+"\n1\n", "Apply complete!")
 }
@@ -103,7 +103,7 @@ func TestACommandRunsForTheApprovedPlanAlone(t *testing.T) {
 	order.Command = "echo once; exit 75"
 	p := startPod(t, s, nil)
 	s.orders <- order
-	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, waitDone(t, s, 1).Done.Plan.Digest
+	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, waitDone(t, s, 1).Done.Plan.Digest
 	s.orders <- order
 	waitDone(t, s, 2)
 	order.Attempt = 3
@@ -126,21 +126,21 @@ output "n" { value = 1 }`
 	const called = "the script of spec.commands.apply"
 	for name, test := range map[string]struct {
 		code, script string
-		failure      store.Failure
+		failure      runnerapi.Failure
 		log          string
 	}{
-		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", store.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: two"}, "one\ntwo\n"},
-		"a passing reason":         {withVariable, "echo later; exit 75", store.Failure{Class: "Transient", Message: called + " ended with exit code 75: later"}, "later\n"},
-		"a signal":                 {withVariable, "kill -9 $$", store.Failure{Class: "Transient", Message: called + " was killed (SIGKILL)"}, ""},
-		"a signal to what it runs": {withVariable, "sh -c 'kill -9 $$'; exit $?", store.Failure{Class: "Transient", Message: called + " ended with exit code 137"}, ""},
-		"what its engine says":     {broken, "tofu apply -no-color -auto-approve", store.Failure{Class: "Transient", Message: "local-exec provisioner error"}, "exit status 3"},
-		"no such interpreter":      {withVariable, "#!/usr/bin/nothing\n", store.Failure{Class: "ConfigurationError", Message: called + ` cannot run: its first line is "#!/usr/bin/nothing"`}, ""},
-		"nothing is applied":       {withVariable, "echo all is well", store.Failure{Class: "ConfigurationError", Message: called + ` ended well, but wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$CAIRN_PLAN_FILE", or fail`}, "all is well"},
+		"an exit code":             {withVariable, "echo one; echo two >&2; exit 3", runnerapi.Failure{Class: "ConfigurationError", Message: called + " ended with exit code 3: two"}, "one\ntwo\n"},
+		"a passing reason":         {withVariable, "echo later; exit 75", runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 75: later"}, "later\n"},
+		"a signal":                 {withVariable, "kill -9 $$", runnerapi.Failure{Class: "Transient", Message: called + " was killed (SIGKILL)"}, ""},
+		"a signal to what it runs": {withVariable, "sh -c 'kill -9 $$'; exit $?", runnerapi.Failure{Class: "Transient", Message: called + " ended with exit code 137"}, ""},
+		"what its engine says":     {broken, "tofu apply -no-color -auto-approve", runnerapi.Failure{Class: "Transient", Message: "local-exec provisioner error"}, "exit status 3"},
+		"no such interpreter":      {withVariable, "#!/usr/bin/nothing\n", runnerapi.Failure{Class: "ConfigurationError", Message: called + ` cannot run: its first line is "#!/usr/bin/nothing"`}, ""},
+		"nothing is applied":       {withVariable, "echo all is well", runnerapi.Failure{Class: "ConfigurationError", Message: called + ` ended well, but wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$CAIRN_PLAN_FILE", or fail`}, "all is well"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
-			apply := commanded(t, s, test.script, func(o *store.Order) {
+			apply := commanded(t, s, test.script, func(o *runnerapi.Order) {
 				o.Source = s.put(file("main.tf", test.code))
 				if test.code == broken {
 					o.Variables = nil
@@ -206,12 +206,12 @@ func TestCancelACommand(t *testing.T) {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
 				var s *testStore
-				var want store.Failure
+				var want runnerapi.Failure
 				for timeout := 3 * time.Second; ; timeout *= 2 {
 					s = newTestStore(t)
-					apply := commanded(t, s, script, func(o *store.Order) { o.Source, o.Variables = s.put(file("main.tf", slowTen)), nil })
+					apply := commanded(t, s, script, func(o *runnerapi.Order) { o.Source, o.Variables = s.put(file("main.tf", slowTen)), nil })
 					if how == "timed out" {
-						apply.Timeout, want = timeout, store.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
+						apply.Timeout, want = timeout, runnerapi.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}
 					}
 					p := startPod(t, s, nil)
 					s.orders <- apply
@@ -219,7 +219,7 @@ func TestCancelACommand(t *testing.T) {
 					if how == "canceled" {
 						wait(t, atWork)
 						s.cancels <- "canceled by bob"
-						want = store.Failure{Class: "Canceled", Message: "canceled by bob"}
+						want = runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}
 					}
 					close(s.orders)
 					if err := p.wait(); err != nil {
@@ -251,7 +251,7 @@ func TestCancelACommand(t *testing.T) {
 func TestACommandThatLeavesItsEngine(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	apply := commanded(t, s, "sleep 600 & echo $! >other\ntofu apply -no-color -parallelism=1 -auto-approve & while ! [ -e begun ]; do sleep 0.05; done; exit 0", func(o *store.Order) {
+	apply := commanded(t, s, "sleep 600 & echo $! >other\ntofu apply -no-color -parallelism=1 -auto-approve & while ! [ -e begun ]; do sleep 0.05; done; exit 0", func(o *runnerapi.Order) {
 		o.Source, o.Variables = s.put(file("main.tf", strings.ReplaceAll(slowTen, "echo slow", "touch begun; echo slow"))), nil
 	})
 	p := startPod(t, s, nil)
@@ -283,7 +283,7 @@ func TestACommandThatLeavesTheLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
-			apply := commanded(t, s, "tofu apply -no-color -parallelism=1 -auto-approve; "+test.end, func(o *store.Order) {
+			apply := commanded(t, s, "tofu apply -no-color -parallelism=1 -auto-approve; "+test.end, func(o *runnerapi.Order) {
 				o.Source, o.Variables = s.put(file("main.tf", strings.ReplaceAll(slowTen, "echo slow${count.index}; sleep 300", "kill -9 $PPID; sleep 1"))), nil
 			})
 			run(t, s, nil, apply)
@@ -297,7 +297,7 @@ func TestACommandThatLeavesTheLock(t *testing.T) {
 			// The next plan takes in what was made; and tells people, as long as nobody knows that it is this plan which is applied.
 			for attempt, script := range map[int32]string{5: "tofu apply -auto-approve", 7: `tofu apply "$CAIRN_PLAN_FILE"`} {
 				again := apply
-				again.Kind, again.Attempt, again.Command = store.OrderPlan, attempt, script
+				again.Kind, again.Attempt, again.Command = runnerapi.OrderPlan, attempt, script
 				run(t, s, nil, again)
 				plan := s.done(attempt).Done.Plan
 				orphans := 0
@@ -326,7 +326,7 @@ func TestADestroyByACommand(t *testing.T) {
 			apply := commanded(t, s, "tofu apply -auto-approve")
 			run(t, s, nil, apply)
 			order := apply
-			order.Kind, order.Attempt, order.PlanDigest, order.Destroy, order.Command = store.OrderPlan, 3, "", true, test.script
+			order.Kind, order.Attempt, order.PlanDigest, order.Destroy, order.Command = runnerapi.OrderPlan, 3, "", true, test.script
 			destroy := s.planned(order, nil)
 			run(t, s, nil, destroy)
 			report := s.done(4)
@@ -373,7 +373,7 @@ resource "terraform_data" "a" {}`)))
 func TestWhatACommandPrintsHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	apply := commanded(t, s, `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a; exit 3`, func(o *store.Order) { o.SecretEnv = []string{"TOKEN"} })
+	apply := commanded(t, s, `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a; exit 3`, func(o *runnerapi.Order) { o.SecretEnv = []string{"TOKEN"} })
 	p := startPod(t, s, nil, "TOKEN=canary-value-7f3a")
 	s.orders <- apply
 	close(s.orders)

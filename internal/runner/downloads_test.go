@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/providers"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // says waits until a report on the way has a message for a step.
@@ -34,7 +34,7 @@ func TestADownloadOfAnEngineIsFollowed(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
-	s.downloads = []store.Download{
+	s.downloads = []runnerapi.Download{
 		{What: "the list of versions of OpenTofu", From: "https://get.example.com/api.json"},
 		{What: "OpenTofu 1.12.6", From: "https://get.example.com/tofu.zip", Received: 12_340_000, Total: 87_000_000},
 	}
@@ -77,7 +77,7 @@ func TestAPlaceOfEnginesThatDoesNotAnswer(t *testing.T) {
 	s := newTestStore(t)
 	s.keep("OpenTofu", "tofu", "1.12.6")
 	const away = "the releases cannot be reached: https://get.example.com: i/o timeout; name a mirror"
-	s.downloads = []store.Download{{What: "OpenTofu", Unreachable: away}}
+	s.downloads = []runnerapi.Download{{What: "OpenTofu", Unreachable: away}}
 	p := startPod(t, s, nil, empty)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Patience = time.Second
@@ -104,16 +104,16 @@ func TestADownloadOfAProviderIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		suffix string
-		answer store.Download
+		answer runnerapi.Download
 		says   string
 		failed string
 	}{
 		"an archive": {
-			".zip", store.Download{What: timeHost + "/hashicorp/time 0.14.2", From: "https://r/time.zip", Received: 1_000_000, Total: 9_500_000},
+			".zip", runnerapi.Download{What: timeHost + "/hashicorp/time 0.14.2", From: "https://r/time.zip", Received: 1_000_000, Total: 9_500_000},
 			"downloads " + timeHost + "/hashicorp/time 0.14.2 from https://r/time.zip: 1.0 MB of 9.5 MB", "",
 		},
 		"a registry that is away": {
-			"index.json", store.Download{What: "the list", Unreachable: "ask https://registry.example.com: i/o timeout"},
+			"index.json", runnerapi.Download{What: "the list", Unreachable: "ask https://registry.example.com: i/o timeout"},
 			"ask https://registry.example.com: i/o timeout", "ask https://registry.example.com: i/o timeout",
 		},
 	} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // empty is a PATH on which there is no engine.
@@ -31,7 +31,7 @@ variable "size" {}
 resource "terraform_data" "a" { input = var.size }
 output "size" { value = terraform_data.a.output }`)))
 	order.Engine, order.Path, order.Outputs = "Terraform", "envs/prod", true
-	order.Variables = []store.Variable{{Name: "size", Value: json.RawMessage("7")}}
+	order.Variables = []runnerapi.Variable{{Name: "size", Value: json.RawMessage("7")}}
 	p := startPod(t, s, nil)
 	s.orders <- order
 	first := waitDone(t, s, 1)
@@ -40,13 +40,13 @@ output "size" { value = terraform_data.a.output }`)))
 		t.Fatalf("%s %+v %+v\n%s", steps(first), plan, first.Done.Failure, p.output)
 	}
 	apply := order
-	apply.Kind, apply.Attempt, apply.PlanDigest, apply.EngineVersion = store.OrderApply, 2, plan.Digest, "= 1.5.7"
+	apply.Kind, apply.Attempt, apply.PlanDigest, apply.EngineVersion = runnerapi.OrderApply, 2, plan.Digest, "= 1.5.7"
 	s.orders <- apply
 	second := waitDone(t, s, 2)
 	if steps(second) != "apply= outputs=" || second.Steps[0].Message != "1 added" || string(s.outputs["size"].Value) != "7" {
 		t.Fatalf("%s %+v", steps(second), second.Done.Failure)
 	}
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ output "size" { value = terraform_data.a.output }`)))
 		}
 	}
 
-	order.Attempt, order.Variables = 3, []store.Variable{{Name: "size", Value: json.RawMessage("8")}}
+	order.Attempt, order.Variables = 3, []runnerapi.Variable{{Name: "size", Value: json.RawMessage("8")}}
 	apply = s.planned(order, nil)
 	apply.EngineVersion = "= " + s.done(3).Done.Plan.EngineVersion
 	run(t, s, nil, apply)
@@ -100,7 +100,7 @@ resource "terraform_data" "a" {
 	order.Engine = "Terraform"
 	const secret = `canary<"&\and more>`
 	value, _ := json.Marshal(secret)
-	order.Variables = []store.Variable{{Name: "secret", Value: value, Secret: true}}
+	order.Variables = []runnerapi.Variable{{Name: "secret", Value: value, Secret: true}}
 	p := run(t, s, nil, s.planned(order, nil))
 	failure := s.done(2).Done.Failure
 	if failure == nil || !strings.Contains(failure.Message, "local-exec provisioner error") {
@@ -124,7 +124,7 @@ func (s *testStore) keep(name, program, version string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.engines = map[string]engineKept{name: {store.EngineRelease{Version: version, Digest: sum, Size: int64(len(data))}, data}}
+	s.engines = map[string]engineKept{name: {runnerapi.EngineRelease{Version: version, Digest: sum, Size: int64(len(data))}, data}}
 }
 
 func (s *testStore) asked(request string) int {
@@ -159,7 +159,7 @@ func TestAnEngineOfTheStore(t *testing.T) {
 	executable(t, kept, "#!/bin/sh\nexit 3") // by the code of that attempt, say
 	order.Attempt = 3
 	s.orders <- order
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -317,16 +317,16 @@ func TestAStateIsRescuedFromTheRootModule(t *testing.T) {
 }
 
 // plannedIn is planned in a pod that has a Terragrunt.
-func (s *testStore) plannedIn(t *testing.T, order store.Order) store.Order {
+func (s *testStore) plannedIn(t *testing.T, order runnerapi.Order) runnerapi.Order {
 	t.Helper()
 	p := startPod(t, s, nil, withTerragrunt(t))
 	s.orders <- order
 	report := waitDone(t, s, order.Attempt)
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil || report.Done.Plan == nil {
 		t.Fatalf("%v, %+v\n%s", err, report.Done.Failure, p.output)
 	}
-	order.Kind, order.PlanDigest, order.EngineVersion = store.OrderApply, report.Done.Plan.Digest, "= "+report.Done.Plan.EngineVersion
+	order.Kind, order.PlanDigest, order.EngineVersion = runnerapi.OrderApply, report.Done.Plan.Digest, "= "+report.Done.Plan.EngineVersion
 	order.Attempt++
 	return order
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestWhatTheEngineGets(t *testing.T) {
@@ -21,7 +21,7 @@ resource "terraform_data" "a" {
   provisioner "local-exec" { command = "env | sort > env.txt" }
 }
 `), file("mod/main.tf", "")))
-	order.Variables = []store.Variable{{Name: "m", Value: json.RawMessage(`"mod"`)}, {Name: "text", Value: json.RawMessage(`"${not} a %{template}"`)}}
+	order.Variables = []runnerapi.Variable{{Name: "m", Value: json.RawMessage(`"mod"`)}, {Name: "text", Value: json.RawMessage(`"${not} a %{template}"`)}}
 	p := startPod(t, s, nil, "CAIRN_SECRET=x", "TF_DATA_DIR=/elsewhere", "TF_WORKSPACE=other", "TF_HTTP_ADDRESS=http://elsewhere",
 		"TF_CLI_ARGS=-no-such-flag", "TF_CLI_ARGS_plan=-no-such-flag", "TG_ALL=true", "TERRAGRUNT_TFPATH=/elsewhere", "TG_FEATURE=a=b", "MINE=1", "HTTPS_PROXY=http://127.0.0.1:1",
 		"TMPDIR=/"+strings.Repeat("long/", 20))
@@ -30,7 +30,7 @@ resource "terraform_data" "a" {
 	if first.Done.Failure != nil {
 		t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
 	}
-	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- order
 	close(s.orders)
 	if err := p.wait(); err != nil {
@@ -88,7 +88,7 @@ output "secret" {
 }
 `)))
 	order.Outputs = true
-	order.Variables = []store.Variable{{Name: "passphrase", Value: json.RawMessage(`"correct horse battery"`), Secret: true}}
+	order.Variables = []runnerapi.Variable{{Name: "passphrase", Value: json.RawMessage(`"correct horse battery"`), Secret: true}}
 	run(t, s, nil, s.planned(order, nil))
 	report := s.done(2)
 	if steps(report) != "fetch= init= apply= outputs=" || string(s.outputs["open"].Value) != `"open"` || !s.outputs["secret"].Sensitive {
@@ -102,7 +102,7 @@ output "secret" {
 func TestAChangedInputIsNotApplied(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
-	order.VariableFiles = []store.VariableFiles{{Dir: "v"}}
+	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "v"}}
 	apply := s.planned(order, map[string]string{"v/a.tfvars": "size = 1"})
 	run(t, s, map[string]string{"v/a.tfvars": "size = 2"}, apply)
 	if failure := s.done(2).Done.Failure; failure == nil || !strings.Contains(failure.Message, "Mismatch between input and plan variable value") || s.state != nil {

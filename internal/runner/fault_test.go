@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/runner/report"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestAnEngineThatIsKilled: what it sent last counts, even when the store was away just then.
@@ -60,12 +60,12 @@ func TestARunnerThatCannotReportFails(t *testing.T) {
 	}
 	p := startPod(t, s, nil)
 	s.orders <- s.plan(1, s.put(file("main.tf", two)))
-	var refused *store.Error
+	var refused *runnerapi.Error
 	if err := p.wait(); !errors.As(err, &refused) || refused.Code != 403 {
 		t.Errorf("%v", err)
 	}
 	p = startPod(t, s, nil)
-	s.orders <- store.Order{Kind: "Dance"}
+	s.orders <- runnerapi.Order{Kind: "Dance"}
 	if err := p.wait(); err == nil || !strings.Contains(err.Error(), `an order "Dance"`) {
 		t.Errorf("%v", err)
 	}
@@ -120,7 +120,7 @@ func TestEnginesThatSayNothing(t *testing.T) {
 		if err := p.wait(); err != nil {
 			t.Fatal(err)
 		}
-		if failure := *s.done(1).Done.Failure; failure != (store.Failure{Class: "Transient", Message: want}) {
+		if failure := *s.done(1).Done.Failure; failure != (runnerapi.Failure{Class: "Transient", Message: want}) {
 			t.Errorf("%s: %+v", script, failure)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // forge serves the repository mods.git with git's own server. It wants an Authorization header when it is given one, and
@@ -103,7 +103,7 @@ func trusting(t *testing.T, f *forge) []string {
 }
 
 // initialized makes a plan of code that has modules from these URLs.
-func initialized(t *testing.T, s *testStore, credentials []store.ModuleCredentials, inputs map[string]string, env []string, urls ...string) (store.Report, *pod) {
+func initialized(t *testing.T, s *testStore, credentials []runnerapi.ModuleCredentials, inputs map[string]string, env []string, urls ...string) (runnerapi.Report, *pod) {
 	t.Helper()
 	var code strings.Builder
 	for i, url := range urls {
@@ -134,7 +134,7 @@ func TestModulesAreFetchedWithTheCredentialsOfTheirHostOnly(t *testing.T) {
 	for name, text := range alice {
 		inputs[name] = text
 	}
-	credentials := []store.ModuleCredentials{{Host: private.host(), Dir: "git/0"}, {Host: token.host(), Dir: "git/1"}}
+	credentials := []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"}, {Host: token.host(), Dir: "git/1"}}
 	env := append(trusting(t, private), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.userAgent", "GIT_CONFIG_VALUE_0=mine")
 	report, p := initialized(t, newTestStore(t), credentials, inputs, env,
 		private.URL+"/mods.git//x", token.URL+"/mods.git//x", public.URL+"/mods.git//x")
@@ -167,7 +167,7 @@ func TestARedirectShowsTheCredentialsToNobodyElse(t *testing.T) {
 	private, other := newForge(t, aliceHeader), newForge(t, "")
 	private.elsewhere = other.URL
 	s := newTestStore(t)
-	report, p := initialized(t, s, []store.ModuleCredentials{{Host: private.host(), Dir: "git/0"}}, alice,
+	report, p := initialized(t, s, []runnerapi.ModuleCredentials{{Host: private.host(), Dir: "git/0"}}, alice,
 		append(trusting(t, private), "GIT_TRACE_CURL=1", "GIT_TRACE_REDACT=0"), private.URL+"/moved/mods.git//x")
 	if got := steps(report); got != "fetch= init!" || !strings.Contains(string(s.logs[1]), "returned error: 302") {
 		t.Errorf("%s %+v", got, report.Done.Failure)

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/redact"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func hookAt(when, step, script string) store.Hook {
-	return store.Hook{Step: step, When: when, Script: script}
+func hookAt(when, step, script string) runnerapi.Hook {
+	return runnerapi.Hook{Step: step, When: when, Script: script}
 }
 
 // inOrder finds marks in a log in this order, with anything between them.
@@ -40,7 +40,7 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("envs/prod/main.tf", two)))
 	order.Path, order.Outputs = "envs/prod", true
-	order.Hooks = []store.Hook{
+	order.Hooks = []runnerapi.Hook{
 		hookAt("Before", "fetch", "echo no code in $PWD; ls -d envs 2>/dev/null || true"),
 		hookAt("After", "fetch", "#!/bin/sh\necho code in ${PWD##*/}"),
 		hookAt("Before", "engine", "echo engine comes"),
@@ -63,7 +63,7 @@ func TestHooksRunAroundTheirSteps(t *testing.T) {
 	if done := step(t, first, "after-plan"); done.ExitCode == nil || *done.ExitCode != 0 || done.StartedAt == nil || done.FinishedAt == nil {
 		t.Errorf("%+v", done)
 	}
-	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- order
 	close(s.orders)
 	if err := p.wait(); err != nil {
@@ -85,7 +85,7 @@ func TestHooksInAnotherPodThanThePlans(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	apply := s.planned(order, nil)
 	report := `env | grep ^CAIRN_PLAN | sed "s,=$HOME/\.\.,=," | sort; cat $CAIRN_PLAN_TEXT; grep -o '"format_version"' $CAIRN_PLAN_JSON | head -n1; test -s $CAIRN_PLAN_FILE`
-	apply.Hooks = []store.Hook{hookAt("Before", "fetch", "env | grep ^CAIRN_PLAN || echo no plan yet"), hookAt("Before", "apply", report)}
+	apply.Hooks = []runnerapi.Hook{hookAt("Before", "fetch", "env | grep ^CAIRN_PLAN || echo no plan yet"), hookAt("Before", "apply", report)}
 	p := run(t, s, nil, apply)
 	if got := s.done(2); allSteps(got) != "before-fetch= fetch= init= before-apply= apply=" {
 		t.Fatalf("%s\n%s", allSteps(got), p.output)
@@ -100,7 +100,7 @@ func TestHooksInAnotherPodThanThePlans(t *testing.T) {
 	order.Attempt = 3
 	apply = s.planned(order, nil)
 	clear(s.forms)
-	apply.Hooks = []store.Hook{hookAt("Before", "apply", "env | grep ^CAIRN_PLAN | cut -d= -f1 | sort")}
+	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "env | grep ^CAIRN_PLAN | cut -d= -f1 | sort")}
 	run(t, s, nil, apply)
 	if got := s.done(4); steps(got) != "fetch= init= before-apply= apply=" {
 		t.Errorf("%s %+v", steps(got), got.Done.Failure)
@@ -113,7 +113,7 @@ func TestTheEnvironmentOfAHook(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Operation, order.Cause, order.Revision = "Apply", "commit 1f3c by alice\nWiden it", "main@sha1:1f3c"
-	order.Hooks = []store.Hook{hookAt("After", "plan", `env -0 | sort -z | grep -z '^CAIRN\|^TF_\|^PATH\|^MINE\|^PWD' | tr '\0' '\n'`)}
+	order.Hooks = []runnerapi.Hook{hookAt("After", "plan", `env -0 | sort -z | grep -z '^CAIRN\|^TF_\|^PATH\|^MINE\|^PWD' | tr '\0' '\n'`)}
 	p := startPod(t, s, nil, "MINE=1", "CAIRN_STORE_CA=no", "CAIRN_SPOOF=no", "TF_DATA_DIR=no")
 	s.orders <- order
 	close(s.orders)
@@ -151,7 +151,7 @@ func TestAPlanWithoutChangesIsShownToHooks(t *testing.T) {
 	run(t, s, nil, s.planned(s.plan(1, source), nil))
 	clear(s.forms)
 	order := s.plan(3, source)
-	order.Hooks = []store.Hook{hookAt("After", "plan", "echo $CAIRN_PLAN_CHANGES $CAIRN_PLAN_ADD ${CAIRN_PLAN_JSON:-none}; cat $CAIRN_PLAN_TEXT")}
+	order.Hooks = []runnerapi.Hook{hookAt("After", "plan", "echo $CAIRN_PLAN_CHANGES $CAIRN_PLAN_ADD ${CAIRN_PLAN_JSON:-none}; cat $CAIRN_PLAN_TEXT")}
 	run(t, s, nil, order)
 	inOrder(t, string(s.logs[3]), "── after-plan ──\nfalse 0 none\n", "No changes.")
 	if len(s.forms) != 0 {
@@ -162,36 +162,36 @@ func TestAPlanWithoutChangesIsShownToHooks(t *testing.T) {
 func TestHooksThatFail(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		hook    store.Hook
+		hook    runnerapi.Hook
 		steps   string
-		failure store.Failure
+		failure runnerapi.Failure
 		log     string
 	}{
 		"an exit code": {hookAt("Before", "init", "echo one; echo two >&2; exit 3"), "fetch= before-init! init- plan-",
-			store.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
 		"an exit code without a word": {hookAt("After", "plan", "exit 1"), "fetch= init= plan= after-plan!",
-			store.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and said nothing"}, "── after-plan ──\n"},
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and said nothing"}, "── after-plan ──\n"},
 		"a passing reason": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
-			store.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
+			runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
 		"a signal": {hookAt("Before", "init", "kill -9 $$"), "fetch= before-init! init- plan-",
-			store.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},
+			runnerapi.Failure{Class: "Transient", Message: "hook before-init was killed (SIGKILL): most likely the container ran out of memory: raise spec.runner.resources.limits.memory"}, ""},
 		"no such interpreter": {hookAt("Before", "fetch", "#!/usr/bin/nothing -x\necho no"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
+			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/usr/bin/nothing -x", and there is no such program in this image`},
 			"before-fetch: hook before-fetch cannot run"},
 		"an interpreter with the line ends of another system": {hookAt("Before", "fetch", "#!/bin/sh\r\necho no\r\n"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/sh\r", and there is no such program in this image`}, ""},
+			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/sh\r", and there is no such program in this image`}, ""},
 		"an interpreter that is no program": {hookAt("Before", "fetch", "#!/etc/passwd\n"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/etc/passwd": fork/exec `}, ""},
+			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/etc/passwd": fork/exec `}, ""},
 		"a program that it does not find": {hookAt("Before", "fetch", "nothing-of-this-name"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "ConfigurationError", Message: "hook before-fetch ended with exit code 127: "}, ""},
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-fetch ended with exit code 127: "}, ""},
 		"a NUL in its script": {hookAt("Before", "fetch", "#!/bin/\x00sh\n"), "before-fetch! fetch- init- plan-",
-			store.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/\x00sh"`}, ""},
+			runnerapi.Failure{Class: "ConfigurationError", Message: `hook before-fetch cannot run: its first line is "#!/bin/\x00sh"`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
 			order := s.plan(1, s.put(file("main.tf", two)))
-			order.Hooks = []store.Hook{test.hook}
+			order.Hooks = []runnerapi.Hook{test.hook}
 			run(t, s, nil, order)
 			report := s.done(1)
 			failure := report.Done.Failure
@@ -209,7 +209,7 @@ func TestAHookThatMayFail(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Hooks = []store.Hook{{Step: "init", When: "Before", Script: "echo sorry; exit 3", Continue: true}}
+	order.Hooks = []runnerapi.Hook{{Step: "init", When: "Before", Script: "echo sorry; exit 3", Continue: true}}
 	run(t, s, nil, order)
 	report := s.done(1)
 	if allSteps(report) != "fetch= before-init! init= plan=" || report.Done.Failure != nil || report.Done.Plan == nil {
@@ -226,7 +226,7 @@ func TestAHookThatMayFail(t *testing.T) {
 func TestAHookAfterAnApplyThatFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		hook  store.Hook
+		hook  runnerapi.Hook
 		steps string
 	}{
 		"after the apply":    {hookAt("After", "apply", "exit 1"), "fetch= init= apply= after-apply! before-outputs- outputs= after-outputs-"},
@@ -238,7 +238,7 @@ func TestAHookAfterAnApplyThatFails(t *testing.T) {
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Outputs = true
 			apply := s.planned(order, nil)
-			apply.Hooks = []store.Hook{test.hook, hookAt("Before", "outputs", "true"), hookAt("After", "outputs", "true")}
+			apply.Hooks = []runnerapi.Hook{test.hook, hookAt("Before", "outputs", "true"), hookAt("After", "outputs", "true")}
 			run(t, s, nil, apply)
 			report := s.done(2)
 			if allSteps(report) != test.steps || report.Done.Changed == nil || *report.Done.Changed != 2 || s.lock != nil {
@@ -262,7 +262,7 @@ func TestAnEngineInAHookDoesNotWriteTheState(t *testing.T) {
 			order.Engine = engine
 			apply := s.planned(order, nil)
 			program := map[string]string{"OpenTofu": "tofu", "Terraform": "terraform"}[engine]
-			apply.Hooks = []store.Hook{
+			apply.Hooks = []runnerapi.Hook{
 				{Step: "apply", When: "Before", Script: program + " apply -auto-approve -no-color", Continue: true},
 				{Step: "apply", When: "After", Script: program + " state rm terraform_data.b", Continue: true},
 				{Step: "apply", When: "After", Script: program + " state list"},
@@ -282,7 +282,7 @@ func TestWhatAHookPrintsHasNoSecrets(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.SecretEnv = []string{"TOKEN"}
-	order.Hooks = []store.Hook{hookAt("Before", "init", `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a | cut -c1-100; exit 3`)}
+	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", `echo "it is $TOKEN"; env; printf 'canary-%s' value-7f3a | cut -c1-100; exit 3`)}
 	p := startPod(t, s, nil, "TOKEN=canary-value-7f3a")
 	s.orders <- order
 	close(s.orders)
@@ -303,7 +303,7 @@ func TestAHookThatLeavesSomethingBehind(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
-	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 600 & echo $! >pid; echo left")}
+	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 600 & echo $! >pid; echo left")}
 	begin := time.Now()
 	p := run(t, s, nil, order)
 	pid := readPID(t, filepath.Join(p.work, "code", "pid"))
@@ -329,7 +329,7 @@ func TestAFormThatTheStoreRefuses(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
-	apply.Hooks = []store.Hook{hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none}; grep -c 'will be created' $CAIRN_PLAN_TEXT")}
+	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "echo json ${CAIRN_PLAN_JSON:-none}; grep -c 'will be created' $CAIRN_PLAN_TEXT")}
 	s.refuse = func(r *http.Request) int {
 		if strings.HasSuffix(r.URL.Path, "/json") {
 			return http.StatusForbidden
@@ -348,7 +348,7 @@ func TestAFormThatCannotBeFetchedNow(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	apply := s.planned(s.plan(1, s.put(file("main.tf", two))), nil)
-	apply.Hooks = []store.Hook{hookAt("Before", "apply", "true")}
+	apply.Hooks = []runnerapi.Hook{hookAt("Before", "apply", "true")}
 	apply.Patience = 100 * time.Millisecond
 	s.refuse = func(r *http.Request) int {
 		if strings.HasSuffix(r.URL.Path, "/text") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // slow creates a, and then is busy with b until it is interrupted.
@@ -33,7 +33,7 @@ func TestInterruptWhileApplying(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "interrupted"}) {
+	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "interrupted"}) {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 	if got := s.resources(); len(got) != 2 || s.lock != nil || s.rescued != nil {
@@ -54,7 +54,7 @@ func TestAnAttemptHasOnlySoMuchTime(t *testing.T) {
 			continue // the engine has to be at work by then, on a busy machine too
 		}
 		report := s.done(2)
-		if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}) {
+		if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "timed out after " + timeout.String()}) {
 			t.Errorf("%s %+v", steps(report), report.Done.Failure)
 		}
 		if got := s.resources(); len(got) != 2 || s.lock != nil {

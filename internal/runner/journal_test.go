@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // bothEngines are those that tell events: one into a file, one among what it prints.
@@ -49,7 +49,7 @@ func (s *testStore) killed(engine, log string) (source string) {
 }
 
 // killApply applies, and kills the engine once the store has heard of so many things that were done.
-func (s *testStore) killApply(apply store.Order, after int) {
+func (s *testStore) killApply(apply runnerapi.Order, after int) {
 	s.t.Helper()
 	p := startPod(s.t, s, nil)
 	s.orders <- apply
@@ -63,7 +63,7 @@ func (s *testStore) killApply(apply store.Order, after int) {
 		s.t.Fatal(err)
 	}
 	waitDone(s.t, s, apply.Attempt)
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestWhatCannotBeImported(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
-			s.journal = []store.JournalEntry{
+			s.journal = []runnerapi.JournalEntry{
 				{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"},
 				{Address: "terraform_data.gone", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-gone"},
 				{Address: "module.gone[0].terraform_data.x", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-x"},
@@ -302,7 +302,7 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 			first := s.plan(1, source)
 			first.Engine = engine
 			run(t, s, nil, s.planned(first, nil))
-			s.journal = []store.JournalEntry{
+			s.journal = []runnerapi.JournalEntry{
 				{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"},
 				{Address: "terraform_data.a", Type: "terraform_data", Action: "instead", IDKey: "id"},
 			}
@@ -310,7 +310,7 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 			second.Engine = engine
 			s.planned(second, nil)
 			plan := s.done(3).Done.Plan
-			want := []store.Orphan{{Address: "terraform_data.a", Reason: "the state has another one at its address, which somebody put there since"}}
+			want := []runnerapi.Orphan{{Address: "terraform_data.a", Reason: "the state has another one at its address, which somebody put there since"}}
 			if diff := cmp.Diff(want, plan.Orphaned); diff != "" || plan.Changes {
 				t.Errorf("%+v %s\n%s", plan, diff, s.logs[3])
 			}
@@ -327,7 +327,7 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 // TestAPlanThatFailsWithoutImportsToo fails as it would without a journal, and nothing is left out.
 func TestAPlanThatFailsWithoutImportsToo(t *testing.T) {
 	s := newTestStore(t)
-	s.journal = []store.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+	s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
 	run(t, s, nil, s.plan(1, s.put(file("main.tf", `variable "day" { default = "Friday" }
 resource "terraform_data" "a" {
   lifecycle {
@@ -347,7 +347,7 @@ resource "terraform_data" "a" {
 func TestAnImportOfTheirOwn(t *testing.T) {
 	for _, engine := range bothEngines {
 		s := newTestStore(t)
-		s.journal = []store.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
+		s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.a", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id-of-a"}}
 		order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "a" {}
 import {
   to = terraform_data.a
@@ -415,7 +415,7 @@ func TestAnApplyThatWritesNoState(t *testing.T) {
 			}
 			state["serial"] = 99
 			s.state, _ = json.Marshal(state)
-			s.journal = []store.JournalEntry{{Address: "terraform_data.lost", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id"}}
+			s.journal = []runnerapi.JournalEntry{{Address: "terraform_data.lost", Type: "terraform_data", Action: "create", IDKey: "id", ID: "id"}}
 			s.requests = nil
 			run(t, s, nil, apply)
 			done := s.done(4).Done
@@ -447,10 +447,10 @@ func TestAPlanEndsAJournal(t *testing.T) {
 				order := s.plan(1, s.put(file("main.tf", a)))
 				order.Engine = engine
 				run(t, s, nil, s.planned(order, nil))
-				told := func(address, id string) store.JournalEntry {
-					return store.JournalEntry{Address: address, Type: "terraform_data", Action: "create", IDKey: "id", ID: id}
+				told := func(address, id string) runnerapi.JournalEntry {
+					return runnerapi.JournalEntry{Address: address, Type: "terraform_data", Action: "create", IDKey: "id", ID: id}
 				}
-				s.journal = []store.JournalEntry{told("terraform_data.a", s.ids()["a"])}
+				s.journal = []runnerapi.JournalEntry{told("terraform_data.a", s.ids()["a"])}
 				if tt.lost != "" {
 					s.journal = append(s.journal, told(tt.lost, "id-of-it"))
 				}
@@ -489,7 +489,7 @@ func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
 	s := newTestStore(t)
 	const fit = 101 // with IDs of 10 KiB
 	for i := range fit + 2 {
-		s.journal = append(s.journal, store.JournalEntry{
+		s.journal = append(s.journal, runnerapi.JournalEntry{
 			Address: fmt.Sprintf("terraform_data.a[%d]", i), Type: "terraform_data", Action: "create", IDKey: "id", ID: fmt.Sprintf("%010240d", i),
 		})
 	}
@@ -499,7 +499,7 @@ func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
 		t.Fatalf("%+v\n%.3000s", plan, s.logs[1])
 	}
 	const why = "one plan takes in no more than 500 resources, and no more than 1024 KiB of import blocks"
-	want := []store.Orphan{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
+	want := []runnerapi.Orphan{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
 	if diff := cmp.Diff(want, plan.Orphaned); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
 		t.Error(diff)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // write puts files into a folder.
@@ -80,9 +80,9 @@ func TestTooLittleMemoryForAHook(t *testing.T) {
 	s := newTestStore(t)
 	write(t, s.cgroup, map[string]string{"memory.events": "oom_kill 0\n"})
 	order := s.plan(1, s.put(file("main.tf", "")))
-	order.Hooks = []store.Hook{hookAt("Before", "init", "echo oom_kill 1 >"+s.cgroup+"/memory.events; exit 1")}
+	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "echo oom_kill 1 >"+s.cgroup+"/memory.events; exit 1")}
 	run(t, s, nil, order)
-	want := store.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and said nothing; a process was killed: " +
+	want := runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and said nothing; a process was killed: " +
 		"the container ran out of memory: raise spec.runner.resources.limits.memory"}
 	if got := *s.done(1).Done.Failure; got != want {
 		t.Errorf("got %+v", got)
@@ -110,7 +110,7 @@ func TestAnAttemptThatIsDisowned(t *testing.T) {
 				return code
 			}
 			s.mu.Unlock()
-			if err := p.wait(); store.Code(err) != code { // nor is there another order
+			if err := p.wait(); runnerapi.Code(err) != code { // nor is there another order
 				t.Fatal(err)
 			}
 			report := s.done(2)
@@ -136,7 +136,7 @@ func TestAServerThatKnowsNothingYet(t *testing.T) {
 		}
 		return 0
 	}
-	order.Hooks = []store.Hook{hookAt("Before", "init", "sleep 3")}
+	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "sleep 3")}
 	run(t, s, nil, order)
 	if failure := s.done(1).Done.Failure; failure != nil || asked.Load() < 4 {
 		t.Errorf("asked %d times, %+v", asked.Load(), failure)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 const canary = "canary-9d1c-value"
@@ -85,7 +85,7 @@ func TestAPlanWithoutChangesHasNoForms(t *testing.T) {
 }
 
 // fake is an engine that plans changes and shows them as a script says.
-func fake(t *testing.T, s *testStore, order store.Order, show string) (*pod, store.Report) {
+func fake(t *testing.T, s *testStore, order runnerapi.Order, show string) (*pod, runnerapi.Report) {
 	t.Helper()
 	dir := t.TempDir()
 	script := `#!/bin/sh
@@ -109,15 +109,15 @@ func TestAPlanThatCannotBeShown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		show, log string
-		policy    store.Failure
+		policy    runnerapi.Failure
 		steps     string
 	}{
 		"the engine fails": {"echo 'Error: out of luck' >&2; exit 1", "the plan's JSON is not kept: OpenTofu ended with exit code 1: Error: out of luck\n",
-			store.Failure{Class: "Transient", Message: "policies cannot see the plan: OpenTofu ended with exit code 1: Error: out of luck"}, "fetch= init= plan! policy-"},
+			runnerapi.Failure{Class: "Transient", Message: "policies cannot see the plan: OpenTofu ended with exit code 1: Error: out of luck"}, "fetch= init= plan! policy-"},
 		"it is no JSON": {"echo nonsense", "the plan's JSON is not kept: read what OpenTofu shows of the plan: ",
-			store.Failure{Class: "Transient", Message: "policies cannot see the plan: read what OpenTofu shows of the plan: "}, "fetch= init= plan! policy-"},
+			runnerapi.Failure{Class: "Transient", Message: "policies cannot see the plan: read what OpenTofu shows of the plan: "}, "fetch= init= plan! policy-"},
 		"it is too large": {"head -c 34000000 /dev/zero", "the plan's JSON is not kept: it has more than 32 MiB\n",
-			store.Failure{Class: "PolicyDenied", Message: "the plan is too large to be checked by policies"}, "fetch= init= plan= policy!"},
+			runnerapi.Failure{Class: "PolicyDenied", Message: "the plan is too large to be checked by policies"}, "fetch= init= plan= policy!"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

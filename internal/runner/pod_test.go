@@ -16,7 +16,7 @@ import (
 
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/program"
 )
 
@@ -87,13 +87,13 @@ func (p *pod) wait() error {
 }
 
 // run gives orders to one pod and waits for its end.
-func run(t testing.TB, s *testStore, inputs map[string]string, orders ...store.Order) *pod {
+func run(t testing.TB, s *testStore, inputs map[string]string, orders ...runnerapi.Order) *pod {
 	t.Helper()
 	p := startPod(t, s, inputs)
 	for _, order := range orders {
 		s.orders <- order
 	}
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatalf("%v\n%s", err, p.output)
 	}
@@ -101,28 +101,28 @@ func run(t testing.TB, s *testStore, inputs map[string]string, orders ...store.O
 }
 
 // plan makes an order to plan.
-func (s *testStore) plan(attempt int32, source string) store.Order {
-	return store.Order{
-		Kind: store.OrderPlan, Attempt: attempt, Namespace: "prod", Stack: "net", Run: "net-1", Source: source,
+func (s *testStore) plan(attempt int32, source string) runnerapi.Order {
+	return runnerapi.Order{
+		Kind: runnerapi.OrderPlan, Attempt: attempt, Namespace: "prod", Stack: "net", Run: "net-1", Source: source,
 		Patience: 5 * time.Second, Timeout: 10 * time.Minute,
 	}
 }
 
 // planned runs a plan in a pod of its own and gives the order to apply it.
-func (s *testStore) planned(order store.Order, inputs map[string]string) store.Order {
+func (s *testStore) planned(order runnerapi.Order, inputs map[string]string) runnerapi.Order {
 	s.t.Helper()
 	p := run(s.t, s, inputs, order)
 	done := s.done(order.Attempt).Done
 	if done.Failure != nil || done.Plan == nil {
 		s.t.Fatalf("%+v\n%s", done.Failure, p.output)
 	}
-	order.Kind, order.PlanDigest = store.OrderApply, done.Plan.Digest
+	order.Kind, order.PlanDigest = runnerapi.OrderApply, done.Plan.Digest
 	order.Attempt++
 	return order
 }
 
 // steps tells in short which of a report's steps were done: name, then = or ! for succeeded or failed.
-func steps(report store.Report) string {
+func steps(report runnerapi.Report) string {
 	var words []string
 	for _, word := range strings.Fields(allSteps(report)) {
 		if !strings.HasSuffix(word, "-") && !strings.HasSuffix(word, ".") {
@@ -133,7 +133,7 @@ func steps(report store.Report) string {
 }
 
 // allSteps tells the others too: - for skipped, . for waiting.
-func allSteps(report store.Report) string {
+func allSteps(report runnerapi.Report) string {
 	var words []string
 	for _, step := range report.Steps {
 		words = append(words, step.Name+map[string]string{"Succeeded": "=", "Failed": "!", "Running": "?", "Skipped": "-", "Waiting": "."}[step.State])
@@ -142,7 +142,7 @@ func allSteps(report store.Report) string {
 }
 
 // step finds a step of a report.
-func step(t testing.TB, report store.Report, name string) store.Step {
+func step(t testing.TB, report runnerapi.Report, name string) runnerapi.Step {
 	t.Helper()
 	for _, step := range report.Steps {
 		if step.Name == name {
@@ -150,7 +150,7 @@ func step(t testing.TB, report store.Report, name string) store.Step {
 		}
 	}
 	t.Fatalf("there is no step %s in %s", name, allSteps(report))
-	return store.Step{}
+	return runnerapi.Step{}
 }
 
 func (s *testStore) resources() []string {
@@ -203,7 +203,7 @@ func wait(t testing.TB, so func() bool) {
 }
 
 // waitDone waits for the last report of an attempt.
-func waitDone(t testing.TB, s *testStore, attempt int32) store.Report {
+func waitDone(t testing.TB, s *testStore, attempt int32) runnerapi.Report {
 	t.Helper()
 	wait(t, func() bool {
 		s.mu.Lock()

@@ -6,32 +6,32 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	warn := store.Finding{Policy: "rules/a.rego", Action: store.Warn, Message: "tags\nwould be \x1b[31mnice"}
-	ask := store.Finding{Policy: "rules/c.yaml", Action: store.RequireApproval, Message: "it is dear"}
-	deny := store.Finding{Policy: "rules/b.rego", Action: store.Deny, Message: "no public buckets"}
+	warn := runnerapi.Finding{Policy: "rules/a.rego", Action: runnerapi.Warn, Message: "tags\nwould be \x1b[31mnice"}
+	ask := runnerapi.Finding{Policy: "rules/c.yaml", Action: runnerapi.RequireApproval, Message: "it is dear"}
+	deny := runnerapi.Finding{Policy: "rules/b.rego", Action: runnerapi.Deny, Message: "no public buckets"}
 	for name, test := range map[string]struct {
-		verdict store.Verdict
+		verdict runnerapi.PolicyResult
 		steps   string
 		message string
-		failure *store.Failure
+		failure *runnerapi.Failure
 		log     string
 	}{
-		"that have nothing to say": {store.Verdict{Checked: 3}, "fetch= init= plan= policy= after-policy= outputs-", "3 checked", nil, "── policy ──\n── after-policy ──\n"},
-		"that warn": {store.Verdict{Checked: 1, Findings: []store.Finding{warn, warn}}, "fetch= init= plan= policy= after-policy= outputs-", "1 checked, 2 warnings", nil,
+		"that have nothing to say": {runnerapi.PolicyResult{Checked: 3}, "fetch= init= plan= policy= after-policy= outputs-", "3 checked", nil, "── policy ──\n── after-policy ──\n"},
+		"that warn": {runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{warn, warn}}, "fetch= init= plan= policy= after-policy= outputs-", "1 checked, 2 warnings", nil,
 			"── policy ──\nWarn  rules/a.rego: tags would be nice\nWarn  rules/a.rego: tags would be nice\n"},
-		"that require an approval": {store.Verdict{Checked: 2, Findings: []store.Finding{ask, warn}, MoreRequired: 1}, "fetch= init= plan= policy= after-policy= outputs-",
+		"that require an approval": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{ask, warn}, MoreRequired: 1}, "fetch= init= plan= policy= after-policy= outputs-",
 			"2 checked, approval required, 1 warning", nil, "── policy ──\nRequireApproval  rules/c.yaml: it is dear\nWarn  rules/a.rego: tags would be nice\nand 1 more\n"},
-		"that deny": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
-			&store.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
-		"that deny more often than is told": {store.Verdict{Checked: 2, Findings: []store.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
-			&store.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
-		"that deny thrice": {store.Verdict{Checked: 2, Findings: []store.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
-			&store.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
+		"that deny": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, warn}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets",
+			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets"}, "Deny  rules/b.rego: no public buckets\nWarn  rules/a.rego: "},
+		"that deny more often than is told": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny}, MoreDenied: 4, MoreWarned: 3}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 4 more)",
+			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 4 more)"}, "Deny  rules/b.rego: no public buckets\nand 7 more\n"},
+		"that deny thrice": {runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{deny, deny, deny}}, "fetch= init= plan= policy! after-policy- outputs-", "rules/b.rego: no public buckets (and 2 more)",
+			&runnerapi.Failure{Class: "PolicyDenied", Message: "rules/b.rego: no public buckets (and 2 more)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestPolicies(t *testing.T) {
 			s.verdict = test.verdict
 			order := s.plan(1, s.put(file("main.tf", two)))
 			order.Policy, order.Outputs = true, true
-			order.Hooks = []store.Hook{hookAt("After", "policy", "true")}
+			order.Hooks = []runnerapi.Hook{hookAt("After", "policy", "true")}
 			run(t, s, nil, order)
 			report := s.done(1)
 			if got := step(t, report, "policy").Message; allSteps(report) != test.steps || got != test.message {
@@ -87,7 +87,7 @@ func TestPoliciesThatCannotBeAskedMayBeLater(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Policy = true
 	run(t, s, nil, order)
-	if report := s.done(1); allSteps(report) != "fetch= init= plan= policy!" || report.Done.Plan != nil || *report.Done.Failure != (store.Failure{Class: "Transient", Message: "ask the policies: the store answered 409: refused by the test"}) {
+	if report := s.done(1); allSteps(report) != "fetch= init= plan= policy!" || report.Done.Plan != nil || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "ask the policies: the store answered 409: refused by the test"}) {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/providers"
 	"cairn.dev/cairn/internal/providers/registrytest"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // timeHost is the one registry whose other platforms' hashes OpenTofu takes from a mirror into the lock file.
@@ -77,7 +77,7 @@ func (s *testStore) mirror(m *providers.Mirror) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 		s.mu.Unlock()
-		if r.Header.Get("Authorization") != "Bearer "+testToken || r.Header.Get(store.AttemptHeader) == "" {
+		if r.Header.Get("Authorization") != "Bearer "+testToken || r.Header.Get(runnerapi.AttemptHeader) == "" {
 			http.Error(w, "who are you", http.StatusUnauthorized)
 			return
 		}
@@ -126,7 +126,7 @@ func serveMirror(w http.ResponseWriter, r *http.Request, m *providers.Mirror, pa
 }
 
 // planProviders makes an order to plan with the store's mirror.
-func (s *testStore) planProviders(attempt int32, files ...entry) store.Order {
+func (s *testStore) planProviders(attempt int32, files ...entry) runnerapi.Order {
 	order := s.plan(attempt, s.put(files...))
 	order.Providers, order.Patience = true, 500*time.Millisecond
 	return order

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestMistakesOfPeople(t *testing.T) {
@@ -82,7 +82,7 @@ func TestThePlanInTheWorkspaceMustBeTheApprovedOne(t *testing.T) {
 	if err := os.WriteFile(path, append(data, 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- order
 	close(s.orders)
 	if err := p.wait(); err != nil {

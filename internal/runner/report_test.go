@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestTheWholeListIsToldFromTheFirstReportOn, and each step changes as it is done.
@@ -14,7 +14,7 @@ func TestTheWholeListIsToldFromTheFirstReportOn(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs, order.Policy = true, true
-	order.Hooks = []store.Hook{hookAt("After", "init", "sleep 0.2")}
+	order.Hooks = []runnerapi.Hook{hookAt("After", "init", "sleep 0.2")}
 	s.refuse = func(r *http.Request) int {
 		if strings.HasPrefix(r.URL.Path, "/v1/sources/") { // the first step takes until it was told
 			wait(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.reports[1]) > 0 })

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/attempt"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func refuseStates(code int) func(*http.Request) int {
@@ -124,7 +124,7 @@ func TestAStateThatCanBeSentNowhereIsInThePodsLog(t *testing.T) {
 	if steps(report) != "fetch= init= apply! rescue!" || !strings.Contains(report.Steps[3].Message, "it is in the pod's log, encrypted: read it back with cairn state recover") {
 		t.Errorf("%s %+v", steps(report), report.Steps)
 	}
-	if failure := report.Done.Failure; failure.Class != store.FailureStateNotSaved || failure.Message != report.Steps[3].Message {
+	if failure := report.Done.Failure; failure.Class != runnerapi.FailureStateNotSaved || failure.Message != report.Steps[3].Message {
 		t.Errorf("%+v", failure)
 	}
 	_, text, _ := strings.Cut(p.output.String(), armor.Header)
@@ -162,7 +162,7 @@ func TestAStrandedStateThatCannotBeReported(t *testing.T) {
 	}
 	p := startPod(t, s, nil)
 	s.orders <- apply
-	if err := p.wait(); !errors.Is(err, attempt.ErrStranded) || store.Code(err) != http.StatusServiceUnavailable {
+	if err := p.wait(); !errors.Is(err, attempt.ErrStranded) || runnerapi.Code(err) != http.StatusServiceUnavailable {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 const two = `
@@ -23,7 +23,7 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 	s := newTestStore(t)
 	order := s.plan(1, s.put(file("main.tf", two)))
 	order.Outputs, order.EngineVersion = true, "~> 1.12"
-	order.Variables = []store.Variable{{Name: "size", Value: json.RawMessage("7")}}
+	order.Variables = []runnerapi.Variable{{Name: "size", Value: json.RawMessage("7")}}
 	p := startPod(t, s, nil)
 	s.orders <- order
 	first := waitDone(t, s, 1)
@@ -31,7 +31,7 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	plan := first.Done.Plan
-	want := &store.Plan{Digest: plan.Digest, EngineVersion: "1.12.6", Changes: true, Add: 2, Resources: []store.ResourceChange{
+	want := &runnerapi.Plan{Digest: plan.Digest, EngineVersion: "1.12.6", Changes: true, Add: 2, Resources: []runnerapi.ResourceChange{
 		{Address: "terraform_data.a", Action: "create"}, {Address: "terraform_data.b", Action: "create"},
 	}}
 	if diff := cmp.Diff(want, plan); diff != "" {
@@ -44,7 +44,7 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 		t.Error("a plan left something behind")
 	}
 
-	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, plan.Digest
+	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, plan.Digest
 	s.orders <- order
 	close(s.orders)
 	if err := p.wait(); err != nil {
@@ -57,7 +57,7 @@ func TestPlanAndApplyInOnePod(t *testing.T) {
 	if second.Done.Failure != nil || second.Done.Plan != nil || string(second.Done.Outputs["size"]) != "7" {
 		t.Errorf("%+v", second.Done)
 	}
-	if diff := cmp.Diff(store.Outputs{"size": {Value: json.RawMessage("7")}}, s.outputs); diff != "" {
+	if diff := cmp.Diff(runnerapi.Outputs{"size": {Value: json.RawMessage("7")}}, s.outputs); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, s.resources()); diff != "" || s.lock != nil {
@@ -157,8 +157,8 @@ variable "c" {}
 resource "terraform_data" "x" { input = "${var.a}${var.b}${var.c}" }
 output "x" { value = terraform_data.x.output }`))
 	order := s.plan(1, code)
-	order.VariableFiles = []store.VariableFiles{{Dir: "site"}, {Dir: "own"}}
-	order.Variables = []store.Variable{{Name: "c", Value: json.RawMessage(`"first"`)}, {Name: "c", Value: json.RawMessage(`"C"`)}}
+	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "site"}, {Dir: "own"}}
+	order.Variables = []runnerapi.Variable{{Name: "c", Value: json.RawMessage(`"first"`)}, {Name: "c", Value: json.RawMessage(`"C"`)}}
 	apply := s.planned(order, map[string]string{
 		"site/z.tfvars": `a = "site"` + "\n" + `b = "site"`, "site/..data/a.tfvars": `a = "kubelet"`, "site/README": "no",
 		"own/a.tfvars.json": `{"a": "A", "c": "own"}`, "own/b.tfvars": `b = "B"`,
@@ -179,7 +179,7 @@ output "x" { value = terraform_data.x.output }`))
 	}
 
 	again := s.plan(3, code) // the same values, read back by name: nothing to do
-	again.VariableFiles = []store.VariableFiles{{Dir: "kept"}}
+	again.VariableFiles = []runnerapi.VariableFiles{{Dir: "kept"}}
 	run(t, s, kept, again)
 	if plan := s.done(3).Done.Plan; plan == nil || plan.Changes {
 		t.Errorf("the kept inputs give other values: %+v", plan)

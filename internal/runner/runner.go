@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/runner/attempt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Options of a runner.
@@ -28,7 +28,7 @@ const firstPatience = 10 * time.Minute
 // Run executes the server's orders until there are no more or ctx is over. It fails only when an attempt could not be reported, or
 // the server gives no order.
 func Run(ctx context.Context, o Options) error {
-	client, err := store.NewClient(store.ClientOptions{URL: o.Store, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience})
+	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: o.Store, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience})
 	if err != nil {
 		return err
 	}
@@ -45,9 +45,9 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("ask for an order: %w", err)
 		}
 		switch order.Kind {
-		case store.OrderExit:
+		case runnerapi.OrderExit:
 			return nil
-		case store.OrderBuild, store.OrderPlan, store.OrderApply, store.OrderShell:
+		case runnerapi.OrderBuild, runnerapi.OrderPlan, runnerapi.OrderApply, runnerapi.OrderShell:
 			if err := executor.Run(ctx, client, order); err != nil {
 				return fmt.Errorf("report attempt %d: %w", order.Attempt, err)
 			}
@@ -60,15 +60,15 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // next waits for an order that is more than Wait.
-func next(ctx context.Context, client *store.Client, after int32) (store.Order, error) {
+func next(ctx context.Context, client *runnerapi.Client, after int32) (runnerapi.Order, error) {
 	for began := time.Now(); ; {
 		asked := time.Now()
 		order, err := client.Order(ctx, after)
-		if err != nil || order.Kind != store.OrderWait {
+		if err != nil || order.Kind != runnerapi.OrderWait {
 			return order, err
 		}
 		if after == 0 && time.Since(began) > firstPatience { // the Run went another way before it named this pod
-			return store.Order{Kind: store.OrderExit}, nil
+			return runnerapi.Order{Kind: runnerapi.OrderExit}, nil
 		}
 		// The server holds the request while there is nothing to do. One that does not must not be flooded.
 		select {

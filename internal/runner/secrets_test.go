@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestSecretsStayInThePod: one of each kind, and code that prints them all.
@@ -32,8 +32,8 @@ output "all" { value = "x${jsonencode(var.by_tfvars)}x" }
 output "fine" { value = "fine" }
 `)))
 	order.Outputs = true
-	order.VariableFiles = []store.VariableFiles{{Dir: "vars", Secret: true}}
-	order.Variables = []store.Variable{
+	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "vars", Secret: true}}
+	order.Variables = []runnerapi.Variable{
 		{Name: "by_file", File: "one/password", Secret: true},
 		{Name: "by_value", Value: json.RawMessage(`"canary-by-value"`), Secret: true},
 	}
@@ -51,7 +51,7 @@ output "fine" { value = "fine" }
 	if first.Done.Failure != nil {
 		t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
 	}
-	order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+	order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 	s.orders <- order
 	close(s.orders)
 	if err := p.wait(); err != nil {
@@ -95,7 +95,7 @@ output "long" { value = join("", [for i in range(1000) : "xx"]) }
 output "fine" { value = { b = [1, true, null], a = "x" } }
 `)))
 	order.Outputs = true
-	order.Variables = []store.Variable{{Name: "password", Value: json.RawMessage(`"canary-password"`), Secret: true}}
+	order.Variables = []runnerapi.Variable{{Name: "password", Value: json.RawMessage(`"canary-password"`), Secret: true}}
 	run(t, s, nil, s.planned(order, nil))
 	shown, _ := json.Marshal(s.done(2).Done.Outputs)
 	if string(shown) != `{"fine":{"a":"x","b":[1,true,null]}}` {

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/runner/shell"
 	"cairn.dev/cairn/internal/runner/stateproxy"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestEnterHelper is the process that the tests below come in with.
@@ -43,11 +43,11 @@ func enter(work string, command ...string) *exec.Cmd {
 }
 
 // shellOf opens a shell in a pod of its own, over a state with two resources.
-func shellOf(t *testing.T, s *testStore, more ...func(*store.Order)) *pod {
+func shellOf(t *testing.T, s *testStore, more ...func(*runnerapi.Order)) *pod {
 	t.Helper()
 	order := s.plan(1, s.put(file("main.tf", two)))
 	run(t, s, nil, s.planned(order, nil))
-	order.Kind, order.Attempt, order.Operation = store.OrderShell, 3, "Shell"
+	order.Kind, order.Attempt, order.Operation = runnerapi.OrderShell, 3, "Shell"
 	for _, m := range more {
 		m(&order)
 	}
@@ -143,7 +143,7 @@ func TestAShellIsEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
-			p := shellOf(t, s, func(o *store.Order) { o.Timeout = tt.timeout })
+			p := shellOf(t, s, func(o *runnerapi.Order) { o.Timeout = tt.timeout })
 			cmd := enter(p.work, "sh", "-c", "trap '' INT; echo in; sleep 600 & wait")
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -177,7 +177,7 @@ func TestAnEngineInAShellSavesItsState(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", `resource "terraform_data" "slow" {
   provisioner "local-exec" { command = "trap '' INT HUP; echo begun; sleep 5" }
 }`)))
-	order.Kind, order.Operation = store.OrderShell, "Shell"
+	order.Kind, order.Operation = runnerapi.OrderShell, "Shell"
 	p := startPod(t, s, nil)
 	s.orders <- order
 	wait(t, func() bool { _, err := os.Stat(workspace.Dir(p.work).ShellConfig()); return err == nil })
@@ -243,7 +243,9 @@ func TestAShellThatLostAState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestStore(t)
-			p := shellOf(t, s, func(o *store.Order) { o.Source = s.put(file("main.tf", two+"\nresource \"terraform_data\" \"c\" {}")) })
+			p := shellOf(t, s, func(o *runnerapi.Order) {
+				o.Source = s.put(file("main.tf", two+"\nresource \"terraform_data\" \"c\" {}"))
+			})
 			versions, lost := s.versions, false
 			s.mu.Lock()
 			s.refuse = func(r *http.Request) int {

@@ -17,14 +17,14 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // testStore is a store that speaks what internal/store says, with real checks of lock, serial and digest, for one Stack.
 type testStore struct {
 	t      testing.TB
 	server *httptest.Server
-	orders chan store.Order // closed: exit
+	orders chan runnerapi.Order // closed: exit
 
 	mu       sync.Mutex
 	attempt  int32 // the attempt that requests are accepted for
@@ -33,20 +33,20 @@ type testStore struct {
 	state    []byte
 	versions int
 	lock     []byte
-	inputs   store.InputsKept
+	inputs   runnerapi.InputsKept
 	rescued  []byte
 	base     string // of what was rescued
 	forked   string // is answered to a rescue
-	outputs  store.Outputs
-	others   map[string]store.Output // outputs of other Stacks, by stack/output
-	engines  map[string]engineKept   // by name
+	outputs  runnerapi.Outputs
+	others   map[string]runnerapi.Output // outputs of other Stacks, by stack/output
+	engines  map[string]engineKept       // by name
 	// downloads are what is answered before an engine is there, one at a time; the last one for ever when it is unreachable.
-	downloads []store.Download
-	reports   map[int32][]store.Report
+	downloads []runnerapi.Download
+	reports   map[int32][]runnerapi.Report
 	logs      map[int32][]byte
 	requests  []string
 	forms     map[string][]byte // forms of plans, by digest/form
-	verdict   store.Verdict
+	verdict   runnerapi.PolicyResult
 	checked   []string // plans that the policies were asked about
 	// cancels are told to who asks whether to stop; held is how long they are waited for.
 	cancels chan string
@@ -56,8 +56,8 @@ type testStore struct {
 	// cgroup is the control group of the pod's container.
 	cgroup string
 	// journal is what was told of applies, until one was saved; batches are what came, by attempt and number.
-	journal []store.JournalEntry
-	batches map[string][]store.JournalEntry
+	journal []runnerapi.JournalEntry
+	batches map[string][]runnerapi.JournalEntry
 	// backend is what is known of the engine's own, and move says that somebody wants the state there.
 	backend *v1alpha1.StateBackend
 	move    bool
@@ -73,8 +73,8 @@ const journalEnd = "the-end"
 func newTestStore(t testing.TB) *testStore {
 	t.Helper()
 	s := &testStore{
-		t: t, orders: make(chan store.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
-		reports: map[int32][]store.Report{}, logs: map[int32][]byte{}, forms: map[string][]byte{},
+		t: t, orders: make(chan runnerapi.Order, 10), sources: map[string][]byte{}, plans: map[string][]byte{},
+		reports: map[int32][]runnerapi.Report{}, logs: map[int32][]byte{}, forms: map[string][]byte{},
 		cancels: make(chan string, 1), held: 30 * time.Second, cgroup: t.TempDir(),
 	}
 	s.server = httptest.NewUnstartedServer(s)
@@ -100,7 +100,7 @@ func (s *testStore) put(files ...entry) string {
 }
 
 // done gives the last report of an attempt.
-func (s *testStore) done(attempt int32) store.Report {
+func (s *testStore) done(attempt int32) runnerapi.Report {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *testStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.Header.Get(store.AttemptHeader) != strconv.Itoa(int(s.attempt)) {
+	if r.Header.Get(runnerapi.AttemptHeader) != strconv.Itoa(int(s.attempt)) {
 		http.Error(w, "the Run names another attempt", http.StatusForbidden)
 		return
 	}
@@ -153,7 +153,7 @@ func (s *testStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
-	order := store.Order{Kind: store.OrderExit}
+	order := runnerapi.Order{Kind: runnerapi.OrderExit}
 	select {
 	case next, ok := <-s.orders:
 		if ok {
@@ -171,13 +171,13 @@ func (s *testStore) order(w http.ResponseWriter, r *http.Request) {
 func (s *testStore) interrupt(w http.ResponseWriter, r *http.Request) {
 	select {
 	case reason := <-s.cancels: // which counts also when it was held for long enough by now
-		json.NewEncoder(w).Encode(store.Interrupt{Reason: reason})
+		json.NewEncoder(w).Encode(runnerapi.Interrupt{Reason: reason})
 		return
 	default:
 	}
 	select {
 	case reason := <-s.cancels:
-		json.NewEncoder(w).Encode(store.Interrupt{Reason: reason})
+		json.NewEncoder(w).Encode(runnerapi.Interrupt{Reason: reason})
 	case <-time.After(s.held):
 		w.WriteHeader(http.StatusNoContent)
 	case <-r.Context().Done():
@@ -210,9 +210,9 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	case "PUT plan":
 		sum, _ := workspace.Digest(bytes.NewReader(body))
 		s.plans[sum] = body
-		json.NewEncoder(w).Encode(store.PlanKept{Digest: sum})
+		json.NewEncoder(w).Encode(runnerapi.PlanKept{Digest: sum})
 	case "PUT inputs":
-		s.inputs = store.InputsKept{}
+		s.inputs = runnerapi.InputsKept{}
 		read(&s.inputs)
 	case "GET inputs":
 		json.NewEncoder(w).Encode(s.inputs)
@@ -226,7 +226,7 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	case "PUT rescue":
 		s.rescued, s.base = body, r.URL.Query().Get("base")
 		if s.forked != "" {
-			json.NewEncoder(w).Encode(store.Rescued{Forked: s.forked})
+			json.NewEncoder(w).Encode(runnerapi.Rescued{Forked: s.forked})
 		}
 	case "GET engines":
 		s.serveEngine(w, r, name)
@@ -239,10 +239,10 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		}
 		json.NewEncoder(w).Encode(output)
 	case "POST outputs":
-		s.outputs = store.Outputs{}
+		s.outputs = runnerapi.Outputs{}
 		read(&s.outputs)
 	case "POST steps":
-		var report store.Report
+		var report runnerapi.Report
 		read(&report)
 		if all := s.reports[s.attempt]; report.Done == nil && len(all) > 0 && all[len(all)-1].Done != nil {
 			http.Error(w, "the attempt is finished", http.StatusForbidden) // one that was given up on its way
@@ -253,7 +253,7 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 			s.journal = nil
 		}
 	case "GET journal":
-		json.NewEncoder(w).Encode(store.JournalEntries{Entries: s.journal, UpTo: journalEnd})
+		json.NewEncoder(w).Encode(runnerapi.JournalEntries{Entries: s.journal, UpTo: journalEnd})
 	case "POST journal":
 		s.takeBatch(r, read)
 	case "POST logs":
@@ -275,14 +275,14 @@ func (s *testStore) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 
 // takeBatch keeps a batch of a journal, once.
 func (s *testStore) takeBatch(r *http.Request, read func(any)) {
-	var batch store.JournalEntries
+	var batch runnerapi.JournalEntries
 	read(&batch)
 	name := fmt.Sprintf("%d/%s", s.attempt, r.URL.Query().Get("batch"))
 	if _, again := s.batches[name]; again {
 		return
 	}
 	if s.batches == nil {
-		s.batches = map[string][]store.JournalEntry{}
+		s.batches = map[string][]runnerapi.JournalEntry{}
 	}
 	s.batches[name] = batch.Entries
 	s.journal = append(s.journal, batch.Entries...)
@@ -302,7 +302,7 @@ func (s *testStore) serveForm(w http.ResponseWriter, r *http.Request, digest, fo
 
 // engineKept is an engine that the store has.
 type engineKept struct {
-	release store.EngineRelease
+	release runnerapi.EngineRelease
 	program []byte
 }
 
@@ -350,7 +350,7 @@ func (s *testStore) writeState(w http.ResponseWriter, r *http.Request, body []by
 		s.lock = body
 		if s.state != nil {
 			sum, _ := workspace.Digest(bytes.NewReader(s.state))
-			json.NewEncoder(w).Encode(store.Locked{Base: sum})
+			json.NewEncoder(w).Encode(runnerapi.Locked{Base: sum})
 		}
 	case r.Method == "UNLOCK" && s.lock != nil && id(s.lock) == id(body):
 		s.lock = nil

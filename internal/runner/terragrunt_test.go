@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/releases"
 )
 
@@ -41,7 +41,7 @@ func TestTerragrunt(t *testing.T) {
 			s := newTestStore(t)
 			order := s.plan(1, s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", two)))
 			order.Engine, order.Path, order.Outputs = "Terragrunt", "live/net", true
-			order.Variables = []store.Variable{{Name: "size", Value: []byte("4")}}
+			order.Variables = []runnerapi.Variable{{Name: "size", Value: []byte("4")}}
 			p := startPod(t, s, nil, only(t, program))
 			s.orders <- order
 			first := waitDone(t, s, 1)
@@ -54,11 +54,11 @@ func TestTerragrunt(t *testing.T) {
 					t.Errorf("the plan's %s is %q\n%s", form, got, p.output)
 				}
 			}
-			s.orders <- store.Order{Kind: store.OrderExit}
+			s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
-			order.Kind, order.Attempt, order.PlanDigest, order.EngineVersion = store.OrderApply, 2, plan.Digest, "= "+plan.EngineVersion
+			order.Kind, order.Attempt, order.PlanDigest, order.EngineVersion = runnerapi.OrderApply, 2, plan.Digest, "= "+plan.EngineVersion
 			p = startPod(t, s, nil, only(t, program)) // in another folder
 			s.orders <- order
 			close(s.orders)
@@ -77,13 +77,13 @@ func TestTerragrunt(t *testing.T) {
 
 // TestTheEngineThatTerragruntRuns is the image's when that is the one which is asked for, and otherwise the store's.
 func TestTheEngineThatTerragruntRuns(t *testing.T) {
-	asked := func(name, version string) store.WrappedEngine {
-		return store.WrappedEngine{Name: name, Version: version}
+	asked := func(name, version string) runnerapi.WrappedEngine {
+		return runnerapi.WrappedEngine{Name: name, Version: version}
 	}
 	for name, test := range map[string]struct {
 		// image has these programs beside Terragrunt, and the store the rest.
 		image   []string
-		wrapped []store.WrappedEngine
+		wrapped []runnerapi.WrappedEngine
 		// ran is the engine, and fetched that it came from the store.
 		ran     string
 		fetched bool
@@ -92,12 +92,12 @@ func TestTheEngineThatTerragruntRuns(t *testing.T) {
 		"the image's OpenTofu when nothing is asked for":          {[]string{"tofu", "terraform"}, nil, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu"},
 		"the image's Terraform when there is no OpenTofu":         {[]string{"terraform"}, nil, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform"},
 		"the store's OpenTofu in an image without an engine":      {nil, nil, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"the image's OpenTofu when it meets what is asked for":    {[]string{"tofu"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"the image's Terraform in the version that is for it":     {[]string{"terraform"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
-		"the store's Terraform beside the image's OpenTofu":       {[]string{"tofu"}, []store.WrappedEngine{asked("Terraform", "")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
-		"the store's OpenTofu beside an older one of the image":   {[]string{"old"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"no other engine because the image's has another version": {[]string{"old", "terraform"}, []store.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
-		"an exact version, as an order to apply names the plan's": {nil, []store.WrappedEngine{asked("Terraform", "= 1.5.7")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the image's OpenTofu when it meets what is asked for":    {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "OpenTofu", false, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"the image's Terraform in the version that is for it":     {[]string{"terraform"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "= 1.5.7")}, "Terraform", false, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the store's Terraform beside the image's OpenTofu":       {[]string{"tofu"}, []runnerapi.WrappedEngine{asked("Terraform", "")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
+		"the store's OpenTofu beside an older one of the image":   {[]string{"old"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"no other engine because the image's has another version": {[]string{"old", "terraform"}, []runnerapi.WrappedEngine{asked("OpenTofu", "~> 1.12"), asked("Terraform", "")}, "OpenTofu", true, "Terragrunt 1.0.0, which runs OpenTofu 1.12.6"},
+		"an exact version, as an order to apply names the plan's": {nil, []runnerapi.WrappedEngine{asked("Terraform", "= 1.5.7")}, "Terraform", true, "Terragrunt 1.0.0, which runs Terraform 1.5.7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +179,7 @@ func TestNothingOfAnEarlierAttemptIsInTerragruntsCache(t *testing.T) {
 	p := startPod(t, s, nil, withTerragrunt(t))
 	s.orders <- first
 	s.orders <- second
-	s.orders <- store.Order{Kind: store.OrderExit}
+	s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestTerragruntWithABackendOfTheStacksOwn(t *testing.T) {
 			}
 			text := two
 			if fromCode {
-				b, inputs, text = &store.Backend{}, nil, string(code)
+				b, inputs, text = &runnerapi.Backend{}, nil, string(code)
 			}
 			order := s.inBackend(1, two, b)
 			order.Source = s.put(file("live/net/terragrunt.hcl", "terraform {\n  source = \"../../modules/m\"\n}\n"), file("modules/m/main.tf", text))
@@ -270,15 +270,15 @@ func TestTerragruntWithABackendOfTheStacksOwn(t *testing.T) {
 			if first.Done.Failure != nil || steps(first) != "fetch= engine= init= state= plan=" {
 				t.Fatalf("%s %+v\n%s", steps(first), first.Done.Failure, p.output)
 			}
-			s.orders <- store.Order{Kind: store.OrderExit}
+			s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
-			order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+			order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 			p = startPod(t, s, inputs, withTerragrunt(t)) // in another folder
 			s.orders <- order
 			second := waitDone(t, s, 2)
-			s.orders <- store.Order{Kind: store.OrderExit}
+			s.orders <- runnerapi.Order{Kind: runnerapi.OrderExit}
 			if err := p.wait(); err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +311,7 @@ resource "terraform_data" "a" {
 			if first.Done.Plan == nil {
 				t.Fatalf("%+v\n%s", first.Done.Failure, p.output)
 			}
-			order.Kind, order.Attempt, order.PlanDigest = store.OrderApply, 2, first.Done.Plan.Digest
+			order.Kind, order.Attempt, order.PlanDigest = runnerapi.OrderApply, 2, first.Done.Plan.Digest
 			s.orders <- order
 			close(s.orders)
 			if err := p.wait(); err != nil {

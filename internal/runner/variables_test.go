@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestOutputsOfOtherStacksAreValuesOfTheirOwnType(t *testing.T) {
 	s := newTestStore(t)
-	s.others = map[string]store.Output{
+	s.others = map[string]runnerapi.Output{
 		"vpc/subnets": {Value: json.RawMessage(`{"a":["x",2.50],"b":null}`)},
 		"db/password": {Value: json.RawMessage(`"canary-password"`), Sensitive: true},
 	}
@@ -29,7 +29,7 @@ output "all" { value = jsonencode(var.subnets) }
 output "shown" { value = nonsensitive("${var.password}-${var.again}") }
 `)))
 	order.Outputs = true
-	order.Variables = []store.Variable{
+	order.Variables = []runnerapi.Variable{
 		{Name: "subnets", Stack: "vpc", Output: "subnets"},
 		{Name: "password", Stack: "db", Output: "password"},
 		{Name: "again", Value: json.RawMessage(`"not this one"`)},
@@ -83,8 +83,8 @@ func TestAMisspeltVariableIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTestStore(t)
 			order := s.plan(1, s.put(file("main.tf", `variable "servers" { default = 1 }`)))
-			order.VariableFiles = []store.VariableFiles{{Dir: "own"}}
-			order.Variables = []store.Variable{{Name: tt.variable, Value: value}}
+			order.VariableFiles = []runnerapi.VariableFiles{{Dir: "own"}}
+			order.Variables = []runnerapi.Variable{{Name: tt.variable, Value: value}}
 			if order.Destroy = tt.destroy; tt.destroy {
 				s.inputs.Files = map[string][]byte{"zz-variables.tfvars.json": []byte(`{"servrs": 3}`)}
 			}
@@ -103,11 +103,11 @@ func TestAMisspeltVariableIsRefused(t *testing.T) {
 func TestAnOutputThatIsNotGiven(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code int
-		want store.Failure
+		want runnerapi.Failure
 	}{
-		"since it changed": {0, store.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
-		"ever":             {422, store.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
-		"to this Run":      {403, store.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
+		"since it changed": {0, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc changed since Run net-1 was made"}},
+		"ever":             {422, runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "refused by the test"}},
+		"to this Run":      {403, runnerapi.Failure{Class: string(engine.Transient), Message: "output id of Stack vpc: the store answered 403: refused by the test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newTestStore(t)
@@ -118,7 +118,7 @@ func TestAnOutputThatIsNotGiven(t *testing.T) {
 				return 0
 			}
 			order := s.plan(1, s.put(file("main.tf", "")))
-			order.Variables = []store.Variable{{Name: "id", Stack: "vpc", Output: "id"}}
+			order.Variables = []runnerapi.Variable{{Name: "id", Stack: "vpc", Output: "id"}}
 			run(t, s, nil, order)
 			if diff := cmp.Diff(&tt.want, s.done(1).Done.Failure); diff != "" || steps(s.done(1)) != "fetch!" {
 				t.Error(steps(s.done(1)), diff)
@@ -130,12 +130,12 @@ func TestAnOutputThatIsNotGiven(t *testing.T) {
 func TestOutputsAreFetchedAtOnceButNotAll(t *testing.T) {
 	const outputsAtOnce = 8
 	s := newTestStore(t)
-	s.others = map[string]store.Output{}
+	s.others = map[string]runnerapi.Output{}
 	order := s.plan(1, s.put(file("main.tf", "")))
 	for i := range 3 * outputsAtOnce {
 		name := fmt.Sprintf("o%d", i)
-		s.others["vpc/"+name] = store.Output{Value: json.RawMessage("1")}
-		order.Variables = append(order.Variables, store.Variable{Name: name, Stack: "vpc", Output: name})
+		s.others["vpc/"+name] = runnerapi.Output{Value: json.RawMessage("1")}
+		order.Variables = append(order.Variables, runnerapi.Variable{Name: name, Stack: "vpc", Output: name})
 	}
 	var under atomic.Int32
 	full, over := make(chan struct{}), make(chan struct{}, len(order.Variables))
@@ -182,7 +182,7 @@ variable "c" {}
 output "all" { value = "${var.a} ${var.b} ${var.c}" }
 `), file("envs/prod.tfvars", "a = \"code\"\nb = \"code\""), file("envs/c.tfvars.json", `{"c": "json"}`)))
 	order.Outputs, order.Path = true, "net" // the files are named from the archive's root
-	order.VariableFiles = []store.VariableFiles{{Dir: "site"}, {Path: "envs/prod.tfvars"}, {Path: "envs/c.tfvars.json"}, {Dir: "own"}}
+	order.VariableFiles = []runnerapi.VariableFiles{{Dir: "site"}, {Path: "envs/prod.tfvars"}, {Path: "envs/c.tfvars.json"}, {Dir: "own"}}
 	inputs := map[string]string{"site/a.tfvars": `a = "site"`, "own/a.tfvars": `b = "own"`}
 	apply := s.planned(order, inputs)
 	run(t, s, inputs, apply)
@@ -197,9 +197,9 @@ output "all" { value = "${var.a} ${var.b} ${var.c}" }
 		t.Error(diff)
 	}
 
-	order.Attempt, order.VariableFiles = 3, []store.VariableFiles{{Path: "envs/dev.tfvars"}}
+	order.Attempt, order.VariableFiles = 3, []runnerapi.VariableFiles{{Path: "envs/dev.tfvars"}}
 	run(t, s, nil, order)
-	failure := &store.Failure{Class: string(engine.ConfigurationError), Message: "there is no variable file envs/dev.tfvars in the code"}
+	failure := &runnerapi.Failure{Class: string(engine.ConfigurationError), Message: "there is no variable file envs/dev.tfvars in the code"}
 	if diff := cmp.Diff(failure, s.done(3).Done.Failure); diff != "" {
 		t.Error(diff)
 	}
@@ -212,7 +212,7 @@ func TestAValueThatIsNoText(t *testing.T) {
 variable "password" {}
 resource "terraform_data" "a" { input = var.password }
 `)))
-	order.Variables = []store.Variable{{Name: "password", File: "db/password", From: "key password in Secret db", Secret: true}}
+	order.Variables = []runnerapi.Variable{{Name: "password", File: "db/password", From: "key password in Secret db", Secret: true}}
 	p := run(t, s, map[string]string{"db/password": "p\xe4ss-canary"}, order)
 	failure := s.done(1).Done.Failure
 	if failure == nil || failure.Class != "ConfigurationError" || !strings.HasPrefix(failure.Message, "variable password: key password in Secret db is not UTF-8") {

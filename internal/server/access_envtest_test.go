@@ -27,11 +27,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	chart "cairn.dev/cairn/charts/cairn"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/pki"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -79,7 +79,7 @@ func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 	}{
 		"a pod's token is that pod's":         {by: issuer, token: pod.token},
 		"a token for another audience":        {issuer, w.token("other", pod.pod), 401, `audience "cairn"`},
-		"a token that is bound to nothing":    {issuer, w.token(store.Audience, nil), 403, "bound to a pod"},
+		"a token that is bound to nothing":    {issuer, w.token(runnerapi.Audience, nil), 403, "bound to a pod"},
 		"a token that has expired":            {later, pod.token, 401, "expired"},
 		"what is no token":                    {issuer, "x", 401, "not valid"},
 		"a signature of something else":       {issuer, header + "." + others + "." + signature, 401, "this cluster's"},

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -83,7 +83,7 @@ func (w *world) waitingRun(name string) *v1alpha1.Run {
 
 func (b *browser) actions(path string) map[string]bool {
 	b.Helper()
-	var access people.Access
+	var access userapi.Access
 	must(b.T, json.Unmarshal([]byte(b.want(200, "", "GET", path+"/access", nil).body), &access))
 	return access.Actions
 }
@@ -99,7 +99,7 @@ func TestAPersonDoesWhatARoleAllowsAndNoMore(t *testing.T) {
 	failed := w.newRun(w.stack, "net-1")
 	failed.Status.Phase = v1alpha1.PhaseFailed
 	must(t, apiserver.Kube.Status().Update(t.Context(), failed))
-	approval, rejection := people.Approval{PlanDigest: planDigest}, people.Rejection{Message: "not on a Friday"}
+	approval, rejection := userapi.Approval{PlanDigest: planDigest}, userapi.Rejection{Message: "not on a Friday"}
 	type deed struct {
 		resource, action string
 		verbs            []string
@@ -195,17 +195,17 @@ func TestWhatMakesNoSenseIsNotDone(t *testing.T) {
 	b := p.browser().signIn(who)
 	ns := "/api/v1/namespaces/" + w.namespace
 	run := w.waitingRun("net-1")
-	b.want(400, "say which you read", "POST", ns+"/runs/net-1/approve", people.Approval{})
-	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", people.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
-	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", people.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
+	b.want(400, "say which you read", "POST", ns+"/runs/net-1/approve", userapi.Approval{})
+	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
+	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", userapi.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.sends.Set("Content-Type", "text/plain")
-	b.want(415, "JSON", "POST", ns+"/runs/net-1/approve", people.Approval{PlanDigest: planDigest})
+	b.want(415, "JSON", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: planDigest})
 	b.sends.Del("Content-Type")
 	b.want(404, "there is no Run nothing", "POST", ns+"/runs/nothing/cancel", nil)
 	b.want(404, "nothing", "POST", ns+"/repositories/nothing/fetch", nil)
 	run.Status.Phase = v1alpha1.PhaseSucceeded
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
-	b.want(409, "no plan that waits", "POST", ns+"/runs/net-1/approve", people.Approval{PlanDigest: planDigest})
+	b.want(409, "no plan that waits", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: planDigest})
 	b.want(409, "is Succeeded already", "POST", ns+"/runs/net-1/cancel", nil)
 	p.eventually(func() bool {
 		return strings.Contains(b.do("POST", ns+"/stacks/net/retry", nil).body, "Run net-1 succeeded")
@@ -246,8 +246,8 @@ func TestWhoCausedARunDoesNotApproveIt(t *testing.T) {
 	run.Status.Phase, run.Status.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: planDigest, Changes: true}
 	must(t, apiserver.Kube.Status().Update(t.Context(), run))
 	approve := "/api/v1/namespaces/" + w.namespace + "/runs/net-1/approve"
-	p.browser().signIn(shows).want(422, "requires the approval of another user", "POST", approve, people.Approval{PlanDigest: planDigest})
-	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, people.Approval{PlanDigest: planDigest})
+	p.browser().signIn(shows).want(422, "requires the approval of another user", "POST", approve, userapi.Approval{PlanDigest: planDigest})
+	p.browser().signIn(others).want(200, `"by":"`+bob+`"`, "POST", approve, userapi.Approval{PlanDigest: planDigest})
 }
 
 func TestEventsOfAnObject(t *testing.T) {
@@ -274,12 +274,12 @@ func TestEventsOfAnObject(t *testing.T) {
 	b.want(403, "may not get stacks", "GET", path, nil)
 	w.allow(user, may("get", "stacks"))
 	p.eventually(func() bool { return b.do("GET", path, nil).StatusCode == 200 })
-	var got people.Events
+	var got userapi.Events
 	must(t, json.Unmarshal([]byte(b.want(200, "", "GET", path, nil).body), &got))
 	if len(got.Items) != 2 || got.Items[0].Reason != "Newer" || got.Items[1].Reason != "Older" {
 		t.Fatalf("%+v", got)
 	}
-	want := people.Event{Type: "Warning", Reason: "Newer", Message: "it is Newer", Count: 3, First: at.Add(-time.Hour).UTC(), Last: at.Add(time.Minute).UTC()}
+	want := userapi.Event{Type: "Warning", Reason: "Newer", Message: "it is Newer", Count: 3, First: at.Add(-time.Hour).UTC(), Last: at.Add(time.Minute).UTC()}
 	if got.Items[0].First.UTC() != want.First || got.Items[0].Last.UTC() != want.Last || got.Items[0].Count != 3 || got.Items[0].Message != want.Message {
 		t.Errorf("%+v", got.Items[0])
 	}

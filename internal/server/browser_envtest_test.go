@@ -11,8 +11,8 @@ import (
 	"net/url"
 	"strings"
 
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -101,7 +101,7 @@ func (b *browser) goes(path string) *url.URL {
 // signIn signs in with a token.
 func (b *browser) signIn(who shown) *browser {
 	b.Helper()
-	b.want(http.StatusNoContent, "", http.MethodPost, "/api/v1/session", people.Session{Token: who.token})
+	b.want(http.StatusNoContent, "", http.MethodPost, "/api/v1/session", userapi.Session{Token: who.token})
 	return b
 }
 

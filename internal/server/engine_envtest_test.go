@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -44,7 +44,7 @@ func (r *runner) code(text string) string {
     headers = { Authorization = "Bearer %[3]s", %[4]s = "%[5]d" }
   }
 }
-`, r.url, r.keys.Bundle(), r.token, store.AttemptHeader, r.attempt)
+`, r.url, r.keys.Bundle(), r.token, runnerapi.AttemptHeader, r.attempt)
 	must(r.T, os.WriteFile(filepath.Join(dir, "backend.tf"), []byte(backend), 0o600))
 	must(r.T, os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600))
 	return dir

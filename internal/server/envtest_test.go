@@ -24,12 +24,12 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -75,9 +75,9 @@ type fakes struct {
 	backend   *v1alpha1.Backend
 	blind     bool
 	asked     chan struct{}
-	order     chan store.Order
-	interrupt chan store.Interrupt
-	reports   chan store.Report
+	order     chan runnerapi.Order
+	interrupt chan runnerapi.Interrupt
+	reports   chan runnerapi.Report
 	outputs   *v1alpha1.Outputs
 	stack     *v1alpha1.Stack
 }
@@ -97,27 +97,27 @@ func (f *fakes) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1
 	return nil, nil
 }
 
-func (f *fakes) Next(ctx context.Context, _ string, _ types.UID, _ int32) (store.Order, error) {
+func (f *fakes) Next(ctx context.Context, _ string, _ types.UID, _ int32) (runnerapi.Order, error) {
 	f.asked <- struct{}{}
 	select {
 	case o := <-f.order:
 		return o, nil
 	case <-ctx.Done():
-		return store.Order{Kind: store.OrderWait}, nil
+		return runnerapi.Order{Kind: runnerapi.OrderWait}, nil
 	}
 }
 
-func (f *fakes) Interrupt(ctx context.Context, _ string, _ types.UID, _ int32) (store.Interrupt, error) {
+func (f *fakes) Interrupt(ctx context.Context, _ string, _ types.UID, _ int32) (runnerapi.Interrupt, error) {
 	f.asked <- struct{}{}
 	select {
 	case i := <-f.interrupt:
 		return i, nil
 	case <-ctx.Done():
-		return store.Interrupt{}, nil
+		return runnerapi.Interrupt{}, nil
 	}
 }
 
-func (f *fakes) Report(_ context.Context, _ types.NamespacedName, _ types.UID, _ int32, r store.Report) error {
+func (f *fakes) Report(_ context.Context, _ types.NamespacedName, _ types.UID, _ int32, r runnerapi.Report) error {
 	f.reports <- r
 	return nil
 }
@@ -140,8 +140,8 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, namespace: ns.Name, system: system.Name}
 	w.stack = w.newStack("net")
 	w.fakes = &fakes{
-		asked: make(chan struct{}, 100), order: make(chan store.Order, 10), interrupt: make(chan store.Interrupt, 10),
-		reports: make(chan store.Report, 100), stack: w.stack,
+		asked: make(chan struct{}, 100), order: make(chan runnerapi.Order, 10), interrupt: make(chan runnerapi.Interrupt, 10),
+		reports: make(chan runnerapi.Report, 100), stack: w.stack,
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 

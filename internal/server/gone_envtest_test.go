@@ -15,10 +15,10 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -28,7 +28,7 @@ func (r *runner) forced() {
 	r.Helper()
 	r.kill()
 	must(r.T, poll.PollUntilContextTimeout(r.Context(), 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: r.token, Audiences: []string{store.Audience}}}
+		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: r.token, Audiences: []string{runnerapi.Audience}}}
 		err := apiserver.Kube.Create(ctx, review)
 		return !review.Status.Authenticated, err
 	}))
@@ -66,7 +66,7 @@ func TestARunnerWhosePodIsGoneHandsInWhatItHas(t *testing.T) {
 	next.reads(stateFile(1, "L", "rescued"))
 	got, err := next.client().Journal(t.Context())
 	must(t, err)
-	made := slices.DeleteFunc(slices.Clone(got.Entries), func(e store.JournalEntry) bool { return e.Action != string(engine.Create) }) // beside them is what the plan noted
+	made := slices.DeleteFunc(slices.Clone(got.Entries), func(e runnerapi.JournalEntry) bool { return e.Action != string(engine.Create) }) // beside them is what the plan noted
 	if len(made) != 2 {
 		t.Errorf("journal %+v", got.Entries)
 	}

@@ -20,28 +20,28 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func entry(action, address, id string) store.JournalEntry {
-	return store.JournalEntry{Address: address, Type: "aws_vpc", Action: action, IDKey: "id", ID: id}
+func entry(action, address, id string) runnerapi.JournalEntry {
+	return runnerapi.JournalEntry{Address: address, Type: "aws_vpc", Action: action, IDKey: "id", ID: id}
 }
 
 // did tells the journal of what was done, in a batch.
-func (r *runner) did(batch int, entries ...store.JournalEntry) {
+func (r *runner) did(batch int, entries ...runnerapi.JournalEntry) {
 	r.Helper()
-	must(r.T, r.client().AppendJournal(r.Context(), batch, store.JournalEntries{Entries: entries}))
+	must(r.T, r.client().AppendJournal(r.Context(), batch, runnerapi.JournalEntries{Entries: entries}))
 }
 
 // journal is what the next one to plan is told.
-func (r *runner) journal(want ...store.JournalEntry) {
+func (r *runner) journal(want ...runnerapi.JournalEntry) {
 	r.Helper()
 	got, err := r.client().Journal(r.Context())
 	must(r.T, err)
-	var told []store.JournalEntry // without what the state had
+	var told []runnerapi.JournalEntry // without what the state had
 	for _, e := range got.Entries {
 		if e.Action != "held" && e.Action != "instead" {
 			told = append(told, e)
@@ -69,7 +69,7 @@ func (r *runner) compare() []engine.Missing {
 	journal, err := r.client().Journal(r.Context())
 	must(r.T, err)
 	now, err := r.client().State(r.Context(), "GET", "", nil)
-	if store.Code(err) != 404 {
+	if runnerapi.Code(err) != 404 {
 		must(r.T, err)
 	}
 	instances, err := engine.ReadInstances(now)
@@ -90,7 +90,7 @@ func vpcState(serial int, names ...string) []byte {
 	return fmt.Appendf(nil, `{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":"L","outputs":{},"resources":[%s]}`, serial, strings.Join(all, ","))
 }
 
-func vpc(name string) store.JournalEntry { return entry("create", "aws_vpc."+name, name) }
+func vpc(name string) runnerapi.JournalEntry { return entry("create", "aws_vpc."+name, name) }
 
 // killedApply leaves a state with a and b, and a journal that has c too.
 func (w *world) killedApply() *v1alpha1.Run {
@@ -108,22 +108,22 @@ func (w *world) killedApply() *v1alpha1.Run {
 
 // TestWhatAPersonTakesOutOfAState is theirs from then on: a plan does not take it back, whatever way it went out.
 func TestWhatAPersonTakesOutOfAState(t *testing.T) {
-	ways := map[string]func(*world, *people.Client){
-		"by a push": func(w *world, alice *people.Client) {
+	ways := map[string]func(*world, *userapi.Client){
+		"by a push": func(w *world, alice *userapi.Client) {
 			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b"), false)
 			must(w.T, err)
 		},
-		"by a push by force": func(w *world, alice *people.Client) {
+		"by a push by force": func(w *world, alice *userapi.Client) {
 			_, err := alice.PushState(w.Context(), w.namespace, "net", bytes.Replace(vpcState(1, "b"), []byte(`"L"`), []byte(`"M"`), 1), true)
 			must(w.T, err)
 		},
-		"by two pushes": func(w *world, alice *people.Client) {
+		"by two pushes": func(w *world, alice *userapi.Client) {
 			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2), false)
 			must(w.T, err)
 			_, err = alice.PushState(w.Context(), w.namespace, "net", vpcState(3, "b"), false)
 			must(w.T, err)
 		},
-		"by a rollback": func(w *world, alice *people.Client) {
+		"by a rollback": func(w *world, alice *userapi.Client) {
 			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b", "x"), false)
 			must(w.T, err)
 			_, err = alice.PushState(w.Context(), w.namespace, "net", vpcState(3, "a", "b"), false)
@@ -131,7 +131,7 @@ func TestWhatAPersonTakesOutOfAState(t *testing.T) {
 			_, err = alice.Rollback(w.Context(), w.namespace, "net", 2)
 			must(w.T, err)
 		},
-		"in a shell": func(w *world, _ *people.Client) {
+		"in a shell": func(w *world, _ *userapi.Client) {
 			shell := w.newRunTo(v1alpha1.OperationShell, w.stack, "net-2")
 			r := w.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
 			r.lock("s", 200, "")
@@ -139,7 +139,7 @@ func TestWhatAPersonTakesOutOfAState(t *testing.T) {
 			r.unlock("s", 200, "")
 			finish(w, shell)
 		},
-		"by an apply that was killed too": func(w *world, _ *people.Client) {
+		"by an apply that was killed too": func(w *world, _ *userapi.Client) {
 			run := w.newRun(w.stack, "net-2")
 			w.newPod("net-2-plan-1", run).begin(run, v1alpha1.AttemptPlan).missing("aws_vpc.c")
 			r := w.newPod("net-2-apply-2", run).begin(run, v1alpha1.AttemptApply)
@@ -186,24 +186,24 @@ func TestWhatAPersonPutsInItsPlace(t *testing.T) {
 	theirs := func(serial int, names ...string) []byte {
 		return bytes.Replace(vpcState(serial, names...), []byte(`"id":"c"`), []byte(`"id":"theirs"`), 1)
 	}
-	push := func(serial int, names ...string) func(*world, *people.Client) {
-		return func(w *world, alice *people.Client) {
+	push := func(serial int, names ...string) func(*world, *userapi.Client) {
+		return func(w *world, alice *userapi.Client) {
 			_, err := alice.PushState(w.Context(), w.namespace, "net", theirs(serial, names...), false)
 			must(w.T, err)
 		}
 	}
 	for name, tt := range map[string]struct {
 		had  []byte
-		puts func(*world, *people.Client)
+		puts func(*world, *userapi.Client)
 		want engine.Old
 	}{
 		"by a push":                    {vpcState(1, "a"), push(2, "a", "c"), engine.OldTheirs},
 		"by a push, in an empty state": {nil, push(1, "c"), engine.OldTheirs},
-		"by two pushes": {vpcState(1, "a"), func(w *world, alice *people.Client) {
+		"by two pushes": {vpcState(1, "a"), func(w *world, alice *userapi.Client) {
 			push(2, "a")(w, alice)
 			push(3, "c")(w, alice)
 		}, engine.OldTheirs},
-		"in a shell": {vpcState(1, "a"), func(w *world, _ *people.Client) {
+		"in a shell": {vpcState(1, "a"), func(w *world, _ *userapi.Client) {
 			shell := w.newRunTo(v1alpha1.OperationShell, w.stack, "net-2")
 			r := w.newPod("net-2-shell-1", shell).begin(shell, v1alpha1.AttemptShell)
 			r.lock("s", 200, "")
@@ -243,7 +243,7 @@ func TestManyThatAStateHas(t *testing.T) {
 	r.lock("a", 200, "")
 	var names []string
 	for batch := range 3 {
-		var entries []store.JournalEntry
+		var entries []runnerapi.JournalEntry
 		for i := range 400 {
 			names = append(names, fmt.Sprintf("v%d-%03d", batch, i))
 			entries = append(entries, vpc(names[len(names)-1]))
@@ -269,13 +269,13 @@ func TestAPlanSettlesAJournal(t *testing.T) {
 	must(t, err)
 	r.missing("aws_vpc.c")
 	for _, none := range []string{"x", "../net/x", "", strings.Repeat("x", 300)} {
-		r.done(store.Done{Settled: none})
+		r.done(runnerapi.Done{Settled: none})
 		r.missing("aws_vpc.c")
 	}
-	late, err := json.Marshal(store.JournalEntries{Entries: []store.JournalEntry{vpc("late")}})
+	late, err := json.Marshal(runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{vpc("late")}})
 	must(t, err)
 	must(t, w.bucket.Put(t.Context(), journalKey(t, w, run, 1, 2), late))
-	r.done(store.Done{Settled: journal.UpTo})
+	r.done(runnerapi.Done{Settled: journal.UpTo})
 	r.journal(vpc("late"))
 	becomes(t, func() bool {
 		left, err := w.bucket.List(t.Context(), "journals")
@@ -286,7 +286,7 @@ func TestAPlanSettlesAJournal(t *testing.T) {
 	journal, err = r.client().Journal(t.Context())
 	must(t, err)
 	r = w.newPod("net-2-apply-2", next).begin(next, v1alpha1.AttemptApply)
-	r.done(store.Done{Settled: journal.UpTo})
+	r.done(runnerapi.Done{Settled: journal.UpTo})
 	r.journal(vpc("late"))
 }
 
@@ -295,7 +295,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 	spoil := map[string]func(w *world, key string){
 		"no JSON": func(w *world, key string) { must(w.T, w.bucket.Put(w.Context(), key, []byte("x"))) },
 		"too long": func(w *world, key string) {
-			must(w.T, w.bucket.Put(w.Context(), key, make([]byte, store.LargestBatch+1)))
+			must(w.T, w.bucket.Put(w.Context(), key, make([]byte, runnerapi.LargestBatch+1)))
 		},
 		"cut off": func(w *world, key string) { must(w.T, os.Truncate(filepath.Join(w.dir, key), 205)) },
 		"empty":   func(w *world, key string) { must(w.T, os.Truncate(filepath.Join(w.dir, key), 0)) },
@@ -340,12 +340,12 @@ func TestPeopleReadAJournal(t *testing.T) {
 	must(t, err)
 	got, err := alice.Journal(t.Context(), w.namespace, "net")
 	must(t, err)
-	is := func(name, standing string) people.JournalResource {
-		return people.JournalResource{
+	is := func(name, standing string) userapi.JournalResource {
+		return userapi.JournalResource{
 			Address: "aws_vpc." + name, Type: "aws_vpc", Action: "create", IDKey: "id", ID: name, Run: "net-1", Attempt: 1, Standing: standing,
 		}
 	}
-	if diff := cmp.Diff([]people.JournalResource{is("a", "TakenOut"), is("b", "InState"), is("c", "Missing")}, got.Resources); diff != "" {
+	if diff := cmp.Diff([]userapi.JournalResource{is("a", "TakenOut"), is("b", "InState"), is("c", "Missing")}, got.Resources); diff != "" {
 		t.Error(diff)
 	}
 	if p.log.line("audit: done", "verb=pull", ":alice", "name=net", "journal=true") == "" {
@@ -357,9 +357,9 @@ func TestPeopleReadAJournal(t *testing.T) {
 	Result(t, err, 403, "pull")
 }
 
-func (r *runner) done(done store.Done) {
+func (r *runner) done(done runnerapi.Done) {
 	r.Helper()
-	must(r.T, r.client().Report(r.Context(), store.Report{Done: &done}))
+	must(r.T, r.client().Report(r.Context(), runnerapi.Report{Done: &done}))
 	<-r.fakes.reports
 }
 
@@ -375,7 +375,7 @@ func TestAJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
 		t.Error("an ID is in the bucket in clear")
 	}
 
-	first.done(store.Done{Failure: &store.Failure{Class: "Transient", Message: "killed"}})
+	first.done(runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Message: "killed"}})
 	retry := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
 	retry.journal(a, b)
 	retry.did(0, c)
@@ -386,7 +386,7 @@ func TestAJournalIsKeptUntilAnApplyIsSaved(t *testing.T) {
 	// It got to its end, and nothing is left of them.
 	next = w.newPod("net-10-apply-2", later).begin(later, v1alpha1.AttemptApply)
 	next.did(0, b)
-	next.done(store.Done{Saved: true})
+	next.done(runnerapi.Done{Saved: true})
 	next.journal()
 	becomes(t, func() bool {
 		left, err := w.bucket.List(t.Context(), "journals")
@@ -447,7 +447,7 @@ func TestOnlyAnApplyUnderWayHasAJournal(t *testing.T) {
 	r.expect(400, "no batch", "POST", "/v1/journal?batch=-1", []byte(batch))
 	r.expect(400, "no batch", "POST", "/v1/journal?batch=65536", []byte(batch))
 	r.expect(400, "no batch of a journal", "POST", "/v1/journal?batch=1", []byte("x"))
-	r.expect(413, "", "POST", "/v1/journal?batch=1", bytes.Repeat([]byte(" "), store.LargestBatch+1))
+	r.expect(413, "", "POST", "/v1/journal?batch=1", bytes.Repeat([]byte(" "), runnerapi.LargestBatch+1))
 
 	other := w.newPod("net-1-plan-2", run)
 	other.expect(403, "", "POST", "/v1/journal?batch=1", []byte(batch))
@@ -455,7 +455,7 @@ func TestOnlyAnApplyUnderWayHasAJournal(t *testing.T) {
 	other.expect(403, "is no apply", "POST", "/v1/journal?batch=1", []byte(batch))
 	r.expect(403, "", "POST", "/v1/journal?batch=1", []byte(batch)) // it is over
 	r.expect(403, "", "GET", "/v1/journal", nil)
-	other.done(store.Done{Saved: true}) // nor does a plan say that all is saved
+	other.done(runnerapi.Done{Saved: true}) // nor does a plan say that all is saved
 	must(t, w.bucket.Put(t.Context(), "journals/"+w.namespace+"/net2/x-00000", []byte(batch)))
 	other.journal(entry("create", "aws_vpc.a", "x"))
 }
@@ -488,9 +488,9 @@ func TestALostApplyTellsItsJournal(t *testing.T) {
 func TestATooLargeJournal(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
-	large := bytes.Repeat([]byte(" "), store.LargestBatch)
+	large := bytes.Repeat([]byte(" "), runnerapi.LargestBatch)
 	copy(large, `{"entries":[]}`)
-	for batch := range store.LargestJournal/store.LargestBatch + 1 {
+	for batch := range runnerapi.LargestJournal/runnerapi.LargestBatch + 1 {
 		must(t, w.bucket.PutLoose(t.Context(), journalKey(t, w, run, 1, batch), large))
 	}
 	r.expect(409, "larger than 64 MiB", "GET", "/v1/journal", nil)
@@ -505,7 +505,7 @@ func TestHowLongAJournalTakes(t *testing.T) {
 	const n = 50
 	for batch := range n {
 		began := time.Now()
-		must(t, c.AppendJournal(t.Context(), batch, store.JournalEntries{Entries: []store.JournalEntry{entry("create", "aws_vpc.a", "x")}}))
+		must(t, c.AppendJournal(t.Context(), batch, runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{entry("create", "aws_vpc.a", "x")}}))
 		all += time.Since(began)
 	}
 	t.Logf("%s from asking to durable, in the mean of %d", all/n, n)

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -26,14 +26,14 @@ func TestInputsAreKeptForTheDestroy(t *testing.T) {
 	w := newWorld(t)
 	look := w.newRunTo(v1alpha1.OperationPlan, w.stack, "net-0")
 	looking := w.newPod("net-0-plan-1", look).begin(look, v1alpha1.AttemptPlan)
-	if err := looking.client().PutInputs(t.Context(), store.InputsKept{}); store.Code(err) != 409 {
+	if err := looking.client().PutInputs(t.Context(), runnerapi.InputsKept{}); runnerapi.Code(err) != 409 {
 		t.Fatalf("the inputs of a Run that only looks: %v", err)
 	}
 	run := w.newRun(w.stack, "net-1")
 	w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	r := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
-	kept := store.InputsKept{Files: map[string][]byte{"a.tfvars": []byte("x = 1")}}
-	must(t, r.client().PutInputs(t.Context(), store.InputsKept{Files: map[string][]byte{"b.tfvars": nil}}))
+	kept := runnerapi.InputsKept{Files: map[string][]byte{"a.tfvars": []byte("x = 1")}}
+	must(t, r.client().PutInputs(t.Context(), runnerapi.InputsKept{Files: map[string][]byte{"b.tfvars": nil}}))
 	must(t, r.client().PutInputs(t.Context(), kept)) // sent again, it is the last word that counts
 	r.expect(403, "is no destroy", "GET", "/v1/inputs", nil)
 	r.expect(400, "", "PUT", "/v1/inputs", []byte("no JSON"))
@@ -49,7 +49,7 @@ func TestInputsAreKeptForTheDestroy(t *testing.T) {
 	// Those of other inputs go when newer ones are kept, but for those that the State names.
 	key := types.NamespacedName{Namespace: w.namespace, Name: "net"}
 	must(t, w.state.KeepInputs(t.Context(), key, "sha256:next", []byte("{}")))
-	if _, err := d.client().Inputs(t.Context()); store.Code(err) != 404 {
+	if _, err := d.client().Inputs(t.Context()); runnerapi.Code(err) != 404 {
 		t.Errorf("inputs that no State names: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestASecretThatCairnDidNotMakeIsLeftAlone(t *testing.T) {
 	must(t, apiserver.Kube.Create(t.Context(), theirs))
 	w.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "theirs"}}
 	err := r.client().WriteOutputs(t.Context(), nil)
-	if store.Code(err) != 409 || !strings.Contains(err.Error(), "Secret theirs exists and is not of Stack net") {
+	if runnerapi.Code(err) != 409 || !strings.Contains(err.Error(), "Secret theirs exists and is not of Stack net") {
 		t.Fatalf("got %v", err)
 	}
 	after := &corev1.Secret{}
@@ -75,7 +75,7 @@ func TestASecretThatCairnDidNotMakeIsLeftAlone(t *testing.T) {
 func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
-	must(t, r.client().WriteOutputs(t.Context(), store.Outputs{"id": {Value: json.RawMessage(`1`)}})) // they go nowhere
+	must(t, r.client().WriteOutputs(t.Context(), runnerapi.Outputs{"id": {Value: json.RawMessage(`1`)}})) // they go nowhere
 	w.fakes.outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: "out"}, ConfigMap: &v1alpha1.ObjectRef{Name: "out"}}
 	secret, cm := &corev1.Secret{}, &corev1.ConfigMap{}
 	key := types.NamespacedName{Namespace: w.namespace, Name: "out"}
@@ -84,7 +84,7 @@ func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 		must(t, apiserver.Kube.Get(t.Context(), key, secret))
 		must(t, apiserver.Kube.Get(t.Context(), key, cm))
 	}
-	outputs := store.Outputs{"id": {Value: json.RawMessage(`"vpc-1"`)}, "zones": {Value: json.RawMessage(`["a"]`)}, "key": {Value: json.RawMessage(`"s"`), Sensitive: true}}
+	outputs := runnerapi.Outputs{"id": {Value: json.RawMessage(`"vpc-1"`)}, "zones": {Value: json.RawMessage(`["a"]`)}, "key": {Value: json.RawMessage(`"s"`), Sensitive: true}}
 	must(t, r.client().WriteOutputs(t.Context(), outputs))
 	read()
 	if diff := cmp.Diff(map[string]string{"id": "vpc-1", "zones": `["a"]`}, cm.Data); diff != "" || string(secret.Data["key"]) != "s" || len(secret.Data) != 3 {
@@ -101,7 +101,7 @@ func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 		t.Fatal("the same outputs are written again")
 	}
 	// One that becomes sensitive leaves the ConfigMap; one that is gone leaves both.
-	outputs["id"] = store.Output{Value: json.RawMessage(`"vpc-1"`), Sensitive: true}
+	outputs["id"] = runnerapi.Output{Value: json.RawMessage(`"vpc-1"`), Sensitive: true}
 	delete(outputs, "zones")
 	must(t, r.client().WriteOutputs(t.Context(), outputs))
 	if read(); len(cm.Data) != 0 || len(secret.Data) != 2 {
@@ -113,19 +113,19 @@ func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 	typed.Type = "example.com/other"
 	must(t, apiserver.Kube.Create(t.Context(), typed))
 	w.fakes.outputs.Secret.Name = "typed"
-	if err := r.client().WriteOutputs(t.Context(), outputs); store.Code(err) != 409 {
+	if err := r.client().WriteOutputs(t.Context(), outputs); runnerapi.Code(err) != 409 {
 		t.Fatalf("a Secret of another type: %v", err)
 	}
 	w.fakes.outputs.Secret.Name = "out"
 	// A Run that only plans has no outputs.
 	speculative := w.newRunTo(v1alpha1.OperationPlan, w.stack, "net-2")
 	p := w.newPod("net-2-plan-1", speculative).begin(speculative, v1alpha1.AttemptPlan)
-	if err := p.client().WriteOutputs(t.Context(), outputs); store.Code(err) != 403 {
+	if err := p.client().WriteOutputs(t.Context(), outputs); runnerapi.Code(err) != 403 {
 		t.Fatalf("a plan's outputs: %v", err)
 	}
 	// What another Stack of Cairn's owns is not this one's.
 	w.fakes.stack = w.newStack("db")
-	if err := r.client().WriteOutputs(t.Context(), outputs); store.Code(err) != 409 {
+	if err := r.client().WriteOutputs(t.Context(), outputs); runnerapi.Code(err) != 409 {
 		t.Fatalf("another Stack's: %v", err)
 	}
 }

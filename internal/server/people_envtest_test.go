@@ -31,11 +31,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/policyeval"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -147,8 +147,8 @@ func (s shows) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.to.RoundTrip(r)
 }
 
-func (p *peopleServer) as(who shown) *people.Client {
-	return people.New(p.base, p.transport(who))
+func (p *peopleServer) as(who shown) *userapi.Client {
+	return userapi.New(p.base, p.transport(who))
 }
 
 func (p *peopleServer) transport(who shown) http.RoundTripper {
@@ -209,7 +209,7 @@ func may(verb, resource string, names ...string) rbacv1.PolicyRule {
 var mayAll = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}
 
 // authorized waits until the API server has heard of a role: it watches them.
-func (p *peopleServer) authorized(c *people.Client) {
+func (p *peopleServer) authorized(c *userapi.Client) {
 	p.Helper()
 	p.eventually(func() bool {
 		_, err := c.State(p.Context(), p.namespace, "nothing", 0)
@@ -217,8 +217,8 @@ func (p *peopleServer) authorized(c *people.Client) {
 	})
 }
 
-func people403(err error) *people.Error {
-	var no *people.Error
+func people403(err error) *userapi.Error {
+	var no *userapi.Error
 	if errors.As(err, &no) && no.Code == http.StatusForbidden {
 		return no
 	}
@@ -236,7 +236,7 @@ func (p *peopleServer) eventually(ok func() bool) {
 
 func Result(t *testing.T, err error, code int, says string) {
 	t.Helper()
-	var no *people.Error
+	var no *userapi.Error
 	if !errors.As(err, &no) || no.Code != code || !strings.Contains(no.Message, says) {
 		t.Fatalf("got %v; want %d and %q", err, code, says)
 	}
@@ -248,24 +248,24 @@ func TestAPersonMayWhatARoleAllowsAndNoMore(t *testing.T) {
 	run := w.newRun(w.stack, "net-1")
 	asks := []struct {
 		verb, resource string
-		ask            func(*people.Client) error
+		ask            func(*userapi.Client) error
 	}{
-		{"get", "runs/plan", func(c *people.Client) error { _, err := c.Plan(t.Context(), w.namespace, run.Name); return err }},
-		{"get", "runs/logs", func(c *people.Client) error {
-			return closing(c.Logs(t.Context(), w.namespace, run.Name, people.LogOptions{}))
+		{"get", "runs/plan", func(c *userapi.Client) error { _, err := c.Plan(t.Context(), w.namespace, run.Name); return err }},
+		{"get", "runs/logs", func(c *userapi.Client) error {
+			return closing(c.Logs(t.Context(), w.namespace, run.Name, userapi.LogOptions{}))
 		}},
-		{"pull", "states", func(c *people.Client) error { _, err := c.State(t.Context(), w.namespace, "net", 0); return err }},
-		{"push", "states", func(c *people.Client) error {
+		{"pull", "states", func(c *userapi.Client) error { _, err := c.State(t.Context(), w.namespace, "net", 0); return err }},
+		{"push", "states", func(c *userapi.Client) error {
 			_, err := c.PushState(t.Context(), w.namespace, "net", []byte("{}"), false)
 			return err
 		}},
-		{"rollback", "states", func(c *people.Client) error { _, err := c.Rollback(t.Context(), w.namespace, "net", 1); return err }},
-		{"unlock", "states", func(c *people.Client) error { return c.Unlock(t.Context(), w.namespace, "net", "a") }},
-		{"restore", "states", func(c *people.Client) error {
+		{"rollback", "states", func(c *userapi.Client) error { _, err := c.Rollback(t.Context(), w.namespace, "net", 1); return err }},
+		{"unlock", "states", func(c *userapi.Client) error { return c.Unlock(t.Context(), w.namespace, "net", "a") }},
+		{"restore", "states", func(c *userapi.Client) error {
 			_, err := c.RestoreState(t.Context(), w.namespace, "net", false)
 			return err
 		}},
-		{"recover", "states", func(c *people.Client) error {
+		{"recover", "states", func(c *userapi.Client) error {
 			_, err := c.Recover(t.Context(), w.namespace, "net", strings.NewReader(sealedText))
 			return err
 		}},

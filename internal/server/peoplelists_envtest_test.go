@@ -21,9 +21,9 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/userhandler"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -78,7 +78,7 @@ func get[T any](p *peopleServer, who shown, path string) (T, int) {
 	return v, answer.StatusCode
 }
 
-func names(page people.Page[people.Stack]) string {
+func names(page userapi.Page[userapi.Stack]) string {
 	var all []string
 	for _, row := range page.Items {
 		all = append(all, row.Name)
@@ -101,31 +101,31 @@ func TestPeopleListWhatTheyMay(t *testing.T) {
 
 	// Until what was made is there, and the roles are known.
 	p.eventually(func() bool {
-		page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/stacks")
+		page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks")
 		return page.Total == 2
 	})
-	if page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/stacks?sort=-name"); names(page) != "web net" {
+	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks?sort=-name"); names(page) != "web net" {
 		t.Errorf("alice sees %s", names(page))
 	}
-	if page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks?q=WE"); names(page) != "web" {
+	if page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks?q=WE"); names(page) != "web" {
 		t.Errorf("a search finds %s", names(page))
 	}
 	p.eventually(func() bool { // of Runs the catalog hears by another watch than of Stacks
-		page, _ := get[people.Page[people.Run]](p, who, "/api/v1/runs?stack=net&phase=Queued&phase=")
+		page, _ := get[userapi.Page[userapi.Run]](p, who, "/api/v1/runs?stack=net&phase=Queued&phase=")
 		return page.Total == 1
 	})
 	p.eventually(func() bool {
-		page, _ := get[people.Page[people.Stack]](p, all, "/api/v1/stacks?limit=500")
+		page, _ := get[userapi.Page[userapi.Stack]](p, all, "/api/v1/stacks?limit=500")
 		return strings.Contains(names(page), "hidden") && strings.Contains(names(page), "web")
 	})
-	detail, code := get[people.Detail[people.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks/web")
+	detail, code := get[userapi.Detail[userapi.Stack, v1alpha1.Stack]](p, who, "/api/v1/namespaces/"+w.namespace+"/stacks/web")
 	if code != http.StatusOK || detail.Row.Name != "web" || detail.Object.UID == "" {
 		t.Errorf("%d, %+v", code, detail)
 	}
-	if me, _ := get[people.Me](p, who, "/api/v1/me"); me.Name != user {
+	if me, _ := get[userapi.Me](p, who, "/api/v1/me"); me.Name != user {
 		t.Errorf("alice is %+v", me)
 	}
-	if a, _ := get[people.Activity](p, who, "/api/v1/activity?since=24h&step=1h"); len(a.Steps) != 24 {
+	if a, _ := get[userapi.Activity](p, who, "/api/v1/activity?since=24h&step=1h"); len(a.Steps) != 24 {
 		t.Errorf("%d hours have %d steps", 24, len(a.Steps))
 	}
 	for path, want := range map[string]int{
@@ -206,7 +206,7 @@ func TestPeopleWatchWhatTheyMay(t *testing.T) {
 	user, who := w.account("alice")
 	w.allow(user, may("list", "stacks"))
 	p.eventually(func() bool {
-		page, _ := get[people.Page[people.Stack]](p, who, "/api/v1/stacks")
+		page, _ := get[userapi.Page[userapi.Stack]](p, who, "/api/v1/stacks")
 		return page.Total == 1
 	})
 	s := p.stream(who, "/api/v1/changes", "")
@@ -219,7 +219,7 @@ func TestPeopleWatchWhatTheyMay(t *testing.T) {
 		t.Helper()
 		for {
 			event, data := s.next()
-			var c people.Change
+			var c userapi.Change
 			must(t, json.Unmarshal([]byte(data), &c))
 			if event != "change" || c.Namespace != w.namespace || c.Kind != "Stack" {
 				t.Fatalf("%s %s", event, data)

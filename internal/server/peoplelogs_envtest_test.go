@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -53,22 +53,22 @@ func TestLogsAreReadFromAnyByteOn(t *testing.T) {
 		t.Fatal(at)
 	}
 	for offset := range len(first + second) {
-		got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Offset: int64(offset)}))
+		got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Offset: int64(offset)}))
 		if want := (first + second)[offset:]; err != nil || got != want {
 			t.Errorf("from %d: got %q, %v", offset, got, err)
 		}
 	}
 	for attempt, want := range map[int32]string{1: first, 2: second} {
 		for offset := range len(want) + 2 {
-			got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: attempt, Offset: int64(offset)}))
+			got, err := readLog(alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: attempt, Offset: int64(offset)}))
 			if err != nil || got != want[min(offset, len(want)):] {
 				t.Errorf("attempt %d from %d: got %q, %v", attempt, offset, got, err)
 			}
 		}
 	}
-	_, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 3})
+	_, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 3})
 	Result(t, err, http.StatusNotFound, "has no attempt 3")
-	_, err = alice.Logs(t.Context(), w.namespace, "net-9", people.LogOptions{})
+	_, err = alice.Logs(t.Context(), w.namespace, "net-9", userapi.LogOptions{})
 	Result(t, err, http.StatusNotFound, "there is no Run net-9")
 }
 
@@ -87,8 +87,8 @@ func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
 	p := w.servePeople()
 	alice, bob := p.someone("alice"), p.someone("bob")
 	w.newRun(w.stack, "net-1")
-	follow := func(c *people.Client) (io.ReadCloser, error) {
-		return c.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Follow: true})
+	follow := func(c *userapi.Client) (io.ReadCloser, error) {
+		return c.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
 	}
 	var open []io.ReadCloser
 	for {
@@ -103,7 +103,7 @@ func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
 		}
 	}
 	must(t, closing(follow(bob)))
-	must(t, closing(alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{})))
+	must(t, closing(alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{})))
 	must(t, open[0].Close())
 	p.eventually(func() bool { return closing(follow(alice)) == nil })
 }
@@ -113,12 +113,12 @@ func TestAFollowedLogEndsWithTheRun(t *testing.T) {
 	p := w.servePeople()
 	alice := p.someone("alice")
 	run := w.newRun(w.stack, "net-1")
-	all, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Follow: true})
+	all, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
 	must(t, err)
 	defer all.Close()
 
 	plans := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
-	one, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 1, Follow: true})
+	one, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 1, Follow: true})
 	must(t, err)
 	defer one.Close()
 	at := plans.says(p.base, 0, "init\n")
@@ -158,7 +158,7 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 		p := w.servePeople()
 		c := p.as(who)
 		p.authorized(c)
-		log, err := c.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Offset: int64(got.Len()), Follow: true})
+		log, err := c.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Offset: int64(got.Len()), Follow: true})
 		must(t, err)
 		line := fmt.Sprintf("line %d\n", i)
 		at = r.says(p.base, at, line)
@@ -178,7 +178,7 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 	p := w.servePeople()
 	p.authorized(p.as(who))
 	finish(w, run)
-	log, err := p.as(who).Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
+	log, err := p.as(who).Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
 	rest, err := readLog(log, err)
 	must(t, err)
 	got.WriteString(rest)
@@ -194,7 +194,7 @@ func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
 	run := w.newRun(w.stack, "net-1")
 	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
 	ctx, hangUp := context.WithCancel(t.Context())
-	log, err := alice.Logs(ctx, w.namespace, "net-1", people.LogOptions{Follow: true})
+	log, err := alice.Logs(ctx, w.namespace, "net-1", userapi.LogOptions{Follow: true})
 	must(t, err)
 	defer log.Close()
 	r.says(p.base, 0, "text\n")
@@ -208,7 +208,7 @@ func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
 	p := w.servePeople()
 	alice := p.someone("alice")
 	run := w.newRun(w.stack, "net-1")
-	log, err := alice.Logs(t.Context(), w.namespace, "net-1", people.LogOptions{Follow: true})
+	log, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
 	must(t, err)
 	must(t, apiserver.Kube.Delete(t.Context(), run))
 	if got, err := readLog(log, nil); err != nil || got != "" {

@@ -25,9 +25,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -60,7 +60,7 @@ func swapped(text string) string {
 }
 
 // someone is a person who may all.
-func (p *peopleServer) someone(name string) *people.Client {
+func (p *peopleServer) someone(name string) *userapi.Client {
 	p.Helper()
 	user, who := p.account(name)
 	p.allow(user, mayAll)
@@ -100,7 +100,7 @@ func TestAPersonsDayWithAState(t *testing.T) {
 
 	one, two := stateFile(1, "L", "one"), stateFile(2, "L", "two")
 	got, err := alice.PushState(ctx, ns, "net", one, false)
-	if diff := cmp.Diff(people.StateVersion{Version: 1, Serial: 1, Resources: 1}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(userapi.StateVersion{Version: 1, Serial: 1, Resources: 1}, got); err != nil || diff != "" {
 		t.Fatal(err, diff)
 	}
 	event("pushed version 1 (serial 1)")
@@ -108,7 +108,7 @@ func TestAPersonsDayWithAState(t *testing.T) {
 	must(t, err)
 	event("pushed version 2 (serial 2)")
 	got, err = alice.PushState(ctx, ns, "net", two, false)
-	if diff := cmp.Diff(people.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(userapi.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
 		t.Fatal(err, diff)
 	}
 	event("pushed what is version 2 (serial 2) already: nothing was written")
@@ -141,7 +141,7 @@ func TestAPersonsDayWithAState(t *testing.T) {
 	_, err = alice.At(3).PushState(ctx, ns, "net", stateFile(9, "L", "nine"), true)
 	Result(t, err, http.StatusConflict, "the state is at version 4 by now")
 	got, err = alice.At(4).Rollback(ctx, ns, "net", 1)
-	if diff := cmp.Diff(people.StateVersion{Version: 5, Serial: 5, Resources: 1}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(userapi.StateVersion{Version: 5, Serial: 5, Resources: 1}, got); err != nil || diff != "" {
 		t.Fatal(err, diff)
 	}
 	event("went back to version 1: it is version 5 now (serial 5)")
@@ -210,12 +210,12 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 		_, err := alice.Recover(ctx, ns, "net", strings.NewReader(test.log))
 		Result(t, err, http.StatusUnprocessableEntity, test.says)
 	}
-	if _, err := alice.Recover(ctx, ns, "net", strings.NewReader("nothing")); !errors.Is(err, people.ErrNotSealed) {
+	if _, err := alice.Recover(ctx, ns, "net", strings.NewReader("nothing")); !errors.Is(err, userapi.ErrNotSealed) {
 		t.Errorf("got %v", err)
 	}
 	for range 2 {
 		got, err := alice.Recover(ctx, ns, "net", strings.NewReader(good))
-		if diff := cmp.Diff(people.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(userapi.StateVersion{Version: 2, Serial: 2, Resources: 1}, got); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}
 	}

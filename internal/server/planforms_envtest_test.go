@@ -17,7 +17,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -48,7 +48,7 @@ func TestTheFormsOfAPlanComeBackAsTheyWere(t *testing.T) {
 	w := newWorld(t)
 	r, run, digest := w.planning("net-1")
 	large := `{"format_version":"1.2","a":"` + strings.Repeat("x", 9<<20) + `"}`
-	for form, text := range map[string]string{store.PlanJSON: large, store.PlanText: "Plan: 1 to add"} {
+	for form, text := range map[string]string{runnerapi.PlanJSON: large, runnerapi.PlanText: "Plan: 1 to add"} {
 		must(t, r.client().KeepPlanForm(t.Context(), digest, form, strings.NewReader(text), int64(len(text))))
 		// The first one stays, whoever has looked at it by now.
 		r.expect(204, "", "PUT", "/v1/plan/"+digest+"/"+form, []byte(`{}`))
@@ -56,10 +56,10 @@ func TestTheFormsOfAPlanComeBackAsTheyWere(t *testing.T) {
 	}
 	w.decides(run, digest)
 	apply := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
-	for form, text := range map[string]string{store.PlanJSON: large, store.PlanText: "Plan: 1 to add"} {
+	for form, text := range map[string]string{runnerapi.PlanJSON: large, runnerapi.PlanText: "Plan: 1 to add"} {
 		file, err := os.Create(filepath.Join(t.TempDir(), form))
 		must(t, err)
-		must(t, apply.client().PlanForm(t.Context(), digest, form, file, store.LargestPlanJSON))
+		must(t, apply.client().PlanForm(t.Context(), digest, form, file, runnerapi.LargestPlanJSON))
 		must(t, file.Close())
 		got, err := os.ReadFile(file.Name())
 		if err != nil || string(got) != text {
@@ -85,8 +85,8 @@ func TestFormsAreTakenOfPlansThatWereHandedIn(t *testing.T) {
 		r.expect(404, "", "GET", "/v1/plan/"+digest+"/"+form, nil)
 	}
 	r.expect(400, "not JSON", "PUT", "/v1/plan/"+digest+"/json", []byte("{"))
-	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/json", make([]byte, store.LargestPlanJSON+1))
-	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/text", make([]byte, store.LargestPlanText+1))
+	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/json", make([]byte, runnerapi.LargestPlanJSON+1))
+	r.expect(413, "", "PUT", "/v1/plan/"+digest+"/text", make([]byte, runnerapi.LargestPlanText+1))
 	w.decides(run, digest)
 	r.expect(404, "", "GET", "/v1/plan/"+digest+"/json", nil)
 }
@@ -119,7 +119,7 @@ func TestPoliciesAreAskedAboutThePlanThatIsKept(t *testing.T) {
 	keep := func(digest, name string) {
 		t.Helper()
 		json := []byte(`{"format_version":"1.2","resource_changes":[{"address":"terraform_data.` + name + `","name":"` + name + `","change":{"actions":["create"]}}]}`)
-		must(t, r.client().KeepPlanForm(t.Context(), digest, store.PlanJSON, bytes.NewReader(json), int64(len(json))))
+		must(t, r.client().KeepPlanForm(t.Context(), digest, runnerapi.PlanJSON, bytes.NewReader(json), int64(len(json))))
 	}
 	keep(digest, "a")
 	for range 2 { // its answer was lost
@@ -150,7 +150,7 @@ func TestWhereThereAreNoPoliciesNothingIsRefused(t *testing.T) {
 func TestAnInterruptIsToldAtOnce(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
-	got := make(chan *store.Interrupt, 1)
+	got := make(chan *runnerapi.Interrupt, 1)
 	go func() {
 		i, err := r.client().Interrupt(context.WithoutCancel(t.Context()))
 		if err != nil {
@@ -159,7 +159,7 @@ func TestAnInterruptIsToldAtOnce(t *testing.T) {
 		got <- i
 	}()
 	<-w.fakes.asked
-	w.fakes.interrupt <- store.Interrupt{Reason: "canceled by bob"}
+	w.fakes.interrupt <- runnerapi.Interrupt{Reason: "canceled by bob"}
 	if i := <-got; i == nil || i.Reason != "canceled by bob" {
 		t.Errorf("got %v", i)
 	}
@@ -191,5 +191,5 @@ func TestAServerThatStopsLetsGoOfThoseWhoWaitForAnInterrupt(t *testing.T) {
 func TestAPodThatWaitsForInterruptsWithoutEndIsRefused(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
-	r.waits(4, "/v1/interrupt", func() { w.fakes.interrupt <- store.Interrupt{Reason: "canceled"} })
+	r.waits(4, "/v1/interrupt", func() { w.fakes.interrupt <- runnerapi.Interrupt{Reason: "canceled"} })
 }

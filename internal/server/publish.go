@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
@@ -53,7 +53,7 @@ func (s *Server) announce(ctx context.Context) {
 	}
 }
 
-var publicKey = types.NamespacedName{Namespace: people.PublicNamespace, Name: people.PublicName}
+var publicKey = types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}
 
 // announceOnce writes the ConfigMap if it is not as it should be. Of several servers one is faster, and the others look at
 // what it wrote: in an upgrade it may have been an older one, that says something else.
@@ -65,9 +65,9 @@ func (s *Server) announceOnce(ctx context.Context) error {
 }
 
 func (s *Server) writePublic(ctx context.Context) error {
-	data := map[string]string{people.PublicURL: s.Public.URL}
+	data := map[string]string{userapi.PublicURL: s.Public.URL}
 	if s.Public.OwnCA {
-		data[people.PublicCA] = string(s.Keys.Bundle())
+		data[userapi.PublicCA] = string(s.Keys.Bundle())
 	}
 	m := &corev1.ConfigMap{}
 	err := s.Live.Get(ctx, publicKey, m)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -39,7 +39,7 @@ func (w *world) newPod(name string, run *v1alpha1.Run) *runner {
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))}
 	}
 	must(w.T, apiserver.Kube.Create(w.Context(), pod))
-	return &runner{world: w, pod: pod, token: w.token(store.Audience, pod), attempt: 1}
+	return &runner{world: w, pod: pod, token: w.token(runnerapi.Audience, pod), attempt: 1}
 }
 
 // token asks the API server for one, bound to a pod if there is one.
@@ -95,7 +95,7 @@ func (r *runner) do(method, path string, body []byte) (int, string) {
 	request, err := http.NewRequestWithContext(r.Context(), method, r.url+path, bytes.NewReader(body))
 	must(r.T, err)
 	request.Header.Set("Authorization", "Bearer "+r.token)
-	request.Header.Set(store.AttemptHeader, strconv.Itoa(int(r.attempt)))
+	request.Header.Set(runnerapi.AttemptHeader, strconv.Itoa(int(r.attempt)))
 	answer, err := r.http.Do(request)
 	must(r.T, err)
 	defer answer.Body.Close()

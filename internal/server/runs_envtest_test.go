@@ -19,17 +19,17 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/apiserver"
 )
 
 // client is the runner's own.
-func (r *runner) client() *store.Client {
+func (r *runner) client() *runnerapi.Client {
 	r.Helper()
 	file := filepath.Join(r.TempDir(), "token")
 	must(r.T, os.WriteFile(file, []byte(r.token), 0o600))
-	c, err := store.NewClient(store.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file})
+	c, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: r.url, CA: r.keys.Bundle(), TokenFile: file})
 	must(r.T, err)
 	return c.For(r.attempt, 0)
 }
@@ -42,7 +42,7 @@ func TestAnOrderIsGivenOutAsSoonAsThereIsOne(t *testing.T) {
 		_, text := r.do("GET", "/v1/order?after=0", nil)
 		got <- text
 	}()
-	w.fakes.order <- store.Order{Kind: store.OrderApply, Attempt: 3, Stack: "net"}
+	w.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderApply, Attempt: 3, Stack: "net"}
 	if text := <-got; !strings.Contains(text, `"kind":"Apply","attempt":3`) {
 		t.Fatalf("got %s", text)
 	}
@@ -55,7 +55,7 @@ func TestAnOrderIsGivenOutAsSoonAsThereIsOne(t *testing.T) {
 
 func TestAPodThatAsksForOrdersWithoutEndIsRefused(t *testing.T) {
 	w := newWorld(t)
-	w.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { w.fakes.order <- store.Order{Kind: store.OrderExit} })
+	w.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { w.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit} })
 }
 
 // waits asks for what is answered when there is something to say, more often at a time than it may.
@@ -89,7 +89,7 @@ func TestAPlanIsOrderedAfterWhatWasRescuedCounts(t *testing.T) {
 	second.lock("b", 200, "")
 	first.expect(204, "", "PUT", "/v1/rescue", stateFile(1, "L", "rescued"))
 	third := w.newPod("net-1-plan-3", run).begin(run, v1alpha1.AttemptPlan)
-	plan := store.Order{Kind: store.OrderPlan, Attempt: 3, Stack: "net", Run: "net-1", Namespace: w.namespace}
+	plan := runnerapi.Order{Kind: runnerapi.OrderPlan, Attempt: 3, Stack: "net", Run: "net-1", Namespace: w.namespace}
 
 	// While a pod that may live holds the lock there is no plan, and the Run says why.
 	w.fakes.order <- plan
@@ -106,7 +106,7 @@ func TestAPlanIsOrderedAfterWhatWasRescuedCounts(t *testing.T) {
 
 // Between a plan and its apply Kubernetes may have gone back in time.
 func TestNobodyWorksOnAStateThatKubernetesForgot(t *testing.T) {
-	for _, kind := range []store.OrderKind{store.OrderPlan, store.OrderApply, store.OrderShell} {
+	for _, kind := range []runnerapi.OrderKind{runnerapi.OrderPlan, runnerapi.OrderApply, runnerapi.OrderShell} {
 		t.Run(string(kind), func(t *testing.T) {
 			w := newWorld(t)
 			first, run := w.applying()
@@ -120,7 +120,7 @@ func TestNobodyWorksOnAStateThatKubernetesForgot(t *testing.T) {
 			must(t, apiserver.Kube.Delete(t.Context(), st))
 
 			second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
-			w.fakes.order <- store.Order{Kind: kind, Attempt: 2, Stack: "net", Run: "net-1", Namespace: w.namespace}
+			w.fakes.order <- runnerapi.Order{Kind: kind, Attempt: 2, Stack: "net", Run: "net-1", Namespace: w.namespace}
 			second.expect(200, fmt.Sprintf(`"kind":%q`, kind), "GET", "/v1/order", nil)
 			second.reads(stateFile(1, "L", ""))
 		})
@@ -131,7 +131,7 @@ func TestReports(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	step := func(n int) []byte {
-		data, _ := json.Marshal(store.Report{Steps: make([]store.Step, n)})
+		data, _ := json.Marshal(runnerapi.Report{Steps: make([]runnerapi.Step, n)})
 		return data
 	}
 	began := time.Now()
@@ -148,12 +148,12 @@ func TestReports(t *testing.T) {
 	r.expect(400, "not what was expected", "POST", "/v1/steps", []byte("{"))
 	r.expect(413, "", "POST", "/v1/steps", make([]byte, 5<<20))
 
-	done := func(plan *store.Plan) []byte {
-		data, _ := json.Marshal(store.Report{Done: &store.Done{Plan: plan}})
+	done := func(plan *runnerapi.Plan) []byte {
+		data, _ := json.Marshal(runnerapi.Report{Done: &runnerapi.Done{Plan: plan}})
 		return data
 	}
-	r.expect(400, "not the digest", "POST", "/v1/steps", done(&store.Plan{Digest: "sha256:../../x"}))
-	r.expect(409, "is not kept", "POST", "/v1/steps", done(&store.Plan{Digest: w.source}))
+	r.expect(400, "not the digest", "POST", "/v1/steps", done(&runnerapi.Plan{Digest: "sha256:../../x"}))
+	r.expect(409, "is not kept", "POST", "/v1/steps", done(&runnerapi.Plan{Digest: w.source}))
 	r.expect(204, "", "POST", "/v1/steps", done(nil))
 	if got := <-w.fakes.reports; got.Done == nil {
 		t.Fatalf("got %+v", got)

@@ -17,9 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -37,11 +37,11 @@ func TestATokenSignsIn(t *testing.T) {
 		code int
 		says string
 	}{
-		"nothing":                {people.Session{}, 401, "give the token"},
-		"what is no token":       {people.Session{Token: "x"}, 401, "not one that Kubernetes takes"},
+		"nothing":                {userapi.Session{}, 401, "give the token"},
+		"what is no token":       {userapi.Session{Token: "x"}, 401, "not one that Kubernetes takes"},
 		"what is no JSON":        {"token=x", 400, "not what was expected"},
-		"longer than any":        {people.Session{Token: strings.Repeat("x", 20<<10)}, 401, "give the token"},
-		"more than is ever sent": {people.Session{Token: strings.Repeat("x", 100<<10)}, 413, "bytes"},
+		"longer than any":        {userapi.Session{Token: strings.Repeat("x", 20<<10)}, 401, "give the token"},
+		"more than is ever sent": {userapi.Session{Token: strings.Repeat("x", 100<<10)}, 413, "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) { b.want(test.code, test.says, "POST", "/api/v1/session", test.sent) })
 	}
@@ -52,11 +52,11 @@ func TestATokenSignsIn(t *testing.T) {
 		t.Error("who was refused is not in the audit")
 	}
 	b.sends.Set("Content-Type", "text/plain")
-	b.want(415, "Content-Type", "POST", "/api/v1/session", people.Session{Token: who.token})
+	b.want(415, "Content-Type", "POST", "/api/v1/session", userapi.Session{Token: who.token})
 	b.sends.Del("Content-Type")
 
 	b.sends.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	got := b.want(204, "", "POST", "/api/v1/session", people.Session{Token: " " + who.token + "\n"})
+	got := b.want(204, "", "POST", "/api/v1/session", userapi.Session{Token: " " + who.token + "\n"})
 	c := got.Cookies()[0]
 	if c.Name != "__Host-cairn" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
 		t.Errorf("the cookie is %v", c)
@@ -134,7 +134,7 @@ func TestATokenThatIsTooLongIsSaidToBe(t *testing.T) {
 	must(t, json.Unmarshal(data, &says))
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: append(says.Audiences, strings.Repeat("x", 3000))}}
 	must(t, apiserver.Kube.SubResource("token").Create(t.Context(), account, request))
-	p.browser().want(400, "more than a browser keeps", "POST", "/api/v1/session", people.Session{Token: request.Status.Token})
+	p.browser().want(400, "more than a browser keeps", "POST", "/api/v1/session", userapi.Session{Token: request.Status.Token})
 }
 
 // What a browser shows by itself it shows for other sites too.
@@ -156,7 +156,7 @@ func TestAnotherSiteHasABrowserDoNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.sends = headers
 			b.want(403, "another site", "POST", cancel, nil)
-			b.want(403, "another site", "POST", "/api/v1/session", people.Session{Token: who.token})
+			b.want(403, "another site", "POST", "/api/v1/session", userapi.Session{Token: who.token})
 			b.want(403, "another site", "DELETE", "/api/v1/session", nil)
 			with := *b
 			with.http = &http.Client{Transport: p.transport(shown{certificate: adminCertificate(t), headers: headers})}
@@ -242,14 +242,14 @@ func TestTheListenerForBrowsers(t *testing.T) {
 		return p, b
 	}
 	_, b := serve("http://127.0.0.1:7777")
-	c := b.want(204, "", "POST", "/api/v1/session", people.Session{Token: who.token}).Cookies()[0]
+	c := b.want(204, "", "POST", "/api/v1/session", userapi.Session{Token: who.token}).Cookies()[0]
 	if c.Name != "cairn-7777" || c.Secure || !c.HttpOnly {
 		t.Errorf("the cookie is %v", c)
 	}
 	b.want(200, user, "GET", me, nil)
 	// Behind what has a certificate for it, a browser sends it over TLS alone.
 	_, b = serve("https://cairn.example.com")
-	if c := b.want(204, "", "POST", "/api/v1/session", people.Session{Token: who.token}).Cookies()[0]; c.Name != "__Host-cairn" || !c.Secure {
+	if c := b.want(204, "", "POST", "/api/v1/session", userapi.Session{Token: who.token}).Cookies()[0]; c.Name != "__Host-cairn" || !c.Secure {
 		t.Errorf("the cookie is %v", c)
 	}
 	// Runners are not served there, nor is the page in the place of what is not there.

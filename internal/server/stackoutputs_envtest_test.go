@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -79,7 +79,7 @@ func TestAnOutputIsGivenToTheRunThatWasMadeForIt(t *testing.T) {
 	user := w.user("net-1", map[string]string{"vpc#id": first["id"]})
 	got, err := user.client().StackOutput(t.Context(), "vpc", "id")
 	must(t, err)
-	if diff := cmp.Diff(store.Output{Value: json.RawMessage(`{"a":[1,2.50]}`)}, got); diff != "" {
+	if diff := cmp.Diff(runnerapi.Output{Value: json.RawMessage(`{"a":[1,2.50]}`)}, got); diff != "" {
 		t.Error(diff)
 	}
 	user.expect(403, `no variable of Run net-1 takes its value from output "secret" of Stack "vpc"`, "GET", "/v1/outputs/vpc/secret", nil)

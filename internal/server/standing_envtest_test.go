@@ -16,7 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -125,7 +125,7 @@ func TestAPodIsARunsWhenARunOwnsIt(t *testing.T) {
 		Spec: corev1.PodSpec{ServiceAccountName: "default", Containers: []corev1.Container{{Name: "engine", Image: "engine"}}, AutomountServiceAccountToken: new(bool)},
 	}
 	must(t, apiserver.Kube.Create(t.Context(), pod))
-	r := &runner{world: w, pod: pod, token: w.token(store.Audience, pod), attempt: 1}
+	r := &runner{world: w, pod: pod, token: w.token(runnerapi.Audience, pod), attempt: 1}
 	r.expect(http.StatusForbidden, "no Run names pod other", "GET", "/v1/state", nil)
 }
 
@@ -139,7 +139,7 @@ func TestAStateThatWasChangedOnItsWayIsRefused(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/v1/state?ID=a", bytes.NewReader(stateFile(1, "L", "")))
 		must(t, err)
 		request.Header.Set("Authorization", "Bearer "+r.token)
-		request.Header.Set(store.AttemptHeader, strconv.Itoa(int(r.attempt)))
+		request.Header.Set(runnerapi.AttemptHeader, strconv.Itoa(int(r.attempt)))
 		request.Header.Set("Content-MD5", sum)
 		answer, err := r.http.Do(request)
 		must(t, err)

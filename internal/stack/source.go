@@ -27,9 +27,9 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/closure"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/memory"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 // Sources packs the code of Stacks into archives that the bucket keeps under their digest.
@@ -40,7 +40,7 @@ type Sources struct {
 	packed *lru.Cache[string, string]
 	// texts are the ConfigMaps of hooks and policies by their version, and checked what is wrong with policies by what they
 	// say; empty for nothing.
-	texts   *memory.Memory[string, *text]
+	texts   *weightedlru.Cache[string, *text]
 	checked *lru.Cache[string, string]
 	// closures reads what code that is not from git says of its engine, and said remembers it by the code's version.
 	closures *closure.Closures
@@ -73,7 +73,7 @@ func NewSources(live client.Reader, bucket inputs.Bucket) *Sources {
 		panic(err) // as above
 	}
 	return &Sources{
-		live: live, bucket: bucket, packed: packed, texts: memory.New[string, *text](knownTexts, memory.Entry), checked: checked,
+		live: live, bucket: bucket, packed: packed, texts: weightedlru.New[string, *text](knownTexts, weightedlru.EntryOverhead), checked: checked,
 		closures: closure.New(closure.Options{Remember: knownSources}), said: said, later: newPacks(),
 		Compile: func(_ context.Context, modules []policy.Module) error {
 			_, err := policy.Compile(modules)

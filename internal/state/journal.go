@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // The journal of a State is what its applies have done since one of them got to its end with all of it saved, or a plan found that
@@ -71,10 +71,10 @@ func (s *Store) AppendJournal(ctx context.Context, key types.NamespacedName, run
 		return refusal
 	case attempt.Phase != v1alpha1.AttemptApply:
 		return refuse(NotCurrent, "attempt %d of Run %s is no apply, and has no journal", by.Attempt, run.Name)
-	case batch < 0 || batch >= store.MostBatches:
+	case batch < 0 || batch >= runnerapi.MostBatches:
 		return refuse(Invalid, "there is no batch %d of a journal", batch)
 	}
-	var entries store.JournalEntries
+	var entries runnerapi.JournalEntries
 	if err := json.Unmarshal(data, &entries); err != nil {
 		return refuse(Invalid, "that is no batch of a journal: %v", err)
 	}
@@ -165,7 +165,7 @@ func (s *Store) journalBatches(ctx context.Context, key types.NamespacedName) (s
 // batch is a part of a journal.
 type batch struct {
 	name    string
-	entries []store.JournalEntry
+	entries []runnerapi.JournalEntry
 }
 
 // journalReads is how many batches are read at a time.
@@ -173,12 +173,12 @@ const journalReads = 16
 
 // Journal gives what applies have done of which it is not known that the state has it, oldest first. What cannot be read is a
 // Refusal: it would be the same the next time.
-func (s *Store) Journal(ctx context.Context, key types.NamespacedName) (store.JournalEntries, error) {
+func (s *Store) Journal(ctx context.Context, key types.NamespacedName) (runnerapi.JournalEntries, error) {
 	batches, err := s.openJournal(ctx, key)
 	if err != nil || len(batches) == 0 {
-		return store.JournalEntries{}, err
+		return runnerapi.JournalEntries{}, err
 	}
-	all := store.JournalEntries{UpTo: path.Base(batches[len(batches)-1].name)}
+	all := runnerapi.JournalEntries{UpTo: path.Base(batches[len(batches)-1].name)}
 	for _, b := range batches {
 		all.Entries = append(all.Entries, b.entries...)
 	}
@@ -209,17 +209,17 @@ func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names
 	group.SetLimit(journalReads)
 	for i, name := range names {
 		group.Go(func() error {
-			data, err := s.bucket.Get(ctx, name, store.LargestBatch)
+			data, err := s.bucket.Get(ctx, name, runnerapi.LargestBatch)
 			if errors.Is(err, bucket.ErrDamaged) || errors.Is(err, bucket.ErrWrongKey) || errors.Is(err, bucket.ErrTooLarge) {
 				return unreadable(key, name, err)
 			}
 			if err != nil {
 				return err
 			}
-			if size.Add(int64(len(data))) > store.LargestJournal {
-				return refuse(Damaged, "the journal of state %s is larger than %d MiB: %s", key.Name, store.LargestJournal>>20, instead(key, "all in "+journalFolder(key)))
+			if size.Add(int64(len(data))) > runnerapi.LargestJournal {
+				return refuse(Damaged, "the journal of state %s is larger than %d MiB: %s", key.Name, runnerapi.LargestJournal>>20, instead(key, "all in "+journalFolder(key)))
 			}
-			var part store.JournalEntries
+			var part runnerapi.JournalEntries
 			if err := json.Unmarshal(data, &part); err != nil {
 				return unreadable(key, name, err)
 			}
@@ -313,7 +313,7 @@ func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string
 }
 
 // doings are entries of a journal as the room knows them that compares.
-func doings(entries []store.JournalEntry) []engine.Done {
+func doings(entries []runnerapi.JournalEntry) []engine.Done {
 	all := make([]engine.Done, len(entries))
 	for i, e := range entries {
 		all[i] = engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID}

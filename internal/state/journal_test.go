@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestNamesOfAJournal(t *testing.T) {
@@ -44,7 +44,7 @@ func TestPartsOfWhatIsHeldAreNoLargerThanABatch(t *testing.T) {
 	}
 	for left := all; len(left) > 0; {
 		data, n, err := heldPart(left)
-		if err != nil || n == 0 || len(data) > store.LargestBatch {
+		if err != nil || n == 0 || len(data) > runnerapi.LargestBatch {
 			t.Fatalf("%d bytes, %d of %d, %v", len(data), n, len(left), err)
 		}
 		got, left = append(got, left[:n]...), left[n:]

@@ -11,7 +11,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // An entry of a journal has done its work once a version of the state had what it tells of: from then on a person may take that out
@@ -86,15 +86,15 @@ func (s *Store) putHeld(ctx context.Context, after string, version int64, held [
 
 // heldPart writes as many as fit into a batch, and says how many they are.
 func heldPart(held []engine.Done) (data []byte, n int, err error) {
-	var part store.JournalEntries
+	var part runnerapi.JournalEntries
 	for size := 0; n < len(held); n++ {
 		d := held[n]
-		e := store.JournalEntry{Address: d.Address, Type: d.Type, Action: d.Action, IDKey: d.IDKey, ID: d.ID}
+		e := runnerapi.JournalEntry{Address: d.Address, Type: d.Type, Action: d.Action, IDKey: d.IDKey, ID: d.ID}
 		entry, err := json.Marshal(e)
 		if err != nil {
 			return nil, 0, err
 		}
-		if size += len(entry) + 1; size > store.LargestBatch-100 && n > 0 {
+		if size += len(entry) + 1; size > runnerapi.LargestBatch-100 && n > 0 {
 			break
 		}
 		part.Entries = append(part.Entries, e)

@@ -25,7 +25,7 @@ import (
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner"
 	"cairn.dev/cairn/internal/runner/attempt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/gitserver"
 	"cairn.dev/cairn/test/program"
 )
@@ -169,18 +169,18 @@ type result struct {
 // cairn has the real runner plan and apply the archive that Cairn delivers.
 func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, error) {
 	t.Helper()
-	order := store.Order{
+	order := runnerapi.Order{
 		Namespace: "prod", Stack: "net", Run: "net-1", Source: digest(archive), Path: c.wanted.Path, Engine: c.engine,
 		Outputs: true, Patience: 5 * time.Second, Timeout: 5 * time.Minute,
 	}
 	for _, name := range c.wanted.VariableFiles {
-		order.VariableFiles = append(order.VariableFiles, store.VariableFiles{Path: name})
+		order.VariableFiles = append(order.VariableFiles, runnerapi.VariableFiles{Path: name})
 	}
 	for name, value := range c.variables {
-		order.Variables = append(order.Variables, store.Variable{Name: name, Value: value})
+		order.Variables = append(order.Variables, runnerapi.Variable{Name: name, Value: value})
 	}
 	if c.backend {
-		order.Backend = &store.Backend{}
+		order.Backend = &runnerapi.Backend{}
 	}
 	s := newStore(t, order, archive)
 	work := t.TempDir()
@@ -199,7 +199,7 @@ func (c *testCase) cairn(t *testing.T, tools string, archive []byte) (result, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, kind := range []store.OrderKind{store.OrderPlan, store.OrderApply} {
+	for _, kind := range []runnerapi.OrderKind{runnerapi.OrderPlan, runnerapi.OrderApply} {
 		if done := s.done[kind]; done != nil && done.Failure != nil {
 			return result{}, fmt.Errorf("%s failed: %s\n%s", kind, done.Failure.Message, s.log)
 		}

@@ -12,28 +12,28 @@ import (
 	"sync"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // oneStore is the runner API for one Stack, as far as a plan and its apply need it.
 type oneStore struct {
 	server *httptest.Server
-	order  store.Order
+	order  runnerapi.Order
 	source []byte
 
 	mu      sync.Mutex
 	plan    []byte
 	json    []byte
 	state   []byte
-	outputs store.Outputs
-	done    map[store.OrderKind]*store.Done
+	outputs runnerapi.Outputs
+	done    map[runnerapi.OrderKind]*runnerapi.Done
 	log     []byte
 }
 
 // newStore serves the archive of a Stack's code. The runner first gets the order to plan, then the one to apply.
-func newStore(t *testing.T, order store.Order, source []byte) *oneStore {
+func newStore(t *testing.T, order runnerapi.Order, source []byte) *oneStore {
 	t.Helper()
-	s := &oneStore{order: order, source: source, done: map[store.OrderKind]*store.Done{}}
+	s := &oneStore{order: order, source: source, done: map[runnerapi.OrderKind]*runnerapi.Done{}}
 	s.server = httptest.NewUnstartedServer(s)
 	s.server.EnableHTTP2 = true
 	s.server.StartTLS()
@@ -75,8 +75,8 @@ func (s *oneStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "PUT plan":
 		if name == "" {
 			s.plan = body
-			answer(store.PlanKept{Digest: digest(body)})
-		} else if strings.HasSuffix(name, "/"+store.PlanJSON) {
+			answer(runnerapi.PlanKept{Digest: digest(body)})
+		} else if strings.HasSuffix(name, "/"+runnerapi.PlanJSON) {
 			s.json = body
 		}
 	case "GET state":
@@ -88,15 +88,15 @@ func (s *oneStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.state = body
 	case "LOCK state", "UNLOCK state", "PUT inputs", "POST journal":
 	case "PUT backend":
-		answer(store.Followed{})
+		answer(runnerapi.Followed{})
 	case "GET journal":
-		answer(store.JournalEntries{})
+		answer(runnerapi.JournalEntries{})
 	case "POST outputs":
 		_ = json.Unmarshal(body, &s.outputs)
 	case "POST logs":
 		s.log = append(s.log, body...)
 	case "POST steps":
-		var report store.Report
+		var report runnerapi.Report
 		if json.Unmarshal(body, &report) == nil && report.Done != nil {
 			s.done[s.order.Kind] = report.Done
 		}
@@ -106,15 +106,15 @@ func (s *oneStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // nextOrder is the plan, then the apply of a plan that has changes, then the end.
-func (s *oneStore) nextOrder() store.Order {
-	planned := s.done[store.OrderPlan]
+func (s *oneStore) nextOrder() runnerapi.Order {
+	planned := s.done[runnerapi.OrderPlan]
 	switch {
 	case s.order.Kind == "":
-		s.order.Kind, s.order.Attempt = store.OrderPlan, 1
-	case s.order.Kind == store.OrderPlan && planned != nil && planned.Plan != nil && planned.Plan.Changes:
-		s.order.Kind, s.order.Attempt, s.order.PlanDigest = store.OrderApply, 2, planned.Plan.Digest
+		s.order.Kind, s.order.Attempt = runnerapi.OrderPlan, 1
+	case s.order.Kind == runnerapi.OrderPlan && planned != nil && planned.Plan != nil && planned.Plan.Changes:
+		s.order.Kind, s.order.Attempt, s.order.PlanDigest = runnerapi.OrderApply, 2, planned.Plan.Digest
 	default:
-		return store.Order{Kind: store.OrderExit}
+		return runnerapi.Order{Kind: runnerapi.OrderExit}
 	}
 	return s.order
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/cloud"
 	"cairn.dev/cairn/test/faults/proxy"
 )
@@ -192,7 +192,7 @@ func (l *lane) takeBackup(ctx context.Context) error {
 }
 
 // person is a user who may push and restore States in the lane's namespace, at the server.
-func (l *lane) person(ctx context.Context) (*people.Client, error) {
+func (l *lane) person(ctx context.Context) (*userapi.Client, error) {
 	meta := metav1.ObjectMeta{Namespace: l.space, Name: "person"}
 	rule := rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"states"}, Verbs: []string{"push", "restore"}}
 	account := &corev1.ServiceAccount{ObjectMeta: meta}
@@ -220,7 +220,7 @@ func (l *lane) person(ctx context.Context) (*people.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return people.New(l.store, transport), nil
+	return userapi.New(l.store, transport), nil
 }
 
 // keepAtPlan makes the copy when the runner has said that it plans.

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/dev/authority"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // A door stands between the runners of a lane and Cairn's server. It knows each request of theirs by a name that is the same whenever a
@@ -219,7 +219,7 @@ func (v *visit) forward() error {
 
 // noteJournal remembers what the server was told of.
 func (v *visit) noteJournal() {
-	var told store.JournalEntries
+	var told runnerapi.JournalEntries
 	if json.Unmarshal(v.body, &told) != nil {
 		return
 	}
@@ -262,7 +262,7 @@ func what(r *http.Request, body []byte) string {
 	if len(parts) > 2 && parts[0] == "plan" {
 		name += "/" + parts[2]
 	}
-	var report store.Report
+	var report runnerapi.Report
 	if parts[0] != "steps" || json.Unmarshal(body, &report) != nil {
 		return name
 	}

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/dev"
-	"cairn.dev/cairn/internal/people"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/devcluster"
 	"cairn.dev/cairn/test/story"
 )
@@ -131,13 +131,13 @@ func browse(c *devcluster.Cluster, namespace, stack string) error {
 		return err
 	}
 	public := &corev1.ConfigMap{}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: people.PublicNamespace, Name: people.PublicName}, public); err != nil {
+	if err := c.Get(ctx, types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}, public); err != nil {
 		return err
 	}
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}}}
 	defer web.CloseIdleConnections()
 	for _, what := range []string{"", "/events", "/access"} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[people.PublicURL]+"/api/v1/namespaces/"+namespace+"/stacks/"+stack+what, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+"/api/v1/namespaces/"+namespace+"/stacks/"+stack+what, nil)
 		if err != nil {
 			return err
 		}
@@ -168,22 +168,22 @@ func ghost(c *devcluster.Cluster, namespace string, log func(string, ...any)) er
 		return err
 	}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		Audiences: []string{store.Audience}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
+		Audiences: []string{runnerapi.Audience}, BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 	}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
 		return err
 	}
 	public := &corev1.ConfigMap{}
-	if err := c.Get(ctx, types.NamespacedName{Namespace: people.PublicNamespace, Name: people.PublicName}, public); err != nil {
+	if err := c.Get(ctx, types.NamespacedName{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}, public); err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[people.PublicURL]+"/v1/state", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, public.Data[userapi.PublicURL]+"/v1/state", nil)
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+token.Status.Token)
-	request.Header.Set(store.AttemptHeader, "1")
+	request.Header.Set(runnerapi.AttemptHeader, "1")
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	answer, err := web.Do(request)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // UserAgent of what the node asks of the API server: none of it is Cairn's.
@@ -123,7 +123,7 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 	if err := n.phase(ctx, pod, corev1.PodRunning); err != nil {
 		return err
 	}
-	options := store.ClientOptions{TokenFile: token, Patience: 10 * time.Minute}
+	options := runnerapi.ClientOptions{TokenFile: token, Patience: 10 * time.Minute}
 	container := pod.Spec.Containers[0]
 	for _, arg := range container.Command {
 		if url, ok := strings.CutPrefix(arg, "--store="); ok {
@@ -135,7 +135,7 @@ func (n *Node) live(ctx context.Context, pod *corev1.Pod) error {
 			options.CA = []byte(e.Value)
 		}
 	}
-	client, err := store.NewClient(options)
+	client, err := runnerapi.NewClient(options)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (n *Node) token(ctx context.Context, pod *corev1.Pod, file string) error {
 	seconds := int64(3600)
 	got, err := n.api.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{
-			Audiences: []string{store.Audience}, ExpirationSeconds: &seconds,
+			Audiences: []string{runnerapi.Audience}, ExpirationSeconds: &seconds,
 			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID},
 		},
 	}, metav1.CreateOptions{})

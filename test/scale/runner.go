@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // runner says to the store all that internal/runner does, in its order, and does no more.
 type runner struct {
-	client *store.Client
+	client *runnerapi.Client
 	hold   func(namespace, stack string) time.Duration
 }
 
@@ -38,8 +38,8 @@ func (r *runner) run(ctx context.Context) error {
 			return fmt.Errorf("order: %w", err)
 		}
 		switch order.Kind {
-		case store.OrderWait:
-		case store.OrderPlan, store.OrderApply:
+		case runnerapi.OrderWait:
+		case runnerapi.OrderPlan, runnerapi.OrderApply:
 			if err := r.attempt(ctx, order); err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-func (r *runner) attempt(ctx context.Context, order store.Order) error {
+func (r *runner) attempt(ctx context.Context, order runnerapi.Order) error {
 	c := r.client.For(order.Attempt, order.Patience)
 	ctx, stop := context.WithCancel(ctx)
 	heard := make(chan struct{})
@@ -60,13 +60,13 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 	}()
 	defer func() { stop(); <-heard }()
 	began := time.Now()
-	done := store.Done{}
+	done := runnerapi.Done{}
 	names := []string{"fetch", "init", "plan", "outputs"}
-	steps := func(now int, last string) []store.Step {
-		var all []store.Step
+	steps := func(now int, last string) []runnerapi.Step {
+		var all []runnerapi.Step
 		for i, name := range names {
 			at := began
-			step := store.Step{Name: name, State: "Waiting"}
+			step := runnerapi.Step{Name: name, State: "Waiting"}
 			switch {
 			case i < now, i == now && last == "Succeeded":
 				step.State, step.StartedAt, step.FinishedAt, step.Message = "Succeeded", &at, &at, "done in no time"
@@ -81,8 +81,8 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 		return all
 	}
 	plan := plan(order)
-	if order.Kind == store.OrderPlan {
-		if err := c.Report(ctx, store.Report{Steps: steps(0, "Running")}); err != nil {
+	if order.Kind == runnerapi.OrderPlan {
+		if err := c.Report(ctx, runnerapi.Report{Steps: steps(0, "Running")}); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
 		if _, err := c.Journal(ctx); err != nil {
@@ -95,21 +95,21 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 		if err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
-		for _, form := range []string{store.PlanJSON, store.PlanText} {
+		for _, form := range []string{runnerapi.PlanJSON, runnerapi.PlanText} {
 			text := []byte(`{"format_version":"1.2"}`)
 			if err := c.KeepPlanForm(ctx, kept.Digest, form, bytes.NewReader(text), int64(len(text))); err != nil {
 				return fmt.Errorf("plan: %w", err)
 			}
 		}
-		done.Plan = &store.Plan{
+		done.Plan = &runnerapi.Plan{
 			Digest: kept.Digest, Changes: true, Change: 1, EngineVersion: "1.12.6",
-			Resources: []store.ResourceChange{{Address: "terraform_data.disk", Action: "update"}},
+			Resources: []runnerapi.ResourceChange{{Address: "terraform_data.disk", Action: "update"}},
 		}
 		names[3] = "outputs"
 		return r.finish(ctx, c, steps(2, "Succeeded"), done)
 	}
 	names = []string{"apply", "outputs"}
-	if err := c.Report(ctx, store.Report{Steps: steps(0, "Running")}); err != nil {
+	if err := c.Report(ctx, runnerapi.Report{Steps: steps(0, "Running")}); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	if err := r.apply(ctx, c, order); err != nil {
@@ -119,8 +119,8 @@ func (r *runner) attempt(ctx context.Context, order store.Order) error {
 	return r.finish(ctx, c, steps(1, "Succeeded"), done)
 }
 
-func (r *runner) apply(ctx context.Context, c *store.Client, order store.Order) error {
-	if err := c.PutInputs(ctx, store.InputsKept{Files: map[string][]byte{"00.auto.tfvars.json": []byte(`{}`)}}); err != nil {
+func (r *runner) apply(ctx context.Context, c *runnerapi.Client, order runnerapi.Order) error {
+	if err := c.PutInputs(ctx, runnerapi.InputsKept{Files: map[string][]byte{"00.auto.tfvars.json": []byte(`{}`)}}); err != nil {
 		return fmt.Errorf("inputs: %w", err)
 	}
 	lock := fmt.Appendf(nil, `{"ID":%q,"Who":"scale","Operation":"apply"}`, rand.Text())
@@ -140,7 +140,7 @@ func (r *runner) apply(ctx context.Context, c *store.Client, order store.Order) 
 			return ctx.Err()
 		}
 	}
-	if err := c.AppendJournal(ctx, 0, store.JournalEntries{Entries: []store.JournalEntry{{Address: "terraform_data.disk", Type: "terraform_data", Action: "update", IDKey: "id", ID: "0b5ee0c4"}}}); err != nil {
+	if err := c.AppendJournal(ctx, 0, runnerapi.JournalEntries{Entries: []runnerapi.JournalEntry{{Address: "terraform_data.disk", Type: "terraform_data", Action: "update", IDKey: "id", ID: "0b5ee0c4"}}}); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	now.Serial++
@@ -157,33 +157,33 @@ func (r *runner) apply(ctx context.Context, c *store.Client, order store.Order) 
 	if !order.Outputs {
 		return nil
 	}
-	if err := c.WriteOutputs(ctx, store.Outputs{"size": {Value: json.RawMessage("1")}}); err != nil {
+	if err := c.WriteOutputs(ctx, runnerapi.Outputs{"size": {Value: json.RawMessage("1")}}); err != nil {
 		return fmt.Errorf("outputs: %w", err)
 	}
 	return nil
 }
 
-func (r *runner) finish(ctx context.Context, c *store.Client, steps []store.Step, done store.Done) error {
+func (r *runner) finish(ctx context.Context, c *runnerapi.Client, steps []runnerapi.Step, done runnerapi.Done) error {
 	log := "a line of a log\n"
 	if _, err := c.AppendLog(ctx, 0, []byte(log)); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	if err := c.Report(ctx, store.Report{Steps: steps, Done: &done}); err != nil {
+	if err := c.Report(ctx, runnerapi.Report{Steps: steps, Done: &done}); err != nil {
 		return fmt.Errorf("last report: %w", err)
 	}
 	return nil
 }
 
 // plan is other bytes for each Run.
-func plan(order store.Order) []byte {
+func plan(order runnerapi.Order) []byte {
 	return fmt.Appendf(nil, "the plan of %s/%s %d", order.Namespace, order.Run, order.Attempt)
 }
 
 // state reads the state; an empty one when there is none.
-func state(ctx context.Context, c *store.Client) (*stateFile, error) {
+func state(ctx context.Context, c *runnerapi.Client) (*stateFile, error) {
 	s := &stateFile{Version: 4, Engine: "1.12.6", Lineage: rand.Text(), Outputs: map[string]any{}, Resources: json.RawMessage(resources)}
 	data, err := c.State(ctx, http.MethodGet, "", nil)
-	if store.Code(err) == http.StatusNotFound {
+	if runnerapi.Code(err) == http.StatusNotFound {
 		return s, nil
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/story"
 )
 
@@ -38,9 +38,9 @@ func (c cluster) journaled(ts *testscript.TestScript, _ bool, args []string) {
 		names, err := b.List(ctx, "journals/"+ts.Getenv("NAMESPACE")+"/"+args[0])
 		ts.Check(err)
 		for _, name := range names {
-			data, err := b.Get(ctx, name, store.LargestBatch)
+			data, err := b.Get(ctx, name, runnerapi.LargestBatch)
 			ts.Check(err)
-			var batch store.JournalEntries
+			var batch runnerapi.JournalEntries
 			if len(data) > 0 { // a mark has no content
 				ts.Check(json.Unmarshal(data, &batch))
 			}

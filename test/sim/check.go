@@ -11,10 +11,10 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
-func noPolicies(context.Context, *v1alpha1.Run, string) (*store.Verdict, bool, error) {
+func noPolicies(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 	return nil, false, nil
 }
 
@@ -335,6 +335,6 @@ func (w *world) untold(t *thing) bool {
 	}
 	return slices.ContainsFunc(w.machines, func(m *machine) bool {
 		r := m.runner
-		return r != nil && w.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e store.JournalEntry) bool { return e.ID == t.id })
+		return r != nil && w.excusesTwo(r) && slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool { return e.ID == t.id })
 	})
 }

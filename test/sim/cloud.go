@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // code is where Sources read the one ConfigMap with code from.
@@ -185,8 +185,8 @@ func (w *world) make(r *runner, address string, value int, plan string) *thing {
 	return t
 }
 
-func entry(t *thing, action string) store.JournalEntry {
-	return store.JournalEntry{Address: t.address, Type: "t", Action: action, IDKey: "id", ID: t.id}
+func entry(t *thing, action string) runnerapi.JournalEntry {
+	return runnerapi.JournalEntry{Address: t.address, Type: "t", Action: action, IDKey: "id", ID: t.id}
 }
 
 func short(digest string) string { return digest[:min(len(digest), 15)] }

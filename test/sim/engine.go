@@ -7,14 +7,14 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // plan does an order to plan.
-func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) store.Done {
+func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) runnerapi.Done {
 	w := r.w
-	var journal []store.JournalEntry
+	var journal []runnerapi.JournalEntry
 	var upTo string
 	var data []byte
 	err := r.call("journal", func() (err error) {
@@ -56,7 +56,7 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) store.Done {
 		}
 	}
 	p.steps = w.diff(now, doc, found.Spec.Operation)
-	count := store.Plan{Digest: p.digest, Import: int32(len(p.imports)), Changes: len(p.imports)+len(p.steps) > 0}
+	count := runnerapi.Plan{Digest: p.digest, Import: int32(len(p.imports)), Changes: len(p.imports)+len(p.steps) > 0}
 	for _, s := range p.steps {
 		switch s.action {
 		case "create":
@@ -79,11 +79,11 @@ func (r *runner) plan(found *v1alpha1.Run, doc inputs.Document) store.Done {
 	if err != nil {
 		return failed("Transient", "keep the plan: %v", err)
 	}
-	return store.Done{Plan: &count, Settled: upTo}
+	return runnerapi.Done{Plan: &count, Settled: upTo}
 }
 
 // missing asks the real rules what the journal knows and the state does not. None says that there is nothing.
-func (w *world) missing(journal []store.JournalEntry, data []byte) (all []item, none bool) {
+func (w *world) missing(journal []runnerapi.JournalEntry, data []byte) (all []item, none bool) {
 	there, err := engine.ReadInstances(data)
 	if err != nil {
 		panic(err)
@@ -132,9 +132,9 @@ func (w *world) diff(now *content, doc inputs.Document, operation v1alpha1.Opera
 }
 
 // apply does an order to apply.
-func (r *runner) apply(found *v1alpha1.Run) store.Done {
+func (r *runner) apply(found *v1alpha1.Run) runnerapi.Done {
 	w := r.w
-	_ = r.report(store.Report{Steps: []store.Step{{Name: "apply", State: "Running"}}})
+	_ = r.report(runnerapi.Report{Steps: []runnerapi.Step{{Name: "apply", State: "Running"}}})
 	var p *plan
 	err := r.call("get plan", func() error {
 		now, err := r.caller(r.current)
@@ -166,7 +166,7 @@ func (r *runner) apply(found *v1alpha1.Run) store.Done {
 }
 
 // engine is an engine that applies a plan, and what the runner does after it.
-func (r *runner) engine(p *plan, changed *int32) store.Done {
+func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 	w := r.w
 	r.lockID = fmt.Sprintf("lock-%d", w.serial())
 	err := r.lock()
@@ -217,7 +217,7 @@ func (r *runner) engine(p *plan, changed *int32) store.Done {
 			return failed("StateNotSaved", "%v", lost)
 		}
 	}
-	done := store.Done{Saved: saved == nil && r.lockID == ""}
+	done := runnerapi.Done{Saved: saved == nil && r.lockID == ""}
 	if !done.Saved {
 		r.flush()
 	} else {
@@ -226,13 +226,13 @@ func (r *runner) engine(p *plan, changed *int32) store.Done {
 	if broken != nil {
 		done.Failure = broken
 	} else if saved != nil {
-		done.Failure = &store.Failure{Class: "Transient", Message: saved.Error()}
+		done.Failure = &runnerapi.Failure{Class: "Transient", Message: saved.Error()}
 	}
 	return done
 }
 
 // changeAll changes the cloud step by step.
-func (r *runner) changeAll(p *plan, now *content, changed *int32) *store.Failure {
+func (r *runner) changeAll(p *plan, now *content, changed *int32) *runnerapi.Failure {
 	w := r.w
 	r.mind = now
 	for _, i := range p.imports {
@@ -245,10 +245,10 @@ func (r *runner) changeAll(p *plan, now *content, changed *int32) *store.Failure
 		w.pause()
 		w.aimed(r)
 		if class, why := r.stops(); why != "" {
-			return &store.Failure{Class: class, Message: why}
+			return &runnerapi.Failure{Class: class, Message: why}
 		}
 		if w.fault("the engine fails", 60) {
-			return &store.Failure{Class: "Transient", Message: "boom"}
+			return &runnerapi.Failure{Class: "Transient", Message: "boom"}
 		}
 		t := w.thing(s.id)
 		w.changes(r)

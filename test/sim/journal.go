@@ -5,11 +5,11 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // entries are what the journal has that no state is known to have, and up to where that is.
-func (r *runner) entries() ([]store.JournalEntry, string, error) {
+func (r *runner) entries() ([]runnerapi.JournalEntry, string, error) {
 	if err := r.w.states0.NoteHeld(ctx, r.key()); err != nil {
 		return nil, "", err
 	}
@@ -22,7 +22,7 @@ func (r *runner) appendJournal(found *v1alpha1.Run, data []byte) error {
 }
 
 // endJournal does what the server does before it takes a last report, and says whether there is something to sweep then.
-func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done *store.Done) error {
+func (r *runner) endJournal(found *v1alpha1.Run, attempt *v1alpha1.Attempt, done *runnerapi.Done) error {
 	switch {
 	case attempt.Phase == v1alpha1.AttemptApply && done.Saved:
 		r.w.dirty = true
@@ -50,7 +50,7 @@ func (w *world) journaled(name string) map[string]bool {
 	return told
 }
 
-func doings(entries []store.JournalEntry) []engine.Done {
+func doings(entries []runnerapi.JournalEntry) []engine.Done {
 	var all []engine.Done
 	for _, e := range entries {
 		all = append(all, engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID})

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // ofMachine: a pod may start, go on, be killed or be told of, and its runner may thaw.
@@ -109,7 +109,7 @@ func tellEnd(w *world, i, _ int) {
 	m := w.machines[i]
 	code := m.code
 	if m.runner.stranded {
-		code = store.ExitStranded
+		code = runnerapi.ExitStranded
 	}
 	w.tracef("pod %s has ended with %d", m.pod, code)
 	m.told = true

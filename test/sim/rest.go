@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // nothingIsLost: all that is in the cloud is in a state, in a rescued one, in the journal, or in the mind of an engine.
@@ -51,7 +51,7 @@ func (w *world) inMind(t *thing) bool {
 		if r == nil || !r.alive() || r.stack != t.stack {
 			continue
 		}
-		if r.mind.has(t.id) || slices.ContainsFunc(r.pending, func(e store.JournalEntry) bool { return e.ID == t.id }) {
+		if r.mind.has(t.id) || slices.ContainsFunc(r.pending, func(e runnerapi.JournalEntry) bool { return e.ID == t.id }) {
 			return true
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // plan is a saved plan.
@@ -69,7 +69,7 @@ type runner struct {
 	// mind is the state as its engine has it; nil when all of it is saved.
 	mind *content
 	// pending are entries of the journal that were not sent.
-	pending []store.JournalEntry
+	pending []runnerapi.JournalEntry
 	batch   int
 	lockID  string
 	// base is the version that its engine goes on from, as internal/runner knows it.
@@ -102,7 +102,7 @@ func (r *runner) call(what string, do func() error) error {
 // isFinal says that asking again is of no use.
 func isFinal(err error) bool {
 	var refused *state.Refusal
-	var answer *store.Error
+	var answer *runnerapi.Error
 	return errors.As(err, &refused) || errors.As(err, &answer) || errors.Is(err, state.ErrNone)
 }
 
@@ -116,7 +116,7 @@ func (r *runner) holder() state.Holder {
 	return state.Holder{Run: r.run, Attempt: r.attempt, PodUID: r.uid}
 }
 
-func forbidden(text string) error { return &store.Error{Code: 403, Message: text} }
+func forbidden(text string) error { return &runnerapi.Error{Code: 403, Message: text} }
 
 // caller finds the Run as the server does: in its cache and, before it refuses, past that. A nil Run is one that was deleted
 // under a pod that has the lock.
@@ -164,12 +164,12 @@ func (r *runner) named(x *v1alpha1.Run) *state.Refusal {
 func (r *runner) work() {
 	defer func() { r.waits = false }()
 	for after := int32(0); !r.told; {
-		kind, found := store.OrderWait, (*v1alpha1.Run)(nil)
+		kind, found := runnerapi.OrderWait, (*v1alpha1.Run)(nil)
 		err := r.call("order", func() (err error) { kind, found, err = r.order(after); return err })
-		if err != nil || kind == store.OrderExit {
+		if err != nil || kind == runnerapi.OrderExit {
 			return
 		}
-		if kind == store.OrderWait {
+		if kind == runnerapi.OrderWait {
 			if after == 0 && r.w.time >= r.started+600 {
 				return
 			}
@@ -182,7 +182,7 @@ func (r *runner) work() {
 		r.deadline = r.w.time + 3600
 		r.w.tracef("   %s is ordered to %s, attempt %d", r.pod, kind, r.attempt)
 		done := r.do(kind, found)
-		if r.report(store.Report{Steps: stepsOf(kind, &done), Done: &done}) != nil {
+		if r.report(runnerapi.Report{Steps: stepsOf(kind, &done), Done: &done}) != nil {
 			return
 		}
 		if done.Saved || done.Settled != "" {
@@ -193,27 +193,27 @@ func (r *runner) work() {
 }
 
 // stepsOf are the steps of a last report: whether the engine had its turn matters to what follows.
-func stepsOf(kind store.OrderKind, done *store.Done) []store.Step {
-	s := store.Step{Name: "plan", State: "Succeeded"}
-	if kind == store.OrderApply {
+func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
+	s := runnerapi.Step{Name: "plan", State: "Succeeded"}
+	if kind == runnerapi.OrderApply {
 		s.Name = "apply"
 	}
 	if done.Failure != nil {
 		s.State = "Failed"
-		if kind == store.OrderApply && done.Changed == nil {
+		if kind == runnerapi.OrderApply && done.Changed == nil {
 			s.State = "Skipped"
 		}
 	}
-	return []store.Step{s}
+	return []runnerapi.Step{s}
 }
 
 // order is what the server answers.
-func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
+func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) {
 	w := r.w
 	found, err := run.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if err != nil || found == nil {
 		r.wakeAt = max(r.started+600, w.time+30)
-		return store.OrderWait, nil, err
+		return runnerapi.OrderWait, nil, err
 	}
 	of, err := run.StackOf(ctx, r.server.cached, w.direct, found)
 	if err != nil {
@@ -224,17 +224,17 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 	if !until.IsZero() {
 		r.wakeAt = until.Unix() - epoch
 	}
-	if kind == store.OrderPlan {
+	if kind == runnerapi.OrderPlan {
 		r.attempt = found.Status.Attempts[len(found.Status.Attempts)-1].Number
 		err := w.states0.Promote(ctx, r.key())
 		var refused *state.Refusal
 		switch {
 		case errors.As(err, &refused):
-			failure := &store.Failure{Class: "ConfigurationError", Message: refused.Message}
+			failure := &runnerapi.Failure{Class: "ConfigurationError", Message: refused.Message}
 			if refused.Reason == state.Locked {
 				failure.Class = "Transient"
 			}
-			return store.OrderWait, nil, r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, store.Report{Done: &store.Done{Failure: failure}})
+			return runnerapi.OrderWait, nil, r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
 		case err != nil:
 			return "", nil, err
 		}
@@ -243,7 +243,7 @@ func (r *runner) order(after int32) (store.OrderKind, *v1alpha1.Run, error) {
 }
 
 // report hands in the last report as the server takes it.
-func (r *runner) report(report store.Report) error {
+func (r *runner) report(report runnerapi.Report) error {
 	return r.change("report", func(r *runner) error {
 		found, err := r.caller(r.named)
 		if err != nil {
@@ -265,15 +265,15 @@ func (r *runner) report(report store.Report) error {
 	})
 }
 
-func failed(class, format string, args ...any) store.Done {
-	return store.Done{Failure: &store.Failure{Class: class, Message: fmt.Sprintf(format, args...)}}
+func failed(class, format string, args ...any) runnerapi.Done {
+	return runnerapi.Done{Failure: &runnerapi.Failure{Class: class, Message: fmt.Sprintf(format, args...)}}
 }
 
 // stops says why the engine has to end what it does; empty when it goes on.
 func (r *runner) stops() (class, why string) {
 	switch {
 	case r.told:
-		return "Transient", store.Interrupted
+		return "Transient", runnerapi.Interrupted
 	case r.w.time >= r.deadline:
 		return "Transient", "timed out"
 	}
@@ -294,12 +294,12 @@ func (r *runner) stops() (class, why string) {
 }
 
 // do does an order.
-func (r *runner) do(kind store.OrderKind, found *v1alpha1.Run) store.Done {
+func (r *runner) do(kind runnerapi.OrderKind, found *v1alpha1.Run) runnerapi.Done {
 	doc, err := r.w.shared.inputs.Get(ctx, found.Spec.InputsDigest)
 	if err != nil {
 		panic(err)
 	}
-	if kind == store.OrderApply {
+	if kind == runnerapi.OrderApply {
 		return r.apply(found)
 	}
 	return r.plan(found, doc)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // send delivers what the journal has so far.
@@ -15,7 +15,7 @@ func (r *runner) send() error {
 	if len(r.pending) == 0 {
 		return nil
 	}
-	data, _ := json.Marshal(store.JournalEntries{Entries: r.pending})
+	data, _ := json.Marshal(runnerapi.JournalEntries{Entries: r.pending})
 	err := r.change("journal", func(r *runner) error {
 		found, err := r.caller(r.named)
 		if err == nil && found == nil {

@@ -12,15 +12,15 @@ import (
 	"cairn.dev/cairn/internal/runner/providermirror"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runner/stateproxy"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // attempt is the execution of one order.
 type attempt struct {
 	*Executor
-	order store.Order
+	order runnerapi.Order
 	// client sends this attempt's requests.
-	client *store.Client
+	client *runnerapi.Client
 	// text is the attempt's log, in the pod and on the server. What may hold a secret goes through the redactor first.
 	text io.Writer
 	// report reports each step.
@@ -44,7 +44,7 @@ type attempt struct {
 	lock []byte
 
 	// planned is the plan, once it is stored, and about what hooks get to know of it.
-	planned *store.Plan
+	planned *runnerapi.Plan
 	about   *aboutPlan
 	// tooLarge says that the plan's JSON is too large to be stored.
 	tooLarge bool
@@ -69,7 +69,7 @@ type attempt struct {
 }
 
 // do does the order's steps until one fails, or until a user cancels.
-func (a *attempt) do(podCtx context.Context) *store.Failure {
+func (a *attempt) do(podCtx context.Context) *runnerapi.Failure {
 	ctx, stop := context.WithCancelCause(podCtx)
 	defer stop(nil)
 	if a.order.Timeout > 0 {
@@ -98,7 +98,7 @@ func (a *attempt) do(podCtx context.Context) *store.Failure {
 
 // steps does the order's steps. ctx is over when the attempt is to end, podCtx only when the runner is to stop.
 func (a *attempt) steps(ctx, podCtx context.Context) error {
-	if a.order.Kind == store.OrderBuild {
+	if a.order.Kind == runnerapi.OrderBuild {
 		return a.build(ctx)
 	}
 	proxy, err := stateproxy.Start(podCtx, a.client, a.secrets, a.Log)
@@ -108,9 +108,9 @@ func (a *attempt) steps(ctx, podCtx context.Context) error {
 	defer proxy.Close()
 	a.proxy = proxy
 	switch a.order.Kind {
-	case store.OrderApply:
+	case runnerapi.OrderApply:
 		return a.apply(ctx, podCtx)
-	case store.OrderShell:
+	case runnerapi.OrderShell:
 		return a.shell(ctx, podCtx)
 	}
 	return a.plan(ctx, podCtx)

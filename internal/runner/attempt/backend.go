@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/stateproxy"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // A Stack may keep its state in a backend of the engine's own, as spec.backend says. Then the engine reads, writes and locks it there, and the store's state
@@ -71,13 +71,13 @@ func (a *attempt) sawBackend(data []byte) string {
 }
 
 // follow reads what the backend has and tells the store.
-func (a *attempt) follow(ctx context.Context) ([]byte, store.Followed, error) {
+func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error) {
 	data, err := a.pullState(ctx)
 	if err != nil {
-		return nil, store.Followed{}, err
+		return nil, runnerapi.Followed{}, err
 	}
 	followed, err := a.client.Follow(ctx, a.backendType, data)
-	var said *store.Error
+	var said *runnerapi.Error
 	if errors.As(err, &said) && (said.Code == http.StatusConflict || said.Code == http.StatusBadRequest || said.Code == http.StatusForbidden) {
 		return nil, followed, &engine.Refused{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
 	}
@@ -89,20 +89,20 @@ func (a *attempt) follow(ctx context.Context) ([]byte, store.Followed, error) {
 }
 
 // putThere puts the store's state into the backend, and reads it back.
-func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, store.Followed, error) {
+func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.Followed, error) {
 	state, err := a.proxy.Current(ctx)
 	if err != nil {
-		return nil, store.Followed{}, err
+		return nil, runnerapi.Followed{}, err
 	}
 	if err := os.WriteFile(a.work.PushedState(), state, 0o600); err != nil {
-		return nil, store.Followed{}, err
+		return nil, runnerapi.Followed{}, err
 	}
 	defer os.Remove(a.work.PushedState()) //nolint:errcheck // the next attempt clears what is left
 	if !force {
 		fmt.Fprintf(a.text, "the store's state is newer than what backend %s has: it is put there\n", a.backendType)
 	}
 	if _, err := a.askBackend(ctx, a.engine.Push(engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force})); err != nil {
-		return nil, store.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
+		return nil, runnerapi.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
 	}
 	return a.follow(ctx)
 }
@@ -148,7 +148,7 @@ func (a *attempt) lockState(ctx context.Context) error {
 		return err
 	}
 	said, err := a.client.State(ctx, "LOCK", "", lock)
-	var refused *store.Error
+	var refused *runnerapi.Error
 	if errors.As(err, &refused) {
 		var holder stateproxy.Lock
 		if json.Unmarshal([]byte(refused.Message), &holder) == nil && holder.Info != "" {

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/imagebuild"
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // build does the steps of an order to build an image.
@@ -119,7 +119,7 @@ func (a *attempt) runBuilder(ctx context.Context, command, env []string) (proces
 	return exit, &programError{imagebuild.Class(exit), imagebuild.Explain(command[0], exit), exit.Code}
 }
 
-func noBuilder(b *store.Build, program string) error {
+func noBuilder(b *runnerapi.Build, program string) error {
 	return &engine.Refused{Reason: fmt.Sprintf("the builder's image has no %s: name one that has %s in spec.runner.build.builderImage", program, b.Builder)}
 }
 

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/recovery"
 	"cairn.dev/cairn/internal/runner/report"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // A command is a script that applies the plan in place of the engine. It is run like a hook, but it may write the state: the engine that
@@ -34,7 +34,7 @@ func (a *attempt) command() hook {
 	if a.order.Destroy {
 		name = "spec.commands.destroy"
 	}
-	return hook{store.Hook{Step: "apply", Script: a.order.Command}, name}
+	return hook{runnerapi.Hook{Step: "apply", Script: a.order.Command}, name}
 }
 
 // runCommand runs the script, and finds out what it did.

@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // largestEngine is how large an engine's program may be.
@@ -26,7 +26,7 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 	if errors.As(err, &away) {
 		return fmt.Errorf("%s; %w", why, away)
 	}
-	if code := store.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {
+	if code := runnerapi.Code(err); code == http.StatusUnprocessableEntity || code == http.StatusFailedDependency {
 		return &engine.Refused{Reason: why + "; " + err.Error()}
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func isProgram(path, digest string) bool {
 }
 
 // download gets a program. It is at its path only when it is what the store promised.
-func (a *attempt) download(ctx context.Context, name string, release store.EngineRelease, path string) error {
+func (a *attempt) download(ctx context.Context, name string, release runnerapi.EngineRelease, path string) error {
 	file, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // a program has to be executable
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // tool is the engine that an attempt runs.
@@ -112,7 +112,7 @@ func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, erro
 func (a *attempt) wrapped() (tool, string, error) {
 	asked := a.order.Wrapped
 	if len(asked) == 0 {
-		asked = []store.WrappedEngine{{Name: engine.OpenTofu{}.Name()}, {Name: engine.Terraform{}.Name()}}
+		asked = []runnerapi.WrappedEngine{{Name: engine.OpenTofu{}.Name()}, {Name: engine.Terraform{}.Name()}}
 	}
 	var first tool
 	for i, one := range asked {

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // What is mounted as a secret is one before any program has seen it, and so is what a state marks as sensitive.
@@ -28,7 +28,7 @@ func TestWhatAnAttemptLearns(t *testing.T) {
 	secrets := redact.New()
 	a := &attempt{
 		Executor: &Executor{Options: Options{Inputs: dir, Environ: []string{"TOKEN=variable-canary", "ZONE=eu-west-two"}}, secrets: secrets},
-		order:    store.Order{SecretDirs: []string{"secret"}, SecretEnv: []string{"TOKEN"}},
+		order:    runnerapi.Order{SecretDirs: []string{"secret"}, SecretEnv: []string{"TOKEN"}},
 	}
 	a.learn()
 	for text, want := range map[string]bool{
@@ -51,7 +51,7 @@ heredoc-canary
 EOT
 ] }`, "TF_VAR_text=plain canary words", "TF_VAR_call=upper(\"called-canary\")",
 		}}, secrets: secrets},
-		order: store.Order{SecretEnv: []string{"TF_VAR_db", "TF_VAR_text", "TF_VAR_call"}},
+		order: runnerapi.Order{SecretEnv: []string{"TF_VAR_db", "TF_VAR_text", "TF_VAR_call"}},
 	}
 	a.learn()
 	for text, want := range map[string]bool{

@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/report"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Options of an Executor.
@@ -89,7 +89,7 @@ const (
 )
 
 // Run does an order and reports how it went. It fails only when the server could not be told that.
-func (e *Executor) Run(ctx context.Context, client *store.Client, order store.Order) error {
+func (e *Executor) Run(ctx context.Context, client *runnerapi.Client, order runnerapi.Order) error {
 	client = client.For(order.Attempt, order.Patience)
 	log := report.StartLog(client.AppendLog, e.Log)
 	defer log.Abandon()
@@ -110,8 +110,8 @@ func (e *Executor) Run(ctx context.Context, client *store.Client, order store.Or
 }
 
 // done is the last report.
-func (a *attempt) done(failure *store.Failure) store.Done {
-	done := store.Done{Failure: failure, Outputs: a.outputs, Image: a.built, Saved: a.allSaved}
+func (a *attempt) done(failure *runnerapi.Failure) runnerapi.Done {
+	done := runnerapi.Done{Failure: failure, Outputs: a.outputs, Image: a.built, Saved: a.allSaved}
 	if failure == nil || failure.Class == policy { // a plan that is denied can still be read
 		done.Plan = a.planned
 	}
@@ -125,7 +125,7 @@ func (a *attempt) done(failure *store.Failure) store.Done {
 }
 
 // finish sends the last report. It outlives an interrupt.
-func (a *attempt) finish(ctx context.Context, done store.Done) error {
+func (a *attempt) finish(ctx context.Context, done runnerapi.Done) error {
 	ctx, cancel := interrupt.Outlive(ctx)
 	defer cancel()
 	return a.report.Finish(ctx, done)

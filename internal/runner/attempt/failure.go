@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/report"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // programError is how the engine, or a hook, failed.
@@ -22,11 +22,11 @@ type programError struct {
 func (e *programError) Error() string { return e.message }
 
 // canceled is the class of an attempt that a user canceled: it is not retried.
-const canceled = store.FailureCanceled
+const canceled = runnerapi.FailureCanceled
 
 // stranded is the class of an attempt whose state is nowhere but in the pod's log, or not even there. It must not be
 // tried again: what it made would be made twice.
-const stranded = store.FailureStateNotSaved
+const stranded = runnerapi.FailureStateNotSaved
 
 // strandedError is why a state could be neither written nor rescued.
 type strandedError struct{ error }
@@ -45,7 +45,7 @@ func exitCode(err error) *int32 {
 
 // failure says what is to be told of an error. When the time was over, somebody canceled or the runner was told to stop,
 // that is the reason, whatever it broke, unless a state is at stake.
-func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
+func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	class, reason, message := string(engine.Transient), "", err.Error()
 	var failed *programError
 	var denied *deniedError
@@ -73,5 +73,5 @@ func (a *attempt) failure(ctx context.Context, err error) *store.Failure {
 			message = report.Truncate(message, report.LongestMessage-len(about)) + about
 		}
 	}
-	return &store.Failure{Class: class, Reason: reason, Message: a.clean(message)}
+	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}
 }

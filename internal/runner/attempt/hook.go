@@ -14,7 +14,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // On which side of its step a hook runs, as an order says it.
@@ -28,7 +28,7 @@ const tryAgain = 75
 
 // hook is a script and the name of its step.
 type hook struct {
-	store.Hook
+	runnerapi.Hook
 	name string
 }
 

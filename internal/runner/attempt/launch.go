@@ -10,7 +10,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // call is a launch of the engine.
@@ -137,7 +137,7 @@ func (a *attempt) ask(ctx context.Context, do call, most int) ([]byte, process.E
 
 // askBackend runs a command of the engine about the state in its own backend, and returns its answer.
 func (a *attempt) askBackend(ctx context.Context, args []string) ([]byte, error) {
-	answer, exit, err := a.ask(ctx, call{args: args}, store.LargestState)
+	answer, exit, err := a.ask(ctx, call{args: args}, runnerapi.LargestState)
 	var failed *programError
 	if errors.As(err, &failed) {
 		events := engine.Events{Errors: engine.ReadErrors(exit.Last)}

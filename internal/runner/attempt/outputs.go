@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Limits of what a report shows of the outputs.
@@ -39,7 +39,7 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 		}
 		a.outputs = a.show(outputs)
 		if err = a.client.WriteOutputs(ctx, outputs); err != nil {
-			code := store.Code(err)
+			code := runnerapi.Code(err)
 			refused = slices.Contains([]int{http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, code)
 			return result{}, fmt.Errorf("write the outputs: %w", err)
 		}
@@ -64,7 +64,7 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 
 // readOutputs takes the outputs from the newest state that went through the proxy, so that no launch of the engine is
 // needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code says.
-func (a *attempt) readOutputs(ctx context.Context) (store.Outputs, error) {
+func (a *attempt) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
 	state, err := a.proxy.State()
 	if err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func (a *attempt) readOutputs(ctx context.Context) (store.Outputs, error) {
 			return nil, err
 		}
 	}
-	outputs := store.Outputs{}
+	outputs := runnerapi.Outputs{}
 	for name, output := range read {
-		outputs[name] = store.Output{Value: output.Value, Sensitive: output.Sensitive || a.secrets.Hides(string(output.Value))}
+		outputs[name] = runnerapi.Output{Value: output.Value, Sensitive: output.Sensitive || a.secrets.Hides(string(output.Value))}
 	}
 	return outputs, nil
 }
@@ -101,7 +101,7 @@ func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, err
 }
 
 // show gives the outputs that a report may show: not sensitive, short, and not too many.
-func (a *attempt) show(outputs store.Outputs) map[string]json.RawMessage {
+func (a *attempt) show(outputs runnerapi.Outputs) map[string]json.RawMessage {
 	shown := map[string]json.RawMessage{}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		var value bytes.Buffer

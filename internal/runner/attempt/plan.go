@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // plan does the steps of an order to plan.
@@ -98,7 +98,7 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	}
 	plan.EngineVersion = a.engine.version
 	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok { // whose events are those of what it runs
-		plan.Wrapped = &store.WrappedEngine{Name: grunt.Engine.Name(), Version: events.Version}
+		plan.Wrapped = &runnerapi.WrappedEngine{Name: grunt.Engine.Name(), Version: events.Version}
 	}
 	if plan.Digest, err = a.keepPlan(ctx); err != nil {
 		return result{}, err
@@ -122,11 +122,11 @@ func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	return result{message: message, exitCode: &code}, nil
 }
 
-func (a *attempt) describe(changes engine.Changes) *store.Plan {
+func (a *attempt) describe(changes engine.Changes) *runnerapi.Plan {
 	n := changes.Counts()
-	plan := &store.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget}
+	plan := &runnerapi.Plan{Add: n.Add, Change: n.Change, Destroy: n.Destroy, Replace: n.Replace, Import: n.Import, Forget: n.Forget}
 	for _, c := range changes[:min(len(changes), mostResources)] {
-		plan.Resources = append(plan.Resources, store.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
+		plan.Resources = append(plan.Resources, runnerapi.ResourceChange{Address: a.clean(c.Address), Action: string(c.Action)})
 	}
 	return plan
 }
@@ -157,7 +157,7 @@ func (a *attempt) keepPlan(ctx context.Context) (string, error) {
 }
 
 // policy is the class of a plan that a policy denies.
-const policy = store.FailurePolicyDenied
+const policy = runnerapi.FailurePolicyDenied
 
 // deniedError is why a policy denies the plan.
 type deniedError struct{ why string }
@@ -178,7 +178,7 @@ func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
 	for _, f := range verdict.Findings {
 		said := a.clean(f.Policy + ": " + f.Message)
 		fmt.Fprintf(a.text, "%-4s  %s\n", f.Action, said)
-		if first == "" && f.Action == store.Deny {
+		if first == "" && f.Action == runnerapi.Deny {
 			first = said
 		}
 	}

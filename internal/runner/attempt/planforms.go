@@ -13,12 +13,12 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // aboutPlan is what hooks are told of a plan.
 type aboutPlan struct {
-	store.Plan
+	runnerapi.Plan
 	// counted says that the numbers are known.
 	counted bool
 }
@@ -59,7 +59,7 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 		return nil
 	}
 	args := a.engine.Show(engine.Show{Plan: a.work.Plan(), VariableFiles: a.files.paths()})
-	answer := process.NewBuffer(store.LargestPlanJSON)
+	answer := process.NewBuffer(runnerapi.LargestPlanJSON)
 	ended, err := a.launch(ctx, call{Options: process.Options{Answer: answer}, args: args})
 	if answer.Overflowed() { // the engine fails in turn
 		return a.jsonTooLarge()
@@ -74,7 +74,7 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what %s shows of the plan: %w", a.engine.Name(), err)
 	}
-	if len(masked) > store.LargestPlanJSON {
+	if len(masked) > runnerapi.LargestPlanJSON {
 		return a.jsonTooLarge()
 	}
 	if len(answer.Bytes()) > 1<<20 { // the engine's apply may need the memory next
@@ -84,13 +84,13 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 	if err := os.WriteFile(a.work.PlanJSON(), masked, 0o600); err != nil {
 		return err
 	}
-	return a.keepForm(ctx, store.PlanJSON, a.work.PlanJSON())
+	return a.keepForm(ctx, runnerapi.PlanJSON, a.work.PlanJSON())
 }
 
 // jsonTooLarge is no failure of the plan. That policies cannot see it is one of theirs.
 func (a *attempt) jsonTooLarge() error {
 	a.tooLarge = true
-	a.leftOut("JSON", fmt.Errorf("it has more than %d MiB", store.LargestPlanJSON>>20))
+	a.leftOut("JSON", fmt.Errorf("it has more than %d MiB", runnerapi.LargestPlanJSON>>20))
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (a *attempt) makeText(ctx context.Context, said *capture) error {
 	if !a.about.Changes {
 		return nil
 	}
-	return a.keepForm(ctx, store.PlanText, a.work.PlanText())
+	return a.keepForm(ctx, runnerapi.PlanText, a.work.PlanText())
 }
 
 func (a *attempt) writeText(said *capture) error {
@@ -111,7 +111,7 @@ func (a *attempt) writeText(said *capture) error {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // closed below; this is for what goes wrong before
-	bounded := &capture{to: file, left: store.LargestPlanText}
+	bounded := &capture{to: file, left: runnerapi.LargestPlanText}
 	clean := a.secrets.Writer(bounded)
 	if err := errors.Join(a.sayPlan(clean, said), clean.Close()); err != nil {
 		return err
@@ -164,14 +164,14 @@ func (a *attempt) fetchForms(ctx context.Context) error {
 	for _, form := range []struct {
 		name, path string
 		limit      int64
-	}{{store.PlanJSON, a.work.PlanJSON(), store.LargestPlanJSON}, {store.PlanText, a.work.PlanText(), store.LargestPlanText}} {
+	}{{runnerapi.PlanJSON, a.work.PlanJSON(), runnerapi.LargestPlanJSON}, {runnerapi.PlanText, a.work.PlanText(), runnerapi.LargestPlanText}} {
 		file, err := os.OpenFile(form.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return err
 		}
 		err = a.client.PlanForm(ctx, a.order.PlanDigest, form.name, file, form.limit)
 		closed := file.Close()
-		if refused := store.Code(err); refused >= 400 && refused < 500 && refused != http.StatusTooManyRequests {
+		if refused := runnerapi.Code(err); refused >= 400 && refused < 500 && refused != http.StatusTooManyRequests {
 			fmt.Fprintf(a.text, "the plan's %s is left out: %s\n", form.name, a.clean(err.Error()))
 			err, closed = nil, os.Remove(form.path)
 		}
@@ -184,7 +184,7 @@ func (a *attempt) fetchForms(ctx context.Context) error {
 
 // fetchedPlan gives what can be told of a plan that another pod made.
 func (a *attempt) fetchedPlan() *aboutPlan {
-	about := &aboutPlan{Plan: store.Plan{Digest: a.order.PlanDigest, Changes: true}}
+	about := &aboutPlan{Plan: runnerapi.Plan{Digest: a.order.PlanDigest, Changes: true}}
 	view, found, err := a.view()
 	if err != nil || !found {
 		return about
@@ -224,13 +224,13 @@ func startCapture(path string) (*capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &capture{to: file, left: store.LargestPlanText}, nil
+	return &capture{to: file, left: runnerapi.LargestPlanText}, nil
 }
 
 // Write never fails: the program must not notice.
 func (c *capture) Write(p []byte) (int, error) {
 	if c.left -= len(p); c.left < 0 && c.err == nil {
-		c.err = fmt.Errorf("it has more than %d MiB", store.LargestPlanText>>20)
+		c.err = fmt.Errorf("it has more than %d MiB", runnerapi.LargestPlanText>>20)
 	}
 	if c.err == nil {
 		_, c.err = c.to.Write(p)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/runner/providermirror"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // mirrorProviders makes the engine's init take providers from the server's mirror, when there is one, until the function
@@ -40,16 +40,16 @@ func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) 
 const unreachableTimeout = time.Minute
 
 // unreachableError is that a site, from which the server downloads, does not answer.
-type unreachableError struct{ store.Download }
+type unreachableError struct{ runnerapi.Download }
 
 func (u *unreachableError) Error() string { return u.Unreachable }
 
 // onDownload returns what handles the server's answers about one download: it reports the progress, and gives up once the site has
 // not answered for a while.
-func (a *attempt) onDownload() func(store.Download) error {
+func (a *attempt) onDownload() func(runnerapi.Download) error {
 	var since time.Time
 	timeout := min(unreachableTimeout, a.order.Patience)
-	return func(d store.Download) error {
+	return func(d runnerapi.Download) error {
 		a.reportProgress(d.String())
 		if d.Unreachable == "" {
 			since = time.Time{}
@@ -58,7 +58,7 @@ func (a *attempt) onDownload() func(store.Download) error {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		if time.Since(since)+store.UnreachablePause > timeout {
+		if time.Since(since)+runnerapi.UnreachablePause > timeout {
 			return &unreachableError{d}
 		}
 		return nil

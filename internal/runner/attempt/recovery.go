@@ -10,17 +10,17 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/recovery"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // fetchJournal reads what earlier applies have done.
 func (a *attempt) fetchJournal(ctx context.Context) error {
 	a.journal, a.journalEnd = nil, ""
-	if a.order.Kind != store.OrderPlan {
+	if a.order.Kind != runnerapi.OrderPlan {
 		return nil
 	}
 	journal, err := a.client.Journal(ctx)
-	var rejected *store.Error
+	var rejected *runnerapi.Error
 	if errors.As(err, &rejected) && (rejected.Code == http.StatusConflict || rejected.Code == http.StatusBadRequest) { // and would again
 		return &engine.Refused{Reason: rejected.Message}
 	}
@@ -62,7 +62,7 @@ func (a *attempt) recover(ctx context.Context, plan func() error) (*recovery.Rec
 
 // pullInstances has the engine decrypt a state that it encrypts.
 func (a *attempt) pullInstances(ctx context.Context) (*engine.Instances, error) {
-	answer, _, err := a.ask(ctx, call{args: a.engine.Pull(a.files.paths())}, store.LargestState)
+	answer, _, err := a.ask(ctx, call{args: a.engine.Pull(a.files.paths())}, runnerapi.LargestState)
 	if err != nil {
 		return nil, err
 	}

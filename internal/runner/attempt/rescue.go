@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
 	"cairn.dev/cairn/internal/runner/report"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // rescue saves a state that the engine could not write: to the store or, when that cannot be, to the pod's log,
@@ -66,8 +66,8 @@ func (a *attempt) stranded() ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	data, err := io.ReadAll(io.LimitReader(file, store.LargestState+1))
-	if err == nil && len(data) > store.LargestState {
+	data, err := io.ReadAll(io.LimitReader(file, runnerapi.LargestState+1))
+	if err == nil && len(data) > runnerapi.LargestState {
 		err = errors.New("it is too large")
 	}
 	if err != nil {

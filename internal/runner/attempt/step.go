@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/internal/runner/report"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // result is what a step has to say when it went well.
@@ -34,14 +34,14 @@ func (a *attempt) step(ctx context.Context, name string, do func(context.Context
 	fmt.Fprintf(a.text, "── %s ──\n", name)
 	res, err := do(ctx)
 	if err == nil {
-		a.report.End(store.Step{State: report.Succeeded, ExitCode: res.exitCode, Message: a.clean(res.message)})
+		a.report.End(runnerapi.Step{State: report.Succeeded, ExitCode: res.exitCode, Message: a.clean(res.message)})
 		return nil
 	}
 	why := a.failure(ctx, err)
 	if exitCode(err) == nil { // what a program has to say is in the log already
 		fmt.Fprintf(a.text, "%s: %s\n", name, why.Message)
 	}
-	a.report.End(store.Step{State: report.Failed, ExitCode: exitCode(err), Message: why.Message})
+	a.report.End(runnerapi.Step{State: report.Failed, ExitCode: exitCode(err), Message: why.Message})
 	return &failedStep{name, *why}
 }
 
@@ -61,7 +61,7 @@ func (a *attempt) skip(step, why string) { a.report.Skip(why, a.withHooks(step).
 type failedStep struct {
 	// name of the step; empty when the attempt was over before it began.
 	name string
-	why  store.Failure
+	why  runnerapi.Failure
 }
 
 func (f *failedStep) Error() string { return f.why.Message }

@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // variableFiles are what the engine gets, in the order in which later ones win.
@@ -205,8 +205,8 @@ func (files variableFiles) paths() []string {
 	return paths
 }
 
-func (files variableFiles) kept() store.InputsKept {
-	kept := store.InputsKept{Files: map[string][]byte{}}
+func (files variableFiles) kept() runnerapi.InputsKept {
+	kept := runnerapi.InputsKept{Files: map[string][]byte{}}
 	for _, file := range files {
 		kept.Files[file.name] = file.data
 	}
@@ -219,7 +219,7 @@ const outputsAtOnce = 8
 // outputRef is an output of another Stack.
 type outputRef struct{ stack, output string }
 
-func outputOf(v store.Variable) outputRef { return outputRef{v.Stack, v.Output} }
+func outputOf(v runnerapi.Variable) outputRef { return outputRef{v.Stack, v.Output} }
 
 // fetchOutputs gets the outputs of other Stacks that the order's Variables take their values from, each of them once.
 func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMessage, error) {
@@ -245,7 +245,7 @@ func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMess
 // since the Run was made is a failure that passes: the Run that comes next is made for what it is now.
 func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessage, error) {
 	output, err := a.client.StackOutput(ctx, ref.stack, ref.output)
-	var refused *store.Error
+	var refused *runnerapi.Error
 	if errors.As(err, &refused) {
 		switch refused.Code {
 		case http.StatusConflict:

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestVariableFilesKeepTheirOrder however many there are and whatever they are called.
@@ -51,8 +51,8 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 		put("many", fmt.Sprintf("%02d.tfvars", i), "")
 	}
 	a := &attempt{Executor: &Executor{Options: Options{Inputs: inputs}, secrets: redact.New(), work: work}}
-	a.order.VariableFiles = []store.VariableFiles{{Dir: "b"}, {Dir: "a"}, {Dir: "many"}}
-	a.order.Variables = []store.Variable{{Name: "x", Value: []byte("1")}}
+	a.order.VariableFiles = []runnerapi.VariableFiles{{Dir: "b"}, {Dir: "a"}, {Dir: "many"}}
+	a.order.Variables = []runnerapi.Variable{{Name: "x", Value: []byte("1")}}
 	files, err := a.gather(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -74,11 +74,11 @@ func TestVariableFilesKeepTheirOrder(t *testing.T) {
 	if string(files[3].data) != "data" {
 		t.Errorf("%q", files[3].data)
 	}
-	for _, order := range []store.Order{
-		{VariableFiles: []store.VariableFiles{{Dir: "missing"}}},
-		{VariableFiles: []store.VariableFiles{{Dir: "../outside"}}},
-		{Variables: []store.Variable{{Name: "x", File: "../outside"}}},
-		{Variables: []store.Variable{{Name: "x", File: "b/missing"}}},
+	for _, order := range []runnerapi.Order{
+		{VariableFiles: []runnerapi.VariableFiles{{Dir: "missing"}}},
+		{VariableFiles: []runnerapi.VariableFiles{{Dir: "../outside"}}},
+		{Variables: []runnerapi.Variable{{Name: "x", File: "../outside"}}},
+		{Variables: []runnerapi.Variable{{Name: "x", File: "b/missing"}}},
 	} {
 		a.order = order
 		if _, err := a.gather(t.Context()); err == nil {

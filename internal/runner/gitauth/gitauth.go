@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Options of Configure.
@@ -21,7 +21,7 @@ type Options struct {
 	Dir string
 	// Inputs has the credentials, and Modules says which hosts they are for.
 	Inputs  *os.Root
-	Modules []store.ModuleCredentials
+	Modules []runnerapi.ModuleCredentials
 	// Environ is the environment that the engine starts git in.
 	Environ []string
 }
@@ -62,7 +62,7 @@ func Configure(o Options) (env, secrets []string, err error) {
 }
 
 // read reads the files of a host's credentials.
-func read(inputs *os.Root, module store.ModuleCredentials) (credentials, error) {
+func read(inputs *os.Root, module runnerapi.ModuleCredentials) (credentials, error) {
 	reject := func(reason string) error {
 		return &engine.Refused{Reason: fmt.Sprintf("credentials for modules of %q: %s", module.Host, reason)}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // configured is what Configure returned, and the folder that it wrote to.
@@ -23,7 +23,7 @@ type configured struct {
 }
 
 // configure configures git with what is in an inputs folder.
-func configure(t *testing.T, files map[string]string, modules []store.ModuleCredentials, environ ...string) (configured, error) {
+func configure(t *testing.T, files map[string]string, modules []runnerapi.ModuleCredentials, environ ...string) (configured, error) {
 	t.Helper()
 	c := configured{dir: filepath.Join(t.TempDir(), "it's a folder")}
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
@@ -54,7 +54,7 @@ func TestSSHUsesTheIdentityForItsHostOnly(t *testing.T) {
 	if _, err := exec.LookPath("ssh"); err != nil {
 		t.Fatal("no ssh: install openssh-client")
 	}
-	git, err := configure(t, sshKey, []store.ModuleCredentials{{Host: "Git.example.com:2222", Dir: "git/0"}})
+	git, err := configure(t, sshKey, []runnerapi.ModuleCredentials{{Host: "Git.example.com:2222", Dir: "git/0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestWhatTheUserSetForGitStays(t *testing.T) {
 	for name, text := range sshKey {
 		both[name] = text
 	}
-	credentials := []store.ModuleCredentials{{Host: "git.example.com", Dir: "git/0"}}
+	credentials := []runnerapi.ModuleCredentials{{Host: "git.example.com", Dir: "git/0"}}
 	settings := func(first string, more ...string) []string {
 		n := map[string][3]string{"0": {"2", "0", "1"}, "3": {"5", "3", "4"}}[first]
 		return append([]string{
@@ -166,7 +166,7 @@ func TestCredentialsThatCannotBeUsedAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"git/0/bearerToken": "token", "git/1/other": "x"}
-			git, err := configure(t, files, []store.ModuleCredentials{{Host: tt.host, Dir: tt.dir}})
+			git, err := configure(t, files, []runnerapi.ModuleCredentials{{Host: tt.host, Dir: tt.dir}})
 			var refused *engine.Refused
 			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, tt.want) || git.env != nil {
 				t.Errorf("%v, %v", err, git.env)

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Paths are folders: of the code, of the builder's own files, and of the credentials for the registry; the last is empty when
@@ -29,8 +29,8 @@ type Builder struct {
 }
 
 // New returns the builder that an order names.
-func New(b store.Build, at Paths) (Builder, error) {
-	create, ok := map[string]func(store.Build, Paths) Builder{"Buildah": buildah, "BuildKit": buildKit, "Kaniko": kaniko}[b.Builder]
+func New(b runnerapi.Build, at Paths) (Builder, error) {
+	create, ok := map[string]func(runnerapi.Build, Paths) Builder{"Buildah": buildah, "BuildKit": buildKit, "Kaniko": kaniko}[b.Builder]
 	if !ok {
 		return Builder{}, &engine.Refused{Reason: fmt.Sprintf("this runner does not know the builder %q", b.Builder)}
 	}
@@ -41,16 +41,16 @@ func New(b store.Build, at Paths) (Builder, error) {
 	return builder, nil
 }
 
-func (at Paths) dockerfile(b store.Build) string {
+func (at Paths) dockerfile(b runnerapi.Build) string {
 	return filepath.Join(at.Code, filepath.FromSlash(b.Dockerfile))
 }
 
-func (at Paths) context(b store.Build) string {
+func (at Paths) context(b runnerapi.Build) string {
 	return filepath.Join(at.Code, filepath.FromSlash(b.Context))
 }
 
 // buildah builds without root and without a daemon; its steps are in a chroot, which takes no more than the pod has.
-func buildah(b store.Build, at Paths) Builder {
+func buildah(b runnerapi.Build, at Paths) Builder {
 	image, digest := b.Image+":"+b.Tag, filepath.Join(at.Work, "digest")
 	general := []string{"buildah", "--root", filepath.Join(at.Work, "storage"), "--runroot", filepath.Join(at.Work, "run")}
 	var registry []string
@@ -58,7 +58,7 @@ func buildah(b store.Build, at Paths) Builder {
 		registry = append(registry, "--tls-verify=false")
 	}
 	if at.Credentials != "" {
-		registry = append(registry, "--authfile", filepath.Join(at.Credentials, store.DockerConfig))
+		registry = append(registry, "--authfile", filepath.Join(at.Credentials, runnerapi.DockerConfig))
 	}
 	build := slices.Concat(general, []string{"build", "--isolation", "chroot", "--layers", "--file", at.dockerfile(b), "--tag", image}, registry)
 	if b.Target != "" {
@@ -80,7 +80,7 @@ func buildah(b store.Build, at Paths) Builder {
 }
 
 // buildKit builds with a daemon that lives as long as the build, which the rootless image of BuildKit starts by itself.
-func buildKit(b store.Build, at Paths) Builder {
+func buildKit(b runnerapi.Build, at Paths) Builder {
 	metadata := filepath.Join(at.Work, "metadata.json")
 	output := "type=image,name=" + b.Image + ":" + b.Tag + ",push=true"
 	insecure := ""
@@ -109,7 +109,7 @@ func buildKit(b store.Build, at Paths) Builder {
 }
 
 // kaniko builds in its own container's file system.
-func kaniko(b store.Build, at Paths) Builder {
+func kaniko(b runnerapi.Build, at Paths) Builder {
 	digest := filepath.Join(at.Work, "digest")
 	args := []string{
 		"/kaniko/executor", "--force", "--context", "dir://" + at.context(b), "--dockerfile", at.dockerfile(b), "--destination", b.Image + ":" + b.Tag,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,7 +23,7 @@ func TestTheCommandsOfBuilders(t *testing.T) {
 		most.Context, most.Target, most.Cache, most.Insecure = ".", "final", "registry.example.com/acme/cache", true
 		most.Args = []string{"VERSION=1.2 3", "EMPTY="}
 		for _, tt := range []struct {
-			build store.Build
+			build runnerapi.Build
 			push  string
 		}{{buildOf(name), ""}, {most, "/cairn/inputs/push"}} {
 			how, err := New(tt.build, Paths{Code: "/cairn/work/code", Work: "/cairn/work/image", Credentials: tt.push})
@@ -54,8 +54,8 @@ func TestTheCommandsOfBuilders(t *testing.T) {
 	}
 }
 
-func buildOf(builder string) store.Build {
-	return store.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123", Dockerfile: "images/Dockerfile", Context: "images"}
+func buildOf(builder string) runnerapi.Build {
+	return runnerapi.Build{Builder: builder, Image: "registry.example.com/acme/terraform", Tag: "cairn-0123", Dockerfile: "images/Dockerfile", Context: "images"}
 }
 
 func TestDigestsOfBuilders(t *testing.T) {

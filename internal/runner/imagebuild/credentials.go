@@ -13,12 +13,12 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/workspace"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Secrets returns the secret values of the credentials for the registry.
-func Secrets(inputs *os.Root, b store.Build) ([]string, error) {
-	data, err := workspace.Read(inputs, path.Join(b.PushDir, store.DockerConfig))
+func Secrets(inputs *os.Root, b runnerapi.Build) ([]string, error) {
+	data, err := workspace.Read(inputs, path.Join(b.PushDir, runnerapi.DockerConfig))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &engine.Refused{Reason: fmt.Sprintf("Secret %s is not there, or has no key .dockerconfigjson: "+
 			"it has to be of type kubernetes.io/dockerconfigjson", b.PushSecret)}

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // errStopping is why an attempt ends when the runner is to stop.
-var errStopping = errors.New(store.Interrupted)
+var errStopping = errors.New(runnerapi.Interrupted)
 
 // WithInterrupt returns a context to run with, and the function that interrupts it: the attempt under way ends as soon as
 // the engine has saved its state, and is reported.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // ErrDisowned is why an attempt ends that the server does not accept any more: its Run reports that it is over, or its pod was
@@ -29,7 +29,7 @@ func IsRejection(code int) bool {
 // been away meanwhile, or this process not have run.
 func (r *Rejections) Record(err error) {
 	switch {
-	case !IsRejection(store.Code(err)):
+	case !IsRejection(runnerapi.Code(err)):
 		r.since = time.Time{}
 	case r.since.IsZero():
 		r.since = time.Now()

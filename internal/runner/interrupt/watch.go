@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // CanceledError is why an attempt ends that a user canceled.
@@ -16,7 +16,7 @@ func (e *CanceledError) Error() string { return e.Reason }
 
 // Watcher asks the server during an attempt whether that is to stop.
 type Watcher struct {
-	Client *store.Client
+	Client *runnerapi.Client
 	Log    *slog.Logger
 	// Clean makes the reason of a cancel fit to be shown.
 	Clean func(string) string

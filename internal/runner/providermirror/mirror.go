@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/redact"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Mirror serves the server's mirror of providers to the engine's init, on the loopback.
@@ -33,8 +33,8 @@ import (
 // The engine wants a mirror to be at an https URL. The runner serves it, with a certificate that lives as long as the init,
 // and passes the requests on: the engine sees neither the server nor the token.
 type Mirror struct {
-	client     *store.Client
-	onDownload func() func(store.Download) error
+	client     *runnerapi.Client
+	onDownload func() func(runnerapi.Download) error
 	server     *http.Server
 	served     chan struct{}
 	// dir has files that are on their way, and trust the certificate.
@@ -54,9 +54,9 @@ type Mirror struct {
 
 // Options of a mirror.
 type Options struct {
-	Client *store.Client
+	Client *runnerapi.Client
 	// OnDownload is called for each file, and its result for each answer about the download of that file.
-	OnDownload func() func(store.Download) error
+	OnDownload func() func(runnerapi.Download) error
 	Log        *slog.Logger
 	// Secrets hides the password of the mirror.
 	Secrets *redact.Redactor
@@ -206,7 +206,7 @@ func mirrored(path, password string) (name string, known, ok bool) {
 // retried.
 func (m *Mirror) fail(w http.ResponseWriter, err error) {
 	code, text := http.StatusFailedDependency, err.Error()
-	var rejected *store.Error
+	var rejected *runnerapi.Error
 	if errors.As(err, &rejected) {
 		text = rejected.Message
 		if rejected.Code == http.StatusNotFound {

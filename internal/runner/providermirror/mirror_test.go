@@ -19,13 +19,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/redact"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 func TestTheMirrorIsForTheEngineOnly(t *testing.T) {
 	s, client := newServer(t, 0)
 	m, err := Start(t.Context(), Options{
-		Client: client, OnDownload: func() func(store.Download) error { return nil },
+		Client: client, OnDownload: func() func(runnerapi.Download) error { return nil },
 		Log: slog.New(slog.DiscardHandler), Secrets: redact.New(), TempDir: t.TempDir(),
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func TestAFailedVerificationIsNotAskedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := client.Provider(t.Context(), "a/b/c/d e.json", file, nil); store.Code(err) != 424 || len(codes) != 1 {
+	if err := client.Provider(t.Context(), "a/b/c/d e.json", file, nil); runnerapi.Code(err) != 424 || len(codes) != 1 {
 		t.Errorf("%v, %v", err, codes)
 	}
 	if s.requests[0] != "GET /v1/providers/a/b/c/d e.json" {
@@ -264,7 +264,7 @@ type fakeServer struct {
 }
 
 // newServer starts a server, and returns a client for it.
-func newServer(t *testing.T, patience time.Duration) (*fakeServer, *store.Client) {
+func newServer(t *testing.T, patience time.Duration) (*fakeServer, *runnerapi.Client) {
 	t.Helper()
 	s := &fakeServer{}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -277,7 +277,7 @@ func newServer(t *testing.T, patience time.Duration) (*fakeServer, *store.Client
 		t.Fatal(err)
 	}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	client, err := store.NewClient(store.ClientOptions{URL: server.URL, CA: ca, TokenFile: token, Patience: patience})
+	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: server.URL, CA: ca, TokenFile: token, Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,17 +10,17 @@ import (
 
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // longestEntry is more than any entry of a journal has whose parts are of use: what is longer is told without its ID.
-const longestEntry = store.LargestBatch / 4
+const longestEntry = runnerapi.LargestBatch / 4
 
 // Journal sends each change of an apply to the server when it is done: a change that an engine has not written into the state
 // when it is killed is known by this alone. One batch is sent at a time, until it has arrived; what is done meanwhile is the
 // next batch.
 type Journal struct {
-	send   func(ctx context.Context, batch int, done store.JournalEntries) error
+	send   func(ctx context.Context, batch int, done runnerapi.JournalEntries) error
 	log    *slog.Logger
 	cancel context.CancelFunc
 	// disownedAfter is how long the server may reject the runner before the journal gives up.
@@ -29,13 +29,13 @@ type Journal struct {
 	stopped, wake chan struct{}
 
 	mu      sync.Mutex
-	pending []store.JournalEntry
+	pending []runnerapi.JournalEntry
 	ending  bool
 }
 
 // StartJournal returns a Journal that sends until End or Abandon. It gives up when the server has rejected it for
 // disownedAfter.
-func StartJournal(client *store.Client, disownedAfter time.Duration, log *slog.Logger) *Journal {
+func StartJournal(client *runnerapi.Client, disownedAfter time.Duration, log *slog.Logger) *Journal {
 	ctx, cancel := context.WithCancel(context.Background())
 	j := &Journal{
 		send: client.AppendJournal, log: log, cancel: cancel, disownedAfter: disownedAfter,
@@ -47,7 +47,7 @@ func StartJournal(client *store.Client, disownedAfter time.Duration, log *slog.L
 
 // Add records a change that an apply has done.
 func (j *Journal) Add(d engine.Done) {
-	e := store.JournalEntry{Address: d.Address, Type: d.Type, Action: d.Action, IDKey: d.IDKey, ID: d.ID}
+	e := runnerapi.JournalEntry{Address: d.Address, Type: d.Type, Action: d.Action, IDKey: d.IDKey, ID: d.ID}
 	if encoded(e) > longestEntry {
 		e.ID = ""
 	}
@@ -58,7 +58,7 @@ func (j *Journal) Add(d engine.Done) {
 }
 
 // encoded is how long an entry is as it is sent.
-func encoded(e store.JournalEntry) int {
+func encoded(e runnerapi.JournalEntry) int {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return 0 // there is none for texts
@@ -76,7 +76,7 @@ func (j *Journal) poke() {
 func (j *Journal) run(ctx context.Context) {
 	defer close(j.stopped)
 	var rejected interrupt.Rejections
-	var batch []store.JournalEntry // one that is tried again is the same: the first try may land last
+	var batch []runnerapi.JournalEntry // one that is tried again is the same: the first try may land last
 	for number, fails := 0, 0; ; {
 		if len(batch) == 0 {
 			var over bool
@@ -92,12 +92,12 @@ func (j *Journal) run(ctx context.Context) {
 				return
 			}
 		}
-		err := j.send(ctx, number, store.JournalEntries{Entries: batch})
+		err := j.send(ctx, number, runnerapi.JournalEntries{Entries: batch})
 		if ctx.Err() != nil {
 			return
 		}
 		rejected.Record(err)
-		switch code := store.Code(err); {
+		switch code := runnerapi.Code(err); {
 		case err == nil:
 			number, fails = number+1, 0
 			j.sent(len(batch))
@@ -130,12 +130,12 @@ func (j *Journal) run(ctx context.Context) {
 }
 
 // take gives what is to be sent next; over says that there is nothing more and will be nothing more.
-func (j *Journal) take() (batch []store.JournalEntry, over bool) {
+func (j *Journal) take() (batch []runnerapi.JournalEntry, over bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	n, size := 0, 0
 	for ; n < len(j.pending); n++ {
-		if size += encoded(j.pending[n]) + 1; size > store.LargestBatch-100 && n > 0 {
+		if size += encoded(j.pending[n]) + 1; size > runnerapi.LargestBatch-100 && n > 0 {
 			break
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestBatchesOfAJournal are not larger than the store takes, and in order.
@@ -23,12 +23,12 @@ func TestBatchesOfAJournal(t *testing.T) {
 	j := &Journal{}
 	long := strings.Repeat("x", 1000)
 	for i := range 200 {
-		j.pending = append(j.pending, store.JournalEntry{Address: fmt.Sprint(i), ID: long})
+		j.pending = append(j.pending, runnerapi.JournalEntry{Address: fmt.Sprint(i), ID: long})
 	}
 	for next := 0; next < 200; {
 		batch, _ := j.take()
-		data, err := json.Marshal(store.JournalEntries{Entries: batch})
-		if err != nil || len(batch) == 0 || len(data) > store.LargestBatch || batch[0].Address != fmt.Sprint(next) {
+		data, err := json.Marshal(runnerapi.JournalEntries{Entries: batch})
+		if err != nil || len(batch) == 0 || len(data) > runnerapi.LargestBatch || batch[0].Address != fmt.Sprint(next) {
 			t.Fatalf("%d entries of %d bytes from %v: %v", len(batch), len(data), batch[:1], err)
 		}
 		next += len(batch)
@@ -56,13 +56,13 @@ func answered(t *testing.T, code int) (arrived []string) {
 	asked, told := make(chan struct{}), make(chan struct{})
 	j := &Journal{
 		log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		send: func(_ context.Context, _ int, done store.JournalEntries) error {
+		send: func(_ context.Context, _ int, done runnerapi.JournalEntries) error {
 			if tries++; tries == 1 {
 				close(asked)
 				<-told // so that the second one is a batch of its own
 			}
 			if tries == 1 {
-				return &store.Error{Code: code}
+				return &runnerapi.Error{Code: code}
 			}
 			for _, e := range done.Entries {
 				arrived = append(arrived, e.Address)
@@ -83,7 +83,7 @@ func answered(t *testing.T, code int) (arrived []string) {
 func TestABatchThatIsTriedAgain(t *testing.T) {
 	var tries []string
 	j := &Journal{log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1)}
-	j.send = func(_ context.Context, batch int, done store.JournalEntries) error {
+	j.send = func(_ context.Context, batch int, done runnerapi.JournalEntries) error {
 		try := fmt.Sprint(batch)
 		for _, e := range done.Entries {
 			try += " " + e.Address
@@ -117,8 +117,8 @@ func TestWhatTheStoreDoesNotTake(t *testing.T) {
 func TestAJournalOfADisownedAttempt(t *testing.T) {
 	j := &Journal{
 		log: quiet, cancel: func() {}, disownedAfter: 300 * time.Millisecond, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		send: func(context.Context, int, store.JournalEntries) error {
-			return &store.Error{Code: http.StatusForbidden}
+		send: func(context.Context, int, runnerapi.JournalEntries) error {
+			return &runnerapi.Error{Code: http.StatusForbidden}
 		},
 	}
 	j.Add(engine.Done{Address: "a"})
@@ -136,12 +136,12 @@ func TestAJournalIsNotGivenUpForOneRefusal(t *testing.T) {
 		tries := 0
 		j := &Journal{
 			log: quiet, cancel: func() {}, disownedAfter: time.Minute, stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-			send: func(context.Context, int, store.JournalEntries) error {
+			send: func(context.Context, int, runnerapi.JournalEntries) error {
 				if tries++; tries > 1 {
 					return nil
 				}
 				time.Sleep(2 * time.Minute)
-				return &store.Error{Code: http.StatusForbidden}
+				return &runnerapi.Error{Code: http.StatusForbidden}
 			},
 		}
 		j.Add(engine.Done{Address: "a"})

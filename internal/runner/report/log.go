@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/runner/process"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Limits of an attempt's log in the store.
@@ -112,7 +112,7 @@ func (l *Log) run(ctx context.Context) {
 		}
 		if err != nil {
 			l.log.Warn("log not delivered", "error", err)
-			if code := store.Code(err); 400 <= code && code < 500 {
+			if code := runnerapi.Code(err); 400 <= code && code < 500 {
 				return // the store does not want it
 			}
 			next = offset

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // logStore is the store's end of a log.
@@ -99,7 +99,7 @@ func TestALogGoesOutAtOnceAfterAQuietTimeAndThenInBatches(t *testing.T) {
 
 func TestALogSurvivesAStoreThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := logStore{refuse: []error{errors.New("away"), &store.Error{Code: 503}}}
+		s := logStore{refuse: []error{errors.New("away"), &runnerapi.Error{Code: 503}}}
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		io.WriteString(l, "one ")
@@ -121,7 +121,7 @@ func TestALogSurvivesAStoreThatIsAway(t *testing.T) {
 
 func TestALogThatIsNotWantedIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := logStore{refuse: []error{&store.Error{Code: 403}}}
+		s := logStore{refuse: []error{&runnerapi.Error{Code: 403}}}
 		l := StartLog(s.append, quiet)
 		defer l.Abandon()
 		io.WriteString(l, "one")

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // States of a step.
@@ -24,10 +24,10 @@ const (
 // Reporter reports an attempt's steps. While the attempt runs, the newest report is sent, once, and the work does not wait
 // for it; the last report is sent until it has arrived.
 type Reporter struct {
-	client *store.Client
+	client *runnerapi.Client
 	log    *slog.Logger
 	mu     sync.Mutex
-	steps  []store.Step
+	steps  []runnerapi.Step
 	last   int           // the step that was begun last
 	news   chan struct{} // holds one while there is something to report; closed before the last report
 	done   chan struct{} // closed when nothing more is being sent
@@ -41,7 +41,7 @@ const (
 )
 
 // StartReporter returns a Reporter that sends until Finish.
-func StartReporter(client *store.Client, log *slog.Logger) *Reporter {
+func StartReporter(client *runnerapi.Client, log *slog.Logger) *Reporter {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Reporter{client: client, log: log, last: -1, news: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel}
 	go r.run(ctx)
@@ -53,7 +53,7 @@ func (r *Reporter) run(ctx context.Context) {
 	impatient := r.client.Impatient(0)
 	for range r.news {
 		once, cancel := context.WithTimeout(ctx, reportTimeout)
-		if err := impatient.Report(once, store.Report{Steps: r.Steps()}); err != nil && ctx.Err() == nil {
+		if err := impatient.Report(once, runnerapi.Report{Steps: r.Steps()}); err != nil && ctx.Err() == nil {
 			r.log.Warn("report not delivered", "error", err)
 		}
 		cancel()
@@ -61,7 +61,7 @@ func (r *Reporter) run(ctx context.Context) {
 }
 
 // Steps returns the steps as they are now.
-func (r *Reporter) Steps() []store.Step {
+func (r *Reporter) Steps() []runnerapi.Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.steps)
@@ -72,7 +72,7 @@ func (r *Reporter) Expect(names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range names {
-		r.steps = append(r.steps, store.Step{Name: name, State: Waiting})
+		r.steps = append(r.steps, runnerapi.Step{Name: name, State: Waiting})
 	}
 }
 
@@ -80,12 +80,12 @@ func (r *Reporter) Expect(names []string) {
 func (r *Reporter) Begin(name string) {
 	now := time.Now().UTC()
 	r.mu.Lock()
-	at := slices.IndexFunc(r.steps, func(s store.Step) bool { return s.Name == name && s.State == Waiting })
+	at := slices.IndexFunc(r.steps, func(s runnerapi.Step) bool { return s.Name == name && s.State == Waiting })
 	if at < 0 {
 		at = r.last + 1
-		r.steps = slices.Insert(r.steps, at, store.Step{})
+		r.steps = slices.Insert(r.steps, at, runnerapi.Step{})
 	}
-	r.steps[at] = store.Step{Name: name, State: Running, StartedAt: &now}
+	r.steps[at] = runnerapi.Step{Name: name, State: Running, StartedAt: &now}
 	r.last = at
 	r.mu.Unlock()
 	r.notify()
@@ -111,7 +111,7 @@ func (r *Reporter) notify() {
 
 // End records how the step that was begun last ended. It is sent with what follows at once: the beginning of the next step, or
 // the last report.
-func (r *Reporter) End(how store.Step) {
+func (r *Reporter) End(how runnerapi.Step) {
 	now := time.Now().UTC()
 	r.mu.Lock()
 	last := &r.steps[r.last]
@@ -132,7 +132,7 @@ func (r *Reporter) Skip(why string, names ...string) {
 }
 
 // Finish sends the last report. No other may arrive after it, so one that is on its way is waited for, or abandoned.
-func (r *Reporter) Finish(ctx context.Context, done store.Done) error {
+func (r *Reporter) Finish(ctx context.Context, done runnerapi.Done) error {
 	close(r.news)
 	select {
 	case <-r.done:
@@ -140,5 +140,5 @@ func (r *Reporter) Finish(ctx context.Context, done store.Done) error {
 	}
 	r.cancel()
 	<-r.done
-	return r.client.Report(ctx, store.Report{Steps: r.Steps(), Done: &done})
+	return r.client.Report(ctx, runnerapi.Report{Steps: r.Steps(), Done: &done})
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // TestAStepThatNobodyExpected is told after the one that made it necessary.
@@ -13,9 +13,9 @@ func TestAStepThatNobodyExpected(t *testing.T) {
 	r := &Reporter{last: -1, news: make(chan struct{}, 1)}
 	r.Expect([]string{"apply", "after-apply", "outputs"})
 	r.Begin("apply")
-	r.End(store.Step{State: Failed})
+	r.End(runnerapi.Step{State: Failed})
 	r.Begin("rescue")
-	r.End(store.Step{State: Succeeded})
+	r.End(runnerapi.Step{State: Succeeded})
 	r.Skip("no need", "outputs")
 	r.Skip("apply failed")
 	if got := summary(r); got != "apply Failed, rescue Succeeded, after-apply Skipped, outputs Skipped" {

@@ -10,7 +10,7 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // history is what the requests so far tell about the state.
@@ -66,7 +66,7 @@ func (p *Proxy) remember(method string, sent, got []byte, err error) {
 		p.rejection = "lock not given back: " + err.Error()
 	case method == http.MethodGet && err == nil:
 		p.newest = got
-	case method == http.MethodGet && store.Code(err) == http.StatusNotFound, method == http.MethodDelete && err == nil:
+	case method == http.MethodGet && runnerapi.Code(err) == http.StatusNotFound, method == http.MethodDelete && err == nil:
 		p.newest = nil
 	}
 }
@@ -82,7 +82,7 @@ func (p *Proxy) knows(data []byte) bool {
 func (p *Proxy) Current(ctx context.Context) ([]byte, error) {
 	data, err := p.client.State(ctx, http.MethodGet, "", nil)
 	p.remember(http.MethodGet, nil, data, err)
-	if store.Code(err) == http.StatusNotFound {
+	if runnerapi.Code(err) == http.StatusNotFound {
 		return nil, nil
 	}
 	return data, err
@@ -188,7 +188,7 @@ func operationOf(lock []byte) string {
 
 // deniedLock returns what the server says of a lock that is held; empty of any other answer.
 func deniedLock(err error) string {
-	var rejected *store.Error
+	var rejected *runnerapi.Error
 	var held Lock
 	if errors.As(err, &rejected) && rejected.Code == http.StatusLocked {
 		_ = json.Unmarshal([]byte(rejected.Message), &held)
@@ -198,7 +198,7 @@ func deniedLock(err error) string {
 
 // baseOf returns the SHA256 of the version that was current when a lock was taken; a server of an older Cairn leaves it out.
 func baseOf(answer []byte) string {
-	var locked store.Locked
+	var locked runnerapi.Locked
 	_ = json.Unmarshal(answer, &locked)
 	return locked.Base
 }

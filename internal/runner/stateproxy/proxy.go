@@ -18,13 +18,13 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/redact"
 	"cairn.dev/cairn/internal/runner/interrupt"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // Proxy is the way from the engine to the state on the server. It adds token and attempt, retries in place of the engine, adds
 // the secrets of each state that passes to the redactor, and remembers the newest state and one that could not be written.
 type Proxy struct {
-	client  *store.Client
+	client  *runnerapi.Client
 	secrets *redact.Redactor
 	log     *slog.Logger
 	server  *http.Server
@@ -48,7 +48,7 @@ type Proxy struct {
 const user = "cairn"
 
 // Start begins to serve. Requests outlive an interrupt of the process, because that is when the engine saves the state.
-func Start(process context.Context, client *store.Client, secrets *redact.Redactor, log *slog.Logger) (*Proxy, error) {
+func Start(process context.Context, client *runnerapi.Client, secrets *redact.Redactor, log *slog.Logger) (*Proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(process, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (p *Proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	answer, err := p.client.State(ctx, r.Method, r.URL.Query().Get("ID"), body)
 	p.remember(r.Method, body, answer, err)
-	var rejected *store.Error
+	var rejected *runnerapi.Error
 	switch {
 	case err == nil:
 		_, _ = w.Write(answer) //nolint:gosec // the engine reads a state, no browser a page
@@ -201,16 +201,16 @@ func (p *Proxy) learn(data []byte) {
 
 // readBody reads a request's body in one piece of memory if its length is known: states may be large.
 func readBody(r *http.Request) ([]byte, error) {
-	if r.ContentLength > store.LargestState {
+	if r.ContentLength > runnerapi.LargestState {
 		return nil, errors.New("the state is too large")
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
-	if n, err := body.ReadFrom(io.LimitReader(r.Body, store.LargestState+1)); err != nil {
+	if n, err := body.ReadFrom(io.LimitReader(r.Body, runnerapi.LargestState+1)); err != nil {
 		return nil, err
-	} else if n > store.LargestState {
+	} else if n > runnerapi.LargestState {
 		return nil, errors.New("the state is too large")
 	}
 	return body.Bytes(), nil

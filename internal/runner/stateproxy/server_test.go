@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // stateServer is a server that checks locks, lineages and serials, for one state.
@@ -26,7 +26,7 @@ type stateServer struct {
 }
 
 // newServer starts a server, and returns a client for it.
-func newServer(t *testing.T) (*stateServer, *store.Client) {
+func newServer(t *testing.T) (*stateServer, *runnerapi.Client) {
 	t.Helper()
 	s := &stateServer{}
 	s.server = httptest.NewTLSServer(s)
@@ -37,7 +37,7 @@ func newServer(t *testing.T) (*stateServer, *store.Client) {
 	}
 	const patience = 200 * time.Millisecond
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
-	client, err := store.NewClient(store.ClientOptions{URL: s.server.URL, CA: ca, TokenFile: token, Patience: patience})
+	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: s.server.URL, CA: ca, TokenFile: token, Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Where an API server says how its tokens are made; every service account may read both.
@@ -67,7 +67,7 @@ func NewIssuer(ctx context.Context, config *rest.Config, now func() time.Time) (
 	return &Issuer{
 		name:   says.Issuer,
 		keys:   oidc.NewRemoteKeySet(oidc.ClientContext(context.WithoutCancel(ctx), web), at),
-		config: oidc.Config{ClientID: store.Audience, SupportedSigningAlgs: says.Algorithms, Now: now},
+		config: oidc.Config{ClientID: runnerapi.Audience, SupportedSigningAlgs: says.Algorithms, Now: now},
 	}, nil
 }
 
@@ -79,7 +79,7 @@ func (i *Issuer) VerifyPod(ctx context.Context, token string) (Pod, error) {
 		return Pod{}, fmt.Errorf("check a token: %w", keys.away)
 	}
 	if err != nil {
-		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, is not this cluster's, or is not for audience %q", store.Audience)
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, is not this cluster's, or is not for audience %q", runnerapi.Audience)
 	}
 	var claims struct {
 		Kubernetes struct {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 const (
@@ -124,7 +124,7 @@ func (t *PodAuthenticator) AuthenticateDeleted(r *http.Request) (Pod, error) {
 func bearer(r *http.Request) (string, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" || len(token) > MaxToken {
-		return "", httpapi.Errorf(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed", store.Audience)
+		return "", httpapi.Errorf(http.StatusUnauthorized, "no bearer token: the pod's token for audience %q is needed", runnerapi.Audience)
 	}
 	return token, nil
 }

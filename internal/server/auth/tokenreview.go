@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Review asks the API server, with a TokenReview, whose a runner's token is.
@@ -21,7 +21,7 @@ type TokenReview struct{ Client client.Client }
 // Pod tells which pod a token was made for. One whose pod was deleted is not good any more.
 func (r TokenReview) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	review := &authenticationv1.TokenReview{
-		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{store.Audience}},
+		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{runnerapi.Audience}},
 	}
 	if err := r.Client.Create(ctx, review); err != nil {
 		return Pod{}, fmt.Errorf("review a token: %w", err)
@@ -33,10 +33,10 @@ func (r TokenReview) VerifyPod(ctx context.Context, token string) (Pod, error) {
 func podOf(s authenticationv1.TokenReviewStatus) (Pod, error) {
 	if s.Error != "" && !s.Authenticated {
 		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, its pod is gone, or it is not "+
-			"for audience %q", store.Audience)
+			"for audience %q", runnerapi.Audience)
 	}
-	if !s.Authenticated || !slices.Contains(s.Audiences, store.Audience) {
-		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not for audience %q", store.Audience)
+	if !s.Authenticated || !slices.Contains(s.Audiences, runnerapi.Audience) {
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not for audience %q", runnerapi.Audience)
 	}
 	account, ok := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
 	namespace, _, both := strings.Cut(account, ":")

@@ -15,8 +15,8 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // asked is somebody who knows tokens, and counts how often that is asked.
@@ -232,11 +232,11 @@ func TestWhatAReviewSaysOfAToken(t *testing.T) {
 		status authenticationv1.TokenReviewStatus
 		code   int
 	}{
-		"it is for the store":        {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x", store.Audience}, User: whose}, 0},
+		"it is for the store":        {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x", runnerapi.Audience}, User: whose}, 0},
 		"it is for something else":   {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{"x"}, User: whose}, http.StatusUnauthorized},
 		"nobody knows what it's for": {authenticationv1.TokenReviewStatus{Authenticated: true, User: whose}, http.StatusUnauthorized},
-		"it is nobody's":             {authenticationv1.TokenReviewStatus{Audiences: []string{store.Audience}, User: whose}, http.StatusUnauthorized},
-		"it is a person's":           {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{store.Audience}, User: person}, http.StatusForbidden},
+		"it is nobody's":             {authenticationv1.TokenReviewStatus{Audiences: []string{runnerapi.Audience}, User: whose}, http.StatusUnauthorized},
+		"it is a person's":           {authenticationv1.TokenReviewStatus{Authenticated: true, Audiences: []string{runnerapi.Audience}, User: person}, http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod, err := podOf(test.status)

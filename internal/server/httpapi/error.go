@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // refusal is an answer for good: sent again, the request would get it again.
@@ -41,7 +41,7 @@ var stateCodes = map[state.Reason]int{
 // bucket is away, or this process stops. The runner is told to try again, and nothing of what is behind.
 func StatusOf(err error) (code int, text string) {
 	var no *Error
-	var said *store.Error
+	var said *runnerapi.Error
 	var fenced *state.Refusal
 	var large *http.MaxBytesError
 	switch {

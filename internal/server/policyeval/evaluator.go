@@ -17,14 +17,14 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/memory"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/server/tenant"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 const (
@@ -60,7 +60,7 @@ type Options struct {
 	// Inputs gives the document of a Run's inputs, which has the policies of its Stack.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
 	// Evaluate asks policies about a plan in the engine's JSON, as policy.Evaluate does.
-	Evaluate func(ctx context.Context, modules []policy.Module, plan []byte) (store.Verdict, error)
+	Evaluate func(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error)
 	// Metrics count what policies say; nil for none.
 	Metrics *servermetrics.Metrics
 	// Log is told of required policies that cannot be asked.
@@ -78,7 +78,7 @@ type Evaluator struct {
 
 	// tries are how often policies were cut off, by Run. They are forgotten with the process: then it is asked more often.
 	counting sync.Mutex
-	tries    *memory.Memory[string, int]
+	tries    *weightedlru.Cache[string, int]
 }
 
 // rules are the policies of one ConfigMap.
@@ -97,7 +97,7 @@ func New(o Options) *Evaluator {
 	}
 	return &Evaluator{
 		Options: o, required: newRequired(o.Live, o.Namespace, o.Now),
-		turns: tenant.NewSemaphore(checksAtOnce, checksEach, 0), tries: memory.New[string, int](knownTries, memory.Entry),
+		turns: tenant.NewSemaphore(checksAtOnce, checksEach, 0), tries: weightedlru.New[string, int](knownTries, weightedlru.EntryOverhead),
 	}
 }
 
@@ -129,7 +129,7 @@ func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 
 // Verdict is what the policies say of a plan of a Run: as it is kept, or else as they say now. Asked is false when there
 // are none; a nil verdict says that the plan's JSON was never handed in.
-func (p *Evaluator) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *store.Verdict, asked bool, err error) {
+func (p *Evaluator) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult, asked bool, err error) {
 	all, err := p.of(ctx, r)
 	if err != nil || len(all) == 0 {
 		return nil, false, err
@@ -149,7 +149,7 @@ func (p *Evaluator) Verdict(ctx context.Context, r *v1alpha1.Run, digest string)
 		return nil, true, fmt.Errorf("wait for other plans to be checked: %w", err)
 	}
 	defer done()
-	plan, err := p.Bucket.Get(waiting, artifact.PlanFormKey(key, store.PlanJSON), store.LargestPlanJSON)
+	plan, err := p.Bucket.Get(waiting, artifact.PlanFormKey(key, runnerapi.PlanJSON), runnerapi.LargestPlanJSON)
 	if errors.Is(err, bucket.ErrNotFound) {
 		return nil, true, nil
 	}
@@ -165,7 +165,7 @@ func (p *Evaluator) Verdict(ctx context.Context, r *v1alpha1.Run, digest string)
 	return &said, true, p.keep(ctx, key, said)
 }
 
-func (p *Evaluator) kept(ctx context.Context, plan string) (*store.Verdict, error) {
+func (p *Evaluator) kept(ctx context.Context, plan string) (*runnerapi.PolicyResult, error) {
 	data, err := p.Bucket.Get(ctx, artifact.PlanVerdictKey(plan), largestVerdict)
 	if errors.Is(err, bucket.ErrNotFound) {
 		return nil, nil
@@ -173,14 +173,14 @@ func (p *Evaluator) kept(ctx context.Context, plan string) (*store.Verdict, erro
 	if err != nil {
 		return nil, err
 	}
-	verdict := &store.Verdict{}
+	verdict := &runnerapi.PolicyResult{}
 	if err := json.Unmarshal(data, verdict); err != nil {
 		return nil, fmt.Errorf("read the verdict on a plan: %w", err)
 	}
 	return verdict, nil
 }
 
-func (p *Evaluator) keep(ctx context.Context, plan string, verdict store.Verdict) error {
+func (p *Evaluator) keep(ctx context.Context, plan string, verdict runnerapi.PolicyResult) error {
 	data, err := json.Marshal(verdict)
 	if err != nil {
 		return err
@@ -189,12 +189,12 @@ func (p *Evaluator) keep(ctx context.Context, plan string, verdict store.Verdict
 }
 
 // ask asks all of them about a plan of a Run. What cannot be asked denies.
-func (p *Evaluator) ask(ctx context.Context, of string, all []rules, plan []byte) (store.Verdict, error) {
-	var said store.Verdict
+func (p *Evaluator) ask(ctx context.Context, of string, all []rules, plan []byte) (runnerapi.PolicyResult, error) {
+	var said runnerapi.PolicyResult
 	for _, one := range all {
 		v, err := p.askOne(ctx, of, one, plan)
 		if err != nil {
-			return store.Verdict{}, err
+			return runnerapi.PolicyResult{}, err
 		}
 		said.Checked += v.Checked
 		said.MoreDenied += v.MoreDenied
@@ -202,15 +202,15 @@ func (p *Evaluator) ask(ctx context.Context, of string, all []rules, plan []byte
 		said.MoreWarned += v.MoreWarned
 		said.Findings = append(said.Findings, v.Findings...)
 	}
-	slices.SortStableFunc(said.Findings, func(a, b store.Finding) int {
+	slices.SortStableFunc(said.Findings, func(a, b runnerapi.Finding) int {
 		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Message, b.Message))
 	})
 	return said.Cut(mostFindings), nil
 }
 
 // askOne asks the policies of one ConfigMap. What was cut off is no verdict.
-func (p *Evaluator) askOne(ctx context.Context, of string, one rules, plan []byte) (store.Verdict, error) {
-	v, err := store.Verdict{}, errors.New(one.wrong)
+func (p *Evaluator) askOne(ctx context.Context, of string, one rules, plan []byte) (runnerapi.PolicyResult, error) {
+	v, err := runnerapi.PolicyResult{}, errors.New(one.wrong)
 	if one.wrong == "" {
 		v, err = p.Evaluate(ctx, one.modules(), plan)
 	}
@@ -220,9 +220,9 @@ func (p *Evaluator) askOne(ctx context.Context, of string, one rules, plan []byt
 		p.Log.Warn("policies deny every plan", "policies", one.name, "error", err)
 		return denial(one.name, fmt.Sprintf("this policy cannot be read, so it denies every plan: %v", err)), nil
 	case ctx.Err() != nil:
-		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, ctx.Err())
+		return runnerapi.PolicyResult{}, fmt.Errorf("ask the policies of %s: %w", one.name, ctx.Err())
 	case errors.Is(err, policy.ErrCutOff) && p.tried(of+" "+one.name) < mostTries:
-		return store.Verdict{}, fmt.Errorf("ask the policies of %s: %w", one.name, err)
+		return runnerapi.PolicyResult{}, fmt.Errorf("ask the policies of %s: %w", one.name, err)
 	case err != nil:
 		return denial(one.name, fmt.Sprintf("this policy cannot be asked about the plan, so it denies it: %v", err)), nil
 	}
@@ -246,6 +246,6 @@ func (p *Evaluator) tried(key string) int {
 	return n + 1
 }
 
-func denial(name, message string) store.Verdict {
-	return store.Verdict{Checked: 1, Findings: []store.Finding{{Policy: name, Action: store.Deny, Message: httpapi.OneLine(message, longestFinding)}}}
+func denial(name, message string) runnerapi.PolicyResult {
+	return runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Policy: name, Action: runnerapi.Deny, Message: httpapi.OneLine(message, longestFinding)}}}
 }

@@ -22,8 +22,8 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
-	"cairn.dev/cairn/internal/store"
 )
 
 // court is a namespace's policies, and a plan that they are asked about.
@@ -268,7 +268,7 @@ func TestPoliciesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 	c := newCourt(t)
 	slow, over := context.WithCancel(t.Context())
-	c.Evaluate = func(ctx context.Context, modules []policy.Module, plan []byte) (store.Verdict, error) {
+	c.Evaluate = func(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error) {
 		if strings.HasPrefix(modules[0].Name, "slow") {
 			<-slow.Done()
 		}
@@ -309,8 +309,8 @@ func TestPoliciesThatAreCutOffAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
-	over := func(context.Context, []policy.Module, []byte) (store.Verdict, error) {
-		return store.Verdict{}, fmt.Errorf("rules/a.yaml: %w after 10s", policy.ErrCutOff)
+	over := func(context.Context, []policy.Module, []byte) (runnerapi.PolicyResult, error) {
+		return runnerapi.PolicyResult{}, fmt.Errorf("rules/a.yaml: %w after 10s", policy.ErrCutOff)
 	}
 	really := c.Evaluate
 	c.Evaluate = over
@@ -339,8 +339,8 @@ func TestPoliciesThatTakeTooMuchDenyAtOnce(t *testing.T) {
 	c := newCourt(t)
 	c.planIs(aPlan)
 	c.own("rules", fine)
-	c.Evaluate = func(context.Context, []policy.Module, []byte) (store.Verdict, error) {
-		return store.Verdict{}, fmt.Errorf("rules/a.yaml: %w memory: more than 512 MiB", policy.ErrTooMuch)
+	c.Evaluate = func(context.Context, []policy.Module, []byte) (runnerapi.PolicyResult, error) {
+		return runnerapi.PolicyResult{}, fmt.Errorf("rules/a.yaml: %w memory: more than 512 MiB", policy.ErrTooMuch)
 	}
 	c.expect(true, 1, "Deny rules: this policy cannot be asked about the plan, so it denies it: rules/a.yaml: the policies took too much memory")
 }
@@ -352,10 +352,10 @@ func TestAllPoliciesHaveOneDeadline(t *testing.T) {
 	c.own("rules", fine)
 	c.own("more", fine)
 	var until []time.Time
-	c.Evaluate = func(ctx context.Context, _ []policy.Module, _ []byte) (store.Verdict, error) {
+	c.Evaluate = func(ctx context.Context, _ []policy.Module, _ []byte) (runnerapi.PolicyResult, error) {
 		deadline, _ := ctx.Deadline()
 		until = append(until, deadline)
-		return store.Verdict{Checked: 1}, nil
+		return runnerapi.PolicyResult{Checked: 1}, nil
 	}
 	from := time.Now()
 	c.expect(true, 2)
@@ -402,7 +402,7 @@ func TestManyFindingsAreCut(t *testing.T) {
 	}
 	c.require("base", "", refuses)
 	v, _, err := c.Verdict(t.Context(), c.run, c.digest)
-	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != store.Deny || v.Denied() != 1 || v.ApprovalRequired() != 500 || v.Warned() != 450 {
+	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != runnerapi.Deny || v.Denied() != 1 || v.ApprovalRequired() != 500 || v.Warned() != 450 {
 		t.Errorf("%d findings, %d denied, %d require an approval, %d warned, %v", len(v.Findings), v.Denied(), v.ApprovalRequired(), v.Warned(), err)
 	}
 }

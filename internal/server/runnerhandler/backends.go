@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // backendType is what engines call their backends.
@@ -45,7 +45,7 @@ func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) er
 	if err != nil {
 		return err
 	}
-	answer := store.Followed{Push: verdict.Action == state.FollowPush, Force: verdict.Force, Wrote: verdict.Action == state.FollowWrite}
+	answer := runnerapi.Followed{Push: verdict.Action == state.FollowPush, Force: verdict.Force, Wrote: verdict.Action == state.FollowWrite}
 	if moved != nil {
 		answer.Moved = moved.By
 		s.Log.Info("a state moved into its Stack's backend", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "backend", kind, "by", moved.By)

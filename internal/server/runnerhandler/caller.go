@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Runs finds the Run that a pod works for: the one that names its UID in an attempt; nil when none does. It may ask a
@@ -109,9 +109,9 @@ func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error)
 	if err != nil {
 		return Caller{}, err
 	}
-	number, err := strconv.ParseInt(r.Header.Get(store.AttemptHeader), 10, 32)
+	number, err := strconv.ParseInt(r.Header.Get(runnerapi.AttemptHeader), 10, 32)
 	if err != nil || number < 1 {
-		return Caller{}, httpapi.Errorf(http.StatusBadRequest, "header %s has to be the number of an attempt", store.AttemptHeader)
+		return Caller{}, httpapi.Errorf(http.StatusBadRequest, "header %s has to be the number of an attempt", runnerapi.AttemptHeader)
 	}
 	c := Caller{Pod: pod, Attempt: int32(number)}
 	run, err := s.Runs.ByPod(r.Context(), pod.Namespace, pod.UID)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Bounds of what a runner may put into its Run. A hostile one must neither grow the object past what the API server
@@ -27,8 +27,8 @@ const (
 )
 
 // Clamp cuts a report to its bounds. Words that have a meaning become one that is known.
-func Clamp(r store.Report) store.Report {
-	out := store.Report{Steps: make([]store.Step, 0, min(len(r.Steps), maxSteps))}
+func Clamp(r runnerapi.Report) runnerapi.Report {
+	out := runnerapi.Report{Steps: make([]runnerapi.Step, 0, min(len(r.Steps), maxSteps))}
 	left := maxMessages
 	for _, step := range r.Steps[:min(len(r.Steps), maxSteps)] {
 		step.Name, step.Message = httpapi.OneLine(step.Name, maxName), httpapi.OneLine(step.Message, maxMessage)
@@ -39,7 +39,7 @@ func Clamp(r store.Report) store.Report {
 		out.Steps = append(out.Steps, step)
 	}
 	if d := r.Done; d != nil {
-		out.Done = &store.Done{
+		out.Done = &runnerapi.Done{
 			Failure: clampFailure(d.Failure), Plan: clampPlan(d.Plan), Outputs: clampOutputs(d.Outputs), Changed: clampCount(d.Changed),
 			Image: httpapi.OneLine(d.Image, maxKey), Saved: d.Saved, Settled: httpapi.OneLine(d.Settled, maxKey),
 		}
@@ -54,18 +54,18 @@ func clampCount(n *int32) *int32 {
 	return new(int32)
 }
 
-func clampFailure(f *store.Failure) *store.Failure {
+func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 	if f == nil {
 		return nil
 	}
-	return &store.Failure{
-		Class: oneOf(f.Class, store.FailureTransient, store.FailureConfigurationError, store.FailurePolicyDenied,
-			store.FailureCanceled, store.FailureStateNotSaved),
+	return &runnerapi.Failure{
+		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError, runnerapi.FailurePolicyDenied,
+			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
 		Reason: oneOf(f.Reason, "", engine.BackendInCode), Message: httpapi.OneLine(f.Message, maxMessage),
 	}
 }
 
-func clampPlan(p *store.Plan) *store.Plan {
+func clampPlan(p *runnerapi.Plan) *runnerapi.Plan {
 	if p == nil {
 		return nil
 	}
@@ -76,11 +76,11 @@ func clampPlan(p *store.Plan) *store.Plan {
 	out.Replace = min(out.Replace, out.Add, out.Destroy) // it counts in both
 	out.Resources = nil
 	for _, r := range p.Resources[:min(len(p.Resources), maxResources)] {
-		out.Resources = append(out.Resources, store.ResourceChange{Address: httpapi.OneLine(r.Address, maxAddress), Action: httpapi.OneLine(r.Action, maxName)})
+		out.Resources = append(out.Resources, runnerapi.ResourceChange{Address: httpapi.OneLine(r.Address, maxAddress), Action: httpapi.OneLine(r.Action, maxName)})
 	}
 	out.Orphaned = nil
 	for _, o := range p.Orphaned[:min(len(p.Orphaned), maxResources)] {
-		out.Orphaned = append(out.Orphaned, store.Orphan{Address: httpapi.OneLine(o.Address, maxAddress), Reason: httpapi.OneLine(o.Reason, maxReason)})
+		out.Orphaned = append(out.Orphaned, runnerapi.Orphan{Address: httpapi.OneLine(o.Address, maxAddress), Reason: httpapi.OneLine(o.Reason, maxReason)})
 	}
 	return &out
 }

@@ -9,20 +9,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 	code, changed := int32(1), int32(7)
-	honest := store.Report{
-		Steps: []store.Step{
+	honest := runnerapi.Report{
+		Steps: []runnerapi.Step{
 			{Name: "init", State: "Succeeded"}, {Name: "plan", State: "Failed", ExitCode: &code, Message: "Error: größe is not declared"},
 			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
 		},
-		Done: &store.Done{
-			Failure: &store.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no"},
-			Plan: &store.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []store.ResourceChange{
+		Done: &runnerapi.Done{
+			Failure: &runnerapi.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no"},
+			Plan: &runnerapi.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []runnerapi.ResourceChange{
 				{Address: `module.net["ä"].x.y`, Action: "create"}}},
 			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},
 			Changed: &changed,
@@ -32,7 +32,7 @@ func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 		t.Fatal(diff)
 	}
 	for _, class := range []string{"Transient", "ConfigurationError", "PolicyDenied", "Canceled", "StateNotSaved"} {
-		if got := clampFailure(&store.Failure{Class: class}).Class; got != class {
+		if got := clampFailure(&runnerapi.Failure{Class: class}).Class; got != class {
 			t.Errorf("class %s becomes %s", class, got)
 		}
 	}
@@ -48,15 +48,15 @@ func TestClampKeepsAllStepsThatThereCanBe(t *testing.T) {
 
 func TestClampBoundsAHostileReport(t *testing.T) {
 	long := strings.Repeat("\xff\n\u2028ä", 1<<20)
-	hostile := store.Report{Done: &store.Done{
-		Failure: &store.Failure{Class: "PodLost", Reason: long, Message: long},
-		Plan:    &store.Plan{Add: -5},
+	hostile := runnerapi.Report{Done: &runnerapi.Done{
+		Failure: &runnerapi.Failure{Class: "PodLost", Reason: long, Message: long},
+		Plan:    &runnerapi.Plan{Add: -5},
 		Changed: new(int32),
 		Outputs: map[string]json.RawMessage{long: json.RawMessage(`1`), "bad": json.RawMessage("\"\xff\""), "empty": nil},
 	}}
 	for i := range 10_000 {
-		hostile.Steps = append(hostile.Steps, store.Step{Name: long, State: long, Message: long})
-		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, store.ResourceChange{Address: long, Action: long})
+		hostile.Steps = append(hostile.Steps, runnerapi.Step{Name: long, State: long, Message: long})
+		hostile.Done.Plan.Resources = append(hostile.Done.Plan.Resources, runnerapi.ResourceChange{Address: long, Action: long})
 		hostile.Done.Outputs[fmt.Sprint("o", i)] = json.RawMessage(`"` + strings.Repeat("x", 1+i%2*2000) + `"`)
 	}
 	*hostile.Done.Changed = -7

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/download"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // longestDownloadWait bounds how long a runner may have a request held.
@@ -34,7 +34,7 @@ func startDownloading(r *http.Request, otherwise time.Duration) downloading {
 
 // later answers how far the download is, or that the place it is from does not answer; false when there is nothing of that to say.
 func (d downloading) later(w http.ResponseWriter, what string, how download.Transfer, err error, unreachable bool) (bool, error) {
-	answer := store.Download{What: what, From: how.From, Received: how.Received, Total: how.Total}
+	answer := runnerapi.Download{What: what, From: how.From, Received: how.Received, Total: how.Total}
 	switch {
 	case !d.tells || err == nil || d.request.Context().Err() != nil:
 		return false, nil

@@ -15,9 +15,9 @@ import (
 	"cairn.dev/cairn/internal/download"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/sigverify"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Engines finds and brings engines that were checked against their makers' signatures: release.Releases.
@@ -61,7 +61,7 @@ func (e engines) find(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err != nil {
 		return engineRefusal(err)
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, store.EngineRelease{Version: p.Version, Digest: p.Digest, Size: p.Size})
+	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.EngineRelease{Version: p.Version, Digest: p.Digest, Size: p.Size})
 }
 
 // program gives out the program of a version.

@@ -20,13 +20,13 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine/release"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 	"cairn.dev/cairn/test/releases"
 )
 
 // newEngines gives a runner's client for a store that has engines, for a Run of an engine.
-func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *store.Client {
+func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *runnerapi.Client {
 	t.Helper()
 	s := New(Options{Log: slog.New(slog.DiscardHandler)})
 	e := engines{from: from, inputs: func(context.Context, string) (inputs.Document, error) {
@@ -47,7 +47,7 @@ func newEngines(t *testing.T, from Engines, its v1alpha1.EngineName) *store.Clie
 	if err := os.WriteFile(token, []byte("token"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := store.NewClient(store.ClientOptions{
+	c, err := runnerapi.NewClient(runnerapi.ClientOptions{
 		URL: server.URL, TokenFile: token,
 		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 	})
@@ -87,7 +87,7 @@ func TestARunnerGetsItsEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wanted := store.EngineRelease{Version: want.version, Digest: inputs.Digest([]byte(want.program)), Size: 3}
+		wanted := runnerapi.EngineRelease{Version: want.version, Digest: inputs.Digest([]byte(want.program)), Size: 3}
 		if diff := cmp.Diff(wanted, got); diff != "" {
 			t.Error(diff)
 		}
@@ -98,7 +98,7 @@ func TestARunnerGetsItsEngine(t *testing.T) {
 			t.Errorf("%q, %v", data, err)
 		}
 	}
-	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "linux", "arm64", file, 2); !errors.Is(err, store.ErrTooLarge) {
+	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "linux", "arm64", file, 2); !errors.Is(err, runnerapi.ErrTooLarge) {
 		t.Errorf("a program that is larger than it may be: %v", err)
 	}
 }
@@ -143,13 +143,13 @@ func TestWhyThereIsNoEngine(t *testing.T) {
 			_, found := c.Engine(t.Context(), test.name, test.version, test.os, test.arch, giveUp)
 			got := c.EngineProgram(t.Context(), test.name, test.version, test.os, test.arch, file, 100)
 			if _, ok := test.from.(damaged); ok {
-				if store.Code(got) != 503 {
+				if runnerapi.Code(got) != 503 {
 					t.Errorf("the program: %v", got)
 				}
 				got = nil
 			}
 			for what, err := range map[string]error{"the release": found, "the program": got} {
-				if store.Code(err) != test.code || (err == nil) != (test.code == 0) || !strings.Contains(fmt.Sprint(err), test.says) {
+				if runnerapi.Code(err) != test.code || (err == nil) != (test.code == 0) || !strings.Contains(fmt.Sprint(err), test.says) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -158,9 +158,9 @@ func TestWhyThereIsNoEngine(t *testing.T) {
 }
 
 // goOn waits for any download, and giveUp for none from a place that does not answer.
-func goOn(store.Download) error { return nil }
+func goOn(runnerapi.Download) error { return nil }
 
-func giveUp(d store.Download) error {
+func giveUp(d runnerapi.Download) error {
 	if d.Unreachable != "" {
 		return errors.New(d.Unreachable)
 	}
@@ -193,8 +193,8 @@ func TestARunnerHearsHowFarADownloadIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = from.Close() })
-	var heard []store.Download
-	got, err := newEngines(t, from, v1alpha1.EngineOpenTofu).Engine(t.Context(), "OpenTofu", "", "linux", "amd64", func(d store.Download) error {
+	var heard []runnerapi.Download
+	got, err := newEngines(t, from, v1alpha1.EngineOpenTofu).Engine(t.Context(), "OpenTofu", "", "linux", "amd64", func(d runnerapi.Download) error {
 		if heard = append(heard, d); d.Received == 40_000 {
 			close(goesOn)
 		}
@@ -203,7 +203,7 @@ func TestARunnerHearsHowFarADownloadIs(t *testing.T) {
 	if err != nil || got.Version != "1.8.0" || len(heard) == 0 {
 		t.Fatalf("%+v, %v, %+v", got, err, heard)
 	}
-	want := store.Download{What: "OpenTofu 1.8.0", From: slow.URL + archive, Received: 40_000, Total: int64(size)}
+	want := runnerapi.Download{What: "OpenTofu 1.8.0", From: slow.URL + archive, Received: 40_000, Total: int64(size)}
 	if diff := cmp.Diff(want, heard[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -225,7 +225,7 @@ func TestARunnerHearsThatAPlaceDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "", "", file, 100); store.Code(err) != 503 || !strings.Contains(err.Error(), "try again") {
+	if err := c.EngineProgram(t.Context(), "OpenTofu", "1.8.0", "", "", file, 100); runnerapi.Code(err) != 503 || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("%v", err)
 	}
 }

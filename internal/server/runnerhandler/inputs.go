@@ -9,9 +9,9 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // largestInputs as JSON, where bytes are a third longer.
@@ -32,7 +32,7 @@ func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 		return err
 	}
 	defer free()
-	if err := json.Unmarshal(data, &store.InputsKept{}); err != nil {
+	if err := json.Unmarshal(data, &runnerapi.InputsKept{}); err != nil {
 		return httpapi.Errorf(http.StatusBadRequest, "the body is not what was expected: %v", err)
 	}
 	if err := s.State.KeepInputs(r.Context(), c.Key(), c.Run.Spec.InputsDigest, data); err != nil {
@@ -111,7 +111,7 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was made", output, stack, c.RunName)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return httpapi.WriteJSON(w, http.StatusOK, store.Output{Value: found.Value, Sensitive: found.Sensitive})
+	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Output{Value: found.Value, Sensitive: found.Sensitive})
 }
 
 // uses says whether a variable takes its value from an output of a Stack.

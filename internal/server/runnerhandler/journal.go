@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the apply goes on
@@ -17,7 +17,7 @@ func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) er
 	if err != nil {
 		return httpapi.Errorf(http.StatusBadRequest, "?batch= has to be the number of the batch")
 	}
-	data, free, err := s.body(w, r, c.Pod.Namespace, store.LargestBatch)
+	data, free, err := s.body(w, r, c.Pod.Namespace, runnerapi.LargestBatch)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 // endsJournal says that after a report nobody needs the journal any more: an apply got to its end, and all is in the state; or a plan
 // found nothing in it that is not. It takes effect before the report does, on which a deletion may follow that looks for what is in
 // no state.
-func (s *API) endsJournal(r *http.Request, c Caller, done *store.Done) (bool, error) {
+func (s *API) endsJournal(r *http.Request, c Caller, done *runnerapi.Done) (bool, error) {
 	attempt, refused := state.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return false, refused

@@ -14,11 +14,11 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Of all that runs here, one namespace is hostile: it asks for as much as it can, and never comes to an end. What another one wants
@@ -43,7 +43,7 @@ func TestANamespaceTakesNoMemoryOfOthers(t *testing.T) {
 			_ = sends(s, r, "hostile", state.MaxSize)
 		}, saves},
 		"reports that do not come": {largestReport, jsonWeight, func(s *API, r *http.Request) {
-			_ = s.jsonBody(httptest.NewRecorder(), r, "hostile", largestReport, &store.Report{})
+			_ = s.jsonBody(httptest.NewRecorder(), r, "hostile", largestReport, &runnerapi.Report{})
 		}, saves},
 		"small bodies without end": {artifact.MaxChunk, 1, func(s *API, r *http.Request) {
 			_ = sends(s, r, "hostile", artifact.MaxChunk)

@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // maxWait is how long a request for an order is held. It is shorter than what proxies on the way cut off.
@@ -39,7 +39,7 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	defer context.AfterFunc(s.Stopping, cancel)()
 	order, err := s.Orders.Next(ctx, pod.Namespace, pod.UID, after)
 	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
-		order, err = store.Order{Kind: store.OrderWait}, nil
+		order, err = runnerapi.Order{Kind: runnerapi.OrderWait}, nil
 	}
 	if err != nil {
 		return c, err
@@ -47,7 +47,7 @@ func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	c.RunName, c.Stack, c.Attempt = order.Run, order.Stack, order.Attempt
 	order.Providers = s.Providers != nil
 	// A build has nothing to do with the state.
-	if order.Kind == store.OrderPlan || order.Kind == store.OrderApply || order.Kind == store.OrderShell {
+	if order.Kind == runnerapi.OrderPlan || order.Kind == runnerapi.OrderApply || order.Kind == runnerapi.OrderShell {
 		if order, err = s.readyToWork(r.Context(), c, order); err != nil {
 			return c, err
 		}
@@ -78,21 +78,21 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 
 // readyToWork makes a rescued state count, or a backup that is newer, before anybody plans or applies without it. When that cannot be done for good, the
 // attempt is what fails, so that its Run says why: a runner that gets no order could not.
-func (s *API) readyToWork(ctx context.Context, c Caller, order store.Order) (store.Order, error) {
+func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
 	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
 	var refused *state.Refusal
 	if err == nil || !errors.As(err, &refused) {
 		return order, err
 	}
-	failure := &store.Failure{Class: store.FailureConfigurationError, Message: refused.Message}
+	failure := &runnerapi.Failure{Class: runnerapi.FailureConfigurationError, Message: refused.Message}
 	if refused.Reason == state.Locked {
-		failure.Class = store.FailureTransient
+		failure.Class = runnerapi.FailureTransient
 	}
-	report := Clamp(store.Report{Done: &store.Done{Failure: failure}})
+	report := Clamp(runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
 	s.Log.Warn("nobody works on a state that is not put right", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
 		"attempt", order.Attempt, "reason", refused.Message)
 	err = s.progress.finish(ctx, c, report)
-	return store.Order{Kind: store.OrderWait}, err
+	return runnerapi.Order{Kind: runnerapi.OrderWait}, err
 }
 
 // interrupt is held while the caller's attempt is to go on, and answered at once when it is to stop.
@@ -148,6 +148,6 @@ func (p *polls) end(pod types.UID) {
 // Orders blocks until there is an order for a pod that has done all up to the attempt after, or until ctx is done: then
 // the order is Wait. Interrupt blocks until an attempt is to stop, or is over, or until ctx is done: then it has no reason.
 type Orders interface {
-	Next(ctx context.Context, namespace string, pod types.UID, after int32) (store.Order, error)
-	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (store.Interrupt, error)
+	Next(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, error)
+	Interrupt(ctx context.Context, namespace string, pod types.UID, attempt int32) (runnerapi.Interrupt, error)
 }

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // largestOutputs as JSON, with those that a ConfigMap and a Secret take twice.
@@ -24,7 +24,7 @@ func (s *API) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) err
 	if op := c.Run.Spec.Operation; op != v1alpha1.OperationApply && op != v1alpha1.OperationDestroy {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s does not apply: it has no outputs", c.RunName)
 	}
-	var outputs store.Outputs
+	var outputs runnerapi.Outputs
 	if err := s.jsonBody(w, r, c.Pod.Namespace, largestOutputs, &outputs); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *API) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) err
 	return nil
 }
 
-func (s *API) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1.Stack, outputs store.Outputs) error {
+func (s *API) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1.Stack, outputs runnerapi.Outputs) error {
 	if to.Secret != nil {
 		if err := s.publishSecret(ctx, to.Secret.Name, stack, outputs); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (s *API) publish(ctx context.Context, to *v1alpha1.Outputs, stack *v1alpha1
 	return nil
 }
 
-func (s *API) publishSecret(ctx context.Context, name string, stack *v1alpha1.Stack, outputs store.Outputs) error {
+func (s *API) publishSecret(ctx context.Context, name string, stack *v1alpha1.Stack, outputs runnerapi.Outputs) error {
 	data, err := secretData(outputs)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *API) publishSecret(ctx context.Context, name string, stack *v1alpha1.St
 		})
 }
 
-func (s *API) publishConfigMap(ctx context.Context, name string, stack *v1alpha1.Stack, outputs store.Outputs) error {
+func (s *API) publishConfigMap(ctx context.Context, name string, stack *v1alpha1.Stack, outputs runnerapi.Outputs) error {
 	data, err := configMapData(outputs)
 	if err != nil {
 		return err

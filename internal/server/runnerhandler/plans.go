@@ -8,16 +8,16 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 const largestPlan = 256 << 20
 
 // largestForms is how large each form of a plan may be. There are no others.
-var largestForms = map[string]int64{store.PlanJSON: store.LargestPlanJSON, store.PlanText: store.LargestPlanText}
+var largestForms = map[string]int64{runnerapi.PlanJSON: runnerapi.LargestPlanJSON, runnerapi.PlanText: runnerapi.LargestPlanText}
 
 // putPlan keeps a saved plan under its digest.
 func (s *API) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
@@ -28,7 +28,7 @@ func (s *API) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, store.PlanKept{Digest: digest})
+	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.PlanKept{Digest: digest})
 }
 
 // getPlan gives out the plan that the Run is to apply, and no other.
@@ -66,7 +66,7 @@ func (s *API) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) erro
 		return err
 	}
 	defer free()
-	if form == store.PlanJSON && !json.Valid(data) {
+	if form == runnerapi.PlanJSON && !json.Valid(data) {
 		return httpapi.Errorf(http.StatusBadRequest, "the body is not JSON")
 	}
 	if err := s.Bucket.PutOnce(r.Context(), artifact.PlanFormKey(artifact.PlanFolder(c.Run)+"/"+digest, form), data); err != nil {
@@ -124,7 +124,7 @@ func (s *API) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) erro
 	case err != nil:
 		return err
 	case !asked:
-		verdict = &store.Verdict{}
+		verdict = &runnerapi.PolicyResult{}
 	case verdict == nil:
 		return httpapi.Errorf(http.StatusConflict, "the JSON of plan %s is not kept: PUT it first", digest)
 	}

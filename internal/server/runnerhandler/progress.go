@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 const (
@@ -37,7 +37,7 @@ type podReports struct {
 	// turn has room for one: who is in there writes, so that they arrive in order.
 	turn chan struct{}
 	// waiting is the newest that was not written yet, from the caller, to be written when due.
-	waiting *store.Report
+	waiting *runnerapi.Report
 	caller  Caller
 	due     time.Time
 	// users is how many hold on to this.
@@ -49,7 +49,7 @@ func newProgress(to Reports, log *slog.Logger) *progress {
 }
 
 // add takes a report on the way.
-func (p *progress) add(c Caller, r store.Report) {
+func (p *progress) add(c Caller, r runnerapi.Report) {
 	p.mu.Lock()
 	pod := p.hold(c.Pod.UID)
 	if pod.waiting == nil {
@@ -66,7 +66,7 @@ func (p *progress) add(c Caller, r store.Report) {
 }
 
 // finish writes the last report of an attempt, in place of what waits.
-func (p *progress) finish(ctx context.Context, c Caller, r store.Report) error {
+func (p *progress) finish(ctx context.Context, c Caller, r runnerapi.Report) error {
 	p.mu.Lock()
 	pod := p.hold(c.Pod.UID)
 	if pod.waiting != nil {
@@ -177,5 +177,5 @@ func (p *progress) release(uid types.UID) {
 
 // Reports writes what a pod reports into its Run. When it returns nil the report is durable.
 type Reports interface {
-	Report(ctx context.Context, run types.NamespacedName, pod types.UID, attempt int32, report store.Report) error
+	Report(ctx context.Context, run types.NamespacedName, pod types.UID, attempt int32, report runnerapi.Report) error
 }

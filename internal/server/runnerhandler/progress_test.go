@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/auth"
-	"cairn.dev/cairn/internal/store"
 )
 
 // written remembers what is reported and when.
@@ -26,7 +26,7 @@ type written struct {
 	err   error
 }
 
-func (w *written) Report(_ context.Context, _ types.NamespacedName, pod types.UID, attempt int32, r store.Report) error {
+func (w *written) Report(_ context.Context, _ types.NamespacedName, pod types.UID, attempt int32, r runnerapi.Report) error {
 	time.Sleep(w.took)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +34,7 @@ func (w *written) Report(_ context.Context, _ types.NamespacedName, pod types.UI
 	return w.err
 }
 
-func steps(n int) store.Report { return store.Report{Steps: make([]store.Step, n)} }
+func steps(n int) runnerapi.Report { return runnerapi.Report{Steps: make([]runnerapi.Step, n)} }
 
 func from(pod types.UID) Caller { return Caller{Pod: auth.Pod{Namespace: "ns", UID: pod}, Attempt: 1} }
 
@@ -75,7 +75,7 @@ func TestTheLastReportTakesThePlaceOfWhatWaits(t *testing.T) {
 	inBubble(t, &to, func(ctx context.Context, p *progress) {
 		p.add(from("a"), steps(1))
 		time.Sleep(100 * time.Millisecond)
-		if err := p.finish(ctx, from("a"), store.Report{Done: &store.Done{}}); err != nil {
+		if err := p.finish(ctx, from("a"), runnerapi.Report{Done: &runnerapi.Done{}}); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
@@ -90,7 +90,7 @@ func TestTheLastReportIsNotOvertakenByOneOnItsWay(t *testing.T) {
 	inBubble(t, &to, func(ctx context.Context, p *progress) {
 		p.add(from("a"), steps(1))
 		time.Sleep(1500 * time.Millisecond) // it is being written now
-		if err := p.finish(ctx, from("a"), store.Report{Done: &store.Done{}}); err != nil {
+		if err := p.finish(ctx, from("a"), runnerapi.Report{Done: &runnerapi.Done{}}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -103,7 +103,7 @@ func TestTheLastReportIsNotOvertakenByOneOnItsWay(t *testing.T) {
 func TestTheLastReportSaysWhetherItArrived(t *testing.T) {
 	to := written{err: errors.New("away")}
 	inBubble(t, &to, func(ctx context.Context, p *progress) {
-		if err := p.finish(ctx, from("a"), store.Report{Done: &store.Done{}}); !errors.Is(err, to.err) {
+		if err := p.finish(ctx, from("a"), runnerapi.Report{Done: &runnerapi.Done{}}); !errors.Is(err, to.err) {
 			t.Errorf("got %v", err)
 		}
 	})

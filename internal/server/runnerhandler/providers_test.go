@@ -13,8 +13,8 @@ import (
 
 	"cairn.dev/cairn/internal/providers"
 	"cairn.dev/cairn/internal/providers/registrytest"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // mirrorServer serves a mirror of a registry that has acme/cloud 1.1.0, and nothing else.
@@ -131,10 +131,10 @@ func TestARunnerHearsHowFarAProviderIs(t *testing.T) {
 	}
 	t.Cleanup(mirror.Close)
 	base := mirrorServer(t, mirror) + registrytest.Host + "/acme/cloud/"
-	heard := func(file string) store.Download {
+	heard := func(file string) runnerapi.Download {
 		t.Helper()
 		code, _, body := get(t, base+file+"?wait=200ms")
-		var d store.Download
+		var d runnerapi.Download
 		if err := json.Unmarshal([]byte(body), &d); err != nil || code != http.StatusAccepted {
 			t.Fatal(code, body)
 		}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // secretData is what the Secret of outputs holds: all of them.
-func secretData(outputs store.Outputs) (map[string][]byte, error) {
+func secretData(outputs runnerapi.Outputs) (map[string][]byte, error) {
 	data := make(map[string][]byte, len(outputs))
 	for name, output := range outputs {
 		text, err := outputText(output.Value)
@@ -22,7 +22,7 @@ func secretData(outputs store.Outputs) (map[string][]byte, error) {
 }
 
 // configMapData is what the ConfigMap of outputs holds: none that is sensitive.
-func configMapData(outputs store.Outputs) (map[string]string, error) {
+func configMapData(outputs runnerapi.Outputs) (map[string]string, error) {
 	data := make(map[string]string, len(outputs))
 	for name, output := range outputs {
 		if output.Sensitive {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 func TestOutputsAreStringsAsTheyAreAndJSONElse(t *testing.T) {
-	outputs := store.Outputs{
+	outputs := runnerapi.Outputs{
 		"id":       {Value: json.RawMessage(`"vpc-1 \u00e4\n"`)},
 		"empty":    {Value: json.RawMessage(`""`)},
 		"number":   {Value: json.RawMessage(`3.10`)},
@@ -34,13 +34,13 @@ func TestOutputsAreStringsAsTheyAreAndJSONElse(t *testing.T) {
 
 func TestOutputsThatNoObjectCanHoldAreRefused(t *testing.T) {
 	tests := map[string]struct {
-		outputs store.Outputs
+		outputs runnerapi.Outputs
 		code    int
 		says    string
 	}{
-		"a name that is no key":           {store.Outputs{"größe": {Value: json.RawMessage(`1`)}}, 422, "größe"},
-		"a name that is too long":         {store.Outputs{strings.Repeat("a", 254): {Value: json.RawMessage(`1`)}}, 422, "253"},
-		"more than an object takes":       {store.Outputs{"a": {Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}, 413, "1048576"},
+		"a name that is no key":           {runnerapi.Outputs{"größe": {Value: json.RawMessage(`1`)}}, 422, "größe"},
+		"a name that is too long":         {runnerapi.Outputs{strings.Repeat("a", 254): {Value: json.RawMessage(`1`)}}, 422, "253"},
+		"more than an object takes":       {runnerapi.Outputs{"a": {Value: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}, 413, "1048576"},
 		"many that together are too many": {many(300, 4000), 413, "1048576"},
 	}
 	for name, test := range tests {
@@ -56,10 +56,10 @@ func TestOutputsThatNoObjectCanHoldAreRefused(t *testing.T) {
 	}
 }
 
-func many(n, size int) store.Outputs {
-	outputs := store.Outputs{}
+func many(n, size int) runnerapi.Outputs {
+	outputs := runnerapi.Outputs{}
 	for i := range n {
-		outputs[strings.Repeat("a", 1+i%200)+strings.Repeat("b", 1+i/200)] = store.Output{Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}
+		outputs[strings.Repeat("a", 1+i%200)+strings.Repeat("b", 1+i/200)] = runnerapi.Output{Value: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}
 	}
 	return outputs
 }

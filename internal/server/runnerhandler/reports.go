@@ -4,10 +4,10 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // largestReport is more than any report that is not cut has.
@@ -15,7 +15,7 @@ const largestReport = 4 << 20
 
 // report takes what an attempt has done so far. One on the way is answered at once; the last one when it is durable.
 func (s *API) report(w http.ResponseWriter, r *http.Request, c Caller) error {
-	var raw store.Report
+	var raw runnerapi.Report
 	if err := s.jsonBody(w, r, c.Pod.Namespace, largestReport, &raw); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *API) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 
 // mayFinish refuses the last report of an attempt that was given up, and a plan that could not be applied. An attempt
 // that is finished otherwise has reported before: the answer to that was lost.
-func (s *API) mayFinish(r *http.Request, c Caller, done *store.Done) error {
+func (s *API) mayFinish(r *http.Request, c Caller, done *runnerapi.Done) error {
 	attempt, refused := state.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return refused

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"net/http"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
 	"cairn.dev/cairn/internal/state"
-	"cairn.dev/cairn/internal/store"
 )
 
 // readState gives the current version, in the engines' http protocol: 404 before the first.
@@ -67,7 +67,7 @@ func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, store.Locked{Base: base})
+	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Locked{Base: base})
 }
 
 // unlockState gives the lock back.
@@ -112,7 +112,7 @@ func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) erro
 	err = s.State.Rescue(r.Context(), c.Key(), c.Holder(), base, data)
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Reason == state.Diverged {
-		return httpapi.WriteJSON(w, http.StatusOK, store.Rescued{Forked: refused.Message})
+		return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Rescued{Forked: refused.Message})
 	}
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
 )
 
 // Metrics count the requests that a server answers. A nil one counts nothing.
@@ -129,7 +129,7 @@ func (m *Metrics) AddLogBytes(n int) {
 	}
 }
 
-func (m *Metrics) PolicyChecked(began time.Time, said store.Verdict, err error) {
+func (m *Metrics) PolicyChecked(began time.Time, said runnerapi.PolicyResult, err error) {
 	if m == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/runnerapi"
 )
 
 // told are the values of a registry: of counters and gauges what they are, of histograms how many there were.
@@ -95,10 +95,10 @@ func TestRequestsAreCountedByRouteNotByPath(t *testing.T) {
 func TestWhatPoliciesAndForgesSayIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	m := New(registry)
-	m.PolicyChecked(time.Now(), store.Verdict{Checked: 1}, nil)
-	m.PolicyChecked(time.Now(), store.Verdict{Checked: 1, Findings: []store.Finding{{Action: store.RequireApproval}}}, nil)
-	m.PolicyChecked(time.Now(), store.Verdict{Checked: 1, Findings: []store.Finding{{Action: store.Deny}}}, nil)
-	m.PolicyChecked(time.Now(), store.Verdict{}, errors.New("too much"))
+	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1}, nil)
+	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Action: runnerapi.RequireApproval}}}, nil)
+	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{Checked: 1, Findings: []runnerapi.Finding{{Action: runnerapi.Deny}}}, nil)
+	m.PolicyChecked(time.Now(), runnerapi.PolicyResult{}, errors.New("too much"))
 	m.Webhook("GitHub", "accepted")
 	m.Webhook("", "rejected")
 	m.AddLogBytes(7)

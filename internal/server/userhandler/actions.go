@@ -16,10 +16,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // object is the path of one of a kind.
@@ -85,7 +85,7 @@ func (s *API) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run,
 }
 
 func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
-	var sent people.Approval
+	var sent userapi.Approval
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 }
 
 func (s *API) rejectRun(w http.ResponseWriter, r *http.Request, a ask) error {
-	var sent people.Rejection
+	var sent userapi.Rejection
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
 	}
@@ -197,11 +197,11 @@ func (s *API) done(w http.ResponseWriter, r *http.Request, a ask, o client.Objec
 func showDone(w http.ResponseWriter, o client.Object) error {
 	switch o := o.(type) {
 	case *v1alpha1.Run:
-		return httpapi.WriteJSON(w, http.StatusOK, people.Detail[people.Run, *v1alpha1.Run]{Row: listing.Runs.Row(o), Object: o})
+		return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[userapi.Run, *v1alpha1.Run]{Row: listing.Runs.Row(o), Object: o})
 	case *v1alpha1.Stack:
-		return httpapi.WriteJSON(w, http.StatusOK, people.Detail[people.Stack, *v1alpha1.Stack]{Row: listing.Stacks.Row(o), Object: o})
+		return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[userapi.Stack, *v1alpha1.Stack]{Row: listing.Stacks.Row(o), Object: o})
 	case *v1alpha1.Repository:
-		return httpapi.WriteJSON(w, http.StatusOK, people.Detail[people.Repository, *v1alpha1.Repository]{Row: listing.Repositories.Row(o), Object: o})
+		return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[userapi.Repository, *v1alpha1.Repository]{Row: listing.Repositories.Row(o), Object: o})
 	}
 	return errors.New("people do nothing to this kind")
 }
@@ -233,7 +233,7 @@ func (s *API) showAccess(w http.ResponseWriter, r *http.Request, a ask, resource
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	answer := people.Access{Actions: map[string]bool{}}
+	answer := userapi.Access{Actions: map[string]bool{}}
 	for name, verbs := range actions {
 		answer.Actions[name] = !slices.ContainsFunc(verbs, func(verb string) bool { return !may[verb] })
 	}

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
@@ -42,7 +42,7 @@ func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) e
 	}
 	if place == "" { // or a change between this and the first look would be missed
 		_, place, _ = s.Catalog.Changes.Since("")
-		if err := events.send(place, "hello", people.Me{Name: p.GetName(), Groups: p.GetGroups()}); err != nil {
+		if err := events.send(place, "hello", userapi.Me{Name: p.GetName(), Groups: p.GetGroups()}); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (s *API) tellChanges(ctx context.Context, events *eventStream, p auth.User,
 	if !ok {
 		return now, events.send(now, "reset", struct{}{})
 	}
-	var seen []people.Change
+	var seen []userapi.Change
 	for _, c := range changes {
 		allowed, err := s.Authorizer.CanList(ctx, p, resources[c.Kind], "")
 		if err == nil && !allowed {

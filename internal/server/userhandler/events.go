@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // mostEvents is how many events of an object are shown.
@@ -28,11 +28,11 @@ func (s *API) showEvents(w http.ResponseWriter, r *http.Request, a ask, resource
 	if err := s.Live.List(r.Context(), list, client.InNamespace(a.Namespace), which); err != nil {
 		return err
 	}
-	events := people.Events{Items: []people.Event{}}
+	events := userapi.Events{Items: []userapi.Event{}}
 	for i := range list.Items {
 		events.Items = append(events.Items, eventOf(&list.Items[i]))
 	}
-	slices.SortStableFunc(events.Items, func(a, b people.Event) int { return b.Last.Compare(a.Last) })
+	slices.SortStableFunc(events.Items, func(a, b userapi.Event) int { return b.Last.Compare(a.Last) })
 	events.Items = events.Items[:min(len(events.Items), mostEvents)]
 	return httpapi.WriteJSON(w, http.StatusOK, events)
 }
@@ -65,7 +65,7 @@ func (s *API) uidOf(a ask, resource string) (string, error) {
 }
 
 // eventOf reads an event, whichever of Kubernetes' two ways it was told in.
-func eventOf(e *corev1.Event) people.Event {
+func eventOf(e *corev1.Event) userapi.Event {
 	first := firstTime(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 	last := firstTime(e.LastTimestamp.Time, first)
 	count := max(e.Count, 1)
@@ -73,7 +73,7 @@ func eventOf(e *corev1.Event) people.Event {
 		count = max(count, e.Series.Count)
 		last = firstTime(e.Series.LastObservedTime.Time, last)
 	}
-	return people.Event{Type: cmp.Or(e.Type, corev1.EventTypeNormal), Reason: e.Reason, Message: e.Message, Count: count, First: first, Last: last}
+	return userapi.Event{Type: cmp.Or(e.Type, corev1.EventTypeNormal), Reason: e.Reason, Message: e.Message, Count: count, First: first, Last: last}
 }
 
 // firstTime is the first that is one.

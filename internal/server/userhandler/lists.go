@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // addLists adds what people can list, look at and watch.
@@ -52,7 +52,7 @@ func addKind[O, R any](s *API, mux router, resource string, kind listing.Kind[O,
 			if o == nil {
 				return httpapi.Errorf(http.StatusNotFound, "there is no %s in %s of namespace %s", a.Name, resource, a.Namespace)
 			}
-			return httpapi.WriteJSON(w, http.StatusOK, people.Detail[R, *O]{Row: kind.Row(o), Object: o})
+			return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[R, *O]{Row: kind.Row(o), Object: o})
 		}))
 }
 
@@ -116,7 +116,7 @@ func span(r *http.Request, name string, otherwise time.Duration) (time.Duration,
 
 // showMe says who the person is to Kubernetes.
 func showMe(w http.ResponseWriter, _ *http.Request, p auth.User) error {
-	me := people.Me{Name: p.GetName(), Groups: p.GetGroups()}
+	me := userapi.Me{Name: p.GetName(), Groups: p.GetGroups()}
 	if p.Real != nil {
 		me.Real = p.Real.GetName()
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/server/userhandler"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
@@ -61,10 +61,10 @@ func lists(parameters []string) map[string]string {
 
 func endpoints() map[string]endpoint {
 	all := map[string]endpoint{
-		"GET /api/v1/me":           {summary: "Who the server takes the caller for.", answer: people.Me{}},
+		"GET /api/v1/me":           {summary: "Who the server takes the caller for.", answer: userapi.Me{}},
 		"GET /api/v1/openapi.json": {summary: "This description. Anybody may read it.", mime: "application/json"},
 		"GET /api/v1/activity": {
-			summary: "How many Runs ended in which way, in steps of time. Needs list on runs.", answer: people.Activity{},
+			summary: "How many Runs ended in which way, in steps of time. Needs list on runs.", answer: userapi.Activity{},
 			query: map[string]string{
 				"since": "How long ago it begins, as in 24h; a week by default.", "step": "How long a step is; a 56th of that by default.",
 				"namespace": "Only Runs of this one.",
@@ -74,7 +74,7 @@ func endpoints() map[string]endpoint {
 			summary: "Changes of what the caller may list, as server-sent events: hello (Me) at the beginning, change (Change), beat (every 20 seconds, that the " +
 				"connection lives), and reset when it cannot be " +
 				"known what has changed since the place that the caller comes back with in Last-Event-ID: then all is to be read anew.",
-			query: map[string]string{"after": "The place to go on from, where no header can be set."}, mime: "text/event-stream", answer: people.Change{},
+			query: map[string]string{"after": "The place to go on from, where no header can be set."}, mime: "text/event-stream", answer: userapi.Change{},
 		},
 		"GET /api/v1/namespaces/{namespace}/runs/{name}/plan": {
 			summary: "What a Run would do, without secrets. Needs get on runs/plan.", answer: plan.View{},
@@ -91,42 +91,42 @@ func endpoints() map[string]endpoint {
 		"GET /api/v1/namespaces/{namespace}/states/{name}/versions/{version}": {
 			summary: "A version of a state; current is the newest, rescued the one that an apply could not save. It has secrets in clear. Needs pull on states.", mime: "application/json",
 		},
-		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "What the journal of a state has. Needs pull on states.", answer: people.Journal{}},
+		"GET /api/v1/namespaces/{namespace}/states/{name}/journal": {summary: "What the journal of a state has. Needs pull on states.", answer: userapi.Journal{}},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/versions": {
-			summary: "Push the next version of a state. Needs push on states.", answer: people.StateVersion{}, body: "application/json",
+			summary: "Push the next version of a state. Needs push on states.", answer: userapi.StateVersion{}, body: "application/json",
 			query: map[string]string{"force": "true: also with another lineage or serial.", "current": "The version that it follows; 409 when another one is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/rollback": {
-			summary: "Make a new version of a state with the content of an older one. Needs rollback on states.", answer: people.StateVersion{},
-			body: "application/json", sent: people.Rollback{},
+			summary: "Make a new version of a state with the content of an older one. Needs rollback on states.", answer: userapi.StateVersion{},
+			body: "application/json", sent: userapi.Rollback{},
 			query: map[string]string{"current": "The version that it follows; 409 when another one is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/unlock": {
-			summary: "End the lock of that ID, whose holder is over. Needs unlock on states.", body: "application/json", sent: people.Unlock{},
+			summary: "End the lock of that ID, whose holder is over. Needs unlock on states.", body: "application/json", sent: userapi.Unlock{},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/restore": {
-			summary: "Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states.", answer: people.StateVersion{},
-			body: "application/json", sent: people.Restore{},
+			summary: "Take the backup of a state that Cairn does not take by itself, or forget it. Needs restore on states.", answer: userapi.StateVersion{},
+			body: "application/json", sent: userapi.Restore{},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/migrate": {
-			summary: "Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: people.StateMove{},
+			summary: "Let a state move to where its Stack says now: into its backend with the next plan, or to Cairn. Needs push on states.", answer: userapi.StateMove{},
 			query: map[string]string{"current": "The version that moves; 409 when another one is current."},
 		},
 		"POST /api/v1/namespaces/{namespace}/states/{name}/recover": {
-			summary: "Put the state back that a pod printed to its log, encrypted. Needs recover on states.", answer: people.StateVersion{}, body: "text/plain",
+			summary: "Put the state back that a pod printed to its log, encrypted. Needs recover on states.", answer: userapi.StateVersion{}, body: "text/plain",
 		},
 	}
 	addBackend(all)
-	all["GET /api/v1/signin"] = endpoint{summary: "How people sign in with a browser. Anybody may ask.", answer: people.SignIn{}}
+	all["GET /api/v1/signin"] = endpoint{summary: "How people sign in with a browser. Anybody may ask.", answer: userapi.SignIn{}}
 	all["POST /api/v1/session"] = endpoint{
-		summary: "Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none.", body: "application/json", sent: people.Session{},
+		summary: "Sign in with a token that Kubernetes takes: a cookie stands for it from then on. 401 when it is none.", body: "application/json", sent: userapi.Session{},
 	}
 	all["DELETE /api/v1/session"] = endpoint{summary: "Sign out."}
 	addActions(all)
-	addKind(all, "stacks", listing.Stacks.Parameters(), people.Page[people.Stack]{}, people.Detail[people.Stack, object]{})
-	addKind(all, "runs", listing.Runs.Parameters(), people.Page[people.Run]{}, people.Detail[people.Run, object]{})
-	addKind(all, "repositories", listing.Repositories.Parameters(), people.Page[people.Repository]{}, people.Detail[people.Repository, object]{})
-	addKind(all, "states", listing.States.Parameters(), people.Page[people.State]{}, people.Detail[people.State, object]{})
+	addKind(all, "stacks", listing.Stacks.Parameters(), userapi.Page[userapi.Stack]{}, userapi.Detail[userapi.Stack, object]{})
+	addKind(all, "runs", listing.Runs.Parameters(), userapi.Page[userapi.Run]{}, userapi.Detail[userapi.Run, object]{})
+	addKind(all, "repositories", listing.Repositories.Parameters(), userapi.Page[userapi.Repository]{}, userapi.Detail[userapi.Repository, object]{})
+	addKind(all, "states", listing.States.Parameters(), userapi.Page[userapi.State]{}, userapi.Detail[userapi.State, object]{})
 	return all
 }
 
@@ -139,7 +139,7 @@ func addBackend(all map[string]endpoint) {
 	}
 	all["POST"+path] = endpoint{
 		summary: "Write the next version of a state under the user's lock; 423 without it, 409 when lineage or serial does not follow. Needs push on states." + password,
-		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: people.StateVersion{},
+		query:   map[string]string{"ID": "The ID of the lock."}, body: "application/json", answer: userapi.StateVersion{},
 	}
 	all["LOCK"+path] = endpoint{
 		summary: "Lock a state for a user's engine. The body, and the answer, is the lock's info as engines write it; 423 with the info of what is in the way. " +
@@ -158,19 +158,19 @@ func addActions(all map[string]endpoint) {
 	one := map[string]string{"stacks": "a Stack", "runs": "a Run", "repositories": "a Repository", "states": "a State"}
 	for resource, name := range one {
 		all["GET "+ns+resource+"/{name}/access"] = endpoint{
-			summary: "What the caller may do with " + name + " by roles, whether or not it makes sense now. Needs get on " + resource + ".", answer: people.Access{},
+			summary: "What the caller may do with " + name + " by roles, whether or not it makes sense now. Needs get on " + resource + ".", answer: userapi.Access{},
 		}
 		all["GET "+ns+resource+"/{name}/events"] = endpoint{
-			summary: "What Kubernetes tells of " + name + ", the newest first. Needs get on " + resource + ".", answer: people.Events{},
+			summary: "What Kubernetes tells of " + name + ", the newest first. Needs get on " + resource + ".", answer: userapi.Events{},
 		}
 	}
-	run, stack := people.Detail[people.Run, object]{}, people.Detail[people.Stack, object]{}
+	run, stack := userapi.Detail[userapi.Run, object]{}, userapi.Detail[userapi.Stack, object]{}
 	const own = " It is written as the caller, who needs patch and "
 	all["POST "+ns+"runs/{name}/approve"] = endpoint{
-		summary: "Approve one plan of a Run, by its digest; 409 when it has another one now." + own + "approve on runs.", answer: run, body: "application/json", sent: people.Approval{},
+		summary: "Approve one plan of a Run, by its digest; 409 when it has another one now." + own + "approve on runs.", answer: run, body: "application/json", sent: userapi.Approval{},
 	}
 	all["POST "+ns+"runs/{name}/reject"] = endpoint{
-		summary: "Reject the plan of a Run." + own + "reject on runs.", answer: run, body: "application/json", sent: people.Rejection{},
+		summary: "Reject the plan of a Run." + own + "reject on runs.", answer: run, body: "application/json", sent: userapi.Rejection{},
 	}
 	all["POST "+ns+"runs/{name}/cancel"] = endpoint{summary: "Tell a Run to end." + own + "cancel on runs.", answer: run}
 	for name, what := range map[string][2]string{
@@ -181,7 +181,7 @@ func addActions(all map[string]endpoint) {
 		all["POST "+ns+"stacks/{name}/"+name] = endpoint{summary: what[0] + own + what[1] + " on stacks.", answer: stack}
 	}
 	all["POST "+ns+"repositories/{name}/fetch"] = endpoint{
-		summary: "Fetch a Repository now. It is written as the caller, who needs patch on repositories.", answer: people.Detail[people.Repository, object]{},
+		summary: "Fetch a Repository now. It is written as the caller, who needs patch on repositories.", answer: userapi.Detail[userapi.Repository, object]{},
 	}
 }
 
@@ -303,7 +303,7 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 	}
 	op.AddResponse(status, ok)
 	op.Responses.Set("default", &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription("It is not, and why (RFC 9457).").
-		WithContent(openapi3.Content{"application/problem+json": openapi3.NewMediaType().WithSchemaRef(d.schema(reflect.TypeOf(people.Problem{})))})})
+		WithContent(openapi3.Content{"application/problem+json": openapi3.NewMediaType().WithSchemaRef(d.schema(reflect.TypeOf(userapi.Problem{})))})})
 	return op
 }
 

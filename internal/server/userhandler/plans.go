@@ -11,18 +11,18 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/plan"
+	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/store"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 const (
 	// viewMemory is what it may take to read a plan: some copies of its text, and twice what is made of it.
-	viewMemory = 8 * store.LargestPlanJSON
+	viewMemory = 8 * runnerapi.LargestPlanJSON
 	// mostView is how much memory is for what is made of a plan: changes of some 80,000 values, which is more than anybody reads.
-	mostView = store.LargestPlanJSON
+	mostView = runnerapi.LargestPlanJSON
 )
 
 // showPlan shows what a Run would do.
@@ -34,24 +34,24 @@ func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	planned := run.Status.Plan
 	switch {
-	case form != "" && form != people.FormView && form != people.FormText && form != people.FormJSON:
-		return httpapi.Errorf(http.StatusBadRequest, "format=%.40q: there are %s, %s and %s", form, people.FormView, people.FormText, people.FormJSON)
+	case form != "" && form != userapi.FormView && form != userapi.FormText && form != userapi.FormJSON:
+		return httpapi.Errorf(http.StatusBadRequest, "format=%.40q: there are %s, %s and %s", form, userapi.FormView, userapi.FormText, userapi.FormJSON)
 	case planned == nil:
 		return httpapi.Errorf(http.StatusNotFound, "Run %s has no plan", run.Name)
 	case planned.Changes:
-	case form == people.FormText || form == people.FormJSON:
+	case form == userapi.FormText || form == userapi.FormJSON:
 		return httpapi.Errorf(http.StatusNotFound, "the plan of Run %s has no changes, and of such a one no more is kept", run.Name)
 	default:
 		return httpapi.WriteJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
 	}
 	folder := artifact.PlanFolder(run) + "/" + planned.Digest + "."
 	switch form {
-	case people.FormText:
-		return s.planForm(w, r, run, folder+store.PlanText, "text/plain; charset=utf-8", store.LargestPlanText)
-	case people.FormJSON:
-		return s.planForm(w, r, run, folder+store.PlanJSON, "application/json", store.LargestPlanJSON)
+	case userapi.FormText:
+		return s.planForm(w, r, run, folder+runnerapi.PlanText, "text/plain; charset=utf-8", runnerapi.LargestPlanText)
+	case userapi.FormJSON:
+		return s.planForm(w, r, run, folder+runnerapi.PlanJSON, "application/json", runnerapi.LargestPlanJSON)
 	}
-	view, err := s.planView(r, run, folder+store.PlanJSON)
+	view, err := s.planView(r, run, folder+runnerapi.PlanJSON)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, 
 		return nil, err
 	}
 	defer free()
-	data, err := s.Bucket.Get(r.Context(), key, store.LargestPlanJSON)
+	data, err := s.Bucket.Get(r.Context(), key, runnerapi.LargestPlanJSON)
 	if err != nil {
 		return nil, notShown(err, run)
 	}

@@ -6,14 +6,14 @@ import (
 	"net/http"
 
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // writeProblem answers a person with an error, as RFC 9457 has it.
 func writeProblem(w http.ResponseWriter, err error) {
 	code, text := httpapi.StatusOf(err)
-	problem := people.Problem{Type: "about:blank", Detail: text}
+	problem := userapi.Problem{Type: "about:blank", Detail: text}
 	var bad *listing.BadQuery
 	if errors.As(err, &bad) {
 		code, problem.Detail, problem.Parameter = http.StatusBadRequest, bad.Error(), bad.Parameter

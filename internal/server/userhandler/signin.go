@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"strings"
 
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // Where browsers sign in.
@@ -41,11 +41,11 @@ func (s *API) addSignIn(mux router) {
 
 // showSignIn says how people sign in.
 func (s *API) showSignIn(w http.ResponseWriter, _ *http.Request) error {
-	methods := []people.SignInMethod{}
+	methods := []userapi.SignInMethod{}
 	if p := s.Users.Provider; p != nil {
-		methods = append(methods, people.SignInMethod{Type: people.SignInOIDC, Name: p.Label(), URL: oidcPath})
+		methods = append(methods, userapi.SignInMethod{Type: userapi.SignInOIDC, Name: p.Label(), URL: oidcPath})
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, people.SignIn{Methods: append(methods, people.SignInMethod{Type: people.SignInToken})})
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.SignIn{Methods: append(methods, userapi.SignInMethod{Type: userapi.SignInToken})})
 }
 
 // beginSession signs somebody in with a token.
@@ -53,7 +53,7 @@ func (s *API) beginSession(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Users.Sessions.CheckOrigin(r); err != nil {
 		return err
 	}
-	var sent people.Session
+	var sent userapi.Session
 	if err := s.sentJSON(w, r, &sent); err != nil {
 		return err
 	}

@@ -16,22 +16,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // pullState gives a version of a state.
 func (s *API) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
-	if r.PathValue("version") == people.Rescued {
+	if r.PathValue("version") == userapi.Rescued {
 		return s.pullRescued(w, r, a)
 	}
 	number := int64(0) // the current one
-	if which := r.PathValue("version"); which != people.Current {
+	if which := r.PathValue("version"); which != userapi.Current {
 		var err error
 		if number, err = strconv.ParseInt(which, 10, 64); err != nil || number < 1 {
-			return httpapi.Errorf(http.StatusBadRequest, "%.40q is not the number of a version, nor %q, nor %q", which, people.Current, people.Rescued)
+			return httpapi.Errorf(http.StatusBadRequest, "%.40q is not the number of a version, nor %q, nor %q", which, userapi.Current, userapi.Rescued)
 		}
 	}
 	a.noted("version", r.PathValue("version"))
@@ -57,7 +57,7 @@ func (s *API) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
 
 // pullRescued gives the state that an attempt could not save.
 func (s *API) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
-	a.noted("version", people.Rescued)
+	a.noted("version", userapi.Rescued)
 	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart) // how large it is nothing says before
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *API) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 
 // rollbackState goes back to the content of an older version.
 func (s *API) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error {
-	var want people.Rollback
+	var want userapi.Rollback
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *API) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error
 
 // releaseState ends a lock whose holder is over.
 func (s *API) releaseState(w http.ResponseWriter, r *http.Request, a ask) error {
-	var want people.Unlock
+	var want userapi.Unlock
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error 
 		return err
 	}
 	defer free()
-	sealed, err := people.Sealed(http.MaxBytesReader(w, r.Body, people.LargestLog))
+	sealed, err := userapi.Sealed(http.MaxBytesReader(w, r.Body, userapi.LargestLog))
 	if err != nil {
 		return unread(err)
 	}
@@ -189,7 +189,7 @@ func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error 
 
 // restoreState takes the backup of a state, or forgets it.
 func (s *API) restoreState(w http.ResponseWriter, r *http.Request, a ask) error {
-	var want people.Restore
+	var want userapi.Restore
 	if err := smallJSON(w, r, &want); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func unread(err error) error {
 	switch {
 	case errors.As(err, &large):
 		return err
-	case errors.Is(err, people.ErrNotSealed):
+	case errors.Is(err, userapi.ErrNotSealed):
 		return httpapi.Errorf(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return fmt.Errorf("read the log: %w", err)
@@ -282,7 +282,7 @@ func broken(err error) error {
 }
 
 func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
-	return httpapi.WriteJSON(w, http.StatusOK, people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
 }
 
 // moveState lets the state move to where the Stack says now.
@@ -301,8 +301,8 @@ func (s *API) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
 	} else {
 		s.tell(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, people.StateMove{
-		StateVersion: people.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
+	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateMove{
+		StateVersion: userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
 	})
 }
 
@@ -326,9 +326,9 @@ func (s *API) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
 	if err != nil {
 		return err
 	}
-	journal := people.Journal{Resources: make([]people.JournalResource, len(told))}
+	journal := userapi.Journal{Resources: make([]userapi.JournalResource, len(told))}
 	for i, t := range told {
-		journal.Resources[i] = people.JournalResource{
+		journal.Resources[i] = userapi.JournalResource{
 			Address: t.Address, Type: t.Type, Action: t.Action, IDKey: t.IDKey, ID: t.ID,
 			Run: t.Run, Attempt: t.Attempt, Standing: string(t.How),
 		}

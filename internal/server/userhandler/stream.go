@@ -12,9 +12,9 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
-	"cairn.dev/cairn/internal/people"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/userapi"
 )
 
 // follow counts a person who follows something, and gives the context in which they may.
@@ -143,7 +143,7 @@ func (p *logPieces) send(data []byte) error {
 
 func (p *logPieces) piece(data []byte) error {
 	p.at += int64(len(data))
-	return p.events.send(strconv.FormatInt(p.at, 10), "log", people.LogPiece{Text: string(data)})
+	return p.events.send(strconv.FormatInt(p.at, 10), "log", userapi.LogPiece{Text: string(data)})
 }
 
 // end sends what is left, be it whole or not, and that there is no more.

@@ -1,4 +1,4 @@
-package memory
+package weightedlru
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 )
 
 func TestMemoryForgetsWhatWasNotUsedForLongest(t *testing.T) {
-	m := New[string, string](3*(1000+Entry), Entry)
+	m := New[string, string](3*(1000+EntryOverhead), EntryOverhead)
 	for i := range 3 {
 		m.Add(fmt.Sprint(i), "v", 1000)
 	}

@@ -48,7 +48,7 @@
 // Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC 9457): 401 who is not known there,
 // 403 with the verb that is missing, 404 what is not there, 409 what does not follow what is there, 422 what Cairn cannot
 // look into, 423 what is locked or at work, 503 what may work in a moment.
-package people
+package userapi
 
 import "fmt"
 

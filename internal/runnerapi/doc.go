@@ -40,7 +40,7 @@
 // Every request carries the pod's token (audience "cairn") and, in the header Cairn-Attempt, the number of the attempt
 // it is made for. The store answers 403 when the Run does not name that pod as that attempt's. Errors are plain text.
 // A request answered with 429 or 5xx may be sent again.
-package store
+package runnerapi
 
 import "encoding/json"
 

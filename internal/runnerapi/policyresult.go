@@ -1,7 +1,7 @@
-package store
+package runnerapi
 
 // Verdict is what the policies say of a plan.
-type Verdict struct {
+type PolicyResult struct {
 	// Checked is how many were asked.
 	Checked int32 `json:"checked"`
 	// Findings, those that refuse the plan first. There are no more than 200.
@@ -13,16 +13,16 @@ type Verdict struct {
 }
 
 // Denied counts the findings that refuse the plan.
-func (v Verdict) Denied() int { return v.MoreDenied + v.count(Deny) }
+func (v PolicyResult) Denied() int { return v.MoreDenied + v.count(Deny) }
 
 // ApprovalRequired counts the findings that require an approval of the plan.
-func (v Verdict) ApprovalRequired() int { return v.MoreRequired + v.count(RequireApproval) }
+func (v PolicyResult) ApprovalRequired() int { return v.MoreRequired + v.count(RequireApproval) }
 
 // Warned counts the findings that only warn.
-func (v Verdict) Warned() int { return v.MoreWarned + v.count(Warn) }
+func (v PolicyResult) Warned() int { return v.MoreWarned + v.count(Warn) }
 
 // Cut keeps at most so many findings, the first ones, and counts the others.
-func (v Verdict) Cut(most int) Verdict {
+func (v PolicyResult) Cut(most int) PolicyResult {
 	kept := min(len(v.Findings), most)
 	for _, f := range v.Findings[kept:] {
 		switch f.Action {
@@ -39,9 +39,9 @@ func (v Verdict) Cut(most int) Verdict {
 }
 
 // More is how many findings there were beside those that are kept.
-func (v Verdict) More() int { return v.MoreDenied + v.MoreRequired + v.MoreWarned }
+func (v PolicyResult) More() int { return v.MoreDenied + v.MoreRequired + v.MoreWarned }
 
-func (v Verdict) count(action string) int {
+func (v PolicyResult) count(action string) int {
 	n := 0
 	for _, f := range v.Findings {
 		if f.Action == action {

@@ -1,6 +1,6 @@
 // Package memory keeps what was used last, up to a weight in all. A number of entries says nothing where some are a line and
 // others a megabyte.
-package memory
+package weightedlru
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 )
 
 // Memory keeps values by key. Its methods may be called at the same time.
-type Memory[K comparable, V any] struct {
+type Cache[K comparable, V any] struct {
 	mu   sync.Mutex
 	lru  *simplelru.LRU[K, weighed[V]]
 	held int
@@ -19,7 +19,7 @@ type Memory[K comparable, V any] struct {
 }
 
 // Entry is what an entry weighs beside its value, where weights are bytes.
-const Entry = 512
+const EntryOverhead = 512
 
 type weighed[V any] struct {
 	value  V
@@ -27,15 +27,15 @@ type weighed[V any] struct {
 }
 
 // New keeps values up to a weight in all, in whatever unit the caller counts; each of them weighs so much beside its own.
-func New[K comparable, V any](most, each int) *Memory[K, V] {
-	m := &Memory[K, V]{most: most, each: each}
+func New[K comparable, V any](most, each int) *Cache[K, V] {
+	m := &Cache[K, V]{most: most, each: each}
 	// The only error is for a size below one. The weight is what bounds it, not the number.
 	m.lru, _ = simplelru.NewLRU(math.MaxInt, func(_ K, v weighed[V]) { m.held -= v.weight })
 	return m
 }
 
 // Get gives what is kept under a key.
-func (m *Memory[K, V]) Get(key K) (V, bool) {
+func (m *Cache[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v, ok := m.lru.Get(key)
@@ -44,7 +44,7 @@ func (m *Memory[K, V]) Get(key K) (V, bool) {
 
 // Add keeps a value of that weight, in place of what was kept under the key. One that would take the place of all others is
 // not kept.
-func (m *Memory[K, V]) Add(key K, value V, weight int) {
+func (m *Cache[K, V]) Add(key K, value V, weight int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lru.Remove(key)

@@ -1,4 +1,4 @@
-package memory
+package jsonsize
 
 // HasMoreValues says whether there are more than most values in JSON: each but the first in an object or a list follows a comma. However
 // short a value is, it takes memory once it is decoded: of a list of empty objects some forty times its text.

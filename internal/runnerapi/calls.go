@@ -1,4 +1,4 @@
-package store
+package runnerapi
 
 import (
 	"bytes"
@@ -122,8 +122,8 @@ func (c *Client) PlanForm(ctx context.Context, digest, form string, file *os.Fil
 }
 
 // CheckPolicy asks the policies about a plan whose json is kept.
-func (c *Client) CheckPolicy(ctx context.Context, digest string) (Verdict, error) {
-	var verdict Verdict
+func (c *Client) CheckPolicy(ctx context.Context, digest string) (PolicyResult, error) {
+	var verdict PolicyResult
 	err := c.do(ctx, call{method: http.MethodPost, path: "/v1/policy/" + url.PathEscape(digest), take: into(&verdict)})
 	return verdict, err
 }

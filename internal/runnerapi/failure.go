@@ -1,4 +1,4 @@
-package store
+package runnerapi
 
 // Classes of a failure that a runner reports. They are those of v1alpha1.FailureClass, which the runner does not import since the
 // API brings Kubernetes with it; a test of internal/server compares them.

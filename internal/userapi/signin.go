@@ -1,4 +1,4 @@
-package people
+package userapi
 
 // SignIn is how people sign in with a browser.
 type SignIn struct {

@@ -1,4 +1,4 @@
-package store
+package runnerapi
 
 import (
 	"context"
