@@ -15,9 +15,9 @@ describe('an answer that is an error', () => {
   test('that is not of Cairn still says what to do', async () => {
     const problem = await problemOf(answer(502, '<html>Bad gateway</html>', 'text/html'))
     expect(problem).toMatchObject({ status: 502 })
-    expect(problem.detail).toContain('answered 502')
+    expect(problem.detail).toContain('responded with 502')
     expect(problem.detail).not.toContain('<html>')
-    expect((await problemOf(answer(500, 'not json'))).detail).toContain('answered 500')
+    expect((await problemOf(answer(500, 'not json'))).detail).toContain('responded with 500')
   })
 })
 
@@ -46,11 +46,9 @@ describe('what is sent', () => {
   })
   test('to act, and was lost on its way, is not said to be sent again', async () => {
     fetched.mockRejectedValue(new TypeError('failed to fetch'))
-    await expect(send('GET', '/x')).rejects.toThrow('asks again by itself')
+    await expect(send('GET', '/x')).rejects.toThrow('retries automatically')
     for (const method of ['POST', 'DELETE'] as const)
-      await expect(send(method, '/x')).rejects.toThrow(
-        'It is not known whether this was done, and it is not sent again',
-      )
+      await expect(send(method, '/x')).rejects.toThrow('The server may or may not have received this request')
   })
   test('is not done when something else than Cairn said yes', async () => {
     const page = () => Promise.resolve(answer(200, '<html>Sign in to the company</html>', 'text/html; charset=utf-8'))
@@ -58,7 +56,7 @@ describe('what is sent', () => {
     for (const method of ['POST', 'GET'] as const) {
       const error: unknown = await send(method, '/x').catch((e: unknown) => e)
       expect(error).toBeInstanceOf(ProblemError)
-      expect((error as ProblemError).problem.title).toBe('It was not Cairn that answered')
+      expect((error as ProblemError).problem.title).toBe('The response is not from Cairn')
       expect((error as ProblemError).message).toContain('Reload')
     }
   })
@@ -71,8 +69,8 @@ describe('what is sent', () => {
 test('only names are in addresses', () => {
   expect(objectPath('runs', 'shop', 'web-1.v2', 'plan')).toBe('/api/v1/namespaces/shop/runs/web-1.v2/plan')
   for (const name of ['..', '.', '', 'a/b', 'a?b', 'a..b', '%2e%2e', 'a\nb', 'x'.repeat(254)]) {
-    expect(() => objectPath('runs', 'shop', name)).toThrow('cannot be the name')
-    expect(() => objectPath('runs', name, 'web-1')).toThrow('cannot be the name')
+    expect(() => objectPath('runs', 'shop', name)).toThrow('is not a valid name')
+    expect(() => objectPath('runs', name, 'web-1')).toThrow('is not a valid name')
   }
 })
 

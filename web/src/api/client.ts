@@ -11,7 +11,7 @@ export type Me = Schemas['Me']
 export type SignInMethod = Schemas['SignInMethod']
 export type ObjectEvent = Schemas['Event']
 
-/** An answer of the API that is an error, or none at all. Its message is a sentence for a person. */
+/** An error response of the API, or no response. Its message is a sentence for users. */
 export class ProblemError extends Error {
   readonly problem: Problem
   constructor(problem: Problem) {
@@ -28,7 +28,7 @@ export class ProblemError extends Error {
 export function asProblem(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem
   const detail = error instanceof Error ? error.message : String(error)
-  return { type: 'about:blank', title: 'Something went wrong in the page', status: 0, detail }
+  return { type: 'about:blank', title: 'An error occurred in the web UI', status: 0, detail }
 }
 
 const unreachable: Problem = {
@@ -36,14 +36,14 @@ const unreachable: Problem = {
   title: "Cairn's server cannot be reached",
   status: 0,
   detail:
-    'The page asks again by itself. If it goes on: look whether the server runs, and whether you are still in its network.',
+    'The web UI retries automatically. If the problem continues, check whether the server is running and whether your network can reach it.',
 }
 
-/** Of what was to be done nobody knows then whether it was: the server may have got it, and not its answer have come back. */
+/** The result of an action is then unknown: the server may have received the request although the response was lost. */
 const lost: Problem = {
   ...unreachable,
   detail:
-    'It is not known whether this was done, and it is not sent again by itself: look how it stands, and try again where it was not.',
+    'The server may or may not have received this request, and the web UI does not repeat it. Check the state of the object, and try again if nothing changed.',
 }
 
 async function ask(path: string, init: RequestInit): Promise<Response> {
@@ -58,27 +58,27 @@ async function ask(path: string, init: RequestInit): Promise<Response> {
   throw new ProblemError(await problemOf(answer))
 }
 
-/** Tells an answer that is none of the API, however well it went: that of a proxy which leads to its own sign-in is a page. */
+/** Reports whether a response is not from the API, even if it succeeded: a proxy may respond with its sign-in page. */
 export function isForeign(answer: Response): boolean {
   return answer.headers.get('content-type')?.startsWith('text/html') === true
 }
 
 const foreign: Problem = {
   type: 'about:blank',
-  title: 'It was not Cairn that answered',
+  title: 'The response is not from Cairn',
   status: 0,
   detail:
-    'Something between this page and Cairn answered with a page of its own, as a proxy does whose sign-in is over. Reload this page.',
+    'A proxy between the web UI and Cairn responded with a page, for example because its session expired. Reload the web UI.',
 }
 
-/** The problem that an answer which is an error tells of; also when something between here and Cairn answered. */
+/** Returns the problem of an error response, also if a proxy sent it. */
 export async function problemOf(answer: Response): Promise<Problem> {
   if (answer.ok) return { ...foreign, status: answer.status }
   const fallback: Problem = {
     type: 'about:blank',
     title: answer.statusText || `Answer ${answer.status}`,
     status: answer.status,
-    detail: `Something between this page and Cairn answered ${answer.status}. Try again, or ask who runs Cairn.`,
+    detail: `A proxy between the web UI and Cairn responded with ${answer.status}. Try again, or contact the administrator of Cairn.`,
   }
   if (!answer.headers.get('content-type')?.includes('application/problem+json')) return fallback
   try {
@@ -116,7 +116,7 @@ export function objectPath(kind: Plural, namespace: string, name: string, rest =
         type: 'about:blank',
         title: 'No such name',
         status: 400,
-        detail: `${JSON.stringify(part)} cannot be the name of anything: look at the address of this page.`,
+        detail: `${JSON.stringify(part)} is not a valid name: check the address.`,
       })
     }
   }

@@ -47,7 +47,7 @@ describe('live', () => {
   let live: Live
   const last = () => sources.at(-1)!
 
-  /** A query that somebody looks at; counts how often it is read. */
+  /** An active query. Counts how often it is fetched. */
   const watched = (queryKey: unknown[], read: () => Promise<unknown> = () => Promise.resolve(1)) => {
     const queryFn = vi.fn(read)
     new QueryObserver(client, { queryKey, queryFn, staleTime: Infinity }).subscribe(() => undefined)
@@ -176,7 +176,7 @@ describe('live', () => {
     expect(sources).toHaveLength(2)
   })
 
-  test('reads all anew when it goes on after a stop', async () => {
+  test('fetches everything again when it continues after a stop', async () => {
     const list = watched(['runs', 'list', {}])
     await vi.advanceTimersByTimeAsync(0)
     const first = last()

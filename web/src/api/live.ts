@@ -2,12 +2,12 @@ import type { QueryClient, QueryKey } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { Plural } from './client'
 
-/** A change that the server tells of. */
+/** A change that the server publishes. */
 export type Change = { kind: string; namespace: string; name: string; deleted?: boolean }
 
 const plurals: Record<string, Plural> = { Stack: 'stacks', Run: 'runs', Repository: 'repositories', State: 'states' }
 
-/** The keys of the queries that a change makes old: those of the object, and the lists of its kind. */
+/** Returns the keys of the queries that a change invalidates: the object, and the lists of its resource. */
 export function keysOf(change: Change): QueryKey[] {
   const kind = plurals[change.kind]
   if (!kind) return []
@@ -28,14 +28,14 @@ export function readChange(text: string): Change | undefined {
   }
 }
 
-/** What is shown of the connection: `live`, `connecting` at the beginning, `away` when changes are not heard of. */
+/** State of the connection: `connecting` at the start, `live`, or `away` when disconnected. */
 export type Liveness = 'live' | 'connecting' | 'away'
 
-/** How long is waited before connecting again, in milliseconds. */
+/** Delay before reconnecting, in milliseconds. */
 export const again = [1_000, 2_000, 5_000, 10_000, 30_000]
 /**
- * How long a stream may say nothing before it is taken for dead, in milliseconds. The server says every 20 seconds that it lives; of a
- * connection that was lost on the way, as by a laptop that slept, no browser tells.
+ * Time without events after which a stream counts as disconnected, in milliseconds. The server sends a heartbeat every 20 seconds;
+ * browsers do not report a connection that was lost, for example while a laptop slept.
  */
 export const silence = 65_000
 /** How long changes that come together are gathered; the server has gathered them before. */
@@ -43,7 +43,7 @@ export const gather = 30
 
 type Source = Pick<EventSource, 'addEventListener' | 'close' | 'readyState'>
 
-/** Live hears of changes, and has what they make old read anew. What nobody looks at is read when somebody does. */
+/** Live subscribes to changes and invalidates the queries that they affect. Inactive queries are fetched when they become active. */
 export class Live {
   state: Liveness = 'connecting'
   private source: Source | undefined
@@ -52,7 +52,7 @@ export class Live {
   private tries = 0
   private missed = false
   private listeners = new Set<() => void>()
-  /** What is being read anew, and whether it is old again meanwhile. */
+  /** The queries that are being fetched, and whether they changed in the meantime. */
   private reading = new Map<string, { old: boolean }>()
   private readonly client: QueryClient
   private readonly open: () => Source
@@ -76,7 +76,7 @@ export class Live {
     source.addEventListener('open', () => {
       this.tries = 0
       this.become('live')
-      // A new stream does not know what the old one had told.
+      // A new stream does not contain the changes since the end of the old one.
       if (this.missed) void this.client.invalidateQueries()
       this.missed = false
     })
@@ -87,20 +87,20 @@ export class Live {
     source.addEventListener('reset', () => void this.client.invalidateQueries())
     source.addEventListener('error', () => {
       this.become('away')
-      // The browser comes back by itself, with its place, unless it was told off.
+      // The browser reconnects automatically, with the ID of the last event, unless the server rejected it.
       if (source.readyState !== 2) return
       this.missed = true
       source.close()
       this.source = undefined
       clearTimeout(this.watch)
-      // It may be that nobody is signed in any more: then this sends to the sign-in.
+      // The session may have expired: then this opens the sign-in.
       void this.client.invalidateQueries({ queryKey: ['me'] })
       clearTimeout(this.timer)
       this.timer = setTimeout(() => this.start(), again[Math.min(this.tries++, again.length - 1)])
     })
   }
 
-  /** Disconnects. What changes until the next start is not heard of, so all is read anew then. */
+  /** Disconnects. The next start fetches everything, because changes in the meantime are not received. */
   stop(): void {
     clearTimeout(this.timer)
     clearTimeout(this.watch)
@@ -111,7 +111,7 @@ export class Live {
     this.become('connecting')
   }
 
-  /** Gives a stream up that is dead, and connects again. */
+  /** Closes a stream that is disconnected, and connects again. */
   private anew(source: Source): void {
     source.close()
     this.source = undefined
@@ -125,7 +125,7 @@ export class Live {
     return () => this.listeners.delete(listener)
   }
 
-  /** Reads what has the key anew; once more at the end if it changed meanwhile, so that a stream of changes never starves a list. */
+  /** Fetches the queries with the key, and once more at the end if they changed in the meantime, so that frequent changes do not starve a list. */
   private async refresh(queryKey: QueryKey): Promise<void> {
     const id = JSON.stringify(queryKey)
     const at = this.reading.get(id)
@@ -150,7 +150,7 @@ export class Live {
   }
 }
 
-/** Whether the page hears of changes. */
+/** The state of the connection. */
 export function useLiveness(live: Live): Liveness {
   return useSyncExternalStore(live.subscribe, () => live.state)
 }

@@ -12,8 +12,8 @@ import type { Detail, Page } from './kinds'
 
 /*
  * Keys of queries, by which live.ts finds what has changed:
- *   [plural, 'list', params]              lists: anew when any object of the kind changes
- *   [plural, namespace, name, ...what]    of one object: anew when it changes
+ *   [plural, 'list', params]              lists: fetched again when any object of the resource changes
+ *   [plural, namespace, name, ...what]    one object: fetched again when it changes
  */
 export const keys = {
   list: (kind: Plural, params: ListParams) => [kind, 'list', params] as const,
@@ -50,7 +50,7 @@ export function listQuery<K extends Plural>(kind: K, params: ListParams) {
   })
 }
 
-/** A list of which more pages are fetched as they are looked at. */
+/** A list that fetches more pages on scrolling. */
 export function pagesQuery<K extends Plural>(kind: K, params: ListParams) {
   return infiniteQueryOptions({
     queryKey: keys.list(kind, { ...params, pages: 'all' }),
@@ -72,7 +72,7 @@ export function objectQuery<K extends Plural>(kind: K, namespace: string, name: 
 
 export type Access = Record<string, boolean>
 
-/** What I may do with an object by my roles; not whether it makes sense now. */
+/** The actions on an object that the roles of the user allow, whether or not they apply now. */
 export function accessQuery(kind: Plural, namespace: string, name: string) {
   return queryOptions({
     queryKey: keys.object(kind, namespace, name, 'access'),
@@ -100,7 +100,7 @@ export function activityQuery(since: string, step: string) {
   })
 }
 
-/** Who I am. A 401 says that nobody is signed in. */
+/** The signed-in user. A 401 means that no user is signed in. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => json<Me>('/api/v1/me', signal),
@@ -115,7 +115,7 @@ export const signinQuery = queryOptions({
   queryFn: async ({ signal }) => (await json<{ methods?: SignInMethod[] }>('/api/v1/signin', signal)).methods ?? [],
 })
 
-/** Reads anew what is shown of an object, and the lists that it is in. */
+/** Fetches an object and the lists that contain it again. */
 export async function refresh(client: QueryClient, kind: Plural, namespace: string, name: string): Promise<void> {
   await Promise.all([
     client.invalidateQueries({ queryKey: [kind, namespace, name] }),

@@ -41,7 +41,7 @@ export function Layout() {
         href="#main"
         className="bg-panel sr-only z-50 rounded-md p-2 focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
       >
-        Skip to the content
+        Skip to content
       </a>
       <header className="border-line bg-panel flex shrink-0 items-center gap-2 border-b px-3 py-2 md:w-48 md:flex-col md:items-stretch md:gap-4 md:border-r md:border-b-0 md:py-3">
         <Link to="/" className="flex items-center gap-2 text-lg font-semibold md:px-2">

@@ -33,7 +33,7 @@ export function Person({
     try {
       await send('DELETE', '/api/v1/session')
     } catch (error) {
-      // The cookie is there still: who comes next to this browser must not find it where the page said that nobody is signed in.
+      // The cookie still exists: the next user of this browser must not find it after the web UI showed that no user is signed in.
       onProblem(new ProblemError({ ...asProblem(error), title: 'You are still signed in' }))
       return
     }

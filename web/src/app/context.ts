@@ -3,13 +3,13 @@ import { createContext, useContext } from 'react'
 import { ProblemError } from '../api/client'
 import { Live } from '../api/live'
 
-/** Asks again what may be answered another time, and never what a person has to act on. */
+/** Retries requests that may succeed later, but not those that need a user to act. */
 export function retries(count: number, error: unknown): boolean {
   if (!(error instanceof ProblemError)) return false
   return (error.status === 0 || error.status >= 502) && count < 3
 }
 
-/** Makes what the page keeps of answers. Live tells what is old, so nothing is read again just because time goes by. */
+/** Creates the cache of responses. Live invalidates it, so nothing is fetched again only because of its age. */
 export function newClient(signedOut: () => void): QueryClient {
   const onError = (error: unknown) => {
     if (error instanceof ProblemError && error.status === 401) signedOut()

@@ -73,7 +73,7 @@ const routeTree = rootRoute.addChildren([
   ]),
 ])
 
-/** Makes the router. What the address says is checked by search.ts, so pages never see what they do not know. */
+/** Creates the router. search.ts validates the parameters of the address before pages read them. */
 export function newRouter(context: AppContext, history?: RouterHistory) {
   return createRouter({
     routeTree,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-// What is in an address was written by anybody: what is not understood is left out, and never an error.
+// Any user can write an address, so unknown parameters are ignored and are never an error.
 const word = z.string().max(500).optional().catch(undefined)
 const words = z
   .union([z.string(), z.array(z.string())])
@@ -13,10 +13,10 @@ const flag = z
   .optional()
   .catch(undefined)
 
-/** Path within this page; anything else would let a link send people away. */
+/** A path within the web UI. Other addresses are rejected, because a link could redirect users to another site. */
 const inside = z.string().refine(isInside).optional().catch(undefined)
 
-/** Tells whether an address stays on this site. */
+/** Reports whether an address is on this site. */
 export function isInside(to: string): boolean {
   return /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(to)
 }

@@ -185,7 +185,7 @@ function Waiting({ label }: { label: string }) {
   )
 }
 
-/** Moves the focus from row to row by j, k and the arrows, also to rows that are not there yet. */
+/** Moves the focus from row to row by j, k and the arrows, also to rows that are not loaded yet. */
 function useRowKeys(box: React.RefObject<HTMLDivElement | null>, count: number, scroll: (index: number) => void): void {
   const latest = useRef({ count, scroll })
   useEffect(() => {

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useEffect, useRef, useState } from 'react'
 import { useKeys } from '../ui/keyboard'
 
-/** A field to search with. `/` goes there; what is typed is told a moment after the last key. */
+/** A field to search with. `/` goes there; the text is applied a moment after the last key. */
 export function Search({
   value = '',
   onChange,

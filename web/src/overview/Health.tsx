@@ -49,7 +49,7 @@ function Tile({ label, search, color }: (typeof tiles)[number]) {
   )
 }
 
-/** The same as a bar, for the eye; the numbers above say it in words. */
+/** The same numbers as a bar. Screen readers use the numbers above. */
 function Bar() {
   const all = useQuery(listQuery('stacks', { limit: 1 }))
   const counts = [

@@ -18,7 +18,7 @@ import { safe } from '../views/text/escape'
 /** How many of each are shown here; the rest is in the lists. */
 const few = 5
 
-/** What waits for a person: plans, failures, drift. */
+/** Plans, failures and drift that require a user to act. */
 export function NeedsYou() {
   const waiting = useQuery(listQuery('runs', { phase: 'AwaitingApproval', sort: 'created', limit: few }))
   const failed = useQuery(listQuery('stacks', { reason: troubles, sort: '-changed', limit: few }))

@@ -6,7 +6,7 @@ import { PageHead, useTitle } from '../ui/Page'
 
 const route = getRouteApi('/app/')
 
-/** What needs somebody, how the fleet stands, and what went on. */
+/** What requires a user to act, the state of all Stacks, and recent Runs. */
 export default function Overview() {
   useTitle('Overview')
   const { since = '168h' } = route.useSearch()

@@ -58,8 +58,9 @@ export default function Repositories() {
         sort={sort ?? 'name'}
         onSort={(sort) => set({ sort })}
         empty={
-          <Empty title="No Repository is like that, or you may see none">
-            A Repository tells where code is; Stacks name it in <code className="font-mono">spec.source.git</code>.
+          <Empty title="No Repositories found, or you cannot view them">
+            A Repository declares where code is; Stacks reference it in{' '}
+            <code className="font-mono">spec.source.git</code>.
           </Empty>
         }
       />

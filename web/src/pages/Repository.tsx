@@ -83,7 +83,7 @@ export default function Repository() {
               </span>,
             ],
             ['Fetched', <Ago key="fetched" at={row.fetched} />],
-            ['Made', <Ago key="made" at={row.created} />],
+            ['Created', <Ago key="created" at={row.created} />],
           ]}
         />
       </div>
@@ -101,7 +101,7 @@ export default function Repository() {
             ))}
           </ul>
         ) : (
-          <Empty title="Nothing is fetched yet" />
+          <Empty title="Not fetched yet" />
         )}
       </Section>
       <Section title="Stacks that use it">
@@ -124,7 +124,7 @@ export default function Repository() {
             ))}
           </ul>
         ) : (
-          <Empty title={stacks.data ? 'No Stack uses it, or you may see none' : 'Loading'} />
+          <Empty title={stacks.data ? 'No Stacks found that use it, or you cannot view them' : 'Loading'} />
         )}
       </Section>
       <Section title="Events" bare>

@@ -68,11 +68,9 @@ export default function Runs() {
         onSort={(sort) => set({ sort })}
         empty={
           filtered ? (
-            <Empty title="No Run is like that">Take a filter away, or search for less.</Empty>
+            <Empty title="No Runs found">Remove a filter, or change the search.</Empty>
           ) : (
-            <Empty title="There are no Runs that you may see">
-              A Stack makes one when its code or what it is told changes.
-            </Empty>
+            <Empty title="No Runs that you can view">A Stack creates a Run when its code or its spec changes.</Empty>
           )
         }
       />

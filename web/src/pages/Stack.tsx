@@ -29,7 +29,7 @@ import { shortRevision } from './words'
 
 const route = getRouteApi('/app/stacks/$namespace/$name')
 
-/** A Stack: how it stands, what waits for somebody, and all that there is to know of it. */
+/** A Stack: its state, what requires a user to act, and its details. */
 export default function Stack() {
   const { namespace, name } = route.useParams()
   const { tab = 'history' } = route.useSearch()
@@ -127,7 +127,7 @@ export default function Stack() {
   )
 }
 
-/** How it stands in a sentence, and what waits for a person. */
+/** The state in one sentence, and what requires a user to act. */
 function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: Run[] }) {
   const waits = waitingRun(runs)
   const current = currentRun(runs)
@@ -138,7 +138,7 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
   return (
     <div className="panel mb-3 flex flex-col gap-2 p-3">
       <p className="text-[0.9375rem] break-words">
-        {safe(row.message ?? 'Nothing is known of it yet.')}
+        {safe(row.message ?? 'Not reconciled yet.')}
         {row.changed && (
           <span className="text-muted">
             {' '}
@@ -153,12 +153,12 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
       ))}
       {drift && row.drifted && (
         <p>
-          Found <Ago at={drift.since ?? drift.checkedAt} />: {counts(drift)} to bring it back to what is declared.
+          Detected <Ago at={drift.since ?? drift.checkedAt} />: {counts(drift)} to restore the declared configuration.
         </p>
       )}
       {waits ? (
         <div className="border-warn/40 bg-warnbg flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border p-2.5">
-          <span className="font-medium">A plan waits for a person</span>
+          <span className="font-medium">A plan waits for an approval</span>
           <Counts of={waits.plan} />
           <span className="text-muted">
             since <Ago at={waits.created} />
@@ -174,7 +174,7 @@ function Standing({ row, object, runs }: { row: Row; object: StackObject; runs: 
       ) : (
         current && (
           <p className="flex flex-wrap items-center gap-2">
-            Under way:
+            In progress:
             <Link
               to="/runs/$namespace/$name"
               params={{ namespace: current.namespace, name: current.name }}
@@ -236,7 +236,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
           ? `by itself; after an approval for ${spec.requireApprovalFor.join(', ')}`
           : 'by itself',
         Manual: spec.preventSelfApproval
-          ? 'after an approval, by another person than asked for it'
+          ? 'after the approval of another user than the one who caused the change'
           : 'after an approval',
         Never: 'never: it only plans',
       }[row.apply],
@@ -261,7 +261,7 @@ function facts(row: Row, object: StackObject): [string, React.ReactNode][] {
         {row.resources === 1 ? '1 resource' : `${row.resources} resources`}
       </Link>,
     ],
-    ['Made', <Ago key="made" at={row.created} />],
+    ['Created', <Ago key="created" at={row.created} />],
   ]
   return all.filter((f): f is [string, React.ReactNode] => !!f[1])
 }

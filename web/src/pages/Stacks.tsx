@@ -18,7 +18,7 @@ import { inWords } from '../ui/tone'
 
 const route = getRouteApi('/app/stacks')
 
-/** The Stacks, filtered by what the address says. */
+/** The Stacks, filtered by the parameters of the address. */
 export default function Stacks() {
   useTitle('Stacks')
   const search = route.useSearch()
@@ -88,10 +88,10 @@ export default function Stacks() {
         onSort={(to) => set({ sort: to as StacksSearch['sort'] })}
         empty={
           filtered ? (
-            <Empty title="No Stack is like that">Take a filter away, or search for less.</Empty>
+            <Empty title="No Stacks found">Remove a filter, or change the search.</Empty>
           ) : (
-            <Empty title="There are no Stacks that you may see">
-              Make one with <code className="font-mono">kubectl apply</code>, or ask for a role that lets you list
+            <Empty title="No Stacks that you can view">
+              Create one with <code className="font-mono">kubectl apply</code>, or ask for a role that lets you list
               Stacks.
             </Empty>
           )

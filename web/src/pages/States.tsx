@@ -56,7 +56,7 @@ export default function States() {
         sort={sort ?? 'name'}
         onSort={(sort) => set({ sort })}
         empty={
-          <Empty title="No State is like that, or you may see none">Each Stack has one from its first apply on.</Empty>
+          <Empty title="No States found, or you cannot view them">The first apply of a Stack creates its State.</Empty>
         }
       />
     </>
@@ -112,5 +112,5 @@ const columns: ColumnDef<State>[] = [
     cell: ({ row }) => <span className="tabular-nums">{bytes(row.original.size)}</span>,
   },
   { id: 'by', header: 'Written by', meta: { width: 'minmax(7rem,1fr)' }, cell: ({ row }) => row.original.updatedBy },
-  { id: 'created', header: 'Made', meta: { width: '6rem' }, cell: ({ row }) => <Ago at={row.original.created} /> },
+  { id: 'created', header: 'Created', meta: { width: '6rem' }, cell: ({ row }) => <Ago at={row.original.created} /> },
 ]

@@ -187,7 +187,7 @@ describe('a Stack', () => {
     await screen.findByRole('heading', { name: 'net' })
     await screen.findByText('Applies')
     expect(screen.queryByText(/web-2/)).toBeNull()
-    expect(screen.getByRole('main')).toBe(frame) // which is not drawn anew
+    expect(screen.getByRole('main')).toBe(frame) // which is not rendered again
   })
 
   test('is what a question was asked about: none stays open over another one', async () => {
@@ -245,7 +245,7 @@ describe('a Stack', () => {
 
   test('with an impossible name is not asked for', async () => {
     const { asked } = showApp('/stacks/shop/%2e%2e%2fme', {})
-    expect(await screen.findByText(/cannot be the name of anything/)).toBeInTheDocument()
+    expect(await screen.findByText(/is not a valid name/)).toBeInTheDocument()
     expect(asked.filter((a) => a.path.startsWith('/api/v1/namespaces/'))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** A revision as people know it: seven digits of a commit or of a hash, without the branch that it was found on. */
+/** A short revision: seven digits of a commit or a hash, without the branch. */
 export function shortRevision(revision?: string): string {
   return revision ? revision.replace(/^(.*@)?(sha\d+:)?/, '').slice(0, 7) : ''
 }

@@ -12,38 +12,38 @@ type Asked = { label: string; icon: ReactNode; confirm: string; says: (stack: St
 const after = (stack: Stack) =>
   stack.apply === 'Manual'
     ? 'The plan then waits for an approval.'
-    : 'It is applied when its plan is there, without waiting for anybody.'
+    : 'The plan is applied immediately, without an approval.'
 
 const asked: Record<StackAction, Asked> = {
   plan: {
     label: 'Plan',
     icon: <Eye aria-hidden className="size-4" />,
     confirm: 'Plan',
-    says: () => 'A Run plans what is declared now. It applies nothing.',
+    says: () => 'A Run plans the declared configuration. It applies nothing.',
   },
   apply: {
     label: 'Apply',
     icon: <Play aria-hidden className="size-4" />,
     confirm: 'Apply',
-    says: (s) => <>A Run plans and applies what is declared now. {after(s)}</>,
+    says: (s) => <>A Run plans and applies the declared configuration. {after(s)}</>,
   },
   retry: {
     label: 'Retry',
     icon: <RotateCcw aria-hidden className="size-4" />,
     confirm: 'Retry',
-    says: (s) => <>A Run does again what failed or was canceled, with a new plan. {after(s)}</>,
+    says: (s) => <>A Run retries what failed or was canceled, with a new plan. {after(s)}</>,
   },
   suspend: {
     label: 'Suspend',
     icon: <CirclePause aria-hidden className="size-4" />,
     confirm: 'Suspend',
-    says: () => 'Nothing new starts for this Stack until it is resumed. What runs already goes on.',
+    says: () => 'No Run of this Stack starts until it is resumed. Operations in progress continue.',
   },
   resume: {
     label: 'Resume',
     icon: <CirclePlay aria-hidden className="size-4" />,
     confirm: 'Resume',
-    says: () => 'What was declared meanwhile is planned, and applied as the Stack says.',
+    says: () => 'Changes since the Stack was suspended are planned, and applied according to spec.apply.',
   },
   destroy: {
     label: 'Destroy',
@@ -52,13 +52,13 @@ const asked: Record<StackAction, Asked> = {
     says: (s) => (
       <>
         A Run destroys all of the <strong>{s.resources} resources</strong> that this Stack has. The Stack itself stays.{' '}
-        {s.apply === 'Manual' ? 'The plan then waits for an approval.' : <strong>Nobody is asked again.</strong>}
+        {s.apply === 'Manual' ? 'The plan then waits for an approval.' : <strong>No approval is required.</strong>}
       </>
     ),
   },
 }
 
-/** The buttons for what makes sense to do to a Stack, of what one may. */
+/** The buttons for the actions on a Stack that apply now and that the user can perform. */
 export function StackActions({
   stack,
   deletionPolicy,
@@ -71,7 +71,7 @@ export function StackActions({
   access: Access
 }) {
   const act = useAction('stacks', stack.namespace, stack.name)
-  // A question stays until it is answered, whatever the Stack becomes meanwhile.
+  // A dialog stays open until it is closed, even if the Stack changes in the meantime.
   const [asking, onAsking] = useAsking<StackAction>()
   const all = stackActions(stack, deletionPolicy, runs, access)
   const shown = (Object.keys(asked) as StackAction[]).filter((a) => all.includes(a) || a === asking)

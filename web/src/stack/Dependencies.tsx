@@ -15,7 +15,7 @@ export function Dependencies({ stack }: { stack: Stack }) {
   const { before, after } = dependencies(stack.name, stack.uses ?? [], all.data)
   return (
     <div className="grid gap-4 md:grid-cols-2">
-      <List title="It waits for" none="It waits for no other Stack." items={before} namespace={stack.namespace} />
+      <List title="It waits for" none="No dependencies." items={before} namespace={stack.namespace} />
       <List
         title="Wait for it"
         none="No other Stack waits for it."

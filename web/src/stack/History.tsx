@@ -20,7 +20,7 @@ export function History({
   const rows = runs.data?.items
   if (runs.error) return <Problem error={runs.error} retry={() => void runs.refetch()} />
   if (!runs.data) return <Skeletons lines={5} label="Loading Runs" />
-  if (!rows?.length) return <Empty title="No Runs yet">The first one comes as soon as the code is there.</Empty>
+  if (!rows?.length) return <Empty title="No Runs yet">The first Run starts as soon as the code is available.</Empty>
   return (
     <>
       <div className="panel overflow-hidden">

@@ -9,7 +9,7 @@ export function outputText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
 }
 
-/** The outputs of a Stack. Of those that are sensitive only the names are told. */
+/** The outputs of a Stack. Of sensitive outputs, only the names are shown. */
 export function Outputs({
   namespace,
   name,
@@ -19,11 +19,11 @@ export function Outputs({
   name: string
   outputs: Record<string, unknown>
 }) {
-  // The State has the names of all of them. Who may not see it sees the rest.
+  // The State contains all names. Users who cannot view the State see the other outputs.
   const state = useQuery({ ...objectQuery('states', namespace, name), retry: false })
   const names = [...new Set([...Object.keys(outputs), ...Object.keys(state.data?.object.status?.outputs ?? {})])].sort()
   if (names.length === 0)
-    return <Empty title="No outputs">Code that declares outputs shows them here once it is applied.</Empty>
+    return <Empty title="No outputs">The outputs of the code are shown here after the first apply.</Empty>
   return (
     <dl className="panel divide-line divide-y">
       {names.map((n) => (

@@ -14,14 +14,14 @@ import { safe } from '../views/text/escape'
 /** How many rows are shown: the rest is on the State's page. */
 const most = 500
 
-/** The resources of a Stack by their addresses, read from its state when somebody asks: that takes a right, and is noted. */
+/** The resources of a Stack by their addresses. They are read from its state on request, which requires the verb pull and is recorded in the audit log. */
 export function Resources({ namespace, name }: { namespace: string; name: string }) {
   const [asked, setAsked] = useState(false)
   const state = useQuery({ ...objectQuery('states', namespace, name), retry: false })
   const access = useQuery({ ...accessQuery('states', namespace, name), retry: false })
   const version = state.data?.row.version ?? 0
   const read = useQuery({
-    // A version never changes, so changes of the State, as that it is locked, do not make it old: each read is noted.
+    // A version is immutable, so changes of the State, such as a lock, do not invalidate it: each read is recorded in the audit log.
     queryKey: ['versions', namespace, name, version, state.data?.row.uid, 'addresses'],
     enabled: asked && version > 0,
     staleTime: Infinity,
@@ -43,8 +43,8 @@ export function Resources({ namespace, name }: { namespace: string; name: string
   if (state.isPending) return <Skeletons label="Loading the State" />
   if (!state.data) {
     return (
-      <Empty title="No State, or none that you may see">
-        There is one from the first apply on. To see it takes the verb get on states.
+      <Empty title="State not found, or you cannot view it">
+        The first apply creates it. To view it, you need the verb get on states.
       </Empty>
     )
   }
@@ -53,11 +53,11 @@ export function Resources({ namespace, name }: { namespace: string; name: string
       <Empty title={`${state.data.row.resources} resources in version ${version}`}>
         {access.data?.pull ? (
           <div className="flex flex-col items-center gap-2">
-            <p>Their addresses are in the state. That you read it is noted in the audit log.</p>
+            <p>The state contains their addresses. Reading it is recorded in the audit log.</p>
             <Button onClick={() => setAsked(true)}>Read the state</Button>
           </div>
         ) : (
-          <p>To see which they are takes the verb pull on states.</p>
+          <p>To view them, you need the verb pull on states.</p>
         )}
         <p className="mt-2">{link}</p>
       </Empty>

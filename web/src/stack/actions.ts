@@ -1,7 +1,7 @@
 import type { Run, Stack } from '../api/client'
 import type { Access } from '../api/queries'
 
-/** What can be done to a Stack from the page. */
+/** The actions on a Stack in the web UI. */
 export type StackAction = 'plan' | 'apply' | 'retry' | 'suspend' | 'resume' | 'destroy'
 
 export type DeletionPolicy = 'Destroy' | 'Orphan' | 'Protect'
@@ -24,7 +24,7 @@ export function isOver(phase: string): boolean {
   return ['Succeeded', 'Failed', 'Canceled', 'Superseded'].includes(phase)
 }
 
-/** What makes sense to do to a Stack now, of what one may. The server has the last word on each. */
+/** The actions on a Stack that apply now and that the user can perform. The server authorizes each. */
 export function stackActions(
   stack: Stack,
   deletionPolicy: DeletionPolicy | undefined,
@@ -33,7 +33,7 @@ export function stackActions(
 ): StackAction[] {
   const makesSense: Record<StackAction, boolean> = {
     plan: !stack.suspended && !stack.deleted,
-    // Where nothing is ever applied an apply would be no more than a plan.
+    // If spec.apply is Never, an apply would only plan.
     apply: !stack.suspended && !stack.deleted && stack.apply !== 'Never',
     retry: canRetry(stack, runs, access),
     suspend: !stack.suspended && !stack.deleted,
@@ -50,7 +50,7 @@ function canRetry(stack: Stack, runs: Run[], access: Access): boolean {
   return access[verb] === true
 }
 
-/** The Run of a Stack whose plan waits for a person. */
+/** The Run of a Stack whose plan waits for an approval. */
 export function waitingRun(runs: Run[]): Run | undefined {
   return runs.find((r) => r.phase === 'AwaitingApproval')
 }

@@ -21,7 +21,7 @@ export function stacksOf(namespace: string) {
   })
 }
 
-/** The Stacks that go before one, and those that come after it. A name that is not there is one of a Stack that is missing. */
+/** The dependencies and the dependents of a Stack. A dependency without an object does not exist. */
 export function dependencies(
   name: string,
   uses: string[],

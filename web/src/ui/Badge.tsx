@@ -11,7 +11,7 @@ const tones: Record<Tone, string> = {
   none: 'bg-sunken text-muted',
 }
 
-/** A word in its color. The color never says more than the word. */
+/** A word in its color. The color has no meaning of its own. */
 export function Badge({ tone = 'none', children, title }: { tone?: Tone; children: ReactNode; title?: string }) {
   return (
     <span

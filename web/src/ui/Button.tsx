@@ -11,7 +11,7 @@ const kinds = {
 export type ButtonProps = ComponentProps<'button'> & {
   kind?: keyof typeof kinds
   icon?: ReactNode
-  /** While it is done: the button cannot be pressed again, and says so. */
+  /** While the action is in progress, the button is disabled and shows that. */
   busy?: boolean
   small?: boolean
 }

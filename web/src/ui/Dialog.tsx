@@ -6,7 +6,7 @@ import type { ButtonProps } from './Button'
 import { Button } from './Button'
 import { Problem } from './Problem'
 
-/** Which of several questions is being asked, and what to tell its button as onAsking. */
+/** The dialog that is open, and the onAsking callback of its button. */
 export function useAsking<A extends string>(): [A | undefined, (action: A) => (asking: boolean) => void] {
   const [asked, setAsked] = useState<A>()
   return [asked, (action) => (asking) => setAsked((was) => (asking ? action : was === action ? undefined : was))]
@@ -44,8 +44,8 @@ export function Dialog({
 
 /**
  * A button that asks before it acts. With `type`, that word has to be typed first. `run` closes the dialog when it succeeds; when it
- * fails the dialog says why, also to who has closed it meanwhile. `onAsking` tells that the question is open, or that what was
- * asked for is under way: as long as that is so the button has to stay, or nobody would hear of the answer.
+ * fails the dialog shows the error, also if it was closed in the meantime. `onAsking` reports that the dialog is open or that
+ * the action is in progress: the button must stay mounted until then, otherwise the result is not shown.
  */
 export function ConfirmButton({
   label,

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** What is said where there is nothing. Children say what to do about it. */
+/** A text for an empty list. The children explain what to do. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="text-muted flex flex-col items-center gap-1 px-4 py-10 text-center">

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { ago, duration, moment } from './time'
 
-// One clock for all of the page: it ticks while somebody looks at a time.
+// One clock for the whole page. It ticks while a time is shown.
 const watchers = new Set<() => void>()
 let ticking: ReturnType<typeof setInterval> | undefined
 let second = 0
@@ -39,7 +39,7 @@ export function Ago({ at }: { at?: string }) {
   )
 }
 
-/** How long something took, or goes on for. */
+/** The duration of something, finished or in progress. */
 export function Took({ from, to }: { from?: string; to?: string }) {
   const now = useNow()
   if (!from) return null

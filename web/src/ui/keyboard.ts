@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Tells whether a key is meant for a field or a dialog, and not for the page. */
+/** Reports whether a key is for a field or a dialog, and not for the page. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
   return (
@@ -10,7 +10,7 @@ export function isTyping(target: EventTarget | null): boolean {
   )
 }
 
-/** Keys of the page by their name (`/`, `j`), or two after each other (`g s`). Not while somebody types. */
+/** Keys of the page by their name (`/`, `j`), or two after each other (`g s`). Ignored while the user types. */
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const latest = useRef(keys)
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What a word of the API means to who reads it: green, in progress, wants a look, broken, or nothing of it. */
+/** What a word of the API means to who reads it: good, in progress, needs attention, failed, or neutral. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'none'
 
 const phases: Record<string, Tone> = {
@@ -28,7 +28,7 @@ const wantsSomebody = new Set([
   'RunRejected',
 ])
 
-/** Reasons of Ready that say that something is broken, as in internal/operator. */
+/** Reasons of Ready that report an error, as in internal/operator. */
 export const troubles = [
   'RunFailed',
   'DestroyFailed',

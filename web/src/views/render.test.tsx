@@ -108,7 +108,7 @@ function detail(plan: string, phase = 'AwaitingApproval'): Detail<'runs'> {
   return { row: {}, object } as unknown as Detail<'runs'>
 }
 
-/** A server that has a Run, and remembers what it is told. */
+/** A server that has a Run, and records the requests. */
 function serve(now: Detail<'runs'>, refusal?: string) {
   const told: { path: string; body: unknown }[] = []
   vi.stubGlobal('fetch', (path: string, init: RequestInit) => {

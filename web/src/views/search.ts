@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { actions } from './plan/types'
 
-// What is in an address was written by anybody: what is not understood is left out.
+// Any user can write an address, so unknown parameters are ignored.
 const text = z.coerce.string().max(500).optional().catch(undefined)
 const number = z.coerce
   .number()

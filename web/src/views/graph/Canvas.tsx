@@ -18,7 +18,7 @@ export type Drawn = { id: string; title: string; over?: string; under?: ReactNod
 
 type Data = Drawn & Record<string, unknown>
 
-/** What wants somebody is seen from far. */
+/** Nodes that require a user to act are visible when zoomed out. */
 const ground: Record<Tone, string> = {
   good: 'bg-panel',
   busy: 'bg-busybg',

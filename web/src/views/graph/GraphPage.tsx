@@ -21,7 +21,7 @@ import { graphOfStacks, part } from './stacks'
 
 const route = getRouteApi('/app/graph')
 
-/** With more than these, all Stacks are not read anew with each change of one, but now and then. */
+/** With more Stacks than this, they are not all fetched again after each change, but periodically. */
 const mostLive = 500
 /** More than these are not drawn at once. */
 const mostDrawn = 1_500
@@ -38,7 +38,7 @@ async function allStacks(signal: AbortSignal): Promise<Stack[]> {
   return stacks
 }
 
-/** Which Stack waits for which. */
+/** Dependencies of Stacks. */
 export default function GraphPage() {
   useTitle('Graph')
   const size = useQuery(listQuery('stacks', { limit: 1 }))
@@ -53,7 +53,7 @@ export default function GraphPage() {
   return (
     <>
       <PageHead title="Graph">
-        <p className="text-muted">Which Stack waits for which: by dependsOn, and by outputs that it uses.</p>
+        <p className="text-muted">Dependencies of Stacks: by dependsOn, and by the outputs that they use.</p>
       </PageHead>
       {error ? (
         <Problem error={error} retry={() => void (size.error ? size.refetch() : stacks.refetch())} />
@@ -104,7 +104,7 @@ function Graph({ stacks }: { stacks: Stack[] }) {
   )
   const namespaces = useMemo(() => [...new Set(stacks.map((s) => s.namespace))].sort(), [stacks])
   if (stacks.length === 0)
-    return <Empty title="No Stacks">What waits for what is shown once there are some that you may see.</Empty>
+    return <Empty title="No Stacks">Dependencies are shown when there are Stacks that you can view.</Empty>
   return (
     <>
       <div className="mb-2 flex flex-wrap items-center gap-2">
@@ -177,7 +177,7 @@ function Graph({ stacks }: { stacks: Stack[] }) {
           <Canvas
             nodes={drawn}
             edges={shown.edges}
-            label="Stacks and what they wait for; the list says the same"
+            label="Stacks and their dependencies; the list contains the same"
             onChoose={(id) => set({ focus: id })}
           />
         )}

@@ -33,7 +33,7 @@ export async function layout(ids: string[], edges: Edge[], signal: AbortSignal):
         'elk.separateConnectedComponents': 'true',
         'elk.spacing.componentComponent': '28',
         'elk.aspectRatio': '1.6',
-        // Only places are asked for: the page draws edges its own way, and to find corners for them takes half the time and much room.
+        // Only positions are requested: the page draws edges itself, and routing edges takes half the time and much memory.
         'elk.edgeRouting': 'POLYLINE',
         ...(ids.length > 400 ? soon : good),
       },

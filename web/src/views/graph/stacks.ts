@@ -24,7 +24,7 @@ export function graphOfStacks(stacks: Stack[]): Graph<StackNode> {
   return { nodes: [...nodes.values()], edges }
 }
 
-/** What is looked at: those that match, or one with its neighbours up to a distance both ways. */
+/** The selected nodes: those that match, or one node with its neighbors up to a distance. */
 export type Look = {
   q?: string | undefined
   namespace?: string | undefined

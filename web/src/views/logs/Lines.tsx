@@ -14,7 +14,7 @@ const mostShown = 200_000
 type Props = {
   label: string
   store: LogStore
-  /** Tells that the store has changed. */
+  /** Reports that the store changed. */
   version: number
   wrap: boolean
   follow: boolean

@@ -174,16 +174,16 @@ export function LogView({
       )}
       {state.kind === 'waiting' && (
         <p role="status" className="bg-warnbg text-warn border-line border-b px-3 py-1 text-sm">
-          {state.detail}. The page goes on from here as soon as it can.
+          {state.detail}. The log continues from here after reconnecting.
         </p>
       )}
       {store.first > 1 && (
         <p className="text-muted border-line border-b px-3 py-1 text-sm">
-          Lines 1 to {(store.first - 1).toLocaleString('en')} are not kept in the page: download it to see them.
+          Lines 1 to {(store.first - 1).toLocaleString('en')} are not shown here: download the log to view them.
         </p>
       )}
       {store.kept === 0 && state.kind !== 'failed' ? (
-        <Empty title={state.kind === 'ended' ? 'Nothing was printed' : 'Nothing yet'} />
+        <Empty title={state.kind === 'ended' ? 'The log is empty' : 'Nothing yet'} />
       ) : (
         <Lines
           label={label}
@@ -217,7 +217,7 @@ function Standing({ state, follows }: { state: StreamState; follows: boolean }) 
     case 'live':
       return <span className="text-good">live</span>
     case 'waiting':
-      return <span className="text-warn">not live</span>
+      return <span className="text-warn">disconnected</span>
     default:
       return ''
   }

@@ -1,9 +1,9 @@
 import { plain } from '../text/ansi'
 import type { LogStore } from './store'
 
-/** How many lines are looked at before others get their turn. */
+/** Number of lines to search before yielding to other work. */
 const atOnce = 20_000
-/** How many lines that match are told apart. */
+/** Number of matching lines that are counted. */
 export const mostMatches = 10_000
 
 /** The lines that have a text, in any case; those up to the first that was not looked at. */
@@ -16,7 +16,7 @@ export class LogSearch {
     this.wanted = wanted.toLowerCase()
   }
 
-  /** Looks at some more lines, and says whether there are more to look at. Of the last line only what is whole counts. */
+  /** Searches more lines, and returns whether there are more. Only a complete last line counts. */
   look(log: LogStore, ended: boolean): boolean {
     if (this.wanted === '') return false
     const end = ended ? log.total : log.total - 1
@@ -49,7 +49,7 @@ export function highlight(text: string, wanted: string): Piece[] {
   if (wanted === '') return [{ text, hit: false }]
   const pieces: Piece[] = []
   const lower = text.toLowerCase()
-  // Lower case may be longer than the text, as of İ: then nothing is marked rather than the wrong thing.
+  // Lower case may be longer than the text, as of İ: then nothing is marked, because the positions would be wrong.
   if (lower.length !== text.length) return [{ text, hit: false }]
   const low = wanted.toLowerCase()
   let at = 0

@@ -11,7 +11,7 @@ export type Section = { line: number; step: string }
 
 const heading = /^── ([\w-]{1,60}) ──$/
 
-/** The lines of a log, numbered from 1. The last one may go on. */
+/** The lines of a log, numbered from 1. The last one may be incomplete. */
 export class LogStore {
   /** The number of the first line that is kept. */
   first = 1

@@ -5,7 +5,7 @@ import { followLog } from './stream'
 const log = (id: number, text: string) => `id: ${id}\nevent: log\ndata: ${JSON.stringify({ text })}\n\n`
 const end = 'event: end\ndata: {}\n\n'
 
-/** An answer whose body is cut off with an error where it is told so. */
+/** A response whose body ends with an error if requested. */
 function answer(pieces: (string | Error)[]): Response {
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
@@ -60,7 +60,7 @@ describe('the stream of a log', () => {
     expect(got.asked).toEqual(['/log?follow=true&offset=0'])
     expect(got.states.map((s) => s.kind)).toEqual(['connecting', 'live', 'ended'])
   })
-  it('goes on where it was when the server is started anew', async () => {
+  it('continues where it was when the server restarts', async () => {
     const got = await follow([
       answer([log(3, 'one'), new Error('cut off')]),
       new Error('refused'),
@@ -110,7 +110,7 @@ describe('the stream of a log', () => {
     leave()
     vi.useRealTimers()
   })
-  it('says what a person has to do where asking again does not help', async () => {
+  it('explains what to do if a retry does not help', async () => {
     const got = await follow([problem(403, 'a role has to allow verb "get" on runs/logs')])
     expect(got.states.at(-1)).toMatchObject({
       kind: 'failed',

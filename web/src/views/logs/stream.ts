@@ -22,14 +22,14 @@ export type Options = {
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
-/** How long is waited after one, two, ... tries that brought nothing. */
+/** Delay after one, two, ... attempts without data. */
 const waits = [250, 500, 1_000, 2_000, 5_000, 10_000]
 
 /** Answers that may be otherwise when it is asked again. */
 const passing = (status: number) => status === 408 || status === 429 || status >= 500
 
 /**
- * Reads a log until it ends. A stream that is cut off, as by a server that starts anew, goes on where it was: the ID of an event
+ * Reads a log until it ends. A stream that is interrupted, as by a restart of the server, continues where it was: the ID of an event
  * is the offset that it leads to. The returned function ends it.
  */
 export function followLog(path: string, options: Options): () => void {
@@ -79,7 +79,7 @@ async function follow(path: string, o: Options & { signal: AbortSignal }): Promi
   }
 }
 
-/** Reads the events of one answer, and says whether the log ended. */
+/** Reads the events of one response, and returns whether the log ended. */
 async function read(body: ReadableStream<Uint8Array>, take: (text: string, id: string) => void): Promise<boolean> {
   let end = false
   const parser = createParser({
@@ -105,7 +105,7 @@ async function read(body: ReadableStream<Uint8Array>, take: (text: string, id: s
 /** Waits for what is to come, as long as a stream that lives is silent at most. */
 function heard<T>(next: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('nothing is heard of it')), silence)
+    const timer = setTimeout(() => reject(new Error('no data is received')), silence)
     next.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -9,7 +9,7 @@ import type { Action, Attribute, Change } from './types'
 import { toneText, wordOf } from './types'
 import { sides, texts } from './values'
 
-/** The sign that says whether something is unfolded. */
+/** The sign that shows whether something is expanded. */
 function Fold({ open }: { open: boolean }) {
   const Icon = open ? ChevronDown : ChevronRight
   return <Icon aria-hidden className="text-muted size-4 shrink-0 my-0.5" />
@@ -110,7 +110,7 @@ export function PlanRow({ row, onToggle }: { row: Row; onToggle: (key: string) =
   }
 }
 
-/** The address, with the module that is said above it in the background. */
+/** The address, with the module of the heading in the background. */
 function addressIn(change: Change) {
   const prefix = change.module ? change.module + '.' : ''
   if (!prefix || !change.address.startsWith(prefix)) return safe(change.address)

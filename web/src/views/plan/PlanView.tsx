@@ -18,7 +18,7 @@ type Props = {
   view: View
   filter: Filter
   onFilter: (filter: Filter) => void
-  /** Said where the plan has nothing in it. */
+  /** The text for a plan without changes. */
   nothing?: string
 }
 

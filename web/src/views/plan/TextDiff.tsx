@@ -31,7 +31,7 @@ export function TextDiff({ before, after }: { before: string; after: string }) {
 /** The lines of a difference, each with its sign in front. */
 export function difference(before: string, after: string): string[] {
   const patch = structuredPatch('', '', ended(before), ended(after), undefined, undefined, { context: 3, timeout: 500 })
-  // What is too different to be compared in time is told one after the other.
+  // Texts that are too different to compare in time are shown one after the other.
   const lines = patch
     ? patch.hunks.flatMap((h, i) => [...(i > 0 ? ['@ …'] : []), ...h.lines])
     : [...split(before).map((l) => '-' + l), ...split(after).map((l) => '+' + l)]

@@ -1,12 +1,12 @@
 import { writeExactly } from '../text/exact'
 import type { Action, Change, Output, View } from './types'
 
-/** What of a plan is looked at. Nothing in it is all. */
+/** The filter of a plan. An empty filter selects everything. */
 export type Filter = { actions: Action[]; address: string; text: string }
 
 export const noFilter: Filter = { actions: [], address: '', text: '' }
 
-/** Keeps the changes that are looked at. An address may have * for any text; the search is in addresses, types, paths and values. */
+/** Returns the changes that match the filter. An address may have * for any text; the search is in addresses, types, paths and values. */
 export function filtered(view: View, f: Filter): { changes: Change[]; outputs: Output[] } {
   const address = matcher(f.address)
   const words = f.text.toLowerCase().split(/\s+/).filter(Boolean)
@@ -28,7 +28,7 @@ export function filtered(view: View, f: Filter): { changes: Change[]; outputs: O
         (address(c.address) || (c.previous !== undefined && address(c.previous))) &&
         said(partsOf(c)),
     ),
-    // Outputs have no address: who asks for some does not ask for them.
+    // Outputs have no address, so a filter by address excludes them.
     outputs: (view.outputs ?? []).filter((o) => action(o.action) && f.address.trim() === '' && said(partsOfOutput(o))),
   }
 }

@@ -77,7 +77,7 @@ const keys = /\[(?:"(?:[^"\\]|\\.)*"|\d+)\]/g
 /** An address without the keys of instances. */
 const withoutKeys = (address: string) => address.replace(keys, '')
 
-/** The resources of a plan and which of them use which, by the code that the plan was made of. */
+/** The resources of a plan and their references, according to the code of the plan. */
 export function graphOf(json: unknown): Graph<ResourceNode> {
   const plan = json as PlanJSON
   const nodes = new Map<string, ResourceNode>()

@@ -41,7 +41,7 @@ describe('the rows of a plan', () => {
     expect(notesOf(change('replace', 'terraform_data.first'))).toEqual([
       'because it cannot be changed in place',
       'forced by triggers_replace[1]',
-      'the new one is made before the old one is destroyed',
+      'the new one is created before the old one is destroyed',
     ])
     expect(notesOf(change('moved', 'terraform_data.new'))).toEqual(['moved from terraform_data.old'])
     expect(notesOf(change('imported', 'terraform_data.same'))).toEqual(['imported by 5f0c'])

@@ -6,7 +6,7 @@ import type { View } from './types'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 
-/** The plan of a Run with a digest: it never changes, so changes of the Run do not make it old. */
+/** The plan of a Run with a digest: it is immutable, so changes of the Run do not invalidate it. */
 export function planQuery(namespace: string, run: string, digest: string) {
   return queryOptions({
     queryKey: ['plans', namespace, run, digest],
@@ -19,7 +19,7 @@ export function planQuery(namespace: string, run: string, digest: string) {
   })
 }
 
-/** The plan as its engine tells it in JSON, of which only some is read. It may be large. */
+/** The JSON plan of the engine, of which only a part is used. It may be large. */
 export function planJSONQuery(namespace: string, run: string, digest: string) {
   return queryOptions({
     queryKey: ['plans', namespace, run, digest, 'json'],
@@ -32,7 +32,7 @@ export function planJSONQuery(namespace: string, run: string, digest: string) {
   })
 }
 
-/** What the Run itself says of its plan, where the plan is not kept: the first addresses, without attributes. */
+/** The summary of the plan in the Run, if the plan is not stored: the first addresses, without attributes. */
 export function summaryView(plan: Plan): View {
   return { changes: (plan.resources ?? []).map((r) => ({ address: r.address, action: r.action as never })) }
 }

@@ -20,7 +20,7 @@ export const outputKey = (o: Output) => `o:${o.name}`
 /** What is folded otherwise than at first: modules are open, what is in them is folded. */
 export type Toggled = ReadonlySet<string>
 
-/** Makes the rows of a plan: the root module first, then modules by name, in each what ends something first. */
+/** Returns the rows of a plan: the root module first, then modules by name, in each destructive changes first. */
 export function rowsOf(changes: Change[], outputs: Output[], toggled: Toggled): Row[] {
   const rows: Row[] = []
   const modules = new Map<string, Change[]>()
@@ -86,8 +86,8 @@ export function notesOf(c: Change): string[] {
   if (c.action === 'replace') {
     notes.push(
       c.createFirst
-        ? 'the new one is made before the old one is destroyed'
-        : 'the old one is destroyed before the new one is made',
+        ? 'the new one is created before the old one is destroyed'
+        : 'the old one is destroyed before the new one is created',
     )
   }
   return notes

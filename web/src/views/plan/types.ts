@@ -1,4 +1,4 @@
-/** What a plan would do, as the API tells it (plan.View). */
+/** The changes of a plan, as in the API (plan.View). */
 export type View = { engineVersion?: string; changes?: Change[]; outputs?: Output[] }
 
 export type Action = 'delete' | 'replace' | 'forget' | 'update' | 'create' | 'import' | 'move' | 'read'
@@ -36,7 +36,7 @@ export type Attribute = {
 const words: Partial<Record<Action, { sign: string; will: string; done: string; tone: Tone }>> = {
   delete: { sign: '-', will: 'will be destroyed', done: 'destroy', tone: 'bad' },
   replace: { sign: '-/+', will: 'will be replaced', done: 'replace', tone: 'bad' },
-  forget: { sign: '.', will: 'leaves the state and lives on', done: 'forget', tone: 'warn' },
+  forget: { sign: '.', will: 'is removed from the state, but not destroyed', done: 'forget', tone: 'warn' },
   update: { sign: '~', will: 'will be changed', done: 'change', tone: 'warn' },
   create: { sign: '+', will: 'will be created', done: 'add', tone: 'good' },
   import: { sign: '&', will: 'will be imported', done: 'import', tone: 'good' },

@@ -22,7 +22,7 @@ function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }
 
-/** What is said of an attribute on both sides. */
+/** The texts of an attribute on both sides. */
 export function sides(a: Attribute): { before: string | undefined; after: string | undefined } {
   const hidden = '(sensitive)'
   return {

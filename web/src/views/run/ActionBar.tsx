@@ -16,7 +16,7 @@ type Props = {
   shown: string | undefined
 }
 
-/** What may be done with a Run, at the foot of the page while it is scrolled. Nothing where nothing makes sense. */
+/** The actions on a Run, at the bottom of the page. Empty if no action applies. */
 export function ActionBar({ detail, possible, shown }: Props) {
   const { metadata, spec, status } = detail.object
   const client = useQueryClient()
@@ -34,7 +34,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
   const total = counts(plan)
   const destroys = (plan?.destroy ?? 0) + (plan?.replace ?? 0)
 
-  // What was read is what is approved. The Run is looked at once more, so that a refusal is a sentence and not a conflict.
+  // The user approves the plan that is shown. The Run is fetched again, so that an outdated plan is reported as a sentence and not as a conflict.
   const approved = async () => {
     const now = await client.fetchQuery({ ...objectQuery('runs', metadata.namespace, metadata.name), staleTime: 0 })
     const why = outdated(now.object, shown ?? '')
@@ -70,8 +70,8 @@ export function ActionBar({ detail, possible, shown }: Props) {
           >
             <p>
               {status?.phase === 'Applying' || status?.phase === 'Planning'
-                ? 'The engine is interrupted: it ends what it has in flight and saves the state. That can take a while, and what is applied stays applied.'
-                : 'It ends at once; nothing is applied.'}
+                ? 'The engine is interrupted: it finishes the operations in progress and saves the state. This can take a while. Applied changes are not reverted.'
+                : 'The Run ends immediately; nothing is applied.'}
             </p>
           </ConfirmButton>
         )}
@@ -79,13 +79,13 @@ export function ActionBar({ detail, possible, shown }: Props) {
           <ConfirmButton
             label="Retry"
             onAsking={onAsking('retry')}
-            title={`Try again what Run ${metadata.name} did not get done?`}
+            title={`Retry what Run ${metadata.name} did not finish?`}
             confirm="Retry"
             run={() => stack.mutateAsync({ action: 'retry' })}
           >
             <p>
-              Stack {spec.stack.name} gets a new Run, which begins with a new plan and waits for an approval where the
-              Stack says so.
+              Stack {spec.stack.name} gets a new Run, which begins with a new plan and waits for an approval if the
+              Stack requires one.
             </p>
           </ConfirmButton>
         )}
@@ -100,9 +100,9 @@ export function ActionBar({ detail, possible, shown }: Props) {
               run.mutateAsync({ action: 'reject', body: { planDigest: shown, ...(reason && { message: reason }) } })
             }
           >
-            <p>Nothing is applied. A new change of the Stack, or somebody who asks, makes another Run.</p>
+            <p>The plan is not applied. A change of the Stack, or a request, starts a new Run.</p>
             <label className="flex flex-col gap-1">
-              Reason, for those who wanted the change (optional)
+              Reason (optional)
               <input
                 className="field"
                 maxLength={1000}
@@ -133,11 +133,11 @@ export function ActionBar({ detail, possible, shown }: Props) {
                 {destroys > 0 && (
                   <p className="bg-badbg text-bad rounded p-2 font-medium">
                     {destroys.toLocaleString('en')} {destroys === 1 ? 'resource is' : 'resources are'} destroyed
-                    {(plan?.replace ?? 0) > 0 && ', or destroyed and made anew'}.
+                    {(plan?.replace ?? 0) > 0 && ', or destroyed and recreated'}.
                   </p>
                 )}
                 {plan?.script && (
-                  <p className="text-warn">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
+                  <p className="text-warn">A script of spec.commands replaces the apply of the engine.</p>
                 )}
                 {(plan?.policy?.approvalRequired ?? 0) > 0 && (
                   <p className="text-warn">
@@ -152,7 +152,7 @@ export function ActionBar({ detail, possible, shown }: Props) {
                 )}
                 {(plan?.orphaned?.length ?? 0) > 0 && (
                   <p className="text-warn">
-                    {plan?.orphaned?.length} resources exist that no state knows: the apply may make them a second time.
+                    {plan?.orphaned?.length} resources exist but are not in the state: the apply may create them again.
                   </p>
                 )}
               </>

@@ -7,7 +7,7 @@ import { driftOf } from '../plan/json'
 import { PlanView } from '../plan/PlanView'
 import { planJSONQuery } from '../plan/queries'
 
-/** What has changed outside of Cairn since the last apply, as the engine found it. It is read when somebody asks. */
+/** Changes outside of Cairn since the last apply, as the engine detected them. They are fetched on request. */
 export function Drift({
   namespace,
   name,
@@ -32,6 +32,6 @@ function Found({ namespace, name, digest }: { namespace: string; name: string; d
   const drift = useQuery({ ...planJSONQuery(namespace, name, digest), select: driftOf })
   const [filter, setFilter] = useState(noFilter)
   if (drift.error) return <Problem error={drift.error} retry={() => void drift.refetch()} />
-  if (!drift.data) return <Skeletons lines={2} label="Loading what has changed outside" />
-  return <PlanView view={drift.data} filter={filter} onFilter={setFilter} nothing="Nothing that the engine knows of" />
+  if (!drift.data) return <Skeletons lines={2} label="Loading the detected changes" />
+  return <PlanView view={drift.data} filter={filter} onFilter={setFilter} nothing="No changes detected" />
 }

@@ -4,7 +4,7 @@ import { safe } from '../text/escape'
 
 type Plan = NonNullable<NonNullable<RunObject['status']>['plan']>
 
-/** That a script applies a plan, what policies say of it, and what could not be taken into the state. */
+/** Whether a script applies the plan, the findings of policies, and resources that could not be imported. */
 export function Findings({ plan }: { plan: Plan }) {
   const policy = plan.policy
   const findings = policy?.findings ?? []
@@ -15,7 +15,7 @@ export function Findings({ plan }: { plan: Plan }) {
     <>
       {plan.script && (
         <div className="border-warn/50 bg-warnbg mb-3 rounded-md border p-2.5">
-          <p className="font-medium">A script of spec.commands runs in place of the engine&rsquo;s apply.</p>
+          <p className="font-medium">A script of spec.commands replaces the apply of the engine.</p>
         </div>
       )}
       {policy && (
@@ -26,7 +26,7 @@ export function Findings({ plan }: { plan: Plan }) {
             {required > 0 && <span className="text-warn">, {required} require approval</span>}
             {policy.warned > 0 && <span className="text-warn">, {policy.warned} warn</span>}
             {policy.denied === 0 && required === 0 && policy.warned === 0 && (
-              <span className="text-good">, none has anything to say</span>
+              <span className="text-good">, no findings</span>
             )}
           </p>
           {findings.length > 0 && (
@@ -47,7 +47,9 @@ export function Findings({ plan }: { plan: Plan }) {
       )}
       {orphans.length > 0 && (
         <div className="border-warn/50 bg-warnbg mb-3 rounded-md border p-2.5">
-          <p className="font-medium">These exist and no state knows them: the apply may make them a second time.</p>
+          <p className="font-medium">
+            These resources exist but are not in the state: the apply may create them again.
+          </p>
           <ul>
             {orphans.map((o) => (
               <li key={o.address}>

@@ -48,7 +48,7 @@ export default function PlanGraph({ namespace, name, digest }: { namespace: stri
         </label>
         <span className="text-muted text-sm">
           {shown.nodes.length.toLocaleString('en')} of {graph.data.nodes.length.toLocaleString('en')} resources;
-          instances of one are one. What goes through locals is not told by engines.
+          instances of one are one. References through locals are not included.
         </span>
       </div>
       {shown.nodes.length > mostDrawn ? (
@@ -61,7 +61,7 @@ export default function PlanGraph({ namespace, name, digest }: { namespace: stri
         <Canvas
           nodes={drawn}
           edges={shown.edges}
-          label="Resources and what they use; the list below says the same"
+          label="Resources and their references; the list below contains the same"
           height="h-[max(18rem,calc(100dvh-26rem))]"
           onChoose={(id) => setChosen(id === chosen ? undefined : id)}
         />

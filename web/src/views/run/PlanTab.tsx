@@ -17,7 +17,7 @@ type Props = {
   set: (to: Partial<RunSearch>) => void
 }
 
-/** The plan of a Run as data, with what policies say of it. */
+/** The plan of a Run as data, with the findings of policies. */
 export function PlanTab({ detail, shown, search, set }: Props) {
   const { metadata, status } = detail.object
   const plan = status?.plan
@@ -25,7 +25,7 @@ export function PlanTab({ detail, shown, search, set }: Props) {
   if (!plan || !shown)
     return (
       <p className="text-muted p-3">
-        {isFinished(detail.object) ? 'It ended without a plan.' : 'There is no plan yet.'}
+        {isFinished(detail.object) ? 'The Run ended without a plan.' : 'There is no plan yet.'}
       </p>
     )
   const filter: Filter = {

@@ -39,7 +39,7 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
       }
     >
       <p role="status" className="break-words">
-        {waits ? safe(waits) : safe(said?.message ?? 'It has just been made.')}
+        {waits ? safe(waits) : safe(said?.message ?? 'It was just created.')}
       </p>
       <dl className="panel flex flex-wrap gap-x-8 gap-y-2 p-3">
         <Fact name="Cause" wide>
@@ -57,7 +57,7 @@ export function RunHead({ detail }: { detail: Detail<'runs'> }) {
         <Fact name="Inputs">
           <Digest text={spec.inputsDigest} show={short(spec.inputsDigest)} />
         </Fact>
-        <Fact name="Made">
+        <Fact name="Created">
           <Ago at={metadata.creationTimestamp} />
         </Fact>
         <Fact name={status?.finishedAt ? 'Took' : 'For'}>
@@ -90,7 +90,7 @@ function Approved({ detail }: { detail: Detail<'runs'> }) {
     <>
       by {safe(approval.by)}
       {status?.plan && approval.planDigest !== status.plan.digest && (
-        <span className="text-warn">, of an earlier plan, which does not count for this one</span>
+        <span className="text-warn">, of an earlier plan; not valid for this one</span>
       )}
       {applied && (
         <>

@@ -26,7 +26,7 @@ const route = getRouteApi('/app/runs/$namespace/$name')
 // What draws graphs is large, and not asked for by most.
 const PlanGraph = lazy(() => import('./PlanGraph'))
 
-/** A Run: what it does, what its plan is, what it prints, and what a person can do about it. */
+/** A Run: its operation, its plan, its log, and the actions of the user. */
 export default function RunPage() {
   const { namespace, name } = route.useParams()
   useTitle(`Run ${name}`)
@@ -47,7 +47,7 @@ function Known({ detail }: { detail: Detail<'runs'> }) {
   const stack = useQuery({ ...objectQuery('stacks', namespace, spec.stack.name), retry: false })
   const stackAccess = useQuery(accessQuery('stacks', namespace, spec.stack.name))
 
-  // A plan that somebody may have read to approve it stays, also when the Run gets another one: that one is shown when it is asked for.
+  // A plan stays visible when the Run gets another one, because the user may be reviewing it: the new plan is shown on request.
   const digest = status?.plan?.digest
   const waiting = phaseOf(detail.object) === 'AwaitingApproval'
   const [read, setRead] = useState({ digest, kept: waiting })

@@ -14,7 +14,7 @@ type Attempt = NonNullable<NonNullable<RunObject['status']>['attempts']>[number]
 /** The attempts of a Run and their steps, with what went wrong. */
 export function Timeline({ run }: { run: RunObject }) {
   const attempts = run.status?.attempts ?? []
-  if (attempts.length === 0) return <p className="text-muted p-3">No pod was made yet.</p>
+  if (attempts.length === 0) return <p className="text-muted p-3">No pod was created yet.</p>
   return (
     <ol className="divide-line divide-y">
       {attempts.map((a) => (
@@ -73,7 +73,7 @@ function StepRow({ step, attempt, run }: { step: Step; attempt: Attempt; run: Ru
         )}
         title={step.message ? safe(step.message) : undefined}
       >
-        {/* What failed is said below, with what to do. */}
+        {/* The failure is shown below, with what to do. */}
         {step.state === 'Failed' && attempt.failure ? '' : safe(step.message ?? '')}
         {step.state === 'Failed' && step.exitCode !== undefined && ` (exit code ${step.exitCode})`}
       </span>

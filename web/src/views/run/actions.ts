@@ -2,7 +2,7 @@ import type { RunObject, StackObject } from '../../api/kinds'
 import { condition } from '../../api/kinds'
 import type { Access } from '../../api/queries'
 
-/** A thing that a person may do with a Run now. Why says what is in the way of it, where it would make sense otherwise. */
+/** An action that a user can perform on a Run now. Why is the reason if the action is disabled. */
 export type Possible = { action: 'approve' | 'reject' | 'cancel' | 'retry'; why?: string }
 
 const finished = ['Succeeded', 'Failed', 'Canceled', 'Superseded']
@@ -10,14 +10,14 @@ const finished = ['Succeeded', 'Failed', 'Canceled', 'Superseded']
 export const phaseOf = (run: RunObject): string => run.status?.phase ?? 'Queued'
 export const isFinished = (run: RunObject): boolean => finished.includes(phaseOf(run))
 
-/** Whether the plan that a Run has now is approved by somebody whose approval counts. */
+/** Whether the current plan of a Run has a valid approval. */
 export function isApproved(run: RunObject): boolean {
   const approval = run.spec.approval
   if (!approval || approval.planDigest !== run.status?.plan?.digest) return false
   return !run.spec.preventSelfApproval || approval.by !== run.spec.cause.by
 }
 
-/** Whether a Run goes on once a person approves its plan. */
+/** Whether a Run continues after an approval of its plan. */
 export function waitsForApproval(run: RunObject): boolean {
   return (
     phaseOf(run) === 'AwaitingApproval' &&
@@ -29,14 +29,14 @@ export function waitsForApproval(run: RunObject): boolean {
   )
 }
 
-/** Whether there is something that the Stack may be told to try again. */
+/** Whether the Stack can retry something. */
 function mayTryAgain(run: RunObject, stack: StackObject | undefined): boolean {
   if (!stack || run.spec.operation === 'Shell' || run.spec.operation === 'Plan') return false
   if (condition(run, 'Succeeded')?.reason === 'Retrying') return true // at once, and not when its time comes
   return ['Failed', 'Canceled'].includes(phaseOf(run)) && stack.status?.lastRun === run.metadata.name
 }
 
-/** What makes sense with a Run now, and is allowed to who looks. */
+/** The actions on a Run that apply now and that the user can perform. */
 export function possible(
   run: RunObject,
   stack: StackObject | undefined,
@@ -50,7 +50,9 @@ export function possible(
       const own = run.spec.preventSelfApproval === true && run.spec.cause.by === me
       list.push({
         action: 'approve',
-        ...(own && { why: 'You caused this change, and the Stack asks for another pair of eyes.' }),
+        ...(own && {
+          why: 'You caused this change, and the Stack requires the approval of another user (spec.preventSelfApproval).',
+        }),
       })
     }
     if (run$.reject) list.push({ action: 'reject' })

@@ -64,7 +64,7 @@ describe('what may be done with a Run', () => {
   })
   it('says why who caused it may not approve it', () => {
     const r = run({ spec: { preventSelfApproval: true } })
-    expect(possible(r, stack, all, {}, 'alice')[0]?.why).toMatch(/another pair of eyes/)
+    expect(possible(r, stack, all, {}, 'alice')[0]?.why).toMatch(/approval of another user/)
     expect(possible(r, stack, all, {}, 'bob')[0]?.why).toBeUndefined()
   })
   it('is to retry what failed, of the newest Run, or at once what is to be tried again', () => {
@@ -85,13 +85,11 @@ describe('what may be done with a Run', () => {
 describe('what a Run waits for', () => {
   const said = (part: Part) => waitsFor(run(part), now)
   it('is one sentence', () => {
-    expect(said({})).toBe('Waits for a person who approves the plan.')
-    expect(said({ spec: { preventSelfApproval: true } })).toBe(
-      'Waits for a person who approves the plan and is not alice.',
-    )
+    expect(said({})).toBe('Waits for the approval of a user.')
+    expect(said({ spec: { preventSelfApproval: true } })).toBe('Waits for the approval of a user other than alice.')
     expect(said({ phase: 'Queued', reason: 'Queued', message: 'waits for Run net-6' })).toBe('Waits for Run net-6.')
     expect(said({ phase: 'Planning', reason: 'Retrying', status: { nextAttempt: '2026-01-01T00:00:30Z' } })).toBe(
-      'Waits for the next try, in 30s.',
+      'Waits for the next attempt, in 30s.',
     )
     expect(
       said({
@@ -100,7 +98,7 @@ describe('what a Run waits for', () => {
         message: 'waits',
         status: { nextAttempt: '2026-01-01T00:00:30Z' },
       }),
-    ).not.toMatch(/next try/)
+    ).not.toMatch(/next attempt/)
     expect(said({ phase: 'Planning', reason: 'PodPending', message: 'no node fits' })).toBe(
       'Waits for its pod: no node fits',
     )
@@ -121,7 +119,7 @@ describe('words', () => {
   it('say what to do about a failure of each class', () => {
     for (const c of ['Transient', 'ConfigurationError', 'PolicyDenied', 'PodLost', 'Canceled', 'StateNotSaved'])
       expect(advice(c, run())).not.toBe('')
-    expect(advice('Transient', run({ status: { nextAttempt: '2026-01-01T00:00:30Z' } }))).toMatch(/by itself/)
+    expect(advice('Transient', run({ status: { nextAttempt: '2026-01-01T00:00:30Z' } }))).toMatch(/Cairn retries/)
   })
   it('shorten what is long', () => {
     expect(short(digest)).toBe('aaaaaaaaaaaa')

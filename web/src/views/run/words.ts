@@ -42,7 +42,7 @@ export function signs(plan: Plan | undefined): string {
     .join(' ')
 }
 
-/** For whom or what a Run waits, in one sentence; undefined when it is at work or over. */
+/** What a Run waits for, in one sentence. Undefined if it does not wait. */
 export function waitsFor(run: RunObject, now: number): string | undefined {
   if (isFinished(run)) return undefined
   const said = condition(run, 'Succeeded')
@@ -50,19 +50,19 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   const next = run.status?.nextAttempt
   if (next && said?.reason === 'Retrying') {
     const left = Math.max(0, new Date(next).getTime() - now)
-    return `Waits for the next try, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
+    return `Waits for the next attempt, ${left > 0 ? `in ${duration(left)}` : 'about now'}.`
   }
   if (waitsForApproval(run)) {
-    const not = run.spec.preventSelfApproval && run.spec.cause.by ? ` and is not ${run.spec.cause.by}` : ''
-    return `Waits for a person who approves the plan${not}.`
+    const not = run.spec.preventSelfApproval && run.spec.cause.by ? `a user other than ${run.spec.cause.by}` : 'a user'
+    return `Waits for the approval of ${not}.`
   }
   switch (said?.reason) {
     case 'Queued':
       return message.startsWith('waits for ') || !message
-        ? `Waits for ${message.replace(/^waits for /, '') || 'its turn'}.`
+        ? `Waits for ${message.replace(/^waits for /, '') || 'an earlier Run or a concurrency limit'}.`
         : `Waits: ${message}.`
     case 'Canceling':
-      return `Waits for the engine, which was told to end: ${message}`
+      return `Waits for the interrupted engine: ${message}`
     case 'WindowClosed':
     case 'WindowInvalid':
       return `Waits for a window: ${message}`
@@ -73,29 +73,29 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
     case 'TimeoutExceeded':
       return `Waits for its pod: ${message}`
     case 'InputsNotFound':
-      return `Waits for what is missing: ${message}`
+      return `Waits for an object that does not exist: ${message}`
     case 'Suspended':
-      return 'Waits for somebody who resumes the Stack.'
+      return 'Waits until the Stack is resumed.'
   }
   return undefined
 }
 
 /** What to do about a failure of a class. */
 export function advice(failure: string, run: RunObject): string {
-  const again = run.status?.nextAttempt ? 'it is tried again by itself, with a new plan' : 'retry it, with a new plan'
+  const again = run.status?.nextAttempt ? 'Cairn retries with a new plan' : 'retry with a new plan'
   switch (failure) {
     case 'Transient':
-      return `This may pass: ${again}.`
+      return `A transient failure: ${again}.`
     case 'ConfigurationError':
-      return 'The code or its values are wrong. Correct them: a new Run comes by itself; or retry as it is.'
+      return 'The code or its values are wrong. Correct them to start a new Run, or retry without changes.'
     case 'PolicyDenied':
-      return 'A policy denies the plan. Change the code, or the policy; the findings are with the plan.'
+      return 'A policy denies the plan. Change the code or the policy; the plan shows the findings.'
     case 'PodLost':
-      return `The pod went away before it reported: ${again}.`
+      return `The pod ended before it reported a result: ${again}.`
     case 'Canceled':
-      return 'Somebody canceled it. Ask for another Run when it is wanted again.'
+      return 'A user canceled the Run. Request another Run if needed.'
     case 'StateNotSaved':
-      return `The state could not be saved and is in the pod's log. Before anything else: cairn state recover ${run.spec.stack.name}`
+      return `The state could not be saved and is only in the log of the pod. Restore it first: cairn state recover ${run.spec.stack.name}`
   }
   return ''
 }
@@ -106,12 +106,12 @@ export function lasted(started: string | undefined, finished: string | undefined
   return (finished ? new Date(finished).getTime() : now) - new Date(started).getTime()
 }
 
-/** The beginning of a digest, enough to tell it from others. */
+/** The beginning of a digest, long enough to be unique. */
 export function short(digest: string | undefined): string {
   return (digest ?? '').replace(/^sha256:/, '').slice(0, 12)
 }
 
-/** A revision for people: main@1f3c9a2 for main@sha1:1f3c9a2..., the beginning of a digest. */
+/** A short revision: main@1f3c9a2 for main@sha1:1f3c9a2..., the beginning of a digest. */
 export function revision(text: string | undefined): string {
   return (text ?? '').replace(/sha1:([0-9a-f]{8})[0-9a-f]*/, '$1').replace(/sha256:([0-9a-f]{12})[0-9a-f]*/, '$1')
 }

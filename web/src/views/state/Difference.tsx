@@ -21,7 +21,7 @@ type Props = {
   onChange: (from: number, to: number) => void
 }
 
-/** What one version of a state has otherwise than another. Of secrets it is said that they are different, and no more. */
+/** The difference between two versions of a state. Secrets are only marked as different. */
 export function Difference({ namespace, name, versions, from, to, onChange }: Props) {
   const before = useQuery({ ...versionQuery(namespace, name, from), enabled: from > 0 && from !== to })
   const after = useQuery({ ...versionQuery(namespace, name, to), enabled: to > 0 && from !== to })
@@ -30,7 +30,7 @@ export function Difference({ namespace, name, versions, from, to, onChange }: Pr
     () => (before.data && after.data ? compare(before.data, after.data) : undefined),
     [before.data, after.data],
   )
-  if (versions.length < 2) return <Empty title="There is one version: nothing to compare it with" />
+  if (versions.length < 2) return <Empty title="There is only one version" />
   const error = before.error ?? after.error
   return (
     <>
@@ -46,7 +46,7 @@ export function Difference({ namespace, name, versions, from, to, onChange }: Pr
           Swap
         </Button>
         <span className="text-muted text-sm">
-          What the state or a name marks as secret is hidden; who may pull the state can read all of it.
+          Values that the state or a name marks as secret are hidden. Users with the verb pull can read the whole state.
         </span>
       </div>
       {from === to ? (
@@ -54,7 +54,7 @@ export function Difference({ namespace, name, versions, from, to, onChange }: Pr
       ) : error ? (
         <Problem error={error} />
       ) : view ? (
-        <PlanView view={view} filter={filter} onFilter={setFilter} nothing="Nothing is different" />
+        <PlanView view={view} filter={filter} onFilter={setFilter} nothing="No differences" />
       ) : (
         <Skeletons lines={4} label="Loading both versions" />
       )}

@@ -87,7 +87,7 @@ function Known({ detail }: { detail: Detail<'states'> }) {
         badge={
           <>
             {status?.lock && <Badge tone="busy">Locked</Badge>}
-            {status?.rescued && <Badge tone="warn">A rescued state waits</Badge>}
+            {status?.rescued && <Badge tone="warn">A rescued state is not restored yet</Badge>}
           </>
         }
       >
@@ -114,7 +114,7 @@ function Known({ detail }: { detail: Detail<'states'> }) {
                     {status.updatedBy}
                   </Link>
                 ) : (
-                  safe(status?.versions?.at(-1)?.by ?? 'nobody yet')
+                  safe(status?.versions?.at(-1)?.by ?? 'none yet')
                 ),
               ],
               [
@@ -163,7 +163,7 @@ function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
             {lock.who ? ` (${safe(lock.who)})` : ''}
           </>
         ) : (
-          safe(lock.who ?? 'nobody who is known')
+          safe(lock.who ?? 'an unknown user')
         )}
         , since <Ago at={lock.since} />. <span className="text-muted">Lock ID </span>
         <span className="font-mono break-all">{safe(lock.id)}</span>
@@ -179,8 +179,8 @@ function Lock({ detail, may }: { detail: Detail<'states'>; may: boolean }) {
           run={() => act.mutateAsync({ action: 'unlock', body: { id: lock.id } })}
         >
           <p>
-            Cairn ends a lock by itself once it knows that its holder’s pod is gone. Where it does not know, make sure
-            first that nothing of that pod runs any more: two engines at once lose what one of them makes.
+            Cairn removes a lock automatically when the pod of its holder is deleted. If Cairn does not know that,
+            verify first that the pod no longer runs: two engines that write at the same time lose changes.
           </p>
         </ConfirmButton>
       )}

@@ -129,7 +129,7 @@ function Rollback({ namespace, name, version: v, current }: RollbackProps) {
   )
 }
 
-/** What a rollback does. It is made when the question is asked, and stays as it is when another version comes meanwhile. */
+/** The effect of a rollback. It is computed when the dialog opens, and does not change when another version is written. */
 function Question({ namespace, name, version: v, current, shownRef }: RollbackProps & { shownRef: RefObject<number> }) {
   const [at] = useState(current)
   useEffect(() => {
@@ -138,13 +138,13 @@ function Question({ namespace, name, version: v, current, shownRef }: RollbackPr
   return (
     <>
       <p>
-        A new version is made with the content of version {v.version} (serial {v.serial}); the current one is version{' '}
+        A new version is created with the content of version {v.version} (serial {v.serial}); the current one is version{' '}
         {at}. It can be rolled back too.
       </p>
       <p>
-        Nothing real changes: the next plan compares what is there with that state. Resources made since are not in it;
-        they live on, and an apply would make them once more. Where the Stack applies by itself, suspend it first, and
-        look at the next plan before it is applied.
+        The infrastructure does not change: the next plan compares it with that state. Newer resources are not in that
+        state; they still exist, and an apply would create them again. If spec.apply is Automatic, suspend the Stack
+        first, and review the next plan before it is applied.
       </p>
       <p>
         <Link

@@ -63,7 +63,7 @@ function add(found: Attribute[], path: string, a: unknown, b: unknown): void {
   if (found.length >= mostAttributes || equal(a, b)) return
   const x = record(a)
   const y = record(b)
-  // A whole resource that comes or goes is told attribute by attribute, as in a plan.
+  // A resource that is added or removed is shown attribute by attribute, as in a plan.
   if ((x && y) || (path === '' && (x ?? y))) {
     for (const name of [...new Set([...Object.keys(x ?? {}), ...Object.keys(y ?? {})])].sort()) {
       add(found, join(path, name), x?.[name] ?? undefined, y?.[name] ?? undefined)

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { objectPath, send } from '../../api/client'
 import { parseState } from './statefile'
 
-/** A version of a state, without what is secret in it. It never changes. It takes the verb pull on States. */
+/** A version of a state without secrets. It is immutable. It requires the verb pull on States. */
 export function versionQuery(namespace: string, name: string, version: number) {
   return queryOptions({
     queryKey: ['versions', namespace, name, version],
@@ -13,7 +13,7 @@ export function versionQuery(namespace: string, name: string, version: number) {
         ).text(),
       ),
     staleTime: Infinity,
-    // It has secrets: the page does not keep it longer than it is looked at.
+    // It has secrets, so it is removed from the cache when it is no longer shown.
     gcTime: 0,
     retry: false,
   })

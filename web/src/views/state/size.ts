@@ -1,4 +1,4 @@
-/** A number of bytes for people. */
+/** A human-readable number of bytes. */
 export function size(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
   const units = ['KiB', 'MiB', 'GiB']

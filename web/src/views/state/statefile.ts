@@ -125,7 +125,7 @@ function addressOf(r: NonNullable<File['resources']>[number], i: Instance): stri
 const telling =
   /password|passwd|passphrase|secret|token|private_key|privatekey|access_key|api_key|apikey|credential|connection_string/i
 
-/** Whether a name says that a text is secret. Engines do not write into the state what providers call sensitive. */
+/** Whether a name indicates a secret. Engines do not store in the state which attributes providers mark as sensitive. */
 const tells = (name: string) => telling.test(name)
 
 /** The shortest text that is hidden wherever it is, as part of another one too; shorter ones only where they are marked. */
@@ -167,7 +167,7 @@ function isType(v: unknown): boolean {
   return typeof v === 'string' && ['string', 'number', 'bool', 'dynamic'].includes(v)
 }
 
-/** Hides what ways lead to, what names tell of, and texts with a known secret in them. A way that leads nowhere hides all. */
+/** Hides the values at paths, values with names that indicate a secret, and texts that contain a known secret. A path without a value hides everything. */
 function mask(value: unknown, ways: Step[][], named: boolean, secrets: Set<string>): unknown {
   const inner = dynamic(value)
   if (inner) return mask(inner.value, ways, named, secrets)

@@ -1,4 +1,4 @@
-/** What is not seen when it is shown, or turns the direction of writing: it makes one text look like another. */
+/** Characters that are invisible or change the direction of text, so that one text looks like another. */
 const unseen = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|[\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 const short: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
@@ -11,7 +11,7 @@ function escapeOne(c: string): string {
   )
 }
 
-/** Writes what nobody would see as an escape sequence, as `cairn diff` does. */
+/** Escapes invisible characters, as `cairn diff` does. */
 export function safe(text: string): string {
   return text.replace(unseen, escapeOne)
 }

@@ -3,7 +3,7 @@
  * number than the one that is applied, and two that differ as the same.
  */
 
-// Another one each time that the page is loaded: no text of anybody's can look like it.
+// A random value for each page load, so that no text can contain it.
 const mark = `exact-${crypto.getRandomValues(new Uint32Array(4)).join('-')}:`
 
 /** A number that JavaScript has no equal of, as it was written. */
