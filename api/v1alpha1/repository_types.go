@@ -12,7 +12,7 @@ import (
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.url`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Fetched",type=date,JSONPath=`.status.lastFetch.at`
+// +kubebuilder:printcolumn:name="Fetched",type=date,JSONPath=`.status.lastFetch.finishedAt`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Repository struct {
@@ -173,10 +173,10 @@ type RefStatus struct {
 
 // FetchStatus is the result of a fetch.
 type FetchStatus struct {
-	// At is the time when the fetch ended.
-	At metav1.Time `json:"at"`
-	// Took is the duration of the fetch. Example: 1.2s.
-	Took metav1.Duration `json:"took"`
+	// FinishedAt is the time when the fetch ended.
+	FinishedAt metav1.Time `json:"finishedAt"`
+	// Duration is the duration of the fetch. Example: 1.2s.
+	Duration metav1.Duration `json:"duration"`
 }
 
 // RequestedAtAnnotation requests an immediate fetch of a Repository or a Run of a Stack. Cairn handles the request

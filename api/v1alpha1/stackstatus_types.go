@@ -218,27 +218,27 @@ type DriftStatus struct {
 type DriftChecks struct {
 	// Interval is the time between two drift checks. Example: 12h0m0s.
 	Interval metav1.Duration `json:"interval"`
-	// SetBy is where the interval is configured. Stack: spec.drift.interval of the Stack. Installation: the
+	// IntervalSource is where the interval is configured. Stack: spec.drift.interval of the Stack. Installation: the
 	// chart value drift.interval.
-	SetBy SetBy `json:"setBy"`
-	// Next is the time when the next check is due. The check can start later, because of a window or a
+	IntervalSource IntervalSource `json:"intervalSource"`
+	// NextCheckTime is the time when the next check is due. The check can start later, because of a window or a
 	// concurrency limit. Unset while no check can start: the Stack was never applied, is suspended, or has a
 	// change to apply first.
 	// +optional
-	Next *metav1.Time `json:"next,omitempty"`
+	NextCheckTime *metav1.Time `json:"nextCheckTime,omitempty"`
 }
 
-// SetBy is the object in which a setting is configured.
+// IntervalSource is where the interval of drift checks is configured.
 //
 // +kubebuilder:validation:Enum=Stack;Installation
-type SetBy string
+type IntervalSource string
 
-// Objects in which settings are configured.
+// Sources of the interval of drift checks.
 const (
-	// SetByStack: the spec of the Stack.
-	SetByStack SetBy = "Stack"
-	// SetByInstallation: a flag of the operator.
-	SetByInstallation SetBy = "Installation"
+	// IntervalFromStack: the spec of the Stack.
+	IntervalFromStack IntervalSource = "Stack"
+	// IntervalFromInstallation: a flag of the operator.
+	IntervalFromInstallation IntervalSource = "Installation"
 )
 
 // Finalizer is the finalizer of every Stack and State. It keeps a Stack until its resources are destroyed, and a

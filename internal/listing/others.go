@@ -19,7 +19,7 @@ var Repositories = Kind[v1alpha1.Repository, userapi.Repository]{
 			Changed: when(&is.LastTransitionTime),
 		}
 		if f := r.Status.LastFetch; f != nil {
-			row.Fetched = when(&f.At)
+			row.Fetched = when(&f.FinishedAt)
 		}
 		for _, ref := range r.Status.Refs {
 			row.Refs = append(row.Refs, userapi.Ref{Name: ref.Name, Revision: ref.Revision})

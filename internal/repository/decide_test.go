@@ -39,7 +39,9 @@ func world(options ...func(*World)) World {
 
 func never(w *World)    { w.Last, w.Refs = nil, nil }
 func fetching(w *World) { w.Fetching = true }
-func before(w *World)   { w.Repository.Status.LastFetch = &v1alpha1.FetchStatus{At: metav1.NewTime(now)} }
+func before(w *World) {
+	w.Repository.Status.LastFetch = &v1alpha1.FetchStatus{FinishedAt: metav1.NewTime(now)}
+}
 func later(d time.Duration) func(*World) {
 	return func(w *World) { w.Now = now.Add(d) }
 }
@@ -131,7 +133,7 @@ func TestStatusSettles(t *testing.T) {
 	w.Last = &Fetch{Ask: w.Ask, At: now.Add(2 * time.Hour), Reason: "Unreachable", Message: "away", Failures: 1}
 	w.Now = now.Add(2 * time.Hour)
 	bad := pass()
-	if !bad.LastFetch.At.Time.Equal(now.Add(2*time.Hour)) || apimeta.IsStatusConditionTrue(bad.Conditions, v1alpha1.ConditionReady) {
+	if !bad.LastFetch.FinishedAt.Time.Equal(now.Add(2*time.Hour)) || apimeta.IsStatusConditionTrue(bad.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("%+v", bad)
 	}
 	if diff := cmp.Diff(first.Refs, bad.Refs); diff != "" {
@@ -142,7 +144,7 @@ func TestStatusSettles(t *testing.T) {
 		t.Errorf("the same failure was written down again:\n%s", diff)
 	}
 	w.Last = &Fetch{Ask: w.Ask, At: now.Add(4 * time.Hour)}
-	if good := pass(); !good.LastFetch.At.Time.Equal(now.Add(4 * time.Hour)) {
+	if good := pass(); !good.LastFetch.FinishedAt.Time.Equal(now.Add(4 * time.Hour)) {
 		t.Errorf("%+v", good)
 	}
 }

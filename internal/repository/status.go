@@ -47,7 +47,7 @@ func status(w World, d Decision) v1alpha1.RepositoryStatus {
 	}
 	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	if w.Last != nil && !w.Fetching && (s.LastFetch == nil || w.Last.Moved || outcome(before) != w.Last.Reason) {
-		s.LastFetch = &v1alpha1.FetchStatus{At: metav1.Time{Time: w.Last.At}.Rfc3339Copy(), Took: metav1.Duration{Duration: w.Last.Took}}
+		s.LastFetch = &v1alpha1.FetchStatus{FinishedAt: metav1.Time{Time: w.Last.At}.Rfc3339Copy(), Duration: metav1.Duration{Duration: w.Last.Took}}
 	}
 	if d.Reason == "" {
 		return s

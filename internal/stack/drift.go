@@ -21,11 +21,11 @@ func every(w World) time.Duration {
 }
 
 // driftInterval is the time between two drift checks, 0 for none, and what sets it: the Stack goes before the installation.
-func driftInterval(w World) (time.Duration, v1alpha1.SetBy) {
+func driftInterval(w World) (time.Duration, v1alpha1.IntervalSource) {
 	if d := w.Stack.Spec.Drift; d != nil && d.Interval != nil {
-		return d.Interval.Duration, v1alpha1.SetByStack
+		return d.Interval.Duration, v1alpha1.IntervalFromStack
 	}
-	return w.DriftInterval, v1alpha1.SetByInstallation
+	return w.DriftInterval, v1alpha1.IntervalFromInstallation
 }
 
 // lookIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without it.

@@ -127,12 +127,12 @@ func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 		t.Errorf("a Stack that turns its checks off has %+v", off.stack.Status.DriftChecks)
 	}
 	announced := r.stack.Status.DriftChecks
-	if announced == nil || announced.Interval.Duration != 12*time.Hour || announced.SetBy != v1alpha1.SetByInstallation || announced.Next == nil {
+	if announced == nil || announced.Interval.Duration != 12*time.Hour || announced.IntervalSource != v1alpha1.IntervalFromInstallation || announced.NextCheckTime == nil {
 		t.Fatalf("the status says %+v", announced)
 	}
 	version := r.stack.ResourceVersion
 	for _, before := range []time.Duration{12 * time.Hour, time.Hour, time.Second} {
-		at := announced.Next.Add(-before)
+		at := announced.NextCheckTime.Add(-before)
 		r.Clock = func() time.Time { return at }
 		if at.Before(time.Now()) {
 			continue
@@ -144,7 +144,7 @@ func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 		}
 	}
 	r.expectNoRun("net-2")
-	r.Clock = func() time.Time { return announced.Next.Time }
+	r.Clock = func() time.Time { return announced.NextCheckTime.Time }
 	r.reconcile()
 	if check := r.run("net-2"); check.Spec.Operation != v1alpha1.OperationPlan || check.Spec.Cause.Message != "look for drift, every 12h" {
 		t.Errorf("the check is %+v", check.Spec)

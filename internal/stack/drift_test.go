@@ -27,7 +27,7 @@ func checks(on v1alpha1.DriftPolicy) func(*World) {
 // announce has the status announce the next check.
 func announce(w *World, next time.Time) {
 	w.Stack.Status.DriftChecks = &v1alpha1.DriftChecks{
-		Interval: metav1.Duration{Duration: every(*w)}, SetBy: v1alpha1.SetByStack, Next: &metav1.Time{Time: next},
+		Interval: metav1.Duration{Duration: every(*w)}, IntervalSource: v1alpha1.IntervalFromStack, NextCheckTime: &metav1.Time{Time: next},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // When drift checks are due. The checks of all Stacks are spread evenly: each Stack has its own place within the interval, by its
-// UID. status.driftChecks.next announces the place at which the next check is due, and no check starts before it is announced.
+// UID. status.driftChecks.nextCheckTime announces the place at which the next check is due, and no check starts before it is announced.
 // So a new interval, as an upgrade may give to all Stacks at once, starts no check at once: the first one of each Stack is at its
 // next place.
 //
@@ -43,7 +43,7 @@ func nextDriftCheck(w World) *metav1.Time {
 // announced is when the next check is due as the status says; nil when it says nothing of the interval that is set now.
 func announced(w World) *metav1.Time {
 	if known := w.Stack.Status.DriftChecks; isAnnounced(w, known) {
-		return known.Next
+		return known.NextCheckTime
 	}
 	return nil
 }
@@ -77,9 +77,9 @@ func driftChecks(w World, d Decision) *v1alpha1.DriftChecks {
 	if interval == 0 {
 		return nil
 	}
-	checks := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: interval}, SetBy: by, Next: d.NextDriftCheck}
+	checks := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: interval}, IntervalSource: by, NextCheckTime: d.NextDriftCheck}
 	if d.Reason == "" {
-		checks.Next = announced(w)
+		checks.NextCheckTime = announced(w)
 	}
 	return checks
 }

@@ -45,11 +45,11 @@ func TestDriftChecksOfTheStatus(t *testing.T) {
 			checks := status(tt.world, Decide(tt.world)).DriftChecks
 			got := "off"
 			if checks != nil {
-				got = checks.Interval.Duration.String() + " " + string(checks.SetBy)
+				got = checks.Interval.Duration.String() + " " + string(checks.IntervalSource)
 			}
-			if checks != nil && checks.Next != nil {
+			if checks != nil && checks.NextCheckTime != nil {
 				got += ", next"
-				if left := checks.Next.Sub(tt.world.Now); left <= 0 || left > checks.Interval.Duration {
+				if left := checks.NextCheckTime.Sub(tt.world.Now); left <= 0 || left > checks.Interval.Duration {
 					t.Errorf("the next check is in %s", left)
 				}
 			}
@@ -75,7 +75,7 @@ func TestADefaultThatIsNewStartsNoCheckAtOnce(t *testing.T) {
 			}
 			w.Stack.Status, w.Now = status(w, d), w.Now.Add(time.Second)
 		}
-		next := w.Stack.Status.DriftChecks.Next.Time
+		next := w.Stack.Status.DriftChecks.NextCheckTime.Time
 		in[int(next.Sub(now)/(every/slots))%slots]++
 		w.Now = next
 		if d := Decide(w); d.Start == nil || d.Start.Cause.Message != "look for drift, every 12h" {
@@ -94,10 +94,10 @@ func TestAnIntervalThatChangedStartsNoCheckAtOnce(t *testing.T) {
 	w := world(byDefault(12*time.Hour), isApplied)
 	w.Stack.Status = status(w, Decide(w))
 	everyOfStack(time.Minute)(&w)
-	w.Now = w.Stack.Status.DriftChecks.Next.Time
+	w.Now = w.Stack.Status.DriftChecks.NextCheckTime.Time
 	d := Decide(w)
 	w.Stack.Status = status(w, d)
-	if left := w.Stack.Status.DriftChecks.Next.Sub(w.Now); d.Start != nil || left <= 0 || left > time.Minute || d.RequeueAfter != left {
+	if left := w.Stack.Status.DriftChecks.NextCheckTime.Sub(w.Now); d.Start != nil || left <= 0 || left > time.Minute || d.RequeueAfter != left {
 		t.Errorf("it starts %v; the next check is in %s, and the Stack is reconciled in %s", d.Start, left, d.RequeueAfter)
 	}
 }
@@ -107,7 +107,7 @@ func TestNothingIsWrittenBetweenDriftChecks(t *testing.T) {
 	w := world(byDefault(time.Hour), isApplied)
 	w.Stack.Status = status(w, Decide(w))
 	settled := w.Stack.Status
-	for next := settled.DriftChecks.Next.Time; w.Now.Before(next); w.Now = w.Now.Add(7 * time.Second) {
+	for next := settled.DriftChecks.NextCheckTime.Time; w.Now.Before(next); w.Now = w.Now.Add(7 * time.Second) {
 		if diff := cmp.Diff(settled, status(w, Decide(w))); diff != "" {
 			t.Fatalf("at %s, before the check at %s, the status is written:\n%s", w.Now, next, diff)
 		}
@@ -127,7 +127,7 @@ func TestNothingIsWrittenBetweenDriftChecks(t *testing.T) {
 	}
 	had(d.Name, "Succeeded", "sha256:now", looks, noChanges, func(r *v1alpha1.Run) { r.Status.FinishedAt = &metav1.Time{Time: w.Now} })(&w)
 	w.Stack.Status = status(w, Decide(w))
-	if left := w.Stack.Status.DriftChecks.Next.Sub(started.DriftChecks.Next.Time); left != time.Hour {
+	if left := w.Stack.Status.DriftChecks.NextCheckTime.Sub(started.DriftChecks.NextCheckTime.Time); left != time.Hour {
 		t.Errorf("the check after that is %s later", left)
 	}
 }

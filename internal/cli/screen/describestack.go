@@ -172,12 +172,12 @@ func driftChecks(st *v1alpha1.Stack, s Style) string {
 		return ""
 	}
 	text := "checked every " + duration.HumanDuration(checks.Interval.Duration)
-	if checks.SetBy == v1alpha1.SetByInstallation {
+	if checks.IntervalSource == v1alpha1.IntervalFromInstallation {
 		text += ", the installation's default"
 	} else {
 		text += " (spec.drift.interval)"
 	}
-	switch next := checks.Next; {
+	switch next := checks.NextCheckTime; {
 	case next == nil && st.Spec.Suspend:
 		return text + "; no check while the Stack is suspended"
 	case next == nil && st.Status.AppliedInputsDigest == "":

@@ -12,17 +12,17 @@ import (
 // What `cairn describe STACK` says of drift checks: how often, what sets that, and when the next one is.
 func TestDriftSentence(t *testing.T) {
 	every := func(d time.Duration) *v1alpha1.Drift { return &v1alpha1.Drift{Interval: &metav1.Duration{Duration: d}} }
-	checks := func(by v1alpha1.SetBy, in time.Duration) *v1alpha1.DriftChecks {
-		c := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: 12 * time.Hour}, SetBy: by}
+	checks := func(by v1alpha1.IntervalSource, in time.Duration) *v1alpha1.DriftChecks {
+		c := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: 12 * time.Hour}, IntervalSource: by}
 		if in != 0 {
-			c.Next = &metav1.Time{Time: noon.Add(in)}
+			c.NextCheckTime = &metav1.Time{Time: noon.Add(in)}
 		}
 		return c
 	}
 	applied := func(c *v1alpha1.DriftChecks) v1alpha1.StackStatus {
 		return v1alpha1.StackStatus{ObservedGeneration: 1, AppliedInputsDigest: "sha256:a", DriftChecks: c}
 	}
-	found := applied(checks(v1alpha1.SetByInstallation, time.Hour))
+	found := applied(checks(v1alpha1.IntervalFromInstallation, time.Hour))
 	found.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.Time{Time: noon.Add(-11 * time.Hour)}}
 	for name, tt := range map[string]struct {
 		spec   v1alpha1.StackSpec
@@ -30,28 +30,28 @@ func TestDriftSentence(t *testing.T) {
 		want   string
 	}{
 		"the installation's default": {
-			v1alpha1.StackSpec{}, applied(checks(v1alpha1.SetByInstallation, 3*time.Hour)),
+			v1alpha1.StackSpec{}, applied(checks(v1alpha1.IntervalFromInstallation, 3*time.Hour)),
 			"checked every 12h, the installation's default; next check in 3h, at 2026-11-20T15:00:00Z",
 		},
 		"the Stack's own interval": {
-			v1alpha1.StackSpec{Drift: every(12 * time.Hour)}, applied(checks(v1alpha1.SetByStack, time.Minute)),
+			v1alpha1.StackSpec{Drift: every(12 * time.Hour)}, applied(checks(v1alpha1.IntervalFromStack, time.Minute)),
 			"checked every 12h (spec.drift.interval); next check in 60s, at 2026-11-20T12:01:00Z",
 		},
 		"after what the last check found": {
 			v1alpha1.StackSpec{}, found, "none 11h ago; checked every 12h, the installation's default; next check in 60m, at 2026-11-20T13:00:00Z",
 		},
 		"a check that is due": {
-			v1alpha1.StackSpec{}, applied(checks(v1alpha1.SetByInstallation, -time.Second)), "checked every 12h, the installation's default; a check is due now",
+			v1alpha1.StackSpec{}, applied(checks(v1alpha1.IntervalFromInstallation, -time.Second)), "checked every 12h, the installation's default; a check is due now",
 		},
 		"a suspended Stack": {
-			v1alpha1.StackSpec{Suspend: true}, applied(checks(v1alpha1.SetByStack, 0)), "checked every 12h (spec.drift.interval); no check while the Stack is suspended",
+			v1alpha1.StackSpec{Suspend: true}, applied(checks(v1alpha1.IntervalFromStack, 0)), "checked every 12h (spec.drift.interval); no check while the Stack is suspended",
 		},
 		"a Stack that was never applied": {
-			v1alpha1.StackSpec{}, v1alpha1.StackStatus{DriftChecks: checks(v1alpha1.SetByInstallation, 0)},
+			v1alpha1.StackSpec{}, v1alpha1.StackStatus{DriftChecks: checks(v1alpha1.IntervalFromInstallation, 0)},
 			"checked every 12h, the installation's default; no check before the Stack is applied",
 		},
 		"a Stack with a change that is not applied": {
-			v1alpha1.StackSpec{}, applied(checks(v1alpha1.SetByInstallation, 0)), "checked every 12h, the installation's default; no check before the Stack is as declared",
+			v1alpha1.StackSpec{}, applied(checks(v1alpha1.IntervalFromInstallation, 0)), "checked every 12h, the installation's default; no check before the Stack is as declared",
 		},
 		"a Stack that turns its checks off": {
 			v1alpha1.StackSpec{Drift: every(0)}, applied(nil), "checks are off, since spec.drift.interval is 0s",

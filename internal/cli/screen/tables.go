@@ -169,7 +169,7 @@ func Repositories(repositories []v1alpha1.Repository, s Style) *metav1.Table {
 		ready := condition(r.Status.Conditions, v1alpha1.ConditionReady)
 		var fetched time.Time
 		if f := r.Status.LastFetch; f != nil {
-			fetched = f.At.Time
+			fetched = f.FinishedAt.Time
 		}
 		interval := "-"
 		if r.Spec.Interval != nil {
