@@ -2,9 +2,12 @@ package engine
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"path"
+	"regexp"
 	"slices"
 
 	"github.com/hashicorp/go-version"
@@ -148,4 +151,62 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 			return line, err
 		}
 	}
+}
+
+// Done is one thing that an apply has done to a resource.
+type Done struct {
+	// Address and Type of the resource.
+	Address, Type string
+	// Action as the engine names it.
+	Action string
+	// IDKey is the attribute that identifies it, and ID its value; of what was destroyed the one that is gone. Both may be empty.
+	IDKey, ID string
+}
+
+func (h hook) done() Done {
+	return Done{Address: h.Resource.Address, Type: h.Resource.Type, Action: h.Action, IDKey: h.IDKey, ID: h.ID}
+}
+
+// teller tells of each thing that an apply has done, as soon as the engine says so.
+type teller struct {
+	heard func(Done)
+	// ends are what is being destroyed, by address: only the beginning of that tells the ID.
+	ends map[string]Done
+}
+
+func (t *teller) of(e event) {
+	if t.heard == nil || e.Hook == nil || !e.Hook.changes() {
+		return
+	}
+	d := e.Hook.done()
+	switch {
+	case e.Type == "apply_start" && d.Action == string(Delete):
+		if t.ends == nil {
+			t.ends = map[string]Done{}
+		}
+		t.ends[d.Address] = d
+	case e.Type == "apply_complete":
+		if d.Action == string(Delete) && d.ID == "" {
+			d = cmp.Or(t.ends[d.Address], d)
+		}
+		t.heard(d)
+	}
+}
+
+// valueUndeclared is the warning about a value of a variable file for which the code has no variable. Of many, engines warn of the
+// first two by name.
+const valueUndeclared = "Value for undeclared variable"
+
+var undeclaredIn = regexp.MustCompile(`declare a variable named "([^"]+)" but a value was found in file "([^"]+)"`)
+
+// Undeclared is a value for which the code has no variable, and the name of the variable file that has it.
+type Undeclared struct{ Variable, File string }
+
+// undeclaredValue reads that warning.
+func undeclaredValue(d Diagnostic) (Undeclared, bool) {
+	found := undeclaredIn.FindStringSubmatch(d.Detail)
+	if d.Summary != valueUndeclared || found == nil {
+		return Undeclared{}, false
+	}
+	return Undeclared{Variable: found[1], File: path.Base(found[2])}, true
 }

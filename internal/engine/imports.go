@@ -64,34 +64,3 @@ func adoptArgs(o Adopt) []string {
 	args := variableFiles([]string{"import", "-input=false", "-no-color"}, o.VariableFiles)
 	return append(args, o.Address, o.ID)
 }
-
-// Adopt gives the arguments for o.
-func (OpenTofu) Adopt(o Adopt) []string { return adoptArgs(o) }
-
-// Adopt gives the arguments for o.
-func (Terraform) Adopt(o Adopt) []string { return adoptArgs(o) }
-
-// Adopt gives the arguments for o.
-func (t Terragrunt) Adopt(o Adopt) []string { return t.run(t.Engine.Adopt(o)) }
-
-// Pull gives the arguments.
-func (OpenTofu) Pull(files []string) []string {
-	return variableFiles([]string{"state", "pull", "-no-color"}, files)
-}
-
-// Pull gives the arguments. It needs no variables: Terraform encrypts no states.
-func (Terraform) Pull([]string) []string { return []string{"state", "pull", "-no-color"} }
-
-// Push gives the arguments for o.
-func (OpenTofu) Push(o Push) []string {
-	return append(variableFiles(o.args(), o.VariableFiles), o.State)
-}
-
-// Push gives the arguments for o.
-func (Terraform) Push(o Push) []string { return append(o.args(), o.State) }
-
-// Push gives the arguments for o.
-func (t Terragrunt) Push(o Push) []string { return t.run(t.Engine.Push(o)) }
-
-// Pull gives the arguments.
-func (t Terragrunt) Pull(files []string) []string { return t.run(t.Engine.Pull(files)) }

@@ -53,3 +53,12 @@ func (Terraform) Show(o Show) []string { return []string{"show", "-no-color", "-
 
 // Output gives the arguments. It needs no variables: Terraform encrypts no states.
 func (Terraform) Output([]string) []string { return []string{"output", "-no-color", "-json"} }
+
+// Adopt gives the arguments for o.
+func (Terraform) Adopt(o Adopt) []string { return adoptArgs(o) }
+
+// Pull gives the arguments. It needs no variables: Terraform encrypts no states.
+func (Terraform) Pull([]string) []string { return []string{"state", "pull", "-no-color"} }
+
+// Push gives the arguments for o.
+func (Terraform) Push(o Push) []string { return append(o.args(), o.State) }

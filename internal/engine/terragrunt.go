@@ -59,3 +59,12 @@ func (t Terragrunt) run(args []string) []string {
 		"--tf-path=" + t.Path, "--download-dir=" + t.Cache, "--",
 	}, args...)
 }
+
+// Adopt gives the arguments for o.
+func (t Terragrunt) Adopt(o Adopt) []string { return t.run(t.Engine.Adopt(o)) }
+
+// Push gives the arguments for o.
+func (t Terragrunt) Push(o Push) []string { return t.run(t.Engine.Push(o)) }
+
+// Pull gives the arguments.
+func (t Terragrunt) Pull(files []string) []string { return t.run(t.Engine.Pull(files)) }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 )
@@ -118,4 +119,124 @@ func (g *gathering) names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// gathering finds all that an archive is made of, submodules included.
+type gathering struct {
+	m     *Mirror
+	items map[string]item
+	dirs  map[string]bool
+	// submodules is how many were entered.
+	submodules int
+}
+
+// place is a tree and where it is: that of the repository, or of a submodule.
+type place struct {
+	m      *Mirror
+	tree   *Tree
+	remote *Remote // nil when the mirror was not fetched since it was opened
+	prefix string
+	depth  int
+}
+
+func (g *gathering) gather(ctx context.Context, tree *Tree, files []Entry) error {
+	root := place{m: g.m, tree: tree, remote: g.m.lastRemote()}
+	for _, e := range files {
+		if err := g.add(ctx, root, e); err != nil {
+			return err
+		}
+	}
+	g.dirs = map[string]bool{}
+	for name := range g.items {
+		for dir := path.Dir(name); dir != "." && !g.dirs[dir]; dir = path.Dir(dir) {
+			g.dirs[dir] = true
+		}
+	}
+	for _, name := range g.names() {
+		if g.items[name].kind == KindSymlink {
+			if err := g.checkLink(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add an entry, and all that is in it.
+func (g *gathering) add(ctx context.Context, p place, e Entry) error {
+	switch e.Kind {
+	case KindDir:
+		entries, _ := p.tree.Dir(e.Path)
+		for _, e := range entries {
+			if err := g.add(ctx, p, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	case KindSubmodule:
+		return g.enter(ctx, p, e)
+	}
+	i := item{path: path.Join(p.prefix, e.Path), kind: e.Kind, id: e.ID, from: p.m, remote: p.remote}
+	if err := checkPath(i.path); err != nil {
+		return err
+	}
+	if e.Kind == KindSymlink {
+		target, err := p.m.Blob(ctx, e.ID, mostLink)
+		if err != nil {
+			return fmt.Errorf("archive %s: %w", i.path, err)
+		}
+		if i.target = string(target); path.IsAbs(i.target) || strings.ContainsRune(i.target, 0) {
+			return fail(ErrContent, "%s is a symlink to %.200q, which is outside of the repository: remove it, or keep it out of the code", i.path, i.target)
+		}
+	}
+	if g.items[i.path] = i; len(g.items) > g.m.o.MaxFiles {
+		return fail(ErrTooLarge, "more than %d files: take fewer", g.m.o.MaxFiles)
+	}
+	return nil
+}
+
+func (m *Mirror) lastRemote() *Remote {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.origin
+}
+
+// mostHops is how many symlinks one may lead through: what os.Root follows.
+const mostHops = 8
+
+// checkLink follows a symlink as the runner will once all is unpacked, and refuses it when it leads out of the archive,
+// in a circle, or through a file. To look at its text is not enough: a link may lead through another.
+func (g *gathering) checkLink(name string) error {
+	var at []string // where we are, without links
+	left := strings.Split(name, "/")
+	for hops := 0; len(left) > 0; {
+		part := left[0]
+		left = left[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if len(at) == 0 {
+				return fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or keep it out of the code", name)
+			}
+			at = at[:len(at)-1]
+			continue
+		}
+		here := path.Join(append(at, part)...)
+		i, ok := g.items[here]
+		switch {
+		case ok && i.kind == KindSymlink:
+			if hops++; hops > mostHops {
+				return fail(ErrContent, "%s is a symlink that leads through more than %d others, or in a circle", name, mostHops)
+			}
+			left = append(strings.Split(i.target, "/"), left...)
+		case ok && len(left) > 0:
+			return fail(ErrContent, "%s is a symlink that leads through %s, which is a file", name, here)
+		case ok, !g.dirs[here]:
+			return nil // a file, or nothing
+		default:
+			at = append(at, part)
+		}
+	}
+	return nil
 }

@@ -1,13 +1,19 @@
+// Package git keeps bare mirrors of repositories and reads trees, blobs and archives out of them. It runs the git binary,
+// with all off that could run something of a repository's or of the machine's, and knows nothing of Kubernetes.
 package git
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,3 +146,21 @@ func (m *Mirror) prepare(ctx context.Context) error {
 	m.publish(known)
 	return err
 }
+
+// Refs names all branches and tags as they are now, and what they name: another value after a fetch says that it brought
+// something.
+func (m *Mirror) Refs() string {
+	known, sum := m.known(), sha256.New()
+	fmt.Fprintf(sum, "%s\n", known.head)
+	for _, name := range slices.Sorted(maps.Keys(known.ids)) {
+		fmt.Fprintf(sum, "%s %s\n", known.ids[name], name)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Empty says that no fetch has filled the mirror since it was made: nothing is known of the remote. What was fetched from
+// a repository without branches and tags is not empty.
+func (m *Mirror) Empty() bool { return m.known().ids == nil }
+
+// IsCommitID says whether a ref is the full ID of a commit, which needs no branch or tag.
+func IsCommitID(ref string) bool { return isID(ref) }

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
+	"path"
 	"path/filepath"
 	"strings"
+
+	"cairn.dev/cairn/internal/download"
 )
 
 // source is where the releases of a product are.
@@ -81,4 +86,188 @@ func readSmall(from io.ReadCloser, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrMalformed, limit)
 	}
 	return data, nil
+}
+
+// web is a source over HTTP.
+type web struct {
+	client *http.Client
+	// indexes are addresses of a list of versions; the first that is there counts.
+	indexes []string
+	// release is the address of a release's folder, with {version} in it.
+	release string
+	// keyFile is the address of the maker's public key.
+	keyFile string
+	name    string
+}
+
+func (w web) String() string { return w.name }
+
+func (w web) versions(ctx context.Context) ([]string, error) {
+	for _, address := range w.indexes {
+		body, err := w.get(ctx, address)
+		if errors.Is(err, errMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		data, err := readSmall(body, largestIndex)
+		if err != nil {
+			return nil, err
+		}
+		return parseIndex(data)
+	}
+	return nil, fmt.Errorf("%s has no list of versions", w.name)
+}
+
+func (w web) address(version, file string) string {
+	return strings.ReplaceAll(w.release, "{version}", version) + "/" + url.PathEscape(file)
+}
+
+func (w web) at(version, file string) string { return w.shown(w.address(version, file)) }
+
+func (w web) keyAt() string { return w.shown(w.keyFile) }
+
+// shown is an address without its password.
+func (w web) shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return w.name
+	}
+	return u.Redacted()
+}
+
+func (w web) key(ctx context.Context) (body, error) { return w.get(ctx, w.keyFile) }
+
+func (w web) open(ctx context.Context, version, file string) (body, error) {
+	return w.get(ctx, w.address(version, file))
+}
+
+func (w web) get(ctx context.Context, address string) (body, error) {
+	ctx, through, over := download.Watch(ctx)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		over()
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	answer, err := w.client.Do(request) //nolint:bodyclose // the caller closes it
+	if err != nil {
+		over()
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, withoutQuery(err))
+	}
+	from := through(answer.Body)
+	if answer.StatusCode == http.StatusOK {
+		return body{tagged{from, ErrUnreachable}, from, answer.ContentLength}, nil
+	}
+	from.Close()
+	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusGone {
+		return body{}, fmt.Errorf("%s: %w", request.URL.Redacted(), errMissing)
+	}
+	return body{}, fmt.Errorf("%w: %s answered %s", ErrUnreachable, request.URL.Redacted(), answer.Status)
+}
+
+// withoutQuery leaves the query out of the address that an error names: the query of a redirect may contain a credential.
+func withoutQuery(err error) error {
+	var asked *url.Error
+	if !errors.As(err, &asked) {
+		return err
+	}
+	u, bad := url.Parse(asked.URL)
+	if bad != nil {
+		return asked.Err
+	}
+	u.RawQuery, u.User = "", nil
+	return fmt.Errorf("%s: %w", u, asked.Err)
+}
+
+// careful gives a client that follows a redirect only as safely as it began: the way from https leads to https.
+func careful(c *http.Client) *http.Client {
+	if c == nil {
+		c = &http.Client{Transport: download.Transport(0)}
+	}
+	other := *c
+	other.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		if len(before) >= 10 {
+			return errors.New("more than ten redirects")
+		}
+		if before[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
+			return fmt.Errorf("a redirect away from https, to %s", next.URL.Redacted())
+		}
+		return nil
+	}
+	return &other
+}
+
+// folder is a source on a disk, for an install that has no way out. It is opened anew each time: a volume may be mounted
+// late, and filled while Cairn runs.
+type folder struct{ base, product string }
+
+func (f folder) String() string { return "file://" + path.Join(f.base, f.product) }
+
+// versions are those of a list, or else the names of the folders.
+func (f folder) versions(context.Context) ([]string, error) {
+	root, err := os.OpenRoot(f.base)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // holds no data
+	for _, name := range indexes() {
+		file, err := f.file(root, name)
+		if errors.Is(err, errMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		data, err := readSmall(file, largestIndex)
+		if err != nil {
+			return nil, err
+		}
+		return parseIndex(data)
+	}
+	entries, err := fs.ReadDir(root.FS(), f.product)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+func (f folder) at(version, file string) string {
+	return "file://" + path.Join(f.base, f.product, version, file)
+}
+
+func (f folder) keyAt() string { return "file://" + path.Join(f.base, f.product, keyFile) }
+
+func (f folder) key(ctx context.Context) (body, error) { return f.open(ctx, "", keyFile) }
+
+func (f folder) open(_ context.Context, version, file string) (body, error) {
+	root, err := os.OpenRoot(f.base)
+	if err != nil {
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	defer root.Close() //nolint:errcheck // holds no data
+	return f.file(root, path.Join(version, file))
+}
+
+func (f folder) file(root *os.Root, name string) (body, error) {
+	name = path.Join(f.product, name)
+	info, err := root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return body{}, fmt.Errorf("%s: %w", path.Join(f.base, name), errMissing)
+	}
+	if err != nil {
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if !info.Mode().IsRegular() {
+		return body{}, fmt.Errorf("%w: %s is no file", ErrMalformed, path.Join(f.base, name))
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return body{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return body{tagged{file, ErrUnreachable}, file, info.Size()}, nil
 }

@@ -48,3 +48,16 @@ func (OpenTofu) Show(o Show) []string {
 func (OpenTofu) Output(files []string) []string {
 	return variableFiles([]string{"output", "-no-color", "-json"}, files)
 }
+
+// Adopt gives the arguments for o.
+func (OpenTofu) Adopt(o Adopt) []string { return adoptArgs(o) }
+
+// Pull gives the arguments.
+func (OpenTofu) Pull(files []string) []string {
+	return variableFiles([]string{"state", "pull", "-no-color"}, files)
+}
+
+// Push gives the arguments for o.
+func (OpenTofu) Push(o Push) []string {
+	return append(variableFiles(o.args(), o.VariableFiles), o.State)
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Diagnostic is a warning or an error.
+type Diagnostic struct {
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail,omitempty"`
+	// Address of the resource it is about, or of the provider.
+	Address string `json:"address,omitempty"`
+	// Range is the place in the code that it is about.
+	Range *Range `json:"range,omitempty"`
+	// Snippet is the code there, as far as a function is called in it.
+	Snippet *Snippet `json:"snippet,omitempty"`
+}
+
+// Snippet says what the code calls where a diagnostic is about a function.
+type Snippet struct {
+	FunctionCall *FunctionCall `json:"function_call,omitempty"`
+}
+
+// FunctionCall is the call of a function.
+type FunctionCall struct {
+	// CalledAs is the name in the code, with the namespace where it has one: core::file.
+	CalledAs string `json:"called_as"`
+}
+
+// ReadsFile reports whether the diagnostic is about a call of a function that reads a file by its path. Engines since
+// Terraform 1.4 and OpenTofu 1.6 name the function.
+func (d Diagnostic) ReadsFile() bool {
+	if d.Snippet == nil || d.Snippet.FunctionCall == nil {
+		return false
+	}
+	name := strings.TrimPrefix(d.Snippet.FunctionCall.CalledAs, "core::")
+	return strings.HasPrefix(name, "file") || strings.HasPrefix(name, "templatefile")
+}
+
+// Range is a place in the code.
+type Range struct {
+	Filename string   `json:"filename"`
+	Start    Position `json:"start"`
+}
+
+// Position is a place in a file.
+type Position struct {
+	Line int `json:"line"`
+}
+
+// halted is the engine's error when it was interrupted; what it interrupted follows.
+const halted = "execution halted"
+
+// prologue begins the text of an init of Terraform 1.9 and later whose code is wrong; what is wrong with it follows.
+const prologue = "Terraform encountered problems during initialisation"
+
+// FirstError gives the error that says most about a failure: the first one, but for those that only say that the engine
+// was told to stop, or that errors follow. It is nil when there is none.
+func FirstError(diagnostics []Diagnostic) *Diagnostic {
+	var first *Diagnostic
+	for i, d := range diagnostics {
+		if d.Severity != "error" {
+			continue
+		}
+		if d.Summary != halted && !strings.HasPrefix(d.Summary, prologue) {
+			return &diagnostics[i]
+		}
+		if first == nil {
+			first = &diagnostics[i]
+		}
+	}
+	return first
+}
+
+// String is the diagnostic on one line: what, why, where.
+func (d Diagnostic) String() string {
+	text := strings.Join(strings.Fields(d.Summary), " ")
+	if detail := strings.Join(strings.Fields(d.Detail), " "); detail != "" {
+		text += ": " + detail
+	}
+	var where []string
+	if d.Address != "" {
+		where = append(where, d.Address)
+	}
+	if d.Range != nil {
+		where = append(where, fmt.Sprintf("%s:%d", d.Range.file(), d.Range.Start.Line))
+	}
+	if len(where) > 0 {
+		text += " (" + strings.Join(where, ", ") + ")"
+	}
+	return text
+}
+
+// file gives the path within the root module. What lies outside of it are Cairn's own copies of variable files, whose
+// place means nothing to a person.
+func (r *Range) file() string {
+	if path.IsAbs(r.Filename) || strings.HasPrefix(r.Filename, "../") {
+		return path.Base(r.Filename)
+	}
+	return r.Filename
+}
+
+// place is how an engine's text tells where in the code an error is.
+var place = regexp.MustCompile(`^  on (.+) line (\d+)(?:,|:|$)`)
+
+// ReadErrors finds the errors in what an engine printed for people, for when it tells no events. Of each it reads what
+// an event would tell:
+//
+//	Error: summary
+//
+//	  with address,
+//	  on file line 3, in block:
+//	   3: code
+//
+//	detail
+func ReadErrors(text string) []Diagnostic {
+	var all []Diagnostic
+	var detail []string
+	end := func() {
+		if len(all) > 0 {
+			all[len(all)-1].Detail = strings.Join(detail, " ")
+		}
+		detail = nil
+	}
+	within := false // an error, and not a warning
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		summary, isError := strings.CutPrefix(line, "Error: ")
+		switch {
+		case isError || strings.HasPrefix(line, "Warning: "):
+			if within {
+				end()
+			}
+			if within = isError && len(all) < mostErrors; within {
+				all = append(all, Diagnostic{Severity: "error", Summary: summary})
+			}
+		case !within:
+		case strings.HasPrefix(line, "  ") && len(detail) == 0:
+			all[len(all)-1].locate(line)
+		default:
+			detail = append(detail, strings.Fields(line)...)
+		}
+	}
+	if within {
+		end()
+	}
+	return all
+}
+
+// locate reads a line before the detail; those with code say nothing.
+func (d *Diagnostic) locate(line string) {
+	if address, ok := strings.CutPrefix(line, "  with "); ok {
+		d.Address = strings.TrimSuffix(strings.TrimSuffix(address, ","), ":")
+		return
+	}
+	if found := place.FindStringSubmatch(line); found != nil && d.Range == nil {
+		if number, err := strconv.Atoi(found[2]); err == nil {
+			d.Range = &Range{Filename: found[1], Start: Position{Line: number}}
+		}
+	}
+}
+
+// LockFailed is the summary of an engine that could not have a lock.
+const LockFailed = "Error acquiring the state lock"
+
+// HeldLock is what an engine told of a lock that it could not have.
+type HeldLock struct {
+	// Said is the backend's word. Example: Already locked for workspace creation: default.
+	Said string
+	// ID of the lock, Who has it, since when and for what, as its backend tells; all empty when it does not.
+	ID, Who, Since, Operation string
+}
+
+// heldLock is how engines tell it, on one line.
+var heldLock = regexp.MustCompile(`^Error message: (.*) Lock Info: ID: (\S*) Path: .* ?Operation: (\S*) Who: (\S*) Version: \S* Created: (.*?) Info:`)
+
+// LockedBy finds what an engine told of a lock in a backend of a type.
+//
+// PostgreSQL's locks name nobody, and neither do some answers of http: then the engine shows the lock that it asked for, with its own name, as if it were
+// the one that is held. Where an answer of http names the holder it has the ID twice.
+func LockedBy(backend string, d Diagnostic) (HeldLock, bool) {
+	found := heldLock.FindStringSubmatch(strings.Join(strings.Fields(d.Detail), " "))
+	if d.Summary != LockFailed || found == nil {
+		return HeldLock{}, false
+	}
+	held := HeldLock{Said: found[1], ID: found[2], Operation: found[3], Who: found[4], Since: found[5]}
+	if slices.Contains([]string{"pg", "http"}, backend) && !strings.Contains(held.Said, "ID="+held.ID) {
+		_, id, _ := strings.Cut(held.Said, "ID=")
+		id, _, _ = strings.Cut(id, " ")
+		held = HeldLock{Said: held.Said, ID: id}
+	}
+	return held, true
+}
