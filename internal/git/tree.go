@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"cairn.dev/cairn/internal/memory"
+	"cairn.dev/cairn/internal/weightedlru"
 )
 
 // Kind of an entry, by its mode.
@@ -157,7 +157,7 @@ const (
 type Trees struct {
 	// opened is how many Mirrors share it, or did.
 	opened atomic.Int64
-	kept   *memory.Memory[treeKey, *Tree]
+	kept   *weightedlru.Cache[treeKey, *Tree]
 }
 
 // treeKey is a tree of one Mirror: what one has is not shown to who reads another.
@@ -168,7 +168,7 @@ type treeKey struct {
 
 // NewTrees keeps trees of so many bytes; 0 is 320 MiB.
 func NewTrees(most int) *Trees {
-	return &Trees{kept: memory.New[treeKey, *Tree](cmp.Or(most, mostTrees), memory.Entry)}
+	return &Trees{kept: weightedlru.New[treeKey, *Tree](cmp.Or(most, mostTrees), weightedlru.EntryOverhead)}
 }
 
 // Tree lists all that is in a commit or a tree, given by its ID. It is kept in memory with the last few, for it never

@@ -137,7 +137,7 @@ func TestReportOfADrain(t *testing.T) {
 func (r *room) interrupted() {
 	r.Helper()
 	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
-	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Message: runnerapi.Interrupted}}}
+	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Message: runnerapi.Interrupted, Interrupted: true}}}
 	a := current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
 	r.Seen(r.run)

@@ -87,7 +87,9 @@ func (r Reports) write(ctx context.Context, run *v1alpha1.Run, podUID types.UID,
 	fold(&run.Status, report, r.now())
 	if report.Done != nil {
 		doubt(run)
-		r.explain(ctx, run)
+		if failure := report.Done.Failure; failure != nil && failure.Interrupted {
+			r.explain(ctx, run)
+		}
 		if err := r.judge(ctx, run, report.Done); err != nil {
 			return err
 		}
@@ -118,9 +120,6 @@ func doubt(run *v1alpha1.Run) {
 // explain tells why a runner was interrupted, which knows only that it was told to end. Who deleted its pod stands in the pod.
 func (r Reports) explain(ctx context.Context, run *v1alpha1.Run) {
 	a := current(&run.Status)
-	if a.Failure == nil || a.Failure.Message != runnerapi.Interrupted {
-		return
-	}
 	pod := &corev1.Pod{}
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: a.Pod}, pod); err != nil || pod.UID != a.PodUID {
 		return // that it was interrupted is true all the same

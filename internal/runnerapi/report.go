@@ -50,6 +50,8 @@ type Failure struct {
 	Reason string `json:"reason,omitempty"`
 	// Message is the engine's first error, without secrets.
 	Message string `json:"message"`
+	// Interrupted is true when the runner was told to stop and knows no more than that.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Plan is what a plan would do. A replacement counts in Add, in Destroy and in Replace.

@@ -261,6 +261,9 @@ func (r *runner) report(report runnerapi.Report) error {
 				return err
 			}
 		}
+		if report.Done != nil && report.Done.Failure != nil {
+			report.Done.Failure.Interrupted = report.Done.Failure.Message == store.Interrupted
+		}
 		return r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, report)
 	})
 }

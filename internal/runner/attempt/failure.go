@@ -47,6 +47,7 @@ func exitCode(err error) *int32 {
 // that is the reason, whatever it broke, unless a state is at stake.
 func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	class, reason, message := string(engine.Transient), "", err.Error()
+	interrupted := false
 	var failed *programError
 	var denied *deniedError
 	var stopped *interrupt.CanceledError
@@ -56,8 +57,9 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	case errors.As(err, &lost):
 		class = stranded
 	case ctx.Err() != nil:
-		message = context.Cause(ctx).Error()
-		if errors.As(context.Cause(ctx), &stopped) {
+		cause := context.Cause(ctx)
+		message, interrupted = cause.Error(), errors.Is(cause, interrupt.ErrStopping)
+		if errors.As(cause, &stopped) {
 			class = canceled
 		}
 	case errors.As(err, &failed):
@@ -73,5 +75,5 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 			message = report.Truncate(message, report.LongestMessage-len(about)) + about
 		}
 	}
-	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}
+	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message), Interrupted: interrupted}
 }

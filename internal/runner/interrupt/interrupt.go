@@ -10,14 +10,14 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// errStopping is why an attempt ends when the runner is to stop.
-var errStopping = errors.New(runnerapi.Interrupted)
+// ErrStopping is why an attempt ends when the runner is to stop.
+var ErrStopping = errors.New(runnerapi.Interrupted)
 
 // WithInterrupt returns a context to run with, and the function that interrupts it: the attempt under way ends as soon as
 // the engine has saved its state, and is reported.
 func WithInterrupt(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, func() { cancel(errStopping) }
+	return ctx, func() { cancel(ErrStopping) }
 }
 
 // Grace is how long each request to the server may still take once the runner is to stop: the pod's own grace period ends at

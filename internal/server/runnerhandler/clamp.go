@@ -61,7 +61,7 @@ func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 	return &runnerapi.Failure{
 		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError, runnerapi.FailurePolicyDenied,
 			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
-		Reason: oneOf(f.Reason, "", engine.BackendInCode), Message: httpapi.OneLine(f.Message, maxMessage),
+		Reason: oneOf(f.Reason, "", engine.BackendInCode), Message: httpapi.OneLine(f.Message, maxMessage), Interrupted: f.Interrupted,
 	}
 }
 
