@@ -1,8 +1,8 @@
-// Package runner is the program in a Run's pod: it asks the server for an order, executes it, reports, and asks for the next
-// one, until the order is to exit.
+// Package runner is the program in a Run's pod: it asks the server for an order, executes it, reports, and asks for
+// the next one, until the order is to exit.
 //
-// Every attempt that ends is reported to the server; only when that is not possible does the runner itself fail. It has no
-// Kubernetes permission and does not know Kubernetes.
+// Every attempt that ends is reported to the server; only when that is not possible does the runner itself fail. It
+// has no Kubernetes permission and does not know Kubernetes.
 package runner
 
 import (
@@ -25,10 +25,12 @@ type Options struct {
 // firstPatience is how long a runner that has no order yet waits for the server.
 const firstPatience = 10 * time.Minute
 
-// Run executes the server's orders until there are no more or ctx is over. It fails only when an attempt could not be reported, or
-// the server gives no order.
+// Run executes the server's orders until there are no more or ctx is over. It fails only when an attempt could not be
+// reported, or the server gives no order.
 func Run(ctx context.Context, o Options) error {
-	client, err := runnerapi.NewClient(runnerapi.ClientOptions{URL: o.Store, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience})
+	client, err := runnerapi.NewClient(runnerapi.ClientOptions{
+		URL: o.Store, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience,
+	})
 	if err != nil {
 		return err
 	}

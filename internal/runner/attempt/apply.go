@@ -13,8 +13,8 @@ import (
 	"cairn.dev/cairn/internal/runner/workspace"
 )
 
-// apply does the steps of an order to apply. What follows the engine has to be done even when the attempt's time is
-// over: it runs on the process's context, and outlives that too.
+// apply does the steps of an order to apply. What follows the engine has to be done even when the attempt has timed
+// out: it runs on the pod's context, and outlives that too.
 func (a *attempt) apply(ctx, podCtx context.Context) error {
 	steps := []string{"apply"}
 	if a.backend().Own() {
@@ -24,7 +24,8 @@ func (a *attempt) apply(ctx, podCtx context.Context) error {
 		steps = append(steps, "outputs")
 	}
 	if a.ready != nil && a.ready.digest == a.order.PlanDigest {
-		a.files, a.engine, a.about, a.fetched, a.backendType = a.ready.files, a.ready.engine, a.ready.about, true, a.ready.backendType
+		a.files, a.engine, a.about = a.ready.files, a.ready.engine, a.ready.about
+		a.backendType, a.fetched = a.ready.backendType, true
 		a.expect(steps...)
 	} else {
 		prepare, err := a.choose()
@@ -79,7 +80,7 @@ func (a *attempt) applyPlan(ctx context.Context, journal *report.Journal) (resul
 	if err := workspace.Verify(file, a.order.PlanDigest); err != nil {
 		return result{}, fmt.Errorf("the plan is not the one that was approved: %w", err)
 	}
-	// A destroy has to find what this apply was given, even when the apply does not get to its end.
+	// A destroy has to find the variables of this apply, even when the apply fails.
 	if !a.order.Destroy {
 		if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
 			return result{}, fmt.Errorf("keep the variable files: %w", err)
@@ -109,8 +110,8 @@ func (a *attempt) applyPlan(ctx context.Context, journal *report.Journal) (resul
 	if err != nil {
 		return result{}, err
 	}
-	if events.Done == nil { // Terragrunt's code may leave a command out, or take a failure for none
-		return result{}, &programError{class: engine.Transient, message: a.engine.Name() + " ended before all was applied", exitCode: code}
+	if events.Done == nil { // Terragrunt's code may skip a command, or ignore a failure
+		return result{}, &programError{engine.Transient, a.engine.Name() + " ended before all was applied", code}
 	}
 	return result{message: events.Done.String(), exitCode: &code}, nil
 }

@@ -40,7 +40,8 @@ type attempt struct {
 	inCode *engine.OwnBackend
 	// backendType is the type of the backend, once the engine was initialized.
 	backendType string
-	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it holds none.
+	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it holds
+	// none.
 	lock []byte
 
 	// planned is the plan, once it is stored, and about what hooks get to know of it.
@@ -56,8 +57,8 @@ type attempt struct {
 
 	// changed is how many resources an apply changed, once it was begun.
 	changed *int32
-	// exitCode is that of an apply that ended, and followed says that a new state was read from the engine's own backend after
-	// it.
+	// exitCode is that of an apply that ended, and followed says that a new state was read from the engine's own backend
+	// after it.
 	exitCode *int32
 	followed bool
 	// allSaved says that the state has all that an apply did.
@@ -74,7 +75,8 @@ func (a *attempt) do(podCtx context.Context) *runnerapi.Failure {
 	defer stop(nil)
 	if a.order.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.order.Timeout, fmt.Errorf("timed out after %s", report.Duration(a.order.Timeout)))
+		timeout := fmt.Errorf("timed out after %s", report.Duration(a.order.Timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, a.order.Timeout, timeout)
 		defer cancel()
 	}
 	a.learn()

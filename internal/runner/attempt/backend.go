@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -18,19 +19,20 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A Stack may keep its state in a backend of the engine's own, as spec.backend says. Then the engine reads, writes and locks it there, and the store's state
-// follows: the runner reads what the backend has
+// A Stack may keep its state in a backend of the engine's own, as spec.backend says. Then the engine reads, writes
+// and locks it there, and the server's state follows: the runner reads what the backend has
 //
-//	before a plan       and puts the store's there, where that is newer and nothing of the backend's is lost by it
-//	after an apply      however it ended, with the store's lock held beside the backend's own
+//	before a plan       and pushes the server's state there, where that is newer and nothing of the backend's is lost
+//	after an apply      however it ended, with the server's lock held beside the backend's own
 //	after a shell       the same
 //
-// What follows is for the store to decide, which knows what the backend had before.
+// What follows is for the server to decide, which knows what the backend had before.
 
-// mostPuts is how often a state is put into a backend before it is seen that it does not stay there: once, and once more by force for its lineage.
+// mostPuts is how often a state is pushed into a backend that then has another one: once, and once more by force for
+// its lineage.
 const mostPuts = 2
 
-// backend is where the engine keeps the state.
+// backend returns where the engine keeps the state.
 func (a *attempt) backend() engine.Backend {
 	if a.order.Backend == nil {
 		return engine.Backend{}
@@ -41,7 +43,7 @@ func (a *attempt) backend() engine.Backend {
 	return engine.Backend{Type: a.order.Backend.Type}
 }
 
-// followBackend has the store's state follow the backend, before anything is planned on it.
+// followBackend copies the backend's state to the server, before anything is planned on it.
 func (a *attempt) followBackend(ctx context.Context) (result, error) {
 	data, followed, err := a.follow(ctx)
 	if err != nil {
@@ -49,7 +51,8 @@ func (a *attempt) followBackend(ctx context.Context) (result, error) {
 	}
 	for tries := 0; followed.Push; tries++ {
 		if tries == mostPuts {
-			return result{}, &engine.Refused{Reason: fmt.Sprintf("backend %s took the state, and has another one all the same: look what it keeps", a.backendType)}
+			return result{}, &engine.Refused{Reason: fmt.Sprintf(
+				"backend %s took the state, and has another one all the same: look what it keeps", a.backendType)}
 		}
 		if data, followed, err = a.putThere(ctx, followed.Force); err != nil {
 			return result{}, err
@@ -61,7 +64,7 @@ func (a *attempt) followBackend(ctx context.Context) (result, error) {
 	return result{message: a.sawBackend(data)}, nil
 }
 
-// sawBackend says what a backend has.
+// sawBackend describes what a backend has.
 func (a *attempt) sawBackend(data []byte) string {
 	state, err := engine.ParseState(data)
 	if err != nil || len(data) == 0 {
@@ -70,7 +73,7 @@ func (a *attempt) sawBackend(data []byte) string {
 	return fmt.Sprintf("backend %s has serial %d", a.backendType, state.Serial)
 }
 
-// follow reads what the backend has and tells the store.
+// follow reads what the backend has, and sends it to the server.
 func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error) {
 	data, err := a.pullState(ctx)
 	if err != nil {
@@ -78,7 +81,8 @@ func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error
 	}
 	followed, err := a.client.Follow(ctx, a.backendType, data)
 	var said *runnerapi.Error
-	if errors.As(err, &said) && (said.Code == http.StatusConflict || said.Code == http.StatusBadRequest || said.Code == http.StatusForbidden) {
+	rejections := []int{http.StatusConflict, http.StatusBadRequest, http.StatusForbidden}
+	if errors.As(err, &said) && slices.Contains(rejections, said.Code) {
 		return nil, followed, &engine.Refused{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
 	}
 	if err != nil {
@@ -88,7 +92,7 @@ func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error
 	return data, followed, nil
 }
 
-// putThere puts the store's state into the backend, and reads it back.
+// putThere pushes the server's state into the backend, and reads it back.
 func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.Followed, error) {
 	state, err := a.proxy.Current(ctx)
 	if err != nil {
@@ -101,7 +105,8 @@ func (a *attempt) putThere(ctx context.Context, force bool) ([]byte, runnerapi.F
 	if !force {
 		fmt.Fprintf(a.text, "the store's state is newer than what backend %s has: it is put there\n", a.backendType)
 	}
-	if _, err := a.askBackend(ctx, a.engine.Push(engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force})); err != nil {
+	push := engine.Push{VariableFiles: a.files.paths(), State: a.work.PushedState(), Force: force}
+	if _, err := a.askBackend(ctx, a.engine.Push(push)); err != nil {
 		return nil, runnerapi.Followed{}, fmt.Errorf("put the state into backend %s: %w", a.backendType, err)
 	}
 	return a.follow(ctx)
@@ -116,8 +121,8 @@ func (a *attempt) pullState(ctx context.Context) ([]byte, error) {
 	return stateIn(data), nil
 }
 
-// stateIn is the state that an engine printed, byte for byte as its backend has it; nil when it has none. Before it may be warnings, as of a CLI configuration that
-// is not there, and after it is a line's end.
+// stateIn returns the state that an engine printed, byte for byte as its backend has it; nil when it has none. Warnings
+// may precede it, as of a CLI configuration that does not exist, and a newline follows it.
 func stateIn(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("{")) {
 		at := bytes.Index(data, []byte("\n{"))
@@ -138,7 +143,7 @@ func stateIn(data []byte) []byte {
 	return data
 }
 
-// lockState takes the store's lock for an engine that locks its own backend alone: one writer, whoever else may write there.
+// lockState takes the server's lock for an engine that locks its own backend alone, so that there is one writer.
 func (a *attempt) lockState(ctx context.Context) error {
 	if !a.backend().Own() {
 		return nil
@@ -164,7 +169,8 @@ func (a *attempt) lockState(ctx context.Context) error {
 	return nil
 }
 
-// followAfter has the store's state follow what the engine did to the backend's, however that ended: well is what it says itself.
+// followAfter copies the backend's state to the server after the engine, however that ended; well says that it
+// succeeded.
 func (a *attempt) followAfter(podCtx context.Context, well bool) error {
 	if a.lock == nil {
 		return nil
@@ -183,7 +189,7 @@ func (a *attempt) followAfter(podCtx context.Context, well bool) error {
 	})
 }
 
-// unlockState gives the store's lock back. One that stays is taken over once this pod is gone.
+// unlockState gives the server's lock back. A lock that stays is taken over once this pod is gone.
 func (a *attempt) unlockState(podCtx context.Context) {
 	if a.lock == nil {
 		return
@@ -196,13 +202,13 @@ func (a *attempt) unlockState(podCtx context.Context) {
 	a.lock = nil
 }
 
-// finishedElsewhere says that an engine with a backend of its own wrote the state and came to its end by itself.
+// finishedElsewhere reports whether an engine with a backend of its own wrote the state and ended by itself.
 func (a *attempt) finishedElsewhere() bool {
 	return a.followed && a.exitCode != nil && (*a.exitCode == 0 || *a.exitCode == 1)
 }
 
-// explainLocks says of a lock who has it and what to do: the engine's own words are long, and with some backends, and older engines, name this
-// pod. Of Cairn's lock the store says it.
+// explainLocks replaces what an engine says of a lock by who holds it and what to do: the engine's own words are long,
+// and with some backends, and older engines, name this pod. Of Cairn's lock the server says it.
 func (a *attempt) explainLocks(told []engine.Diagnostic) {
 	denied := a.proxy.DeniedLock()
 	for i := range told {
@@ -216,7 +222,8 @@ func (a *attempt) explainLocks(told []engine.Diagnostic) {
 	}
 }
 
-// lockedBy says who has a lock and how it ends. That the Run is tried again is told beside it, as of each failure of that class.
+// lockedBy describes who holds a lock and how it ends. That the Run is retried is reported beside it, as of each
+// failure of that class.
 func lockedBy(held engine.HeldLock, backend, stack, program string) string {
 	unlock := ""
 	if held.ID != "" {

@@ -16,14 +16,15 @@ import (
 	"cairn.dev/cairn/internal/runner/workspace"
 )
 
-// backendFile writes the backend's arguments to where nobody but the engine reads them, makes what is missing if it is asked for, and gives the file; empty when
-// there are none.
+// backendFile writes the backend's arguments to a file that only the engine reads, creates the backend if the Stack
+// says so, and returns the file; empty when there are no arguments.
 func (a *attempt) backendFile(ctx context.Context) (string, error) {
 	if !a.backend().Own() {
 		return "", nil
 	}
 	if process.Variable(a.Environ, "TF_ENCRYPTION") != "" {
-		return "", &engine.Refused{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of what is in spec.backend would be in clear: leave one of the two out"}
+		return "", &engine.Refused{Reason: "TF_ENCRYPTION has the engine encrypt the state, and Cairn's copy of what is in " +
+			"spec.backend would be in clear: leave one of the two out"}
 	}
 	config, err := a.backendConfig()
 	if err != nil {
@@ -42,7 +43,7 @@ func (a *attempt) backendFile(ctx context.Context) (string, error) {
 	return a.work.BackendConfig(), os.WriteFile(a.work.BackendConfig(), text, 0o600)
 }
 
-// backendConfig reads the arguments, those from Secrets too, which are known as secret by now; so is a password that is a part of one.
+// backendConfig reads the arguments. Those from Secrets are added to the redactor, and so are passwords in them.
 func (a *attempt) backendConfig() (backend.Config, error) {
 	b := a.order.Backend
 	config := backend.Config{Values: b.Config, Secrets: map[string]string{}, Create: b.Create}
@@ -76,10 +77,10 @@ func (a *attempt) backendConfig() (backend.Config, error) {
 	return config, nil
 }
 
-// keyedPassword is how PostgreSQL's other form of a connection has it.
+// keyedPassword matches a password in PostgreSQL's keyword form of a connection.
 var keyedPassword = regexp.MustCompile(`\bpassword\s*=\s*('[^']*'|\S+)`)
 
-// passwords are those in the address of a server, or in PostgreSQL's list of settings.
+// passwords returns those in the URL of a server, or in PostgreSQL's list of settings.
 func passwords(value string) (found []string) {
 	if at, err := url.Parse(value); err == nil && at.User != nil {
 		if password, ok := at.User.Password(); ok {
@@ -92,7 +93,7 @@ func passwords(value string) (found []string) {
 	return found
 }
 
-// createBackend creates what is missing where the state is kept, if the Stack asks for it, and gives the arguments for
+// createBackend creates what is missing where the state is kept, if the Stack says so, and returns the arguments for
 // the engine: those that the code's own block leaves out.
 func (a *attempt) createBackend(ctx context.Context, config backend.Config) (backend.Config, error) {
 	kind := a.order.Backend.Type

@@ -50,7 +50,7 @@ func (a *attempt) fetchContext(ctx context.Context) (result, error) {
 	return result{}, nil
 }
 
-// buildImage runs the builder's own commands, and learns the digest of what they pushed.
+// buildImage runs the builder's own commands, and reads the digest of what they pushed.
 func (a *attempt) buildImage(ctx context.Context) (result, error) {
 	credentials, err := a.pushCredentials()
 	if err != nil {
@@ -78,7 +78,8 @@ func (a *attempt) buildImage(ctx context.Context) (result, error) {
 	return result{message: a.order.Build.Image + "@" + a.built, exitCode: &exit.Code}, nil
 }
 
-// pushCredentials adds the credentials for the registry to the redactor, and returns their folder; empty when there are none.
+// pushCredentials adds the credentials for the registry to the redactor, and returns their folder; empty when there
+// are none.
 func (a *attempt) pushCredentials() (dir string, err error) {
 	b := a.order.Build
 	if b.PushDir == "" {
@@ -97,7 +98,7 @@ func (a *attempt) pushCredentials() (dir string, err error) {
 	return filepath.Join(a.Inputs, filepath.FromSlash(b.PushDir)), nil
 }
 
-// runBuilder runs one of its commands. It holds no state, so one that does not end when it is told to is killed.
+// runBuilder runs one of its commands. It holds no state, so that one that ignores signals is killed.
 func (a *attempt) runBuilder(ctx context.Context, command, env []string) (process.Exit, error) {
 	path := command[0]
 	if !filepath.IsAbs(path) {
@@ -120,10 +121,11 @@ func (a *attempt) runBuilder(ctx context.Context, command, env []string) (proces
 }
 
 func noBuilder(b *runnerapi.Build, program string) error {
-	return &engine.Refused{Reason: fmt.Sprintf("the builder's image has no %s: name one that has %s in spec.runner.build.builderImage", program, b.Builder)}
+	return &engine.Refused{Reason: fmt.Sprintf(
+		"the builder's image has no %s: name one that has %s in spec.runner.build.builderImage", program, b.Builder)}
 }
 
-// builderEnvironment is the container's own, but for what is Cairn's.
+// builderEnvironment returns the container's environment without Cairn's own variables.
 func (a *attempt) builderEnvironment() []string {
 	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool { return strings.HasPrefix(pair, "CAIRN_") })
 	return append(env, "HOME="+a.home(), "TMPDIR="+a.work.Tmp(), "XDG_RUNTIME_DIR="+a.work.Tmp())

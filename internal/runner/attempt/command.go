@@ -16,19 +16,20 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A command is a script that applies the plan in place of the engine. It is run like a hook, but it may write the state: the engine that
-// it runs takes the lock as ever, and is waited for however long it takes.
+// A command is a script that applies the plan in place of the engine. It runs like a hook, but may write the state:
+// the engine that it runs takes the lock, and is waited for however long it takes.
 
 // planFile names the saved plan to scripts.
 const planFile = "CAIRN_PLAN_FILE"
 
-// wroteNothing is what is wrong with a script that applied nothing.
-const wroteNothing = `wrote no state, so that nothing of the plan is applied: let it apply the plan, as in tofu apply "$` + planFile + `", or fail`
+// wroteNothing is the message about a script that applied nothing.
+const wroteNothing = `wrote no state, so that nothing of the plan is applied: ` +
+	`let it apply the plan, as in tofu apply "$` + planFile + `", or fail`
 
-// highestSignal is above any that a shell adds to 128 to say that a signal ended a program.
+// highestSignal is above any signal that a shell adds to 128 in the exit code of a program that the signal ended.
 const highestSignal = 65
 
-// command is the order's script.
+// command returns the order's script.
 func (a *attempt) command() hook {
 	name := "spec.commands.apply"
 	if a.order.Destroy {
@@ -37,14 +38,14 @@ func (a *attempt) command() hook {
 	return hook{runnerapi.Hook{Step: "apply", Script: a.order.Command}, name}
 }
 
-// runCommand runs the script, and finds out what it did.
+// runCommand runs the script, and checks what it did.
 func (a *attempt) runCommand(ctx context.Context, journal *report.Journal) (result, error) {
 	h := a.command()
 	fmt.Fprintf(a.text, "%s runs in place of %s\n", h.called(), a.engine.Name())
 	before := a.proxy.Writes()
 	group := a.launcher().NewGroup(h.called())
 	ended, events, err := a.followCommand(ctx, h, group, journal)
-	if len(events.Changed) > 0 || events.Done != nil { // otherwise nobody knows
+	if len(events.Changed) > 0 || events.Done != nil { // otherwise it is unknown
 		changed := int32(len(events.Changed))
 		a.changed = &changed
 	}
@@ -58,18 +59,19 @@ func (a *attempt) runCommand(ctx context.Context, journal *report.Journal) (resu
 	failed := func(class engine.Class, format string, args ...any) error {
 		return &programError{class, h.called() + " ended well, but " + fmt.Sprintf(format, args...), ended.Code}
 	}
-	wrote := a.backend().Own() || a.proxy.Writes() > before // of a backend of the engine's own, checkWrote knows
+	wrote := a.backend().Own() || a.proxy.Writes() > before // of a backend of the engine's own, checkWrote checks it
 	switch lost, err := a.stranded(); {
 	case err != nil || lost != nil:
 		return result{}, failed(engine.Transient, "its engine could not write the state: %s", a.rejection())
 	case group.EngineOutlived():
 		return result{}, failed(engine.ConfigurationError, "before an engine that it started, which was interrupted: let it wait for it")
 	case a.proxy.Locked():
-		return result{}, failed(engine.Transient, "left the state's lock: an engine that it started did not get to its end. The next attempt takes the lock")
+		return result{}, failed(engine.Transient,
+			"left the state's lock: an engine that it started did not get to its end. The next attempt takes the lock")
 	case !wrote && !a.order.Destroy:
 		return result{}, failed(engine.ConfigurationError, wroteNothing)
 	}
-	if !wrote { // and who reads the outputs has to know the state all the same
+	if !wrote { // the outputs step needs the state all the same
 		if _, err := a.proxy.Current(ctx); err != nil {
 			return result{}, fmt.Errorf("read the state: %w", err)
 		}
@@ -82,7 +84,7 @@ func (a *attempt) runCommand(ctx context.Context, journal *report.Journal) (resu
 	return result{message: a.commandDid(h), exitCode: &ended.Code}, nil
 }
 
-// checkWrote refuses the word of a script that changed nothing in a backend of the engine's own.
+// checkWrote rejects a script that succeeded and changed nothing in a backend of the engine's own.
 func (a *attempt) checkWrote() error {
 	if a.order.Command == "" || a.order.Destroy || a.followed {
 		return nil
@@ -90,8 +92,8 @@ func (a *attempt) checkWrote() error {
 	return &engine.Refused{Reason: a.command().called() + " ended well, but " + wroteNothing}
 }
 
-// leftSealed is how many resources a destroy has left in a state that the engine encrypts. Of any other one everybody sees it; of this one
-// a destroy that went well is the proof that it is empty, and a script's word is none.
+// leftSealed returns how many resources a destroy has left in a state that the engine encrypts. Cairn cannot read
+// such a state, and the exit code of a script does not prove that it is empty.
 func (a *attempt) leftSealed(ctx context.Context) (int, error) {
 	state, err := a.proxy.State()
 	if err != nil || !a.order.Destroy || state.Encrypted == nil {
@@ -104,7 +106,7 @@ func (a *attempt) leftSealed(ctx context.Context) (int, error) {
 	return instances.Managed(), nil
 }
 
-// commandDid says what is known of what a script did.
+// commandDid returns the message of a script that succeeded.
 func (a *attempt) commandDid(h hook) string {
 	text := "by " + h.called()
 	switch {
@@ -117,8 +119,8 @@ func (a *attempt) commandDid(h hook) string {
 	return text
 }
 
-// commandFailed says why a script failed. What its engine said against the world may pass, as where the engine applies by itself, and
-// so may what a signal ended; for all else a script says so with its exit code.
+// commandFailed returns why a script failed. An error of its engine is transient, as in an apply without a script,
+// and so is the end by a signal; for all else the script's exit code decides.
 func (a *attempt) commandFailed(h hook, ended process.Exit, events engine.Events) error {
 	if len(events.Errors) == 0 && ended.Signal == 0 {
 		events.Errors = engine.ReadErrors(ended.Last)
@@ -138,7 +140,7 @@ func (a *attempt) commandFailed(h hook, ended process.Exit, events engine.Events
 	return failed
 }
 
-// followCommand runs the script, and hears what its engine tells it has done, where that tells it in a file.
+// followCommand runs the script, and adds to the journal what its engine has done, where that writes events to a file.
 func (a *attempt) followCommand(ctx context.Context, h hook, group *process.Group, journal *report.Journal) (process.Exit, engine.Events, error) {
 	if err := os.Remove(a.work.Events()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return process.Exit{}, engine.Events{}, err
@@ -177,8 +179,8 @@ func (a *attempt) launchCommand(ctx context.Context, cmd *exec.Cmd, h hook, grou
 	return ended, nil
 }
 
-// commandEnvironment gives what hooks get, and arguments for the commands of the engine: the variable files, since it may plan anew, and
-// where it tells what it does.
+// commandEnvironment returns what hooks get, and arguments for the commands of the engine: the variable files, since
+// the script may plan anew, and the file for events.
 func (a *attempt) commandEnvironment(h hook, events string) ([]string, error) {
 	env, err := a.aboutRun()
 	if err != nil {
@@ -192,7 +194,7 @@ func (a *attempt) commandEnvironment(h hook, events string) ([]string, error) {
 	files := a.variableArguments()
 	for _, command := range takeVariables {
 		args := files
-		if command == "apply" && a.refusesVariables() {
+		if command == "apply" && a.rejectsVariables() {
 			args = nil
 		}
 		if events != "" && (command == "apply" || command == "destroy") {
@@ -205,23 +207,24 @@ func (a *attempt) commandEnvironment(h hook, events string) ([]string, error) {
 	return process.WithoutNUL(env), nil
 }
 
-// refusesVariables says that the script's apply is of the plan, as far as it says so, and that the engine refuses variable files beside
-// a plan, as older Terraforms do.
-func (a *attempt) refusesVariables() bool {
+// rejectsVariables reports whether the script applies the saved plan, and the engine rejects variable files beside a
+// plan, as older Terraforms do.
+func (a *attempt) rejectsVariables() bool {
 	args := a.engine.Apply(engine.Apply{VariableFiles: []string{"any"}, Plan: a.work.Plan(), Version: a.engine.version})
 	return a.appliesPlan() && !slices.Contains(args, "-var-file=any")
 }
 
-// appliesPlan says that the script names the plan's file: it is taken at its word.
+// appliesPlan reports whether the script names the plan's file, which counts as applying it.
 func (a *attempt) appliesPlan() bool { return strings.Contains(a.order.Command, planFile) }
 
-// checkScript reports what a plan takes into the state where a script may not apply that plan: one that plans anew does not know of
-// it, and would create it again.
+// checkScript reports what a plan takes into the state where a script may not apply that plan: one that plans anew
+// does not know of it, and would create it again.
 func (a *attempt) checkScript(r *recovery.Recovery) {
 	if a.order.Command == "" || a.appliesPlan() {
 		return
 	}
 	for _, m := range r.Planned() {
-		r.Orphan(m, fmt.Sprintf("%s does not apply the plan that takes it in: let it run the engine's apply with $%s", a.command().called(), planFile))
+		r.Orphan(m, fmt.Sprintf("%s does not apply the plan that takes it in: let it run the engine's apply with $%s",
+			a.command().called(), planFile))
 	}
 }

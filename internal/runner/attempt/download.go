@@ -19,7 +19,7 @@ import (
 // largestEngine is how large an engine's program may be.
 const largestEngine = 1 << 30
 
-// fetchEngine takes an engine from the store, because the image's does not do, for the reason why.
+// fetchEngine downloads an engine from the server; why says why the image's is not used.
 func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
 	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, a.onDownload())
 	var away *unreachableError
@@ -50,7 +50,7 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 	return nil
 }
 
-// isProgram says whether a file is what an earlier attempt of this pod downloaded.
+// isProgram reports whether a file is what an earlier attempt of this pod downloaded.
 func isProgram(path, digest string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func isProgram(path, digest string) bool {
 	return workspace.Verify(file, digest) == nil
 }
 
-// download gets a program. It is at its path only when it is what the store promised.
+// download fetches a program. It is at its path only when its digest is the one that the server announced.
 func (a *attempt) download(ctx context.Context, name string, release runnerapi.EngineRelease, path string) error {
 	file, err := os.OpenFile(path+".part", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o700) //nolint:gosec // a program has to be executable
 	if err != nil {

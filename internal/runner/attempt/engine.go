@@ -19,11 +19,11 @@ type tool struct {
 	engine.Engine
 	// path of its program; empty when it is not known yet.
 	path string
-	// version is empty until it was asked for, or a plan's events told it.
+	// version is empty until the engine or the events of a plan reported it.
 	version string
 }
 
-// chosen gives the engine that the order names.
+// chosen returns the engine that the order names.
 func (a *attempt) chosen() (engine.Engine, error) {
 	switch a.order.Engine {
 	case "", "OpenTofu":
@@ -36,8 +36,8 @@ func (a *attempt) chosen() (engine.Engine, error) {
 	return nil, &engine.Refused{Reason: fmt.Sprintf("there is no engine %q", a.order.Engine)}
 }
 
-// atHand says whether the image's program does as it is. Mostly it does, and no launch is needed to know it: the events
-// of the plan tell the version. Terragrunt's tell only the version of what it runs.
+// atHand reports whether the image's program is used as it is. Mostly it is, and that needs no launch: the events of
+// the plan have the version. Terragrunt's have only the version of the engine that it runs.
 func (a *attempt) atHand() bool {
 	a.engine.path = a.lookup(a.engine.Program())
 	_, terragrunt := a.engine.Engine.(engine.Terragrunt)
@@ -45,7 +45,7 @@ func (a *attempt) atHand() bool {
 	return a.engine.path != "" && a.order.EngineVersion == "" && !terragrunt && !hooks
 }
 
-// provideEngine takes the engine that the order asks for and, with Terragrunt, the one that it wraps.
+// provideEngine selects the engine that the order names and, with Terragrunt, the one that it wraps.
 func (a *attempt) provideEngine(ctx context.Context) (result, error) {
 	if err := a.provide(ctx, &a.engine, a.order.EngineVersion); err != nil {
 		return result{}, err
@@ -61,7 +61,7 @@ func (a *attempt) provideEngine(ctx context.Context) (result, error) {
 	return result{message: message}, nil
 }
 
-// provide takes the image's program if it meets the constraint, and otherwise the store's.
+// provide selects the image's program if it meets the constraint, and otherwise downloads one.
 func (a *attempt) provide(ctx context.Context, t *tool, constraint string) error {
 	why := fmt.Sprintf("there is no program %s in this image", t.Program())
 	if t.path != "" {
@@ -74,7 +74,7 @@ func (a *attempt) provide(ctx context.Context, t *tool, constraint string) error
 	return a.fetchEngine(ctx, t, constraint, why)
 }
 
-// meets asks an engine for its version and says whether it meets a constraint.
+// meets asks an engine for its version, and reports whether it meets a constraint.
 func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, error) {
 	answer, _, err := a.ask(ctx, call{Options: process.Options{Name: t.Name()}, path: t.path, args: t.Version()}, largestAnswer)
 	if err != nil {
@@ -90,8 +90,8 @@ func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, 
 	return meets, nil
 }
 
-// wrap takes the engine that Terragrunt is to run. Engines refuse each other's plans, and those of other versions, so an order to
-// apply names the one that made the plan.
+// wrap selects the engine that Terragrunt is to run. Engines reject each other's plans, and those of other versions, so
+// that an order to apply names the one that made the plan.
 func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, error) {
 	under, constraint, err := a.wrapped()
 	if err != nil {
@@ -107,8 +107,9 @@ func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, erro
 	return under, nil
 }
 
-// wrapped gives the engine that Terragrunt is to run, and the constraint on its version: the first of the order's whose program is in
-// the image, or else the first. A version that does not meet the constraint does not make it another engine.
+// wrapped returns the engine that Terragrunt is to run, and the constraint on its version: the first of the order's
+// whose program is in the image, or else the first. A version that does not meet the constraint does not make it
+// another engine.
 func (a *attempt) wrapped() (tool, string, error) {
 	asked := a.order.Wrapped
 	if len(asked) == 0 {
@@ -135,8 +136,8 @@ func (a *attempt) wrapped() (tool, string, error) {
 	return first, asked[0].Version, nil
 }
 
-// initialize makes the code ready: modules, providers and the way to the state. With a saved plan it takes the very
-// providers that the plan was made with.
+// initialize prepares the code: modules, providers and the backend. With a saved plan it uses the same providers as the
+// plan.
 func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error) {
 	if err := a.configureGit(); err != nil {
 		return result{}, err
@@ -161,7 +162,7 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	code, _, err := a.run(ctx, engine.StepInit, call{args: args})
 	var failed *programError
 	if grunt, ok := a.engine.Engine.(engine.Terragrunt); ok && (err == nil || errors.As(err, &failed)) {
-		if refused := a.checkPutTogether(ctx, grunt); refused != nil {
+		if refused := a.checkAssembled(ctx, grunt); refused != nil {
 			return result{exitCode: &code}, refused
 		}
 	}
@@ -171,8 +172,8 @@ func (a *attempt) initialize(ctx context.Context, withPlan bool) (result, error)
 	return result{exitCode: &code}, a.checkBackend()
 }
 
-// checkOwnBackend rejects code that has a backend of its own while Cairn has no state of the Stack: what exists is in
-// that backend, and a plan without it creates everything again. A state that Cairn has was put there on purpose.
+// checkOwnBackend rejects code that has a backend of its own while Cairn has no state of the Stack: the resources are
+// in that backend, and a plan without it would create them again. A state that Cairn has was put there on purpose.
 func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
 	if a.backend().Own() {
 		return nil
@@ -188,10 +189,10 @@ func (a *attempt) checkOwnBackend(ctx context.Context, root fs.FS) error {
 	return found.Refuse(a.engine.Engine, a.order.Stack)
 }
 
-// checkPutTogether checks the backend in what Terragrunt made of a unit. A remote_state, also one of an included file,
-// is there as code, and so is the block of a module from elsewhere. It is checked after every init, since one that got
-// the arguments of that backend fails.
-func (a *attempt) checkPutTogether(ctx context.Context, grunt engine.Terragrunt) error {
+// checkAssembled checks the backend in what Terragrunt assembled of a unit. A remote_state, also one of an included
+// file, is there as code, and so is the block of a module from elsewhere. It is checked after every init, since one
+// that got the arguments of that backend fails.
+func (a *attempt) checkAssembled(ctx context.Context, grunt engine.Terragrunt) error {
 	check := func(dir string) error {
 		return a.checkOwnBackend(ctx, os.DirFS(dir)) // its files may be symlinks to elsewhere in the code
 	}
@@ -209,7 +210,8 @@ func (a *attempt) checkPutTogether(ctx context.Context, grunt engine.Terragrunt)
 	})
 }
 
-// checkBackend looks at the code that Terragrunt brought in, which could not be looked over before, and at where the engine keeps the state itself.
+// checkBackend checks the code that Terragrunt downloaded, which could not be checked before, and where the engine
+// keeps the state itself.
 func (a *attempt) checkBackend() error {
 	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok && !a.backend().Own() {
 		return nil
@@ -223,8 +225,9 @@ func (a *attempt) checkBackend() error {
 	return err
 }
 
-// ranIn is the folder that the engine works in: the root module's or, with Terragrunt, the one in its cache that it
-// copied that to. It is the one that has Cairn's own file and was initialized: those of other units have not both.
+// ranIn returns the folder that the engine works in: the root module's or, with Terragrunt, the one in its cache that
+// it copied that to. It is the one that has Cairn's own file and was initialized: those of other units do not have
+// both.
 func (a *attempt) ranIn() string {
 	found := a.module()
 	if _, ok := a.engine.Engine.(engine.Terragrunt); !ok {

@@ -19,15 +19,16 @@ import (
 	"cairn.dev/cairn/internal/runner/workspace"
 )
 
-// dropped are variables that would make the engine do something else than it was told. TF_DATA_DIR would put what init
-// prepares where apply in another pod does not look; TF_WORKSPACE would name another state, and a Stack has one.
+// dropped are variables that change what the engine does. TF_DATA_DIR would put what init prepares where apply in
+// another pod does not find it; TF_WORKSPACE would name another state, and a Stack has one.
 var dropped = []string{"TF_DATA_DIR", "TF_WORKSPACE"}
 
-// droppedPrefixes are of more of them. TF_HTTP_ names another state, unless the engine's own backend is told so; TF_CLI_ARGS adds arguments, so that not what was
-// approved is planned or applied; TG_ and TERRAGRUNT_ may run other code, all code there is, or another engine.
+// droppedPrefixes are prefixes of more of them. TF_HTTP_ names another state, unless the engine's own backend uses it;
+// TF_CLI_ARGS adds arguments, so that what is planned or applied is not what was approved; TG_ and TERRAGRUNT_ may run
+// other code, all code there is, or another engine.
 var droppedPrefixes = []string{"CAIRN_", "TF_HTTP_", "TF_CLI_ARGS", "TG_", "TERRAGRUNT_"}
 
-// kept are those of Terragrunt's variables that only say who it is, or what the code may ask for.
+// kept are those of Terragrunt's variables that configure only identity and features.
 var kept = []string{
 	"TG_AUTH_PROVIDER_CMD", "TG_FEATURE", "TG_IAM_ASSUME_ROLE", "TG_IAM_ASSUME_ROLE_DURATION",
 	"TG_IAM_ASSUME_ROLE_SESSION_NAME", "TG_IAM_ASSUME_ROLE_WEB_IDENTITY_TOKEN",
@@ -41,11 +42,11 @@ func drop(name string) bool {
 		slices.ContainsFunc(droppedPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// longestTmp is how long the path of a folder for temporary files may be. Providers listen on a socket there, and the path
-// of a socket has 107 bytes at most.
+// longestTmp is how long the path of TMPDIR may be. Providers listen on a socket there, and the path of a socket has
+// 107 bytes at most.
 const longestTmp = 80
 
-// environment gives what the engine, and all that it starts, gets: the container's variables but for Cairn's own, and
+// environment returns what the engine, and all that it starts, gets: the container's variables without Cairn's own, and
 // those that make it quiet and lead it to the state.
 func (a *attempt) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool {
@@ -73,7 +74,7 @@ func (a *attempt) environment() []string {
 	return slices.Concat(env, own, a.gitEnv, a.mirror.Environment())
 }
 
-// home is the container's HOME if something can be written to it, and otherwise one of our own: an image's user may have
+// home returns the container's HOME if it is writable, and otherwise one in the workspace: an image's user may have
 // none, or / .
 func (a *attempt) home() string {
 	home := process.Variable(a.Environ, "HOME")
@@ -92,8 +93,8 @@ func (a *attempt) home() string {
 	return home
 }
 
-// hookEnvironment gives what a hook gets: what the engine gets, with the engine's own program first on the PATH, and what
-// docs/hooks.md lists.
+// hookEnvironment returns what a hook gets: what the engine gets, with the engine's own program first on the PATH, and
+// what docs/hooks.md lists.
 func (a *attempt) hookEnvironment(h hook) ([]string, error) {
 	env, err := a.aboutRun()
 	if err != nil {
@@ -103,7 +104,7 @@ func (a *attempt) hookEnvironment(h hook) ([]string, error) {
 	return process.WithoutNUL(append(env, a.planEnvironment()...)), nil
 }
 
-// aboutRun gives what the engine gets, with the engine's own program first on the PATH, and what tells of the Run.
+// aboutRun returns what the engine gets, with the engine's own program first on the PATH, and variables about the Run.
 func (a *attempt) aboutRun() ([]string, error) {
 	env := a.environment()
 	bin, err := a.linkEngine()
@@ -121,7 +122,7 @@ func (a *attempt) aboutRun() ([]string, error) {
 	), nil
 }
 
-// planEnvironment tells of the plan, once there is one.
+// planEnvironment returns the variables about the plan, once there is one.
 func (a *attempt) planEnvironment() []string {
 	p := a.about
 	if p == nil {
@@ -146,7 +147,8 @@ func (a *attempt) planEnvironment() []string {
 	return env
 }
 
-// linkEngine gives a folder in which the engine has its usual name, wherever its program is; "" while it is not known.
+// linkEngine returns a folder in which the engine has its usual name, wherever its program is; empty while it is not
+// known.
 func (a *attempt) linkEngine() (string, error) {
 	programs := map[string]string{}
 	if a.engine.Engine != nil {
@@ -176,8 +178,8 @@ func (a *attempt) linkEngine() (string, error) {
 	return a.work.Bin(), nil
 }
 
-// learn makes the redactor know what the order says is secret. What it cannot read is no reason to fail here: the engine
-// cannot have read it either, or the step that needs it says so.
+// learn adds to the redactor what the order says is secret. What it cannot read is no failure here: the engine cannot
+// read it either, or the step that needs it fails.
 func (a *attempt) learn() {
 	a.secrets.Add(a.token())
 	for _, pair := range a.Environ {
@@ -207,7 +209,7 @@ func (a *attempt) learn() {
 	}
 }
 
-// learnFile makes the values of a variable file secret.
+// learnFile adds the values of a variable file to the redactor.
 func (a *attempt) learnFile(name string, data []byte) {
 	a.secrets.Add(redact.Values(name, data)...)
 }

@@ -56,8 +56,8 @@ type Executor struct {
 	gitEnv []string
 	// ready is the plan that the workspace is ready to apply.
 	ready *ready
-	// begun are the plans whose apply was begun here. None of them may be applied again: what the first apply created may not
-	// be in the state, and would be created twice.
+	// begun are the plans whose apply was begun here. None of them may be applied again: what the first apply created
+	// may not be in the state, and would be created twice.
 	begun map[string]bool
 }
 
@@ -81,8 +81,8 @@ func NewExecutor(o Options) (*Executor, error) {
 	return &Executor{Options: o, secrets: redact.New(), work: work, begun: map[string]bool{}}, nil
 }
 
-// How long the end of an attempt waits for the rest of its log: first before the report, because the server accepts no more
-// of it once the next attempt has begun, and then after it.
+// How long the end of an attempt waits for the rest of its log: first before the report, because the server accepts
+// no more of it once the next attempt has begun, and then after it.
 const (
 	logWait     = 2 * time.Second
 	lastLogWait = 10 * time.Second

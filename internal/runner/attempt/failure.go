@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// programError is how the engine, or a hook, failed.
+// programError is the failure of the engine, or of a hook.
 type programError struct {
 	class    engine.Class
 	message  string
@@ -25,16 +25,16 @@ func (e *programError) Error() string { return e.message }
 const canceled = runnerapi.FailureCanceled
 
 // stranded is the class of an attempt whose state is nowhere but in the pod's log, or not even there. It must not be
-// tried again: what it made would be made twice.
+// retried: what it created would be created twice.
 const stranded = runnerapi.FailureStateNotSaved
 
 // strandedError is why a state could be neither written nor rescued.
 type strandedError struct{ error }
 
-// ErrStranded is that, when it could not even be reported: the program's exit code has to tell it.
+// ErrStranded is that, when it could not even be reported: the program's exit code reports it.
 var ErrStranded = errors.New("the state could be neither written nor rescued")
 
-// exitCode gives a program's exit code, if it was one that failed.
+// exitCode returns the exit code of the program that failed, if one did.
 func exitCode(err error) *int32 {
 	var failed *programError
 	if errors.As(err, &failed) {
@@ -43,8 +43,8 @@ func exitCode(err error) *int32 {
 	return nil
 }
 
-// failure says what is to be told of an error. When the time was over, somebody canceled or the runner was told to stop,
-// that is the reason, whatever it broke, unless a state is at stake.
+// failure returns what is reported of an error. When the attempt timed out, was canceled or interrupted, that is the
+// reason, whatever it broke, unless a state could not be saved.
 func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	class, reason, message := string(engine.Transient), "", err.Error()
 	interrupted := false

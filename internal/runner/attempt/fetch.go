@@ -21,7 +21,7 @@ const (
 	largestPlan    = 1 << 30
 )
 
-// fetch fills the workspace: the code, the variable files and, in a pod that did not make it, the plan.
+// fetch fills the workspace: the code, the variable files and, in another pod than the plan's, the plan.
 func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	if err := a.work.Clear(); err != nil {
 		return result{}, err
@@ -47,7 +47,7 @@ func (a *attempt) fetch(ctx context.Context, withPlan bool) (result, error) {
 	return result{}, err
 }
 
-// fetchCode downloads the code, unpacks it and looks it over.
+// fetchCode downloads the code, unpacks it and checks it.
 func (a *attempt) fetchCode(ctx context.Context) error {
 	root, err := os.OpenRoot(a.work.Code())
 	if err != nil {
@@ -58,19 +58,19 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 		return err
 	}
 	if _, ok := a.engine.Engine.(engine.Terragrunt); ok {
-		if err := makeRepository(root); err != nil {
+		if err := createRepository(root); err != nil {
 			return err
 		}
 	}
 	return a.adopt(ctx, root)
 }
 
-// makeRepository makes the folder the root of a git repository without commits. Terragrunt's get_repo_root, and the
+// createRepository makes the folder the root of a git repository without commits. Terragrunt's get_repo_root, and the
 // functions like it, ask git for the root of the repository, and the code comes without its own. The folder belongs to
 // the user that the engine runs as, so that git needs no safe.directory.
-func makeRepository(code *os.Root) error {
+func createRepository(code *os.Root) error {
 	if _, err := code.Stat(gitFolder); !errors.Is(err, fs.ErrNotExist) {
-		return err // nil when the code brings one
+		return err // nil when the code has one
 	}
 	for _, dir := range []string{"objects", "refs"} {
 		if err := code.MkdirAll(path.Join(gitFolder, dir), 0o755); err != nil {
@@ -83,7 +83,7 @@ func makeRepository(code *os.Root) error {
 // gitFolder is what makes a folder the root of a git repository.
 const gitFolder = ".git"
 
-// fetchFiles downloads the order's source, makes sure that it is what the order names, and unpacks it.
+// fetchFiles downloads the order's source, verifies its digest, and unpacks it.
 func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
 	file, err := os.Create(a.work.Archive())
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *attempt) fetchFiles(ctx context.Context, root *os.Root) error {
 	return os.Remove(file.Name())
 }
 
-// adopt looks over the root module's folder and makes it Cairn's.
+// adopt checks the root module's folder, and puts Cairn's own file into it.
 func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 	name := path.Clean(a.order.Path)
 	if !fs.ValidPath(name) {
@@ -146,7 +146,7 @@ func (a *attempt) module() string {
 	return filepath.Join(a.work.Code(), filepath.FromSlash(a.order.Path))
 }
 
-// fetchPlan downloads the plan to apply and makes sure that it is the one that was approved.
+// fetchPlan downloads the plan to apply, and verifies that it is the one that was approved.
 func (a *attempt) fetchPlan(ctx context.Context) error {
 	file, err := os.Create(a.work.Plan())
 	if err != nil {
@@ -162,8 +162,8 @@ func (a *attempt) fetchPlan(ctx context.Context) error {
 	return nil
 }
 
-// pinProviders writes the lock file that the plan was made with into the code and says whether there is one. It must not
-// be before the code is there, which may hold a lock file too.
+// pinProviders writes the lock file that the plan was made with into the code, and reports whether there is one. The
+// code, which may have a lock file too, has to be there first.
 func (a *attempt) pinProviders() (bool, error) {
 	file, err := os.Open(a.work.Plan())
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// On which side of its step a hook runs, as an order says it.
+// Whether a hook runs before or after its step, as an order says it.
 const (
 	before = "Before"
 	after  = "After"
 )
 
-// tryAgain is the exit code of a hook that may do better another time: EX_TEMPFAIL of sysexits.h.
+// tryAgain is the exit code of a hook that a retry may cure: EX_TEMPFAIL of sysexits.h.
 const tryAgain = 75
 
 // hook is a script and the name of its step.
@@ -32,7 +32,7 @@ type hook struct {
 	name string
 }
 
-// called is what people call it: the script of a command is on no side of its step.
+// called returns the script's name in messages: a command's script is neither before nor after its step.
 func (h hook) called() string {
 	if h.When == "" {
 		return "the script of " + h.name
@@ -40,7 +40,7 @@ func (h hook) called() string {
 	return "hook " + h.name
 }
 
-// hooks gives those of one side of a step.
+// hooks returns those before or after a step.
 func (a *attempt) hooks(step, when string) []hook {
 	var found []hook
 	for _, h := range a.order.Hooks {
@@ -56,7 +56,7 @@ func (a *attempt) hooks(step, when string) []hook {
 	return found
 }
 
-// withHooks gives the names of a step and of the hooks around it, in order.
+// withHooks returns the names of a step and of the hooks around it, in order.
 func (a *attempt) withHooks(step string) []string {
 	var names []string
 	for _, h := range a.hooks(step, before) {
@@ -69,7 +69,7 @@ func (a *attempt) withHooks(step string) []string {
 	return names
 }
 
-// runHooks runs those of one side of a step, each as a step of its own.
+// runHooks runs those before or after a step, each as a step of its own.
 func (a *attempt) runHooks(ctx context.Context, step, when string) error {
 	for _, h := range a.hooks(step, when) {
 		err := a.step(ctx, h.name, func(ctx context.Context) (result, error) { return a.runHook(ctx, h) })
@@ -84,7 +84,7 @@ func (a *attempt) runHooks(ctx context.Context, step, when string) error {
 	return nil
 }
 
-// runHook runs a script until it ends. It does not hold a state, so one that does not end when it is told to is killed.
+// runHook runs a script until it ends. It holds no state, so that one that ignores signals is killed.
 func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 	env, err := a.hookEnvironment(h)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *attempt) runHook(ctx context.Context, h hook) (result, error) {
 	return result{}, &programError{engine.ConfigurationError, ended.Explain(h.called(), engine.Events{}), ended.Code}
 }
 
-// script makes ready to run one.
+// script returns the command that runs a script.
 func (a *attempt) script(h hook, env []string) (*exec.Cmd, error) {
 	path, err := a.writeHook(h)
 	if err != nil {
@@ -122,8 +122,8 @@ func (a *attempt) script(h hook, env []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// writeHook writes a script to a file of its own. No other program of ours may be started meanwhile: it would have the
-// file open for writing, and what somebody may still write to cannot be run.
+// writeHook writes a script to a file of its own. No other program may be started meanwhile: it would have the file
+// open for writing, and Linux does not execute such a file.
 func (a *attempt) writeHook(h hook) (string, error) {
 	if err := os.MkdirAll(a.work.Hooks(), 0o700); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func (a *attempt) writeHook(h hook) (string, error) {
 	return path, os.WriteFile(path, []byte(h.Script), 0o700) //nolint:gosec // a script has to be executable
 }
 
-// hookDir is the root module's folder once this attempt has it, and the workspace before.
+// hookDir returns the root module's folder once this attempt has it, and the workspace before.
 func (a *attempt) hookDir() string {
 	if info, err := os.Stat(a.module()); a.fetched && err == nil && info.IsDir() {
 		return a.module()
@@ -145,14 +145,17 @@ func (a *attempt) hookDir() string {
 	return string(a.work)
 }
 
-// cannotRun says what to do about a script that could not be started. What is wrong with it will be wrong again.
+// cannotRun returns what to do about a script that could not be started. A retry would fail in the same way.
 func cannotRun(h hook, err error) error {
 	line, _, _ := strings.Cut(h.Script, "\n")
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(line, "#!"):
-		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q, and there is no such program in this image", h.called(), line)}
+		return &engine.Refused{Reason: fmt.Sprintf(
+			"%s cannot run: its first line is %q, and there is no such program in this image", h.called(), line)}
 	case errors.Is(err, fs.ErrNotExist):
-		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: there is no %s in this image; let the script begin with #! and a program that is", h.called(), process.Shell)}
+		return &engine.Refused{Reason: fmt.Sprintf(
+			"%s cannot run: there is no %s in this image; let the script begin with #! and a program that is",
+			h.called(), process.Shell)}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.ELOOP):
 		return &engine.Refused{Reason: fmt.Sprintf("%s cannot run: its first line is %q: %v", h.called(), line, err)}
 	}

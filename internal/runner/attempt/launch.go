@@ -26,7 +26,8 @@ func (a *attempt) launcher() *process.Launcher {
 	return &process.Launcher{Secrets: a.secrets, Text: a.text, Cgroup: a.Cgroup, Grace: a.HookGrace}
 }
 
-// lookup returns the path of a program on the engine's PATH, which may be another than the runner's; empty when there is none.
+// lookup returns the path of a program on the engine's PATH, which may be another than the runner's; empty when there
+// is none.
 func (a *attempt) lookup(program string) string {
 	return process.Find(program, process.Variable(a.Environ, "PATH"))
 }
@@ -116,7 +117,8 @@ func (a *attempt) readEvents() (engine.Events, error) {
 	return engine.ReadEvents(file)
 }
 
-// rejection returns why the server rejected what the engine sent last, or a provider that it wants; empty when it did not.
+// rejection returns why the server rejected what the engine sent last, or a provider that it wants; empty when it did
+// not.
 func (a *attempt) rejection() string {
 	return cmp.Or(a.mirror.Rejection(), a.proxy.Rejection())
 }

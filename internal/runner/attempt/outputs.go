@@ -21,10 +21,10 @@ const (
 	mostOutputs   = 64
 )
 
-// stepOutputs does the outputs step, which outlives an interrupt and a hook that failed, unlike the hooks around it: what was
-// applied is to be known. Outputs that the store cannot write, since an object is in the way that is not Cairn's, they are too
-// large or one has a name that no key of an object may have, are for a person to see to: they fail the step but not the attempt, which did
-// what it should.
+// stepOutputs does the outputs step, which outlives an interrupt and a hook that failed, unlike the hooks around it:
+// the outputs of an apply have to be stored. Outputs that the server cannot write fail the step but not the attempt,
+// which did what it should: they are too large, an object that is not Cairn's has their name, or one has a name that no
+// key of an object may have. A user has to correct that.
 func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error {
 	if hookErr == nil {
 		hookErr = a.runHooks(ctx, "outputs", before)
@@ -62,7 +62,7 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 	return a.runHooks(ctx, "outputs", after)
 }
 
-// readOutputs takes the outputs from the newest state that went through the proxy, so that no launch of the engine is
+// readOutputs reads the outputs from the newest state that went through the proxy, so that no launch of the engine is
 // needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code says.
 func (a *attempt) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
 	state, err := a.proxy.State()
@@ -100,7 +100,7 @@ func (a *attempt) askOutputs(ctx context.Context) (map[string]engine.Output, err
 	return outputs, nil
 }
 
-// show gives the outputs that a report may show: not sensitive, short, and not too many.
+// show returns the outputs that a report may show: not sensitive, short, and not too many.
 func (a *attempt) show(outputs runnerapi.Outputs) map[string]json.RawMessage {
 	shown := map[string]json.RawMessage{}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {

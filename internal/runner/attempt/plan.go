@@ -50,7 +50,7 @@ func (a *attempt) plan(ctx, podCtx context.Context) error {
 	if !a.order.Outputs {
 		return nil
 	}
-	if !a.order.Destroy { // what is there is what these inputs make: from now on they are what a destroy takes
+	if !a.order.Destroy { // the state is what these inputs make: a destroy uses them from now on
 		if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
 			return fmt.Errorf("keep the variable files: %w", err)
 		}
@@ -58,10 +58,10 @@ func (a *attempt) plan(ctx, podCtx context.Context) error {
 	return a.stepOutputs(ctx, podCtx, nil)
 }
 
-// mostResources is how many changes of a plan are told; the counts count all.
+// mostResources is how many changes of a plan are reported; the counts count all.
 const mostResources = 100
 
-// makePlan plans and keeps the plan.
+// makePlan plans, and stores the plan on the server.
 func (a *attempt) makePlan(ctx context.Context) (result, error) {
 	args := a.engine.Plan(engine.Plan{
 		Events: a.work.Events(), VariableFiles: a.files.paths(), Out: a.work.Plan(), Destroy: a.order.Destroy,
@@ -131,7 +131,7 @@ func (a *attempt) describe(changes engine.Changes) *runnerapi.Plan {
 	return plan
 }
 
-// keepPlan sends the plan to the store and gives its digest, on which both have to agree.
+// keepPlan sends the plan to the server and returns its digest, on which both have to agree.
 func (a *attempt) keepPlan(ctx context.Context) (string, error) {
 	file, err := os.Open(a.work.Plan())
 	if err != nil {
@@ -164,8 +164,8 @@ type deniedError struct{ why string }
 
 func (e *deniedError) Error() string { return e.why }
 
-// checkPolicy asks the policies about the plan and shows what they say. Their verdict counts as the store keeps it,
-// whatever is told from here.
+// checkPolicy has the server evaluate the policies on the plan, and logs their findings. What counts is the result
+// that the server stores, not what the runner reports.
 func (a *attempt) checkPolicy(ctx context.Context) (result, error) {
 	if a.tooLarge {
 		return result{}, &deniedError{"the plan is too large to be checked by policies"}

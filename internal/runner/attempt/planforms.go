@@ -16,15 +16,15 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// aboutPlan is what hooks are told of a plan.
+// aboutPlan is what hooks get to know of a plan.
 type aboutPlan struct {
 	runnerapi.Plan
 	// counted says that the numbers are known.
 	counted bool
 }
 
-// keepForms makes what people, hooks and policies read of the plan: the engine's text and, of a plan that has changes, its
-// JSON. Neither has secrets. They are kept with the plan. A plan is as good without them, unless policies have to see it.
+// keepForms stores what users, hooks and policies read of the plan: the engine's text and, of a plan that has changes,
+// its JSON. Neither has secrets. A plan is valid without them, unless policies have to evaluate it.
 func (a *attempt) keepForms(ctx context.Context, said *capture) error {
 	err := a.makeJSON(ctx)
 	switch {
@@ -45,15 +45,15 @@ func (a *attempt) keepForms(ctx context.Context, said *capture) error {
 	return nil
 }
 
-// leftOut says in the log that there is no such form, if so.
+// leftOut logs that there is no such form, if so.
 func (a *attempt) leftOut(form string, err error) {
 	if err != nil {
 		fmt.Fprintf(a.text, "the plan's %s is not kept: %s\n", form, a.clean(err.Error()))
 	}
 }
 
-// makeJSON asks the engine for the plan's JSON, which takes a launch of its providers, takes the secrets out of it, and
-// keeps it. What is marked as sensitive in it is a secret from then on.
+// makeJSON has the engine print the plan's JSON, which needs a launch of its providers, removes the secrets, and stores
+// it. What is marked as sensitive in it is a secret from then on.
 func (a *attempt) makeJSON(ctx context.Context) error {
 	if !a.about.Changes {
 		return nil
@@ -87,14 +87,14 @@ func (a *attempt) makeJSON(ctx context.Context) error {
 	return a.keepForm(ctx, runnerapi.PlanJSON, a.work.PlanJSON())
 }
 
-// jsonTooLarge is no failure of the plan. That policies cannot see it is one of theirs.
+// jsonTooLarge is no failure of the plan. Policies that cannot evaluate it deny it.
 func (a *attempt) jsonTooLarge() error {
 	a.tooLarge = true
 	a.leftOut("JSON", fmt.Errorf("it has more than %d MiB", runnerapi.LargestPlanJSON>>20))
 	return nil
 }
 
-// makeText makes the engine's own text of the plan: what it printed or, where that is events, what its JSON says.
+// makeText stores the engine's own text of the plan: what it printed or, where that is events, what its JSON says.
 func (a *attempt) makeText(ctx context.Context, said *capture) error {
 	if err := a.writeText(said); err != nil {
 		return errors.Join(err, os.RemoveAll(a.work.PlanText()))
@@ -132,7 +132,7 @@ func (a *attempt) sayPlan(to io.Writer, said *capture) error {
 	return said.copy(to)
 }
 
-// view gives the plan as its JSON in the workspace tells it, if there is any.
+// view returns the plan from its JSON in the workspace, if there is any.
 func (a *attempt) view() (view plan.View, found bool, err error) {
 	data, err := os.ReadFile(a.work.PlanJSON())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +158,8 @@ func (a *attempt) keepForm(ctx context.Context, form, path string) error {
 	return a.client.KeepPlanForm(ctx, a.about.Digest, form, file, info.Size())
 }
 
-// fetchForms gets the forms of the plan for the scripts of an apply in another pod than the plan's. One that the store does not
-// give is left out: what was approved is the plan.
+// fetchForms fetches the forms of the plan for the scripts of an apply in another pod than the plan's. One that the
+// server rejects is left out: what was approved is the plan.
 func (a *attempt) fetchForms(ctx context.Context) error {
 	for _, form := range []struct {
 		name, path string
@@ -182,7 +182,7 @@ func (a *attempt) fetchForms(ctx context.Context) error {
 	return nil
 }
 
-// fetchedPlan gives what can be told of a plan that another pod made.
+// fetchedPlan returns what is known of a plan that another pod made.
 func (a *attempt) fetchedPlan() *aboutPlan {
 	about := &aboutPlan{Plan: runnerapi.Plan{Digest: a.order.PlanDigest, Changes: true}}
 	view, found, err := a.view()
@@ -218,7 +218,7 @@ type capture struct {
 	err  error
 }
 
-// startCapture keeps what a program prints, at most as much as a text of a plan may have.
+// startCapture keeps what a program prints, at most as much as a plan's text may have.
 func startCapture(path string) (*capture, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -238,7 +238,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copy gives what was kept, if that is all.
+// copy writes what was kept, if that is all.
 func (c *capture) copy(to io.Writer) error {
 	if c.err != nil {
 		return c.err
@@ -250,10 +250,10 @@ func (c *capture) copy(to io.Writer) error {
 	return err
 }
 
-// close ends it, and says whether all was kept.
+// close closes the file, and reports whether all was kept.
 func (c *capture) close() error { return errors.Join(c.err, c.to.Close()) }
 
-// remove ends it, and leaves nothing.
+// remove closes and removes the file.
 func (c *capture) remove() {
 	if c == nil {
 		return

@@ -11,8 +11,9 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// mirrorProviders makes the engine's init take providers from the server's mirror, when there is one, until the function
-// that it returns is called. An image that has its own CLI configuration keeps it, and all that it says about providers.
+// mirrorProviders makes the engine's init take providers from the server's mirror, when there is one, until the
+// function that it returns is called. An image that has its own CLI configuration keeps it, and all that it says
+// about providers.
 func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) {
 	if !a.order.Providers || runtime.GOOS != "linux" { // elsewhere no environment configures which certificates a program trusts
 		return func() {}, nil
@@ -36,7 +37,8 @@ func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) 
 	}, nil
 }
 
-// unreachableTimeout is how long a runner has the server retry a site that does not answer. It is named from the first try on.
+// unreachableTimeout is how long a runner has the server retry a site that does not answer. It is named from the
+// first try on.
 const unreachableTimeout = time.Minute
 
 // unreachableError is that a site, from which the server downloads, does not answer.
@@ -44,8 +46,8 @@ type unreachableError struct{ runnerapi.Download }
 
 func (u *unreachableError) Error() string { return u.Unreachable }
 
-// onDownload returns what handles the server's answers about one download: it reports the progress, and gives up once the site has
-// not answered for a while.
+// onDownload returns what handles the server's answers about one download: it reports the progress, and gives up once
+// the site has not answered for a while.
 func (a *attempt) onDownload() func(runnerapi.Download) error {
 	var since time.Time
 	timeout := min(unreachableTimeout, a.order.Patience)

@@ -19,9 +19,9 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// rescue saves a state that the engine could not write: to the store or, when that cannot be, to the pod's log,
-// encrypted to the install's key. Its error is that the store does not have the state: then that is how the attempt
-// ended, whatever else went wrong.
+// rescue saves a state that the engine could not write: on the server or, when that fails, in the pod's log,
+// encrypted to the installation's key. Its error is that the server does not have the state: then that is how the
+// attempt ended, whatever else failed.
 func (a *attempt) rescue(podCtx context.Context) error {
 	a.proxy.Wait()
 	state, err := a.stranded()
@@ -48,12 +48,13 @@ func (a *attempt) rescue(podCtx context.Context) error {
 		if err := a.print(state); err != nil {
 			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: %w", name, errors.Join(refused, err))}
 		}
-		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, encrypted: read it back with cairn state recover", name, refused)}
+		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, encrypted: "+
+			"read it back with cairn state recover", name, refused)}
 	})
 }
 
-// stranded gives the state that could not be written, if there is one. The engine's own file is the newest, unless what it
-// has was put back since, as by a person in a shell; when the engine was killed there is only what it sent last.
+// stranded returns the state that could not be written, if there is one. The engine's own file is the newest, unless
+// a user in a shell has pushed it since; when the engine was killed there is only what it sent last.
 func (a *attempt) stranded() ([]byte, error) {
 	if a.proxy.Restored() {
 		return nil, nil
@@ -79,8 +80,8 @@ func (a *attempt) stranded() ([]byte, error) {
 	return data, nil
 }
 
-// print writes a state to the pod's log, compressed and then encrypted to the install's key. It does not pass the
-// redactor, which could take a part of it for a secret.
+// print writes a state to the pod's log, compressed and then encrypted to the installation's key. It does not pass
+// the redactor, which could mask a part of it.
 func (a *attempt) print(state []byte) error {
 	text, err := seal(state, a.order.Namespace+"/"+a.order.Stack, a.proxy.Base(), a.order.Recipient)
 	if err != nil {
@@ -90,9 +91,9 @@ func (a *attempt) print(state []byte) error {
 	return err
 }
 
-// seal gives data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end. The name of the Stack
-// that it is of is in what is encrypted, in gzip's header: the server gives it back to no other. So is the SHA256 of the version
-// that it goes on from.
+// seal returns data gzipped, encrypted to a recipient, and armored: text with a clear beginning and end. The name of
+// the Stack is in what is encrypted, in gzip's header: the server restores the state of no other Stack from it. So is
+// the SHA256 of the version that the state replaces.
 func seal(data []byte, stack, base, recipient string) ([]byte, error) {
 	recipients, err := age.ParseRecipients(strings.NewReader(recipient))
 	if err != nil {
@@ -115,8 +116,8 @@ func seal(data []byte, stack, base, recipient string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// flush waits until the whole journal has arrived, since the report that follows ends the attempt: as long as any request to a
-// server that is away.
+// flush waits until the whole journal has arrived, since the report that follows ends the attempt: as long as any
+// request to a server that is away.
 func (a *attempt) flush(podCtx context.Context, j *report.Journal) {
 	ctx, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
@@ -125,8 +126,8 @@ func (a *attempt) flush(podCtx context.Context, j *report.Journal) {
 	j.End(ctx)
 }
 
-// saved reports whether the state has all that an apply did, and what its plan took in: the engine wrote it and came to its end, since
-// it gave back the lock, and nothing is left that it could not write.
+// saved reports whether the state has all that an apply did, and what its plan took in: the engine wrote it and came
+// to its end, since it gave back the lock, and nothing is left that it could not write.
 func (a *attempt) saved() bool {
 	state, err := a.stranded()
 	return err == nil && state == nil && (a.proxy.Finished() || a.finishedElsewhere())

@@ -55,15 +55,15 @@ func (a *attempt) shell(ctx, podCtx context.Context) error {
 // statePush is the operation of an engine that pushes a state.
 const statePush = "state-push"
 
-// deniedInShell returns true for what a user in a shell may not do after an apply whose state could not be written: all but put it
-// back. What was no apply leaves no file, created nothing, and may be tried again.
+// deniedInShell returns true for what a user in a shell may not do after an apply whose state could not be written:
+// all but put it back. What was no apply leaves no file, created nothing, and may be tried again.
 func (a *attempt) deniedInShell(operation string) bool {
 	_, err := os.Stat(a.erroredState())
 	return operation != statePush && !errors.Is(err, os.ErrNotExist)
 }
 
-// shellEnvironment returns what the engine gets, but that it may ask the user; and the variable files for those commands that take
-// them.
+// shellEnvironment returns what the engine gets, but that it may ask the user; and the variable files for those
+// commands that take them.
 func (a *attempt) shellEnvironment() ([]string, error) {
 	env, err := a.aboutRun()
 	if err != nil {

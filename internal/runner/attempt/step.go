@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// result is what a step has to say when it went well.
+// result is what a step that succeeded reports.
 type result struct {
 	message  string
 	exitCode *int32
@@ -25,7 +25,7 @@ func (a *attempt) around(ctx context.Context, name string, do func(context.Conte
 	return a.runHooks(ctx, name, after)
 }
 
-// step does one thing and reports its beginning and its end.
+// step does a step, and reports its beginning and its end.
 func (a *attempt) step(ctx context.Context, name string, do func(context.Context) (result, error)) error {
 	if err := ctx.Err(); err != nil {
 		return &failedStep{why: *a.failure(ctx, err)}
@@ -38,14 +38,14 @@ func (a *attempt) step(ctx context.Context, name string, do func(context.Context
 		return nil
 	}
 	why := a.failure(ctx, err)
-	if exitCode(err) == nil { // what a program has to say is in the log already
+	if exitCode(err) == nil { // what a program printed is in the log already
 		fmt.Fprintf(a.text, "%s: %s\n", name, why.Message)
 	}
 	a.report.End(runnerapi.Step{State: report.Failed, ExitCode: exitCode(err), Message: why.Message})
 	return &failedStep{name, *why}
 }
 
-// expect tells which steps there will be, with the hooks around them.
+// expect reports which steps there will be, with the hooks around them.
 func (a *attempt) expect(steps ...string) {
 	var names []string
 	for _, step := range steps {
@@ -54,10 +54,10 @@ func (a *attempt) expect(steps ...string) {
 	a.report.Expect(names)
 }
 
-// skip tells why a step, and the hooks around it, are not needed.
+// skip reports why a step, and the hooks around it, are not needed.
 func (a *attempt) skip(step, why string) { a.report.Skip(why, a.withHooks(step)...) }
 
-// failedStep is why a step failed, ready to be told.
+// failedStep is why a step failed, ready to be reported.
 type failedStep struct {
 	// name of the step; empty when the attempt was over before it began.
 	name string

@@ -17,13 +17,15 @@ import (
 const (
 	// mostNamed is how many files of each kind a message names, and longestNamed how many bytes that takes.
 	mostNamed, longestNamed = 3, 400
-	// largestPointer is how large a Git LFS pointer is, and pointerStart what it starts with, by the specification of Git LFS.
+	// largestPointer is the largest size of a Git LFS pointer, and pointerStart its first line, by the specification of
+	// Git LFS.
 	largestPointer = 1024
 	pointerStart   = "version https://git-lfs.github.com/spec/v1\n"
 )
 
-// aboutFiles names files of the code that no engine can read for what they are in git: symlinks to nothing, and Git LFS pointers. An engine's
-// error is about what it found in place of the content. Those in the root module's folder come first. It is empty when there are none.
+// aboutFiles returns a note on files of the code that no engine can read for what they are in git: dangling symlinks,
+// and Git LFS pointers. An engine's error is about what it found in place of the content. Files in the root module's
+// folder come first. It is empty when there are none.
 func aboutFiles(code fs.FS, module string) string {
 	var links, pointers []string
 	_ = fs.WalkDir(code, ".", func(name string, entry fs.DirEntry, err error) error { // what cannot be read is not named
@@ -68,7 +70,7 @@ func isPointer(code fs.FS, name string, entry fs.DirEntry) bool {
 	return err == nil && bytes.Equal(start, []byte(pointerStart))
 }
 
-// someOf lists the first of many, those below a folder before others.
+// someOf lists the first of many names, those below a folder before others.
 func someOf(names []string, folder string) string {
 	elsewhere := func(name string) int {
 		if folder == "." || strings.HasPrefix(name, folder+"/") {

@@ -42,11 +42,11 @@ const ownVariables = "zz-variables.tfvars.json"
 // mostVariableFiles is how many files three digits can number.
 const mostVariableFiles = 1000
 
-// longestName keeps a name below what file systems and the keys of a Secret allow. It is the end that matters.
+// longestName is how much of the end of a name is used: less than file systems and the keys of a Secret allow.
 const longestName = 200
 
-// gather collects what the engine gets: the order's variable files and variables or, for a destroy, what the last apply
-// got. The code need not be there yet: what is to be read from it is left to assemble.
+// gather collects what the engine gets: the order's variable files and variables or, for a destroy, those of the last
+// apply. Files of the code, which may not be unpacked yet, are left to assemble.
 func (a *attempt) gather(ctx context.Context) (variableFiles, error) {
 	if a.order.Destroy {
 		return a.gatherKept(ctx)
@@ -54,7 +54,7 @@ func (a *attempt) gather(ctx context.Context) (variableFiles, error) {
 	return a.gatherInputs(ctx)
 }
 
-// assemble writes what was gathered to where the engine reads it, with the files of the code, which is there by now.
+// assemble writes what was gathered to where the engine reads it, with the files of the code, which is unpacked by now.
 func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
 	code, err := os.OpenRoot(a.work.Code())
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *attempt) assemble(files variableFiles) (variableFiles, error) {
 	return files, nil
 }
 
-// gatherKept gets the variable files that were kept. Nothing says any more which of them were secret: all are.
+// gatherKept fetches the variable files that were stored. Which of them were secret is not stored: all are.
 func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
 	kept, err := a.client.Inputs(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *attempt) gatherKept(ctx context.Context) (variableFiles, error) {
 	return files, nil
 }
 
-// gatherInputs reads the order's variable files and variables, and makes the secret ones known.
+// gatherInputs reads the order's variable files and variables, and adds the secret ones to the redactor.
 func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
 	inputs, err := a.work.OpenInputs(a.Inputs)
 	if err != nil {
@@ -137,7 +137,7 @@ func (a *attempt) gatherInputs(ctx context.Context) (variableFiles, error) {
 	return files, err
 }
 
-// ownVariables gives the order's Variables as a variable file, or nil when there are none.
+// ownVariables returns the order's Variables as a variable file, or nil when there are none.
 func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, error) {
 	if len(a.order.Variables) == 0 {
 		return nil, nil
@@ -178,8 +178,9 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 	return json.Marshal(values)
 }
 
-// checkDeclared refuses values of spec.variables for which the code has no variable: nobody would look for the reason why a misspelled name
-// changes nothing. Files may have more than the code asks for, and a destroy is given what an apply had.
+// checkDeclared rejects values of spec.variables for which the code has no variable: a user would not see why a
+// misspelled name changes nothing. Files may have more than the code needs, and a destroy uses the variables of an
+// apply.
 func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
 	for _, u := range undeclared {
 		if u.File == ownVariables && !a.order.Destroy {
@@ -192,7 +193,7 @@ func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
 	return nil
 }
 
-// next is the name of the file that follows, made from the one it has where it is from.
+// next returns the name of the next file, made from its name where it is from.
 func (files variableFiles) next(name string) string {
 	return fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):])
 }
@@ -213,7 +214,7 @@ func (files variableFiles) kept() runnerapi.InputsKept {
 	return kept
 }
 
-// outputsAtOnce is how many outputs are asked for at the same time: for each one the store reads a whole state.
+// outputsAtOnce is how many outputs are fetched at the same time: for each one the server reads a whole state.
 const outputsAtOnce = 8
 
 // outputRef is an output of another Stack.
@@ -221,7 +222,8 @@ type outputRef struct{ stack, output string }
 
 func outputOf(v runnerapi.Variable) outputRef { return outputRef{v.Stack, v.Output} }
 
-// fetchOutputs gets the outputs of other Stacks that the order's Variables take their values from, each of them once.
+// fetchOutputs fetches the outputs of other Stacks that the order's Variables take their values from, each of them
+// once.
 func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMessage, error) {
 	values := map[outputRef]*json.RawMessage{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -241,8 +243,8 @@ func (a *attempt) fetchOutputs(ctx context.Context) (map[outputRef]*json.RawMess
 	return values, group.Wait()
 }
 
-// fetchOutput gets one output. A sensitive one is known as secret before anything else is done with it. One that changed
-// since the Run was made is a failure that passes: the Run that comes next is made for what it is now.
+// fetchOutput fetches one output. A sensitive one is added to the redactor before anything else is done with it. One
+// that changed since the Run was created is a transient failure: the next Run is created for the new value.
 func (a *attempt) fetchOutput(ctx context.Context, ref outputRef) (json.RawMessage, error) {
 	output, err := a.client.StackOutput(ctx, ref.stack, ref.output)
 	var refused *runnerapi.Error

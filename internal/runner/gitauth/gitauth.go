@@ -26,9 +26,9 @@ type Options struct {
 	Environ []string
 }
 
-// Configure returns the variables that give git the credentials for the hosts of modules, and the secrets among them. Each
-// host's are sent to it alone: git and ssh themselves choose them by the host that they connect to, and not by what a URL looks
-// like. What the user has configured for git stays as it is.
+// Configure returns the variables that give git the credentials for the hosts of modules, and the secrets among them.
+// Each host's are sent to it alone: git and ssh themselves choose them by the host that they connect to, and not by
+// what a URL looks like. What the user has configured for git stays as it is.
 func Configure(o Options) (env, secrets []string, err error) {
 	var settings [][2]string
 	var hosts strings.Builder
@@ -99,8 +99,8 @@ func plainHost(host string) bool {
 	})
 }
 
-// headerFor returns the settings by which git sends the header to a host, over https only. It must not follow a redirect then:
-// it would send the same header to wherever that leads.
+// headerFor returns the settings by which git sends the header to a host, over https only. It must not follow a
+// redirect then: it would send the same header to wherever that leads.
 func headerFor(host, authorization string) [][2]string {
 	url := "http.https://" + host + "/."
 	return [][2]string{{url + "extraHeader", "Authorization: " + authorization}, {url + "followRedirects", "false"}}
@@ -131,8 +131,8 @@ const sshDefaults = `Match all
   Include /etc/ssh/ssh_config
 `
 
-// writeIdentity writes the files that ssh needs for a host, and returns the lines that name them. They have no port: that is in
-// the URL and in known_hosts.
+// writeIdentity writes the files that ssh needs for a host, and returns the lines that name them. They have no port:
+// that is in the URL and in known_hosts.
 func writeIdentity(dir, host string, known credentials) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err

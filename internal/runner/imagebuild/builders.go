@@ -14,8 +14,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Paths are folders: of the code, of the builder's own files, and of the credentials for the registry; the last is empty when
-// there are none.
+// Paths are folders: of the code, of the builder's own files, and of the credentials for the registry; the last is
+// empty when there are none.
 type Paths struct{ Code, Work, Credentials string }
 
 // Builder is how an image is built.

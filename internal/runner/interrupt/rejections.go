@@ -9,12 +9,14 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// ErrDisowned is why an attempt ends that the server does not accept any more: its Run reports that it is over, or its pod was
-// deleted by force. What the engine would still create would not get into the state, and another attempt may begin.
-var ErrDisowned = errors.New("the store takes nothing from this attempt any more: its pod was deleted by force, or its Run took it for lost")
+// ErrDisowned is why an attempt ends that the server does not accept any more: its Run reports that it is over, or
+// its pod was deleted by force. What the engine would still create would not get into the state, and another attempt
+// may begin.
+var ErrDisowned = errors.New("the store takes nothing from this attempt any more: " +
+	"its pod was deleted by force, or its Run took it for lost")
 
-// DisownedAfter is how long the server has to reject every request. A server that does not know of the attempt yet rejects
-// it for a moment.
+// DisownedAfter is how long the server has to reject every request. A server that does not know of the attempt yet
+// rejects it for a moment.
 const DisownedAfter = time.Minute
 
 // Rejections records since when the server rejects the runner.
@@ -25,8 +27,8 @@ func IsRejection(code int) bool {
 	return code == http.StatusUnauthorized || code == http.StatusForbidden
 }
 
-// Record records the answer of a request that ended just now. When the request began does not count: the server may have
-// been away meanwhile, or this process not have run.
+// Record records the answer of a request that ended just now. When the request began does not count: the server may
+// have been away meanwhile, or this process not have run.
 func (r *Rejections) Record(err error) {
 	switch {
 	case !IsRejection(runnerapi.Code(err)):

@@ -24,8 +24,8 @@ type Watcher struct {
 	DisownedAfter time.Duration
 }
 
-// Start calls stop with the reason when the attempt is to stop. The function that it returns ends the watch and waits for
-// that.
+// Start calls stop with the reason when the attempt is to stop. The function that it returns ends the watch and waits
+// for that.
 func (w Watcher) Start(ctx context.Context, stop context.CancelCauseFunc) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
@@ -38,8 +38,9 @@ func (w Watcher) Start(ctx context.Context, stop context.CancelCauseFunc) func()
 	return func() { cancel(); <-over }
 }
 
-// wait returns why the attempt is to stop, or nil once ctx is over. The server holds each request while the answer is no; one
-// that does not must not be flooded. While it is away it is asked less and less often, as long as the attempt lasts.
+// wait returns why the attempt is to stop, or nil once ctx is over. The server holds each request while the answer is
+// no; one that does not must not be flooded. While it is away it is asked less and less often, as long as the attempt
+// lasts.
 func (w Watcher) wait(ctx context.Context) error {
 	client := w.Client.Impatient(0)
 	var rejected Rejections

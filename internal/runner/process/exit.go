@@ -19,16 +19,16 @@ type Exit struct {
 	// Events are those that it printed.
 	Events engine.Events
 
-	// outOfMemory says that the kernel killed the program, or another process meanwhile, for the container's memory, and what
-	// to do; maybeOutOfMemory what to do when that is possible and cannot be known.
+	// outOfMemory says that the kernel killed the program, or another process meanwhile, for the container's memory, and
+	// what to do; maybeOutOfMemory what to do when that is possible and cannot be known.
 	outOfMemory, maybeOutOfMemory string
 }
 
 // OutOfMemory reports whether the kernel killed the program, or another process meanwhile, for the container's memory.
 func (e Exit) OutOfMemory() bool { return e.outOfMemory != "" }
 
-// Interrupted reports whether a signal or the kernel ended the program or a process that it needed: the same program may
-// succeed the next time.
+// Interrupted reports whether a signal or the kernel ended the program or a process that it needed: the same program
+// may succeed the next time.
 func (e Exit) Interrupted() bool { return e.Signal != 0 || e.OutOfMemory() }
 
 // engineTooOld is what an OpenTofu before 1.12 prints.

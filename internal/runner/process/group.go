@@ -45,9 +45,9 @@ func outsideEngines(all []Process) []Process {
 	})
 }
 
-// Group is the process group of a script that may run engines, or of Terragrunt. Its engines are interrupted once, since a
-// second interrupt makes an engine drop everything, and waited for however long they take: while the script is stopped, and
-// after the script itself has ended, as a shell does at an interrupt.
+// Group is the process group of a script that may run engines, or of Terragrunt. Its engines are interrupted once,
+// since a second interrupt makes an engine drop everything, and waited for however long they take: while the script
+// is stopped, and after the script itself has ended, as a shell does at an interrupt.
 type Group struct {
 	name  string
 	text  io.Writer
@@ -68,8 +68,8 @@ func (l *Launcher) NewGroup(name string) *Group {
 // EngineOutlived reports whether the program ended before an engine that it started.
 func (g *Group) EngineOutlived() bool { return g.outlived }
 
-// interrupt sends SIGINT to the group, the first time, but not to what engines have started: they need those processes to
-// finish, and stop them themselves.
+// interrupt sends SIGINT to the group, the first time, but not to what engines have started: they need those
+// processes to finish, and stop them themselves.
 func (g *Group) interrupt(pid int) {
 	g.once.Do(func() {
 		for _, p := range outsideEngines(members(pid)) {
@@ -78,8 +78,8 @@ func (g *Group) interrupt(pid int) {
 	})
 }
 
-// waitForEngines waits for the engines that the program has left, which has ended. When ctx is over they were interrupted:
-// by Stop, or by the process that started them.
+// waitForEngines waits for the engines that the program has left, which has ended. When ctx is over they were
+// interrupted: by Stop, or by the process that started them.
 func (g *Group) waitForEngines(ctx context.Context, pid int) {
 	if g.outlived = HasEngine(members(pid)); !g.outlived {
 		return

@@ -13,9 +13,9 @@ import (
 // cgroupDir is the folder of the container's own control group.
 const cgroupDir = "/sys/fs/cgroup"
 
-// memory reads what the kernel records about the container's memory. Most often the kernel kills the whole container when
-// it uses too much, and its node reports that. Where the kernel kills a single process, that may be the engine or a
-// provider, and only the runner can report why.
+// memory reads what the kernel records about the container's memory. Most often the kernel kills the whole container
+// when it uses too much, and its node reports that. Where the kernel kills a single process, that may be the engine
+// or a provider, and only the runner can report why.
 type memory struct{ dir string }
 
 func (l *Launcher) memory() memory { return memory{cmp.Or(l.Cgroup, cgroupDir)} }
@@ -64,8 +64,8 @@ func (m memory) limit() string {
 	return ""
 }
 
-// outOfMemory returns what to do when the kernel killed processes of the container since it had killed that many; empty when
-// it killed none, or that is unknown.
+// outOfMemory returns what to do when the kernel killed processes of the container since it had killed that many;
+// empty when it killed none, or that is unknown.
 func (m memory) outOfMemory(before int64) string {
 	if now := m.kills(); before < 0 || now <= before {
 		return ""

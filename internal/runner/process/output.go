@@ -119,7 +119,8 @@ func startPipe(to io.Writer) (*pipe, error) {
 	return p, nil
 }
 
-// close stops after outputGrace, even when a process has the pipe open still. Its error is that not all was passed on before.
+// close stops after outputGrace, even when a process has the pipe open still. Its error is that not all was passed on
+// before.
 func (all pipes) close() error {
 	var err error
 	for _, p := range all {

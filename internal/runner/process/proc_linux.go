@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// attributes put a program into a process group of its own, and kill it when the runner is killed: in a pod that happens
-// anyway, and an engine without its runner cannot reach the state.
+// attributes put a program into a process group of its own, and kill it when the runner is killed: in a pod that
+// happens anyway, and an engine without its runner cannot reach the state.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -63,8 +63,8 @@ func processes() iter.Seq2[Process, int] {
 	}
 }
 
-// parseStat reads the name, the parent and the group from /proc/<pid>/stat: pid (name) state ppid pgrp ...; the name may
-// hold spaces and parentheses. It returns !ok for a zombie.
+// parseStat reads the name, the parent and the group from /proc/<pid>/stat: pid (name) state ppid pgrp ...; the name
+// may hold spaces and parentheses. It returns !ok for a zombie.
 func parseStat(stat []byte) (name string, parent, group int, ok bool) {
 	open, closed := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || closed < open {

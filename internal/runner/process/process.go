@@ -1,6 +1,6 @@
-// Package process runs programs in the runner's pod: engines, hooks, scripts and image builders. What they print goes to the
-// attempt's log without secrets. They are stopped in the way that keeps a state safe, and the kernel's out-of-memory kills
-// are reported.
+// Package process runs programs in the runner's pod: engines, hooks, scripts and image builders. What they print goes
+// to the attempt's log without secrets. They are stopped in the way that keeps a state safe, and the kernel's
+// out-of-memory kills are reported.
 package process
 
 import (

@@ -36,8 +36,8 @@ func OwnConfig(env []string) string {
 	return ""
 }
 
-// impliedFolders returns the folders that the engine, started in dir, reads providers from without a configuration, as far as
-// they exist.
+// impliedFolders returns the folders that the engine, started in dir, reads providers from without a configuration,
+// as far as they exist.
 func impliedFolders(env []string, dir string) []string {
 	home, data, shared := process.Variable(env, "HOME"), process.Variable(env, "XDG_DATA_HOME"), process.Variable(env, "XDG_DATA_DIRS")
 	folders := []string{filepath.Join(dir, "terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins")}
@@ -58,8 +58,9 @@ func impliedFolders(env []string, dir string) []string {
 	})
 }
 
-// cliConfig returns a configuration that has the engine take providers from folders and from a mirror. A provider that is in a
-// folder is taken from there only, whichever versions the mirror has, as the engine does without a configuration.
+// cliConfig returns a configuration that has the engine take providers from folders and from a mirror. A provider
+// that is in a folder is taken from there only, whichever versions the mirror has, as the engine does without a
+// configuration.
 //
 // The engine may put into the lock file what the mirror says of other platforms than its own: the apply's pod may be on
 // one of those.
@@ -97,12 +98,13 @@ func providersIn(folder fs.FS) []string {
 	return found
 }
 
-// timeout is how many seconds the engine waits for an answer about a provider. The server may have to ask the provider's
-// registry first, or be away for a moment. It is more than jsonPatience, so that the mirror can report why.
+// timeout is how many seconds the engine waits for an answer about a provider. The server may have to ask the
+// provider's registry first, or be away for a moment. It is more than jsonPatience, so that the mirror can report
+// why.
 const timeout = "120"
 
-// environment returns the variables that lead the engine to the mirror and let it trust the mirror's certificate. What was
-// trusted before still is: init fetches modules too.
+// environment returns the variables that lead the engine to the mirror and let it trust the mirror's certificate.
+// What was trusted before still is: init fetches modules too.
 func environment(env []string, config, trust string) []string {
 	trusted := process.Variable(env, "SSL_CERT_DIR")
 	if trusted == "" {

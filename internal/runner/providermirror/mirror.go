@@ -30,8 +30,8 @@ import (
 
 // Mirror serves the server's mirror of providers to the engine's init, on the loopback.
 //
-// The engine wants a mirror to be at an https URL. The runner serves it, with a certificate that lives as long as the init,
-// and passes the requests on: the engine sees neither the server nor the token.
+// The engine wants a mirror to be at an https URL. The runner serves it, with a certificate that lives as long as the
+// init, and passes the requests on: the engine sees neither the server nor the token.
 type Mirror struct {
 	client     *runnerapi.Client
 	onDownload func() func(runnerapi.Download) error
@@ -46,8 +46,8 @@ type Mirror struct {
 	env []string
 
 	mu sync.Mutex
-	// rejection is why a request failed, and notFound that it was for a file that the mirror does not have, which the engine
-	// may find elsewhere.
+	// rejection is why a request failed, and notFound that it was for a file that the mirror does not have, which the
+	// engine may find elsewhere.
 	rejection string
 	notFound  bool
 }
@@ -67,8 +67,8 @@ type Options struct {
 	Module  string
 }
 
-// jsonPatience is how long the engine is kept waiting for what is known of a provider while the server is away. An archive is
-// waited for as long as for everything else.
+// jsonPatience is how long the engine is kept waiting for what is known of a provider while the server is away. An
+// archive is waited for as long as for everything else.
 const jsonPatience = 90 * time.Second
 
 // Start begins to serve, and configures the engine for it.
@@ -128,7 +128,8 @@ func (m *Mirror) serve(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// loopbackCertificate creates a self-signed certificate for the loopback, and for nothing else. Its key is written nowhere.
+// loopbackCertificate creates a self-signed certificate for the loopback, and for nothing else. Its key is written
+// nowhere.
 func loopbackCertificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -146,8 +147,8 @@ func loopbackCertificate() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, err
 }
 
-// Close stops the mirror, waits for the requests under way and removes its files. The engine that sent them is gone, so that
-// they end.
+// Close stops the mirror, waits for the requests under way and removes its files. The engine that sent them is gone,
+// so that they end.
 func (m *Mirror) Close() {
 	_ = m.server.Shutdown(context.Background())
 	<-m.served
@@ -162,8 +163,8 @@ func (m *Mirror) Environment() []string {
 	return m.env
 }
 
-// ServeHTTP passes a request for a file of the mirror on to the server. The file is whole before the engine gets any of it, so
-// that the mirror waits for a server that goes away in between: the engine would give up.
+// ServeHTTP passes a request for a file of the mirror on to the server. The file is whole before the engine gets any
+// of it, so that the mirror waits for a server that goes away in between: the engine would give up.
 func (m *Mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, known, ok := mirrored(r.URL.Path, m.password)
 	if !known {
@@ -193,17 +194,17 @@ func (m *Mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, file)
 }
 
-// mirrored returns the name of the file that a path asks for, whether the password in it is right, and whether the name may be
-// a mirror's: the runner's token goes with it, so it must lead to nothing else on the server.
+// mirrored returns the name of the file that a path asks for, whether the password in it is right, and whether the
+// name may be a mirror's: the runner's token goes with it, so it must lead to nothing else on the server.
 func mirrored(path, password string) (name string, known, ok bool) {
 	given, name, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	known = subtle.ConstantTimeCompare([]byte(given), []byte(password)) == 1
 	return name, known, fs.ValidPath(name) && strings.Count(name, "/") == 3
 }
 
-// fail answers with an error and remembers it, because the engine prints only the status. A file that is not found may be
-// found elsewhere, so that of two errors the other one counts. The status is none that the engine would retry: the mirror has
-// retried.
+// fail answers with an error and remembers it, because the engine prints only the status. A file that is not found
+// may be found elsewhere, so that of two errors the other one counts. The status is none that the engine would retry:
+// the mirror has retried.
 func (m *Mirror) fail(w http.ResponseWriter, err error) {
 	code, text := http.StatusFailedDependency, err.Error()
 	var rejected *runnerapi.Error

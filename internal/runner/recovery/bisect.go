@@ -11,8 +11,8 @@ import (
 // maxPlans is how many plans may be made to find out which imports make one fail. Each may take minutes.
 const maxPlans = 100
 
-// Plan plans with what is missing taken in. When that fails, and a plan without imports does not, the imports that make it fail
-// are found by bisection and left out: nothing of a journal may stop a Stack for ever.
+// Plan plans with what is missing taken in. When that fails, and a plan without imports does not, the imports that
+// make it fail are found by bisection and left out: nothing of a journal may stop a Stack for ever.
 func (r *Recovery) Plan(ctx context.Context) error {
 	err := r.planWith(ctx, r.imports)
 	if err == nil || ctx.Err() != nil || len(r.imports) == 0 {
@@ -41,8 +41,8 @@ func (r *Recovery) Plan(ctx context.Context) error {
 	return r.planWith(ctx, nil)
 }
 
-// bisectImports returns those of some imports that make no plan fail, and leaves out the others. All of them together failed with
-// why. It makes no more plans than are left, and leaves out what it does not get to.
+// bisectImports returns those of some imports that make no plan fail, and leaves out the others. All of them together
+// failed with why. It makes no more plans than are left, and leaves out what it does not get to.
 func (r *Recovery) bisectImports(ctx context.Context, imports []engine.Missing, left *int, why error) []engine.Missing {
 	if *left <= 0 {
 		for _, m := range imports {

@@ -1,5 +1,5 @@
-// Package recovery takes into the state what earlier applies created and the state does not have, since their engine was
-// killed before it wrote the state:
+// Package recovery takes into the state what earlier applies created and the state does not have, since their engine
+// was killed before it wrote the state:
 //
 //	not in the state                        an import block, which is planned like any change
 //	in it is what was replaced, destroyed   the same, on a copy of the state without that
@@ -9,8 +9,8 @@
 //	                                        import blocks, and destroys what the state has
 //	in it is what a user put there since    none, unless all is to be destroyed: it is left out, and reported
 //
-// A plan that is made on a copy of the state is as good as one made on the state: engines compare serial and lineage, and
-// apply on what the plan has in it.
+// A plan that is made on a copy of the state is as good as one made on the state: engines compare serial and lineage,
+// and apply on what the plan has in it.
 package recovery
 
 import (
@@ -65,8 +65,8 @@ type Recovery struct {
 	copied  []engine.Missing
 }
 
-// Bounds of what a plan takes in: more than an engine creates between two writes of its state. The time that an engine needs to
-// plan imports grows with the square of their number: twenty seconds for 500.
+// Bounds of what a plan takes in: more than an engine creates between two writes of its state. The time that an
+// engine needs to plan imports grows with the square of their number: twenty seconds for 500.
 const (
 	maxImports  = 500
 	maxImported = 1 << 20 // bytes of all import blocks together
@@ -87,7 +87,8 @@ func New(ctx context.Context, o Options) (*Recovery, error) {
 		}
 	}
 	for _, m := range missing[n:] {
-		r.Orphan(m, fmt.Sprintf("one plan takes in no more than %d resources, and no more than %d KiB of import blocks", maxImports, maxImported>>10))
+		r.Orphan(m, fmt.Sprintf("one plan takes in no more than %d resources, and no more than %d KiB of import blocks",
+			maxImports, maxImported>>10))
 	}
 	return r, nil
 }
@@ -204,8 +205,8 @@ func (r *Recovery) importIntoCopy(ctx context.Context, m engine.Missing) error {
 	return nil
 }
 
-// mayPass reports whether a retry may cure what an engine says against an import. An import is retried once before the resource
-// is left out, after which it may be created a second time.
+// mayPass reports whether a retry may cure what an engine says against an import. An import is retried once before
+// the resource is left out, after which it may be created a second time.
 func mayPass(rejected error) bool {
 	text := rejected.Error()
 	return !engine.SaysGone(text) && !engine.SaysUndeclared(text)
@@ -248,8 +249,8 @@ func (r *Recovery) logf(m engine.Missing, what string) {
 		r.Clean(fmt.Sprintf("%s (%s)", m.Address, m.ID)), r.Clean(what))
 }
 
-// CheckImported reports the resources that the plan was to import and does not: some engines ignore a module that the code does
-// not have.
+// CheckImported reports the resources that the plan was to import and does not: some engines ignore a module that the
+// code does not have.
 func (r *Recovery) CheckImported(imported map[string]bool) {
 	for _, m := range r.planned {
 		if !imported[m.Address] {
@@ -264,9 +265,10 @@ func (r *Recovery) Orphans() []runnerapi.Orphan { return r.orphans }
 // Planned returns what the plan takes in.
 func (r *Recovery) Planned() []engine.Missing { return slices.Concat(r.planned, r.copied) }
 
-// Settled reports whether the journal is no longer needed. The state has it all; or the rest does not exist any more, and no apply
-// follows that would confirm that, since there is nothing to change. Where one follows, it ends the journal when it is done:
-// until then no user has agreed that the rest is gone, and a plan that searched in a wrong place would find that too.
+// Settled reports whether the journal is no longer needed. The state has it all; or the rest does not exist any more,
+// and no apply follows that would confirm that, since there is nothing to change. Where one follows, it ends the
+// journal when it is done: until then no user has agreed that the rest is gone, and a plan that searched in a wrong
+// place would find that too.
 func (r *Recovery) Settled(changes bool) bool {
 	if len(r.orphans) > 0 || len(r.planned) > 0 || len(r.copied) > 0 {
 		return false

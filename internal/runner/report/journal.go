@@ -16,9 +16,9 @@ import (
 // longestEntry is more than any entry of a journal has whose parts are of use: what is longer is told without its ID.
 const longestEntry = runnerapi.LargestBatch / 4
 
-// Journal sends each change of an apply to the server when it is done: a change that an engine has not written into the state
-// when it is killed is known by this alone. One batch is sent at a time, until it has arrived; what is done meanwhile is the
-// next batch.
+// Journal sends each change of an apply to the server when it is done: a change that an engine has not written into
+// the state when it is killed is known by this alone. One batch is sent at a time, until it has arrived; what is done
+// meanwhile is the next batch.
 type Journal struct {
 	send   func(ctx context.Context, batch int, done runnerapi.JournalEntries) error
 	log    *slog.Logger

@@ -1,5 +1,5 @@
-// Package report sends an attempt's progress to the server while the attempt runs: its steps, its log and its journal. None of
-// them keeps the engine waiting.
+// Package report sends an attempt's progress to the server while the attempt runs: its steps, its log and its
+// journal. None of them keeps the engine waiting.
 package report
 
 import (
@@ -21,8 +21,8 @@ const (
 	Skipped   = "Skipped"
 )
 
-// Reporter reports an attempt's steps. While the attempt runs, the newest report is sent, once, and the work does not wait
-// for it; the last report is sent until it has arrived.
+// Reporter reports an attempt's steps. While the attempt runs, the newest report is sent, once, and the work does not
+// wait for it; the last report is sent until it has arrived.
 type Reporter struct {
 	client *runnerapi.Client
 	log    *slog.Logger
@@ -109,8 +109,8 @@ func (r *Reporter) notify() {
 	}
 }
 
-// End records how the step that was begun last ended. It is sent with what follows at once: the beginning of the next step, or
-// the last report.
+// End records how the step that was begun last ended. It is sent with what follows at once: the beginning of the next
+// step, or the last report.
 func (r *Reporter) End(how runnerapi.Step) {
 	now := time.Now().UTC()
 	r.mu.Lock()

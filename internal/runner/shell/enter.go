@@ -26,11 +26,11 @@ const (
 	hangupGrace    = 10 * time.Second
 )
 
-// Enter runs a command in the session that a runner holds open in a workspace, with the standard streams of this process, and
-// returns its exit code. Without a command it runs $SHELL, or else /bin/sh.
+// Enter runs a command in the session that a runner holds open in a workspace, with the standard streams of this
+// process, and returns its exit code. Without a command it runs $SHELL, or else /bin/sh.
 //
-// The terminal's keys are for the command. When this process is terminated, or its terminal is gone, it ends all that was
-// started in it: an engine is interrupted and waited for, as everywhere.
+// The terminal's keys are for the command. When this process is terminated, or its terminal is gone, it ends all that
+// was started in it: an engine is interrupted and waited for, as everywhere.
 //
 // The pipe stays open until this process ends: the runner takes its end for the end of the session, and the end of the
 // container would kill a process that has not returned its exit code yet.
@@ -116,8 +116,9 @@ func run(c Config, command []string, signals <-chan os.Signal) (int, error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// endAll ends what was started in a shell: it interrupts all of it, once, as the key of a terminal does; waits for engines
-// however long they take; hangs up; and kills what is left. A second interrupt would make an engine drop everything.
+// endAll ends what was started in a shell: it interrupts all of it, once, as the key of a terminal does; waits for
+// engines however long they take; hangs up; and kills what is left. A second interrupt would make an engine drop
+// everything.
 func endAll(ended <-chan struct{}, interruptGrace, hangupGrace time.Duration) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -1,6 +1,7 @@
 // Package shell lets a user work in the runner's pod. The runner holds a session open, and the user enters it through
-// Kubernetes (`kubectl exec`, and so `cairn shell`) and Enter. Between the two is a named pipe: whoever is in the session has
-// it open for writing, so that the kernel tells the runner when the last one has left, however that happened.
+// Kubernetes (`kubectl exec`, and so `cairn shell`) and Enter. Between the two is a named pipe: whoever is in the
+// session has it open for writing, so that the kernel tells the runner when the last one has left, however that
+// happened.
 //
 //	runner:  fetch ─► init ─► open the pipe ─► wait ─┬─► all have left
 //	                                                 ├─► nobody entered
@@ -161,8 +162,8 @@ func (s *Session) lastExit() string {
 	return s.ended
 }
 
-// evict terminates all who are in, and waits until they have left. Enter ensures that this takes no longer than a running engine
-// needs.
+// evict terminates all who are in, and waits until they have left. Enter ensures that this takes no longer than a
+// running engine needs.
 func (s *Session) evict() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

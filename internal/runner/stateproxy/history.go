@@ -19,15 +19,16 @@ type history struct {
 	newest []byte
 	// failed is the last state that could not be written. nil once a later one could.
 	failed []byte
-	// base is the SHA256 of the version that the engine's next write replaces: the one that was current when the lock was taken,
-	// or the last one that was written since. failedBase is that of failed.
+	// base is the SHA256 of the version that the engine's next write replaces: the one that was current when the lock
+	// was taken, or the last one that was written since. failedBase is that of failed.
 	base, failedBase string
 	// locked says that an engine holds the lock, and writes is how many states were written.
 	locked bool
 	writes int
 	// wrote says that a state was written since the lock was taken last, and unlocked that the lock was given back.
 	wrote, unlocked bool
-	// restoring says that the lock was taken after a state could not be written, and restored that a state was written then.
+	// restoring says that the lock was taken after a state could not be written, and restored that a state was written
+	// then.
 	restoring, restored bool
 	// denied is the server's reason for the last lock that it denied; empty once it gave one.
 	denied string
@@ -121,8 +122,8 @@ func (p *Proxy) Locked() bool {
 	return p.locked
 }
 
-// Finished reports whether the engine wrote the state and gave back the lock that it took, which is the last thing it does. One
-// that wrote none, as of a plan that is stale or without its provider, proves nothing about the state.
+// Finished reports whether the engine wrote the state and gave back the lock that it took, which is the last thing it
+// does. One that wrote none, as of a plan that is stale or without its provider, proves nothing about the state.
 func (p *Proxy) Finished() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +144,8 @@ func (p *Proxy) Restored() bool {
 	return p.restored
 }
 
-// Base returns the SHA256 of the version that the undelivered state replaces or, without one, that the next write replaces.
+// Base returns the SHA256 of the version that the undelivered state replaces or, without one, that the next write
+// replaces.
 func (p *Proxy) Base() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +198,8 @@ func deniedLock(err error) string {
 	return held.Info
 }
 
-// baseOf returns the SHA256 of the version that was current when a lock was taken; a server of an older Cairn leaves it out.
+// baseOf returns the SHA256 of the version that was current when a lock was taken; a server of an older Cairn leaves
+// it out.
 func baseOf(answer []byte) string {
 	var locked runnerapi.Locked
 	_ = json.Unmarshal(answer, &locked)

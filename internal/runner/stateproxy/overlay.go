@@ -2,8 +2,8 @@ package stateproxy
 
 import "net/http"
 
-// overlay is a copy of the state that an engine works on in place of the state, which it neither reads nor changes. It has no
-// lock: one engine at a time works on it.
+// overlay is a copy of the state that an engine works on in place of the state, which it neither reads nor changes.
+// It has no lock: one engine at a time works on it.
 type overlay struct {
 	// state as it is; nil when there is none.
 	state []byte

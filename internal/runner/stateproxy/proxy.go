@@ -1,5 +1,5 @@
-// Package stateproxy serves the state to the engine. The engine speaks the protocol of its http backend on the loopback, and
-// the proxy passes the requests on to the server.
+// Package stateproxy serves the state to the engine. The engine speaks the protocol of its http backend on the
+// loopback, and the proxy passes the requests on to the server.
 package stateproxy
 
 import (
@@ -21,8 +21,9 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Proxy is the way from the engine to the state on the server. It adds token and attempt, retries in place of the engine, adds
-// the secrets of each state that passes to the redactor, and remembers the newest state and one that could not be written.
+// Proxy is the way from the engine to the state on the server. It adds token and attempt, retries in place of the
+// engine, adds the secrets of each state that passes to the redactor, and remembers the newest state and one that
+// could not be written.
 type Proxy struct {
 	client  *runnerapi.Client
 	secrets *redact.Redactor
@@ -76,8 +77,8 @@ func Start(process context.Context, client *runnerapi.Client, secrets *redact.Re
 	return p, nil
 }
 
-// Wait waits, once the engine has ended, for the requests that it sent: a state that it sent just before it was killed is
-// delivered all the same, or is known to be undelivered.
+// Wait waits, once the engine has ended, for the requests that it sent: a state that it sent just before it was
+// killed is delivered all the same, or is known to be undelivered.
 func (p *Proxy) Wait() { p.requests.Wait() }
 
 // Close stops the proxy after the requests under way.
@@ -142,17 +143,17 @@ func (p *Proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// AllowWrites says whether the state may be written: in a shell, and from the beginning of the apply step on until that
-// succeeded. After a failed apply writes stay allowed, since what a killed engine sent may still arrive. An engine in a hook may
-// never write: the runner would not rescue a state that it could not write.
+// AllowWrites says whether the state may be written: in a shell, and from the beginning of the apply step on until
+// that succeeded. After a failed apply writes stay allowed, since what a killed engine sent may still arrive. An
+// engine in a hook may never write: the runner would not rescue a state that it could not write.
 func (p *Proxy) AllowWrites(allowed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writable = allowed
 }
 
-// DenyLockAfterLoss denies the lock once a state could not be written, for the operations that denied returns true for. A
-// script, or a user, may go on with another apply, which would create again what that state alone knows.
+// DenyLockAfterLoss denies the lock once a state could not be written, for the operations that denied returns true
+// for. A script, or a user, may go on with another apply, which would create again what that state alone knows.
 func (p *Proxy) DenyLockAfterLoss(denied func(operation string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,8 +18,8 @@ const (
 	mostFiles = 10_000
 )
 
-// Unpack writes an archive of code into root, and nothing outside of it. It accepts folders, files and links that stay within;
-// it rejects anything else, and anything too large.
+// Unpack writes an archive of code into root, and nothing outside of it. It accepts folders, files and links that
+// stay within; it rejects anything else, and anything too large.
 func Unpack(root *os.Root, archive io.Reader) error {
 	plain, err := gzip.NewReader(archive)
 	if err != nil {
@@ -92,8 +92,8 @@ func unpackFile(root *os.Root, name string, mode fs.FileMode, content io.Reader)
 	return errors.Join(err, file.Close())
 }
 
-// checkLinks rejects links that lead out of root, also through other links, which is why it runs when all are unpacked. A
-// dangling link is allowed.
+// checkLinks rejects links that lead out of root, also through other links, which is why it runs when all are
+// unpacked. A dangling link is allowed.
 func checkLinks(root *os.Root, links []string) error {
 	for _, name := range links {
 		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ import (
 // largestInput is how large a file below the inputs folder may be. Kubernetes allows 1 MiB.
 const largestInput = 8 << 20
 
-// OpenInputs opens the inputs folder. A pod that reads nothing has nothing mounted there: then it is the empty folder of the
-// variable files, so that every file is not found.
+// OpenInputs opens the inputs folder. A pod that reads nothing has nothing mounted there: then it is the empty folder
+// of the variable files, so that every file is not found.
 func (d Dir) OpenInputs(inputs string) (*os.Root, error) {
 	root, err := os.OpenRoot(inputs)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -24,8 +24,8 @@ func (d Dir) OpenInputs(inputs string) (*os.Root, error) {
 	return root, err
 }
 
-// List returns the names of the files in a folder of root, sorted. Names that begin with ".." are the kubelet's: the folders
-// that it swaps when an object changes.
+// List returns the names of the files in a folder of root, sorted. Names that begin with ".." are the kubelet's: the
+// folders that it swaps when an object changes.
 func List(root *os.Root, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(root.FS(), path.Clean(dir))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Dir is the folder where an attempt keeps its files. Only the code is in the root module's folder, so that no file of the
-// runner's is taken for code.
+// Dir is the folder where an attempt keeps its files. Only the code is in the root module's folder, so that no file
+// of the runner's is taken for code.
 type Dir string
 
 // Open creates what is missing of a workspace.
