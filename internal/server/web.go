@@ -7,8 +7,8 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/forge"
 	"cairn.dev/cairn/internal/server/servermetrics"
+	"cairn.dev/cairn/internal/server/webhook"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -51,6 +51,6 @@ func (s *Web) Handler() http.Handler {
 	if s.People != nil {
 		mux.Handle("/", s.People)
 	}
-	mux.Handle("/hooks/", forge.NewHandler(forge.HandlerOptions{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.Webhook, Log: s.Log}))
+	mux.Handle("/hooks/", webhook.New(webhook.Options{Secrets: s.hookSecrets, Wake: s.fetchSoon, Told: s.Metrics.Webhook, Log: s.Log}))
 	return mux
 }

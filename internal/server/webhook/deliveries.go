@@ -1,15 +1,16 @@
-package forge
+package webhook
 
 import (
 	"crypto/sha256"
 	"sync"
 	"time"
 
+	"cairn.dev/cairn/internal/gitprovider"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // Seen remembers which webhooks there were, for some time and up to some number. It is safe for concurrent use.
-type Seen struct {
+type deliveries struct {
 	keep time.Duration
 	now  func() time.Time
 
@@ -18,17 +19,17 @@ type Seen struct {
 }
 
 // NewSeen remembers at most limit webhooks, which is at least 1, each for the time keep. now is its clock.
-func NewSeen(limit int, keep time.Duration, now func() time.Time) *Seen {
-	deliveries, err := simplelru.NewLRU[[sha256.Size]byte, time.Time](max(limit, 1), nil)
+func newDeliveries(limit int, keep time.Duration, now func() time.Time) *deliveries {
+	seen, err := simplelru.NewLRU[[sha256.Size]byte, time.Time](max(limit, 1), nil)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &Seen{keep: keep, now: now, deliveries: deliveries}
+	return &deliveries{keep: keep, now: now, deliveries: seen}
 }
 
 // Again says that this delivery, with this body, was seen before, and remembers it. One without an id is always new:
 // the same push there and back and there again may well look the same.
-func (s *Seen) Again(push Push, body []byte) bool {
+func (s *deliveries) Again(push gitprovider.Push, body []byte) bool {
 	if push.Delivery == "" {
 		return false
 	}
@@ -51,13 +52,13 @@ func (s *Seen) Again(push Push, body []byte) bool {
 }
 
 // Forget has a delivery count as not seen, since it could not be made use of.
-func (s *Seen) Forget(push Push, body []byte) {
+func (s *deliveries) Forget(push gitprovider.Push, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.deliveries.Remove(delivery(push, body))
 }
 
-func delivery(push Push, body []byte) [sha256.Size]byte {
+func delivery(push gitprovider.Push, body []byte) [sha256.Size]byte {
 	content, id := sha256.Sum256(body), sha256.Sum256([]byte(push.Delivery))
 	return sha256.Sum256(append(id[:], content[:]...))
 }

@@ -1,4 +1,4 @@
-package forge
+package webhook
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/gitprovider"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,13 +30,13 @@ type install struct {
 	log   bytes.Buffer
 }
 
-func newInstall(t *testing.T, o HandlerOptions) *install {
+func newInstall(t *testing.T, o Options) *install {
 	in := &install{t: t}
 	if o.Secrets == nil {
 		o.Secrets = secretsOf
 	}
 	if o.Wake == nil {
-		o.Wake = func(_ context.Context, namespace, repository string, p Push) error {
+		o.Wake = func(_ context.Context, namespace, repository string, p gitprovider.Push) error {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			if in.fails != nil {
@@ -47,9 +48,9 @@ func newInstall(t *testing.T, o HandlerOptions) *install {
 	}
 	o.Log = slog.New(slog.NewTextHandler(&in.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.Now == nil {
-		o.Now = func() time.Time { return now }
+		o.Now = func() time.Time { return hookTime }
 	}
-	server := httptest.NewServer(NewHandler(o))
+	server := httptest.NewServer(New(o))
 	t.Cleanup(server.Close)
 	in.url = server.URL
 	return in
@@ -58,7 +59,7 @@ func newInstall(t *testing.T, o HandlerOptions) *install {
 func secretsOf(_ context.Context, namespace, repository string) ([][]byte, error) {
 	switch namespace + "/" + repository {
 	case "team-a/infra", "team-b/infra":
-		return [][]byte{[]byte("old"), []byte(secret)}, nil
+		return [][]byte{[]byte("old"), []byte(hookSecret)}, nil
 	case "team-a/open":
 		return nil, nil
 	case "team-a/empty":
@@ -89,13 +90,13 @@ func (in *install) send(method, path string, h http.Header, body io.Reader) (int
 }
 
 func gitHub(key, event, delivery, body string) http.Header {
-	h := headers("X-GitHub-Event", event, "X-GitHub-Delivery", delivery)
-	signGitHub(h, key, body)
+	h := hookHeaders("X-GitHub-Event", event, "X-GitHub-Delivery", delivery)
+	h.Set("X-Hub-Signature-256", "sha256="+hmacOf(key, body))
 	return h
 }
 
 func TestHandler(t *testing.T) {
-	push := file(t, "github-push")
+	push := example(t, "github-push")
 	const refused = "not signed with a secret of such a Repository"
 	for _, c := range []struct {
 		name, method, path string
@@ -105,28 +106,28 @@ func TestHandler(t *testing.T) {
 		text               string
 		woken              []string
 	}{
-		{"a push wakes the Repository", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
-		{"a tag wakes it too", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", file(t, "github-tag")), file(t, "github-tag"), 202, "accepted", []string{"team-a/infra refs/tags/v1.4.0"}},
-		{"a branch that is deleted wakes it too", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", file(t, "github-delete")), file(t, "github-delete"), 202, "accepted", []string{"team-a/infra refs/heads/widen"}},
+		{"a push wakes the Repository", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
+		{"a tag wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", example(t, "github-tag")), example(t, "github-tag"), 202, "accepted", []string{"team-a/infra refs/tags/v1.4.0"}},
+		{"a branch that is deleted wakes it too", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", example(t, "github-delete")), example(t, "github-delete"), 202, "accepted", []string{"team-a/infra refs/heads/widen"}},
 		{"the other secret will do", "POST", "/hooks/team-a/infra", gitHub("old", "push", "1", push), push, 202, "accepted", []string{"team-a/infra refs/heads/main"}},
-		{"a ping wakes nothing", "POST", "/hooks/team-a/infra", gitHub(secret, "ping", "1", push), push, 200, "pong", nil},
-		{"a pull request wakes nothing", "POST", "/hooks/team-a/infra", gitHub(secret, "pull_request", "1", push), push, 200, "nothing to do for this event", nil},
+		{"a ping wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "1", push), push, 200, "pong", nil},
+		{"a pull request wakes nothing", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "pull_request", "1", push), push, 200, "nothing to do for this event", nil},
 		{"a ping has to be signed too", "POST", "/hooks/team-a/infra", gitHub("wrong", "ping", "1", push), push, 401, refused, nil},
 		{"a wrong signature is refused", "POST", "/hooks/team-a/infra", gitHub("wrong", "push", "1", push), push, 401, refused, nil},
-		{"no signature is refused", "POST", "/hooks/team-a/infra", headers("X-GitHub-Event", "push"), push, 401, refused, nil},
-		{"no forge is refused", "POST", "/hooks/team-a/infra", headers(), push, 401, refused, nil},
-		{"a Repository that is unknown is refused with the same words", "POST", "/hooks/team-a/other", gitHub(secret, "push", "1", push), push, 401, refused, nil},
+		{"no signature is refused", "POST", "/hooks/team-a/infra", hookHeaders("X-GitHub-Event", "push"), push, 401, refused, nil},
+		{"no forge is refused", "POST", "/hooks/team-a/infra", hookHeaders(), push, 401, refused, nil},
+		{"a Repository that is unknown is refused with the same words", "POST", "/hooks/team-a/other", gitHub(hookSecret, "push", "1", push), push, 401, refused, nil},
 		{"a Repository without secrets is refused with the same words", "POST", "/hooks/team-a/open", gitHub("", "push", "1", push), push, 401, refused, nil},
 		{"a Repository with an empty secret is refused with the same words", "POST", "/hooks/team-a/empty", gitHub("", "push", "1", push), push, 401, refused, nil},
-		{"secrets that cannot be had are for later", "POST", "/hooks/team-a/broken", gitHub(secret, "push", "1", push), push, 503, "try again", nil},
-		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", "hello"), "hello", 400, "not what a forge sends", nil},
-		{"a GET", "GET", "/hooks/team-a/infra", headers(), "", 405, "Method Not Allowed", nil},
-		{"another path", "POST", "/hooks/team-a", headers(), "", 404, "404 page not found", nil},
+		{"secrets that cannot be had are for later", "POST", "/hooks/team-a/broken", gitHub(hookSecret, "push", "1", push), push, 503, "try again", nil},
+		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", "hello"), "hello", 400, "not what a forge sends", nil},
+		{"a GET", "GET", "/hooks/team-a/infra", hookHeaders(), "", 405, "Method Not Allowed", nil},
+		{"another path", "POST", "/hooks/team-a", hookHeaders(), "", 404, "404 page not found", nil},
 		{"another type", "POST", "/hooks/team-a/infra", http.Header{"Content-Type": {"text/plain"}}, push, 415, "send application/json", nil},
 		{"no type", "POST", "/hooks/team-a/infra", http.Header{}, push, 415, "send application/json", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := newInstall(t, HandlerOptions{})
+			in := newInstall(t, Options{})
 			code, h, text := in.send(c.method, c.path, c.h, strings.NewReader(c.body))
 			if code != c.code || text != c.text {
 				t.Errorf("%d %q, want %d %q", code, text, c.code, c.text)
@@ -137,7 +138,7 @@ func TestHandler(t *testing.T) {
 			if diff := cmp.Diff(c.woken, in.woken); diff != "" {
 				t.Error(diff)
 			}
-			for _, word := range []string{hexed(secret, c.body), hexed("wrong", c.body), "Widen the subnet", secret} {
+			for _, word := range []string{hmacOf(hookSecret, c.body), hmacOf("wrong", c.body), "Widen the subnet", hookSecret} {
 				if strings.Contains(in.log.String(), word) {
 					t.Errorf("%q is in the log: %s", word, in.log.String())
 				}
@@ -147,8 +148,8 @@ func TestHandler(t *testing.T) {
 }
 
 func TestAnUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
-	in := newInstall(t, HandlerOptions{})
-	push := file(t, "github-push")
+	in := newInstall(t, Options{})
+	push := example(t, "github-push")
 	h := gitHub("wrong", "push", "1", push)
 	wantCode, want, wantText := in.send("POST", "/hooks/team-a/infra", h, strings.NewReader(push))
 	for _, path := range []string{"/hooks/team-a/other", "/hooks/team-x/infra", "/hooks/team-a/open", "/hooks/team-a/empty"} {
@@ -162,8 +163,8 @@ func TestAnUnknownRepositoryIsAnsweredLikeAWrongSignature(t *testing.T) {
 }
 
 func TestADeliveryWakesOnce(t *testing.T) {
-	in := newInstall(t, HandlerOptions{})
-	push := file(t, "github-push")
+	in := newInstall(t, Options{})
+	push := example(t, "github-push")
 	for _, c := range []struct {
 		name, path, delivery string
 		fails                error
@@ -179,7 +180,7 @@ func TestADeliveryWakesOnce(t *testing.T) {
 		{"again", "/hooks/team-a/infra", "", nil, 202, "accepted"},
 	} {
 		in.fails = c.fails
-		code, _, text := in.send("POST", c.path, gitHub(secret, "push", c.delivery, push), strings.NewReader(push))
+		code, _, text := in.send("POST", c.path, gitHub(hookSecret, "push", c.delivery, push), strings.NewReader(push))
 		if code != c.code || text != c.text {
 			t.Errorf("%s: %d %q", c.name, code, text)
 		}
@@ -205,18 +206,18 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 func TestTheBodyIsReadOnceHoweverManySecretsThereAre(t *testing.T) {
-	push := file(t, "github-push")
+	push := example(t, "github-push")
 	woken := 0
-	h := NewHandler(HandlerOptions{
+	h := New(Options{
 		Secrets: func(context.Context, string, string) ([][]byte, error) {
-			return [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte(secret)}, nil
+			return [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte(hookSecret)}, nil
 		},
-		Wake: func(context.Context, string, string, Push) error { woken++; return nil },
+		Wake: func(context.Context, string, string, gitprovider.Push) error { woken++; return nil },
 		Log:  slog.New(slog.DiscardHandler),
 	})
 	body := &counted{Reader: strings.NewReader(push)}
 	r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
-	r.Header = gitHub(secret, "push", "1", push)
+	r.Header = gitHub(hookSecret, "push", "1", push)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusAccepted || woken != 1 || body.ends != 1 || body.bytes != len(push) {
@@ -225,12 +226,12 @@ func TestTheBodyIsReadOnceHoweverManySecretsThereAre(t *testing.T) {
 }
 
 func TestABodyMayHave25MiB(t *testing.T) {
-	in := newInstall(t, HandlerOptions{Timeout: time.Minute})
+	in := newInstall(t, Options{Timeout: time.Minute})
 	for _, c := range []struct{ size, code int }{{largest, http.StatusAccepted}, {largest + 1, http.StatusRequestEntityTooLarge}} {
 		body := `{"ref":"refs/heads/main","pad":"`
 		body += strings.Repeat("x", c.size-len(body)-2) + `"}`
 		// a reader of no known length is sent in chunks, so that no length tells it beforehand
-		code, _, text := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", "1", body), io.MultiReader(strings.NewReader(body)))
+		code, _, text := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", body), io.MultiReader(strings.NewReader(body)))
 		if code != c.code {
 			t.Errorf("%d bytes: %d %q, want %d", c.size, code, text, c.code)
 		}
@@ -239,29 +240,29 @@ func TestABodyMayHave25MiB(t *testing.T) {
 
 func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	in := newInstall(t, HandlerOptions{Concurrent: 2, Wake: func(context.Context, string, string, Push) error {
+	in := newInstall(t, Options{Concurrent: 2, Wake: func(context.Context, string, string, gitprovider.Push) error {
 		entered <- struct{}{}
 		<-leave
 		return nil
 	}})
-	push := file(t, "github-push")
+	push := example(t, "github-push")
 	var all sync.WaitGroup
 	for i := range 2 {
 		all.Go(func() {
-			if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", fmt.Sprint(i), push), strings.NewReader(push)); code != 202 {
+			if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", fmt.Sprint(i), push), strings.NewReader(push)); code != 202 {
 				t.Errorf("%d", code)
 			}
 		})
 	}
 	<-entered
 	<-entered
-	code, h, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "push", "3", push), strings.NewReader(push))
+	code, h, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "3", push), strings.NewReader(push))
 	if code != http.StatusTooManyRequests || h.Get("Retry-After") == "" {
 		t.Errorf("%d, Retry-After %q", code, h.Get("Retry-After"))
 	}
 	close(leave)
 	all.Wait()
-	if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(secret, "ping", "4", push), strings.NewReader(push)); code != 200 {
+	if code, _, _ := in.send("POST", "/hooks/team-a/infra", gitHub(hookSecret, "ping", "4", push), strings.NewReader(push)); code != 200 {
 		t.Errorf("no place is free again: %d", code)
 	}
 }
@@ -270,13 +271,13 @@ func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
 func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
 	for name, begun := range map[string]int{"small ones": 1, "large ones": small + 1} {
 		t.Run(name, func(t *testing.T) {
-			h := NewHandler(HandlerOptions{
-				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-				Wake: func(context.Context, string, string, Push) error { return nil },
+			h := New(Options{
+				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
+				Wake: func(context.Context, string, string, gitprovider.Push) error { return nil },
 			})
 			send := func(body io.Reader, of string) int {
 				r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
-				r.Header = gitHub(secret, "push", "1", of)
+				r.Header = gitHub(hookSecret, "push", "1", of)
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
 				return w.Code
@@ -291,7 +292,7 @@ func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			push := file(t, "github-push")
+			push := example(t, "github-push")
 			if code := send(strings.NewReader(push), push); code != http.StatusAccepted {
 				t.Errorf("a push is answered %d", code)
 			}
@@ -303,7 +304,7 @@ func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
 }
 
 func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
-	in := newInstall(t, HandlerOptions{Timeout: 50 * time.Millisecond, Concurrent: 1})
+	in := newInstall(t, Options{Timeout: 50 * time.Millisecond, Concurrent: 1})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(in.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -320,14 +321,14 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 }
 
 func TestWakeIsNotWaitedForLongerThanTheForgeWaits(t *testing.T) {
-	h := NewHandler(HandlerOptions{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-		Wake: func(ctx context.Context, _, _ string, _ Push) error {
+	h := New(Options{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
+		Wake: func(ctx context.Context, _, _ string, _ gitprovider.Push) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-	push := file(t, "github-push")
+	push := example(t, "github-push")
 	r := httptest.NewRequest("POST", "/hooks/team-a/infra", strings.NewReader(push)) // whose body is there, however long the rest takes
-	r.Header = gitHub(secret, "push", "1", push)
+	r.Header = gitHub(hookSecret, "push", "1", push)
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d", w.Code)

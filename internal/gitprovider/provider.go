@@ -1,4 +1,4 @@
-package forge
+package gitprovider
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 )
 
 // dialect is how a forge sends webhooks.
-type dialect struct {
+type provider struct {
 	forge string
 	// event is the header that names the event. A webhook is of the forge whose header it has.
 	event string
@@ -21,8 +21,8 @@ type dialect struct {
 }
 
 // dialects, those first that send the headers of others too.
-func dialects() []dialect {
-	return []dialect{
+func providers() []provider {
+	return []provider{
 		{"Forgejo", "X-Forgejo-Event", []string{"X-Forgejo-Delivery"}, true, hexHMAC("", "X-Forgejo-Signature", "X-Gitea-Signature"), readGitHub},
 		{"Gitea", "X-Gitea-Event", []string{"X-Gitea-Delivery"}, true, hexHMAC("", "X-Gitea-Signature"), readGitHub},
 		{"Gogs", "X-Gogs-Event", []string{"X-Gogs-Delivery"}, true, hexHMAC("", "X-Gogs-Signature"), readGitHub},
@@ -32,11 +32,11 @@ func dialects() []dialect {
 	}
 }
 
-func dialectOf(h http.Header) (dialect, bool) {
-	for _, d := range dialects() {
+func providerOf(h http.Header) (provider, bool) {
+	for _, d := range providers() {
 		if h.Get(d.event) != "" {
 			return d, true
 		}
 	}
-	return dialect{}, false
+	return provider{}, false
 }

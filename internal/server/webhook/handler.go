@@ -1,4 +1,4 @@
-package forge
+package webhook
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"cairn.dev/cairn/internal/gitprovider"
 )
 
 const (
@@ -33,12 +35,12 @@ const (
 var ErrUnknown = errors.New("no such Repository")
 
 // HandlerOptions of a Handler. All are needed, but for those that say what they are by default.
-type HandlerOptions struct {
+type Options struct {
 	// Secrets that the webhooks of a Repository may be signed with; ErrUnknown when there is no such Repository. The names
 	// are from the request's path, and may be anything.
 	Secrets func(ctx context.Context, namespace, repository string) ([][]byte, error)
 	// Wake has a Repository fetched soon. It does not wait for the fetch.
-	Wake func(ctx context.Context, namespace, repository string, p Push) error
+	Wake func(ctx context.Context, namespace, repository string, p gitprovider.Push) error
 	// Log gets a line for each webhook at debug, and what Secrets and Wake could not do at warn. Neither a body nor a
 	// signature is ever in it.
 	Log *slog.Logger
@@ -79,16 +81,16 @@ const (
 //	429  too many requests at once
 //	503  Secrets or Wake failed: the forge should try again
 type Handler struct {
-	HandlerOptions
+	Options
 	mux  *http.ServeMux
-	seen *Seen
+	seen *deliveries
 	// slots are of those that are worked on, whose body is there; large of those whose body is larger than most.
 	slots, large chan struct{}
 	decoy        [][]byte
 }
 
 // NewHandler makes a Handler.
-func NewHandler(o HandlerOptions) *Handler {
+func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -97,12 +99,12 @@ func NewHandler(o HandlerOptions) *Handler {
 	}
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	h := &Handler{
-		HandlerOptions: o,
-		mux:            http.NewServeMux(),
-		seen:           NewSeen(remembered, rememberedFor, o.Now),
-		slots:          make(chan struct{}, cmp.Or(o.Concurrent, 16)),
-		large:          make(chan struct{}, cmp.Or(o.Concurrent, 16)),
-		decoy:          [][]byte{[]byte(rand.Text())},
+		Options: o,
+		mux:     http.NewServeMux(),
+		seen:    newDeliveries(remembered, rememberedFor, o.Now),
+		slots:   make(chan struct{}, cmp.Or(o.Concurrent, 16)),
+		large:   make(chan struct{}, cmp.Or(o.Concurrent, 16)),
+		decoy:   [][]byte{[]byte(rand.Text())},
 	}
 	h.mux.HandleFunc("POST /hooks/{namespace}/{repository}", h.limited)
 	return h
@@ -158,12 +160,12 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, lea
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	at, result := h.Now(), ResultRejected
-	var push Push
-	defer func() { h.Told(push.Forge, result) }()
+	var push gitprovider.Push
+	defer func() { h.Told(push.Provider, result) }()
 	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")
 	log := h.Log.With("namespace", namespace, "repository", repository)
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != jsonType && kind != formType {
-		answer(w, http.StatusUnsupportedMediaType, "send "+jsonType)
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != gitprovider.JSONType && kind != gitprovider.FormType {
+		answer(w, http.StatusUnsupportedMediaType, "send "+gitprovider.JSONType)
 		return
 	}
 	body, leave, err := h.read(w, r)
@@ -183,18 +185,18 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	push, err = h.verify(r, namespace, repository, body)
 	switch {
-	case errors.Is(err, ErrUnknown), errors.Is(err, ErrUnsigned), errors.Is(err, ErrSignature):
+	case errors.Is(err, ErrUnknown), errors.Is(err, gitprovider.ErrUnsigned), errors.Is(err, gitprovider.ErrSignature):
 		log.Debug("webhook refused", "reason", err.Error())
 		answer(w, http.StatusUnauthorized, "not signed with a secret of such a Repository")
-	case errors.Is(err, ErrBody):
-		log.Debug("webhook refused", "reason", ErrBody.Error())
-		answer(w, http.StatusBadRequest, ErrBody.Error())
+	case errors.Is(err, gitprovider.ErrBody):
+		log.Debug("webhook refused", "reason", gitprovider.ErrBody.Error())
+		answer(w, http.StatusBadRequest, gitprovider.ErrBody.Error())
 	case err != nil:
 		result = ResultFailed
 		log.Warn("webhook not checked", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")
 	default:
-		log.Debug("webhook", "forge", push.Forge, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
+		log.Debug("webhook", "forge", push.Provider, "event", push.Event, "ref", push.Ref, "delivery", push.Delivery)
 		push.At = at
 		result = h.take(w, r, log, namespace, repository, push, body)
 	}
@@ -202,26 +204,26 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 
 // verify does the same for a Repository that is not there, or that has no secret, as for one that is: so the time it takes
 // does not tell them apart.
-func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (Push, error) {
+func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (gitprovider.Push, error) {
 	secrets, err := h.Secrets(r.Context(), namespace, repository)
 	switch {
 	case err != nil && !errors.Is(err, ErrUnknown):
-		return Push{}, fmt.Errorf("get the secrets: %w", err)
+		return gitprovider.Push{}, fmt.Errorf("get the secrets: %w", err)
 	case err == nil && !slices.ContainsFunc(secrets, func(s []byte) bool { return len(s) > 0 }):
-		err = ErrUnsigned
+		err = gitprovider.ErrUnsigned
 	}
 	if err != nil {
 		secrets = h.decoy
 	}
-	push, wrong := verify(r.Header, body, secrets, h.Now())
+	push, wrong := gitprovider.Verify(r.Header, body, secrets, h.Now())
 	if err != nil {
-		return Push{}, err
+		return gitprovider.Push{}, err
 	}
 	return push, wrong
 }
 
 // take does what a webhook asks for that is signed well, and says what became of it.
-func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push Push, body []byte) string {
+func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push gitprovider.Push, body []byte) string {
 	if push.Ping {
 		answer(w, http.StatusOK, "pong")
 		return ResultIgnored

@@ -1,4 +1,4 @@
-package forge
+package gitprovider
 
 import (
 	"crypto/hmac"
@@ -26,7 +26,7 @@ const (
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func headers(pairs ...string) http.Header {
-	h := http.Header{"Content-Type": {jsonType}}
+	h := http.Header{"Content-Type": {JSONType}}
 	for i := 0; i < len(pairs); i += 2 {
 		h.Set(pairs[i], pairs[i+1])
 	}
@@ -97,61 +97,61 @@ var forges = []struct {
 	want    Push
 }{
 	{"GitHub: a push", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "72d3162e-cc78-11e3-81ab-4c9367dc0958"}, "github-push", signGitHub, secret,
-		Push{Forge: "GitHub", Event: EventPush, Ref: "refs/heads/main", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
+		Push{Provider: "GitHub", Event: EventPush, Ref: "refs/heads/main", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
 			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
 	{"GitHub: a tag", []string{"X-GitHub-Event", "push", "X-GitHub-Delivery", "1"}, "github-tag", signGitHub, secret,
-		Push{Forge: "GitHub", Event: EventTag, Ref: "refs/tags/v1.4.0", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "1",
+		Push{Provider: "GitHub", Event: EventTag, Ref: "refs/tags/v1.4.0", Commit: "0f3c1d2e4b5a69788796a5b4c3d2e1f00f1e2d3c", Delivery: "1",
 			CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
 	{"GitHub: a branch that is deleted has no commit", []string{"X-GitHub-Event", "push"}, "github-delete", signGitHub, secret,
-		Push{Forge: "GitHub", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
+		Push{Provider: "GitHub", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://github.com/acme/infra.git", "git@github.com:acme/infra.git"}}},
 	{"GitHub: a ping", []string{"X-GitHub-Event", "ping", "X-GitHub-Delivery", "2"}, "github-ping", signGitHub, secret,
-		Push{Forge: "GitHub", Event: EventPing, Delivery: "2", Ping: true}},
+		Push{Provider: "GitHub", Event: EventPing, Delivery: "2", Ping: true}},
 	{"GitHub: a pull request", []string{"X-GitHub-Event", "pull_request"}, "github-pull-request", signGitHub, secret,
-		Push{Forge: "GitHub", Event: EventPullRequest}},
+		Push{Provider: "GitHub", Event: EventPullRequest}},
 	{"GitHub: an event that we know nothing of", []string{"X-GitHub-Event", "workflow_job"}, "github-pull-request", signGitHub, secret,
-		Push{Forge: "GitHub", Event: "workflow_job"}},
+		Push{Provider: "GitHub", Event: "workflow_job"}},
 	{"Gitea: a push", []string{"X-Gitea-Event", "push", "X-Gitea-Delivery", "3"}, "gitea-push", signGitea, secret,
-		Push{Forge: "Gitea", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "3",
+		Push{Provider: "Gitea", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "3",
 			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
 	{"Forgejo: a push", []string{"X-Forgejo-Event", "push", "X-Forgejo-Delivery", "4"}, "gitea-push", signForgejo, secret,
-		Push{Forge: "Forgejo", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "4",
+		Push{Provider: "Forgejo", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "4",
 			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
 	{"Gogs: a push", []string{"X-Gogs-Event", "push", "X-Gogs-Delivery", "5"}, "gitea-push", signGogs, secret,
-		Push{Forge: "Gogs", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "5",
+		Push{Provider: "Gogs", Event: EventPush, Ref: "refs/heads/main", Commit: "bffeb74224043ba2feb48d137756c8a9331c449a", Delivery: "5",
 			CloneURLs: []string{"https://git.acme.example/acme/infra.git", "ssh://git@git.acme.example:2222/acme/infra.git"}}},
 	{"GitLab with a token: a push", []string{"X-Gitlab-Event", "Push Hook", "X-Gitlab-Event-UUID", "6", "Idempotency-Key", "7"}, "gitlab-push", signGitLab, secret,
-		Push{Forge: "GitLab", Event: EventPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "7",
+		Push{Provider: "GitLab", Event: EventPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "7",
 			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
 	{"GitLab with a signature: a push", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-push", signStandard(now.Add(-4 * time.Minute)), token,
-		Push{Forge: "GitLab", Event: EventPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "f5e5f430-f57b-4e6e-9fac-d9128cd7232f",
+		Push{Provider: "GitLab", Event: EventPush, Ref: "refs/heads/main", Commit: "da1560886d4f094c3e6c9ef40349f7d38b5d27d7", Delivery: "f5e5f430-f57b-4e6e-9fac-d9128cd7232f",
 			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
 	{"GitLab: a branch that is deleted has no commit", []string{"X-Gitlab-Event", "Push Hook"}, "gitlab-delete", signGitLab, secret,
-		Push{Forge: "GitLab", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
+		Push{Provider: "GitLab", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
 	{"GitLab: a tag, with the commit that it is at", []string{"X-Gitlab-Event", "Tag Push Hook"}, "gitlab-tag", signGitLab, secret,
-		Push{Forge: "GitLab", Event: EventTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
+		Push{Provider: "GitLab", Event: EventTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
 			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
 	{"GitLab: a hook of the instance", []string{"X-Gitlab-Event", "System Hook"}, "gitlab-tag", signGitLab, secret,
-		Push{Forge: "GitLab", Event: EventTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
+		Push{Provider: "GitLab", Event: EventTag, Ref: "refs/tags/v1.0.0", Commit: "5937ac0a7beb003549fc5fd26fc247adbce4a52e",
 			CloneURLs: []string{"https://gitlab.acme.example/acme/infra.git", "git@gitlab.acme.example:acme/infra.git"}}},
 	{"GitLab: a merge request", []string{"X-Gitlab-Event", "Merge Request Hook"}, "gitlab-merge-request", signGitLab, secret,
-		Push{Forge: "GitLab", Event: EventPullRequest}},
+		Push{Provider: "GitLab", Event: EventPullRequest}},
 	{"GitLab: a merge request, from a hook of the instance", []string{"X-Gitlab-Event", "System Hook"}, "gitlab-merge-request", signGitLab, secret,
-		Push{Forge: "GitLab", Event: EventPullRequest}},
+		Push{Provider: "GitLab", Event: EventPullRequest}},
 	{"Bitbucket: a push", []string{"X-Event-Key", "repo:push", "X-Request-UUID", "8", "X-Hook-UUID", "h"}, "bitbucket-push", signBitbucket, secret,
-		Push{Forge: "Bitbucket", Event: EventPush, Ref: "refs/heads/main", Commit: "709d658dc5b6d6afcd46049c2f332ee3f515a67d", Delivery: "8", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+		Push{Provider: "Bitbucket", Event: EventPush, Ref: "refs/heads/main", Commit: "709d658dc5b6d6afcd46049c2f332ee3f515a67d", Delivery: "8", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
 	{"Bitbucket: a branch that is deleted", []string{"X-Event-Key", "repo:push"}, "bitbucket-delete", signBitbucket, secret,
-		Push{Forge: "Bitbucket", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+		Push{Provider: "Bitbucket", Event: EventPush, Ref: "refs/heads/widen", CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
 	{"Bitbucket: several tags are none in particular", []string{"X-Event-Key", "repo:push"}, "bitbucket-several", signBitbucket, secret,
-		Push{Forge: "Bitbucket", Event: EventTag, CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
+		Push{Provider: "Bitbucket", Event: EventTag, CloneURLs: []string{"https://bitbucket.org/acme/infra"}}},
 	{"Bitbucket: a pull request", []string{"X-Event-Key", "pullrequest:created"}, "bitbucket-push", signBitbucket, secret,
-		Push{Forge: "Bitbucket", Event: EventPullRequest}},
+		Push{Provider: "Bitbucket", Event: EventPullRequest}},
 	{"Bitbucket Data Center: a push", []string{"X-Event-Key", "repo:refs_changed", "X-Request-Id", "9"}, "bitbucket-dc-push", signBitbucket, secret,
-		Push{Forge: "BitbucketDataCenter", Event: EventPush, Ref: "refs/heads/main", Commit: "178864a7d521b6f5e720b386b2c2b0ef8563e0dc", Delivery: "9",
+		Push{Provider: "BitbucketDataCenter", Event: EventPush, Ref: "refs/heads/main", Commit: "178864a7d521b6f5e720b386b2c2b0ef8563e0dc", Delivery: "9",
 			CloneURLs: []string{"ssh://git@bitbucket.acme.example:7999/acme/infra.git", "https://bitbucket.acme.example/scm/acme/infra.git"}}},
 	{"Bitbucket Data Center: a ping", []string{"X-Event-Key", "diagnostics:ping"}, "github-ping", signBitbucket, secret,
-		Push{Forge: "BitbucketDataCenter", Event: EventPing, Ping: true}},
+		Push{Provider: "BitbucketDataCenter", Event: EventPing, Ping: true}},
 	{"Bitbucket Data Center: a pull request", []string{"X-Event-Key", "pr:opened"}, "bitbucket-dc-push", signBitbucket, secret,
-		Push{Forge: "BitbucketDataCenter", Event: EventPullRequest}},
+		Push{Provider: "BitbucketDataCenter", Event: EventPullRequest}},
 }
 
 func TestVerifyReadsEveryForge(t *testing.T) {
@@ -159,7 +159,7 @@ func TestVerifyReadsEveryForge(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h, body := headers(c.headers...), file(t, c.body)
 			c.sign(h, c.secret, body)
-			got, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
+			got, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +215,7 @@ func TestVerifyNeedsASignature(t *testing.T) {
 				for _, s := range x.secrets {
 					secrets = append(secrets, []byte(s))
 				}
-				if _, err := verify(x.h, []byte(x.body), secrets, now); !errors.Is(err, x.want) {
+				if _, err := Verify(x.h, []byte(x.body), secrets, now); !errors.Is(err, x.want) {
 					t.Errorf("got %v, want %v", err, x.want)
 				}
 			})
@@ -233,7 +233,7 @@ func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
 				h.Del("X-Gitea-Signature")
 			}
 			value := h.Get(name)
-			if d, _ := dialectOf(h); value == "" || name == "X-Hub-Signature" && d.forge != "Bitbucket" ||
+			if d, _ := providerOf(h); value == "" || name == "X-Hub-Signature" && d.forge != "Bitbucket" ||
 				d.forge == "Gitea" && name != "X-Gitea-Signature" || d.forge == "Forgejo" && name != "X-Forgejo-Signature" {
 				continue
 			}
@@ -245,18 +245,18 @@ func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
 				changed := []byte(value)
 				changed[at] ^= 1
 				h.Set(name, string(changed))
-				if _, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
+				if _, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
 					t.Errorf("%s: %s with another byte %d: %v", c.name, name, at, err)
 				}
 			}
 			for _, other := range []string{value[:len(value)-1], value + "0", value[:start], strings.ToUpper(value[:start]) + "zz"} {
 				h.Set(name, other)
-				if _, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); err == nil {
+				if _, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); err == nil {
 					t.Errorf("%s: %s: %q is taken", c.name, name, other)
 				}
 			}
 			if h.Set(name, value[start:]); start > 0 {
-				if _, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
+				if _, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
 					t.Errorf("%s: %s that does not say what it is: %v", c.name, name, err)
 				}
 			}
@@ -267,7 +267,7 @@ func TestVerifyFailsForAnyByteThatDiffers(t *testing.T) {
 			for _, at := range []int{0, len(body) - 1} {
 				changed := []byte(body)
 				changed[at] ^= 1
-				if _, err := verify(h, changed, [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
+				if _, err := Verify(h, changed, [][]byte{[]byte(c.secret)}, now); !errors.Is(err, ErrSignature) {
 					t.Errorf("%s: a body with another byte %d: %v", c.name, at, err)
 				}
 			}
@@ -279,12 +279,12 @@ func TestVerifyTakesNoSHA1(t *testing.T) {
 	body := file(t, "github-push")
 	h := headers("X-GitHub-Event", "push")
 	h.Set("X-Hub-Signature", "sha256="+hexed(secret, body)) // where GitHub has the one of SHA-1
-	if _, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrUnsigned) {
+	if _, err := Verify(h, []byte(body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrUnsigned) {
 		t.Error(err)
 	}
 	h = headers("X-Event-Key", "repo:push")
 	h.Set("X-Hub-Signature", "sha1="+hexed(secret, body)[:40])
-	if _, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrSignature) {
+	if _, err := Verify(h, []byte(body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrSignature) {
 		t.Error(err)
 	}
 }
@@ -329,7 +329,7 @@ func TestGitLabsSignatures(t *testing.T) {
 			for _, s := range c.secrets {
 				secrets = append(secrets, []byte(s))
 			}
-			if _, err := verify(h, []byte(body), secrets, now); !errors.Is(err, c.want) {
+			if _, err := Verify(h, []byte(body), secrets, now); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 		})
@@ -349,13 +349,13 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			document := file(t, c.body)
-			h, body := headers(c.event, "push", "Content-Type", formType+"; charset=utf-8"), "other=1&"+form(document)
+			h, body := headers(c.event, "push", "Content-Type", FormType+"; charset=utf-8"), "other=1&"+form(document)
 			if c.signsPayload {
 				c.sign(h, secret, document)
 			} else {
 				c.sign(h, secret, body)
 			}
-			got, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now)
+			got, err := Verify(h, []byte(body), [][]byte{[]byte(secret)}, now)
 			if err != nil || got.Ref != "refs/heads/main" || len(got.Commit) != 40 {
 				t.Errorf("%+v, %v", got, err)
 			}
@@ -365,21 +365,21 @@ func TestForms(t *testing.T) {
 
 func TestVerifyRefusesWhatNoForgeSends(t *testing.T) {
 	for _, c := range []struct{ name, kind, event, body string }{
-		{"nothing", jsonType, "push", ""},
-		{"no JSON", jsonType, "push", "ref=refs/heads/main"},
-		{"no JSON for an event that is not read", jsonType, "star", "hello"},
-		{"JSON that is no object", jsonType, "push", `["refs/heads/main"]`},
-		{"a field of another type", jsonType, "push", `{"ref": {"name": "main"}}`},
-		{"two documents", jsonType, "push", `{}{}`},
-		{"nesting without end", jsonType, "push", strings.Repeat(`{"a":`, 1<<20)},
-		{"nesting that is too deep", jsonType, "push", strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20)},
-		{"a form without payload", formType, "push", "ref=refs/heads/main"},
-		{"a form that is badly escaped", formType, "push", "payload=%zz"},
+		{"nothing", JSONType, "push", ""},
+		{"no JSON", JSONType, "push", "ref=refs/heads/main"},
+		{"no JSON for an event that is not read", JSONType, "star", "hello"},
+		{"JSON that is no object", JSONType, "push", `["refs/heads/main"]`},
+		{"a field of another type", JSONType, "push", `{"ref": {"name": "main"}}`},
+		{"two documents", JSONType, "push", `{}{}`},
+		{"nesting without end", JSONType, "push", strings.Repeat(`{"a":`, 1<<20)},
+		{"nesting that is too deep", JSONType, "push", strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20)},
+		{"a form without payload", FormType, "push", "ref=refs/heads/main"},
+		{"a form that is badly escaped", FormType, "push", "payload=%zz"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := headers("X-GitHub-Event", c.event, "Content-Type", c.kind)
 			signGitHub(h, secret, c.body)
-			if _, err := verify(h, []byte(c.body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrBody) {
+			if _, err := Verify(h, []byte(c.body), [][]byte{[]byte(secret)}, now); !errors.Is(err, ErrBody) {
 				t.Error(err)
 			}
 		})
@@ -416,7 +416,7 @@ func TestVerifyLeavesOutWhatIsOdd(t *testing.T) {
 	body := file(t, "github-push")
 	h := headers("X-GitHub-Event", "push", "X-GitHub-Delivery", strings.Repeat("d", 1000))
 	signGitHub(h, secret, body)
-	if got, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now); err != nil || len(got.Delivery) != 128 {
+	if got, err := Verify(h, []byte(body), [][]byte{[]byte(secret)}, now); err != nil || len(got.Delivery) != 128 {
 		t.Errorf("an id of %d bytes: %v", len(got.Delivery), err)
 	}
 }
@@ -432,7 +432,7 @@ func TestAListWithoutEndTakesNoMemory(t *testing.T) {
 		signBitbucket(h, secret, body)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := verify(h, []byte(body), [][]byte{[]byte(secret)}, now)
+		_, err := Verify(h, []byte(body), [][]byte{[]byte(secret)}, now)
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; err != nil || used > uint64(len(body))+1<<20 {
 			t.Errorf("%s: %d bytes for a body of %d: %v", c.event, used, len(body), err)
@@ -444,11 +444,11 @@ func TestVerifyGoesByTheRealClock(t *testing.T) {
 	body := file(t, "gitlab-push")
 	h := headers("X-Gitlab-Event", "Push Hook")
 	signStandard(time.Now())(h, token, body)
-	if _, err := Verify(h, []byte(body), [][]byte{[]byte(token)}); err != nil {
+	if _, err := Verify(h, []byte(body), [][]byte{[]byte(token)}, time.Now()); err != nil {
 		t.Error(err)
 	}
 	signStandard(time.Now().Add(-time.Hour))(h, token, body)
-	if _, err := Verify(h, []byte(body), [][]byte{[]byte(token)}); !errors.Is(err, ErrSignature) {
+	if _, err := Verify(h, []byte(body), [][]byte{[]byte(token)}, time.Now()); !errors.Is(err, ErrSignature) {
 		t.Error(err)
 	}
 }
@@ -464,10 +464,10 @@ func FuzzVerify(f *testing.F) {
 		c := forges[uint(which)%uint(len(forges))]
 		h := headers(c.headers...)
 		if isForm {
-			h.Set("Content-Type", formType)
+			h.Set("Content-Type", FormType)
 		}
 		c.sign(h, c.secret, body)
-		p, err := verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
+		p, err := Verify(h, []byte(body), [][]byte{[]byte(c.secret)}, now)
 		switch {
 		case err == nil:
 			if len(p.Ref) > 1024 || len(p.Commit) > 64 || len(p.Event) > 64 || len(p.Delivery) > 128 || len(p.CloneURLs) > 4 || strings.ContainsAny(p.Ref, "\n\x00 ") {
@@ -477,7 +477,7 @@ func FuzzVerify(f *testing.F) {
 		case !errors.Is(err, ErrBody):
 			t.Errorf("signed well, and %v", err)
 		}
-		if _, err := verify(h, []byte(body), [][]byte{[]byte("another")}, now); err == nil {
+		if _, err := Verify(h, []byte(body), [][]byte{[]byte("another")}, now); err == nil {
 			t.Error("taken with another secret")
 		}
 	})

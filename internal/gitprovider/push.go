@@ -1,6 +1,6 @@
 // Package forge understands the webhooks of git forges: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket Cloud and Bitbucket
 // Data Center. A webhook is a hint to fetch, and nothing that it says is believed beyond that.
-package forge
+package gitprovider
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 // Push is what a webhook says. It is only a hint to fetch; nothing else is taken from it.
 type Push struct {
 	// Forge that sent it: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket, BitbucketDataCenter.
-	Forge string
+	Provider string
 	// Event is one of the Event constants or, for any other event, the forge's own word for it, at most 64 bytes.
 	Event string
 	// Ref that was pushed, as in refs/heads/main; empty when the webhook names none or several.
@@ -59,13 +59,9 @@ var (
 //
 // A secret is used as it is. One that begins with whsec_ is a signing token of GitLab; where there is one, a webhook
 // that has such a signature needs it to be right.
-func Verify(h http.Header, body []byte, secrets [][]byte) (Push, error) {
-	return verify(h, body, secrets, time.Now())
-}
-
-func verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, error) {
+func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, error) {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s []byte) bool { return len(s) == 0 })
-	d, ok := dialectOf(h)
+	d, ok := providerOf(h)
 	if !ok || len(secrets) == 0 {
 		return Push{}, ErrUnsigned
 	}
@@ -83,7 +79,7 @@ func verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, 
 	if bad != nil {
 		return Push{}, fmt.Errorf("%w: %w", ErrBody, bad)
 	}
-	p := Push{Forge: d.forge, Event: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
+	p := Push{Provider: d.forge, Event: h.Get(d.event), Delivery: clip(first(h, d.delivery...), 128)}
 	if err := d.read(&p, document); err != nil {
 		return Push{}, fmt.Errorf("%w: %w", ErrBody, err)
 	}

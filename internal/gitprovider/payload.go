@@ -1,4 +1,4 @@
-package forge
+package gitprovider
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 // payload is the JSON of a webhook: its body, or the field payload of the form that its body is.
 func payload(h http.Header, body []byte) ([]byte, error) {
-	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind != formType {
+	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind != FormType {
 		return body, nil
 	}
 	for len(body) > 0 { // not url.ParseQuery, which makes much of a form with many fields
@@ -27,8 +27,8 @@ func payload(h http.Header, body []byte) ([]byte, error) {
 }
 
 const (
-	jsonType = "application/json"
-	formType = "application/x-www-form-urlencoded"
+	JSONType = "application/json"
+	FormType = "application/x-www-form-urlencoded"
 )
 
 // Only few fields are decoded, and of lists a fixed number of items: what is decoded is never much larger than that.
@@ -102,9 +102,9 @@ func readBitbucket(p *Push, document []byte) error {
 	case key == "repo:refs_changed":
 		return readBitbucketDataCenter(p, document)
 	case key == "diagnostics:ping":
-		p.Forge, p.Event = "BitbucketDataCenter", EventPing
+		p.Provider, p.Event = "BitbucketDataCenter", EventPing
 	case strings.HasPrefix(key, "pr:"):
-		p.Forge, p.Event = "BitbucketDataCenter", EventPullRequest
+		p.Provider, p.Event = "BitbucketDataCenter", EventPullRequest
 	case strings.HasPrefix(key, "pullrequest:"):
 		p.Event = EventPullRequest
 	}
@@ -150,7 +150,7 @@ func (r *bitbucketRef) full() string {
 }
 
 func readBitbucketDataCenter(p *Push, document []byte) error {
-	p.Forge = "BitbucketDataCenter"
+	p.Provider = "BitbucketDataCenter"
 	var b struct {
 		Changes [16]struct {
 			Ref    struct{ ID string }

@@ -1,4 +1,4 @@
-package forge
+package gitprovider
 
 import (
 	"crypto/hmac"
@@ -32,7 +32,7 @@ func hexHMAC(prefix string, headers ...string) func(http.Header, []byte, [][]byt
 		for _, secret := range secrets {
 			same |= subtle.ConstantTimeCompare(claim, digest(secret, signed))
 		}
-		return verdict(same)
+		return errUnless(same)
 	}
 }
 
@@ -55,7 +55,7 @@ func gitLabSigned(h http.Header, signed []byte, secrets [][]byte, now time.Time)
 		want := sha256.Sum256(secret)
 		same |= subtle.ConstantTimeCompare(claim[:], want[:])
 	}
-	return verdict(same)
+	return errUnless(same)
 }
 
 func signingKeys(secrets [][]byte) [][]byte {
@@ -92,7 +92,7 @@ func standardSigned(h http.Header, signed []byte, keys [][]byte, now time.Time) 
 			}
 		}
 	}
-	return verdict(same)
+	return errUnless(same)
 }
 
 func digest(key []byte, parts ...[]byte) []byte {
@@ -103,7 +103,7 @@ func digest(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-func verdict(same int) error {
+func errUnless(same int) error {
 	if same == 1 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package forge
+package webhook
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"cairn.dev/cairn/internal/gitprovider"
 )
 
 func TestSeen(t *testing.T) {
-	at := now
-	s := NewSeen(3, time.Hour, func() time.Time { return at })
+	at := hookTime
+	s := newDeliveries(3, time.Hour, func() time.Time { return at })
 	for _, c := range []struct {
 		name, id, body string
 		after          time.Duration
@@ -29,23 +31,23 @@ func TestSeen(t *testing.T) {
 		{"and no longer, though it was asked for in between", "2", "a", 1, false},
 	} {
 		at = at.Add(c.after)
-		if got := s.Again(Push{Delivery: c.id}, []byte(c.body)); got != c.want {
+		if got := s.Again(gitprovider.Push{Delivery: c.id}, []byte(c.body)); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	s.Forget(Push{Delivery: "2"}, []byte("a"))
-	if s.Again(Push{Delivery: "2"}, []byte("a")) {
+	s.Forget(gitprovider.Push{Delivery: "2"}, []byte("a"))
+	if s.Again(gitprovider.Push{Delivery: "2"}, []byte("a")) {
 		t.Error("what was forgotten is still known")
 	}
 }
 
 func TestOfManyAtOnceOneIsNew(t *testing.T) {
-	s := NewSeen(100, time.Hour, time.Now)
+	s := newDeliveries(100, time.Hour, time.Now)
 	var fresh atomic.Int64
 	var all sync.WaitGroup
 	for i := range 500 {
 		all.Go(func() {
-			if !s.Again(Push{Delivery: fmt.Sprint(i % 10)}, nil) {
+			if !s.Again(gitprovider.Push{Delivery: fmt.Sprint(i % 10)}, nil) {
 				fresh.Add(1)
 			}
 		})

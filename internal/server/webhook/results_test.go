@@ -1,4 +1,4 @@
-package forge
+package webhook
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/gitprovider"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -17,29 +18,29 @@ func TestWhatBecomesOfEachWebhookIsTold(t *testing.T) {
 	var told []string
 	var at time.Time
 	var fails error
-	h := NewHandler(HandlerOptions{
-		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+	h := New(Options{
+		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
 		Told: func(forge, result string) { told = append(told, strings.TrimSpace(forge+" "+result)) },
-		Wake: func(_ context.Context, _, _ string, p Push) error { at = p.At; return fails },
+		Wake: func(_ context.Context, _, _ string, p gitprovider.Push) error { at = p.At; return fails },
 	})
-	push := file(t, "github-push")
+	push := example(t, "github-push")
 	send := func(repository, key, event, delivery string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hooks/team-a/"+repository, strings.NewReader(push))
 		r.Header = gitHub(key, event, delivery, push)
 		h.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	send("infra", secret, "push", "1")
-	send("infra", secret, "push", "1")
-	send("infra", secret, "ping", "2")
+	send("infra", hookSecret, "push", "1")
+	send("infra", hookSecret, "push", "1")
+	send("infra", hookSecret, "ping", "2")
 	send("infra", "wrong", "push", "3")
-	send("broken", secret, "push", "4")
+	send("broken", hookSecret, "push", "4")
 	fails = errors.New("conflict")
-	send("infra", secret, "push", "5")
+	send("infra", hookSecret, "push", "5")
 	want := []string{"GitHub accepted", "GitHub repeated", "GitHub ignored", "rejected", "failed", "GitHub failed"}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
-	if !at.Equal(now) {
+	if !at.Equal(hookTime) {
 		t.Errorf("arrived at %s", at)
 	}
 }
