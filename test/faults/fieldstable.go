@@ -133,7 +133,7 @@ var harmless = []reason{
 
 // elsewhere are values that are only given to the API server, since what they need is not here.
 var elsewhere = []reason{
-	{`(Stack|Repository) spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/engines_test.go)"},
+	{`(Stack|Repository) spec\.engine\.name`, "Terraform|Terragrunt", "engines that have to be fetched from their makers first (internal/server/runnerhandler/engines_test.go)"},
 }
 
 // final are values that cannot be taken back.

@@ -262,7 +262,7 @@ func (r *runner) report(report runnerapi.Report) error {
 			}
 		}
 		if report.Done != nil && report.Done.Failure != nil {
-			report.Done.Failure.Interrupted = report.Done.Failure.Message == store.Interrupted
+			report.Done.Failure.Interrupted = report.Done.Failure.Message == runnerapi.Interrupted
 		}
 		return r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, report)
 	})

@@ -209,3 +209,20 @@ func TestAFingerprintIsTheSameForAsLongAsTheInstallLives(t *testing.T) {
 		t.Errorf("%s, then %s", was, now)
 	}
 }
+
+func TestADerivedKeyIsForOnePurpose(t *testing.T) {
+	i := newInstall(t)
+	derive := func(purpose string) string {
+		key, err := i.keys.DeriveKey(purpose)
+		if err != nil || len(key) != 32 {
+			t.Fatalf("%d bytes, %v", len(key), err)
+		}
+		return string(key)
+	}
+	if derive("cairn session v1") == derive("cairn sign-in v1") {
+		t.Error("two purposes have the same key")
+	}
+	if derive("cairn session v1") != derive("cairn session v1") {
+		t.Error("one purpose has two keys")
+	}
+}

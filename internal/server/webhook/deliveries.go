@@ -5,8 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"cairn.dev/cairn/internal/gitprovider"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"cairn.dev/cairn/internal/gitprovider"
 )
 
 // Seen remembers which webhooks there were, for some time and up to some number. It is safe for concurrent use.

@@ -15,8 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/gitprovider"
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/gitprovider"
 )
 
 // install is a Handler of two Repositories, one without secrets, and what it did.

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn.dev/cairn/internal/gitprovider"
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/gitprovider"
 )
 
 func TestWhatBecomesOfEachWebhookIsTold(t *testing.T) {
