@@ -1,45 +1,46 @@
+// Package broadcast wakes the subscribers of a topic. A notification carries no data: a subscriber reads what changed itself.
 package broadcast
 
-import (
-	"sync"
-)
+import "sync"
 
-// bells wake those who wait for news of something. The zero value is ready to use.
-type Broadcaster struct {
-	mu   sync.Mutex
-	ears map[string]map[chan struct{}]struct{}
+// Broadcaster notifies subscribers by topic. The zero value is ready to use.
+type Broadcaster[Topic comparable] struct {
+	mu          sync.Mutex
+	subscribers map[Topic]map[chan struct{}]struct{}
 }
 
-// listen gives a channel that has something in it whenever there was news since it was read last, until leave is called.
-func (b *Broadcaster) Subscribe(of string) (news <-chan struct{}, leave func()) {
-	ear := make(chan struct{}, 1)
+// Subscribe returns a channel that has an element whenever the topic was notified since the last receive. Call cancel when the
+// subscriber is done.
+func (b *Broadcaster[Topic]) Subscribe(topic Topic) (changed <-chan struct{}, cancel func()) {
+	subscriber := make(chan struct{}, 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ears == nil {
-		b.ears = map[string]map[chan struct{}]struct{}{}
+	if b.subscribers == nil {
+		b.subscribers = map[Topic]map[chan struct{}]struct{}{}
 	}
-	if b.ears[of] == nil {
-		b.ears[of] = map[chan struct{}]struct{}{}
+	if b.subscribers[topic] == nil {
+		b.subscribers[topic] = map[chan struct{}]struct{}{}
 	}
-	b.ears[of][ear] = struct{}{}
-	return ear, func() {
+	b.subscribers[topic][subscriber] = struct{}{}
+	return subscriber, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.ears[of], ear)
-		if len(b.ears[of]) == 0 {
-			delete(b.ears, of)
+		delete(b.subscribers[topic], subscriber)
+		if len(b.subscribers[topic]) == 0 {
+			delete(b.subscribers, topic)
 		}
 	}
 }
 
-// ring tells all who listen that there is news.
-func (b *Broadcaster) Notify(of string) {
+// Notify wakes all subscribers of a topic. It does not block: a subscriber that has not received the last notification gets no
+// second one.
+func (b *Broadcaster[Topic]) Notify(topic Topic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for ear := range b.ears[of] {
+	for subscriber := range b.subscribers[topic] {
 		select {
-		case ear <- struct{}{}:
-		default: // it was told already
+		case subscriber <- struct{}{}:
+		default:
 		}
 	}
 }

@@ -1,24 +1,37 @@
 package broadcast
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 )
 
-func TestBellsMayBeRungWhileOthersComeAndGo(t *testing.T) {
-	var b Broadcaster
+func TestSubscribersComeAndGoDuringNotifications(t *testing.T) {
+	var b Broadcaster[int]
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			news, leave := b.Subscribe(fmt.Sprint(i % 5))
-			b.Notify(fmt.Sprint(i % 5))
-			<-news
-			leave()
+			changed, cancel := b.Subscribe(i % 5)
+			b.Notify(i % 5)
+			<-changed
+			cancel()
 		})
 	}
 	all.Wait()
-	if len(b.ears) > 0 {
-		t.Errorf("left behind: %v", b.ears)
+	if len(b.subscribers) > 0 {
+		t.Errorf("subscribers are left: %v", b.subscribers)
+	}
+}
+
+func TestASubscriberIsNotifiedOncePerReceiveAndOnlyOfItsTopic(t *testing.T) {
+	var b Broadcaster[string]
+	mine, cancel := b.Subscribe("mine")
+	defer cancel()
+	other, cancelOther := b.Subscribe("other")
+	defer cancelOther()
+	for range 3 {
+		b.Notify("mine")
+	}
+	if len(mine) != 1 || len(other) != 0 {
+		t.Errorf("%d and %d notifications", len(mine), len(other))
 	}
 }

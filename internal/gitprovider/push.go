@@ -1,5 +1,5 @@
-// Package forge understands the webhooks of git forges: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket Cloud and Bitbucket
-// Data Center. A webhook is a hint to fetch, and nothing that it says is believed beyond that.
+// Package gitprovider verifies and parses the webhooks of Git providers: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket Cloud and
+// Bitbucket Data Center. A webhook only triggers a fetch; nothing else in it is trusted.
 package gitprovider
 
 import (

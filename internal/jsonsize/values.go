@@ -1,3 +1,4 @@
+// Package jsonsize bounds the memory that a JSON text takes once it is decoded.
 package jsonsize
 
 // HasMoreValues says whether there are more than most values in JSON: each but the first in an object or a list follows a comma. However

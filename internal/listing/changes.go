@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"cairn.dev/cairn/internal/broadcast"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -21,12 +22,13 @@ type Changes struct {
 	ring []userapi.Change
 	// last is the place of the newest; places count from 1.
 	last int64
-	ears map[chan struct{}]struct{}
+
+	subscribers broadcast.Broadcaster[struct{}]
 }
 
 // NewChanges remembers nothing yet.
 func NewChanges() *Changes {
-	return &Changes{epoch: rand.Text()[:8], ears: map[chan struct{}]struct{}{}}
+	return &Changes{epoch: rand.Text()[:8]}
 }
 
 // Add remembers a change and tells those who listen.
@@ -39,12 +41,7 @@ func (c *Changes) Add(change userapi.Change) {
 		c.ring[c.last%mostChanges] = change
 	}
 	c.last++
-	for ear := range c.ears {
-		select {
-		case ear <- struct{}{}:
-		default: // it was told already
-		}
-	}
+	c.subscribers.Notify(struct{}{})
 }
 
 // Since gives what changed after a place, each object once, and the place that this leads to. An empty place is now. Where too
@@ -76,15 +73,8 @@ func (c *Changes) Since(place string) (changes []userapi.Change, now string, ok 
 	return changes, now, true
 }
 
-// Listen gives a channel that has something in it whenever something changed since it was read last, until leave is called.
-func (c *Changes) Listen() (news <-chan struct{}, leave func()) {
-	ear := make(chan struct{}, 1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ears[ear] = struct{}{}
-	return ear, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.ears, ear)
-	}
+// Subscribe returns a channel that has an element whenever something changed since the last receive. Call cancel when the subscriber
+// is done.
+func (c *Changes) Subscribe() (changed <-chan struct{}, cancel func()) {
+	return c.subscribers.Subscribe(struct{}{})
 }

@@ -15,7 +15,7 @@ func TestChangesSinceAPlace(t *testing.T) {
 	if !ok {
 		t.Fatal("now is no place")
 	}
-	news, leave := c.Listen()
+	news, leave := c.Subscribe()
 	net := userapi.Change{Kind: "Stack", Namespace: "a", Name: "net"}
 	gone, run := net, userapi.Change{Kind: "Run", Namespace: "a", Name: "net"}
 	gone.Deleted = true

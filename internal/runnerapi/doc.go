@@ -1,4 +1,4 @@
-// Package store is the language between runner and store: what is asked, ordered and reported over HTTP. It knows
+// Package runnerapi has the types of the runner API, over HTTP between a runner and the server, and the runner's client. It knows
 // nothing of Kubernetes, so that the runner stays small.
 //
 //	GET    /v1/order?after=N&wait=D   the next Order for the pod that asks; held for up to 30 s while there is none

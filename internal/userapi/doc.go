@@ -1,4 +1,4 @@
-// Package people is the language between the server and the people who ask it: what it answers beside what Kubernetes
+// Package userapi has the types of the user API, between the server and its users: what it answers beside what Kubernetes
 // does, and the client of the `cairn` command. It knows nothing of Kubernetes; who a person is there is in the transport
 // that a Client is made with.
 //

@@ -1,5 +1,5 @@
-// Package memory keeps what was used last, up to a weight in all. A number of entries says nothing where some are a line and
-// others a megabyte.
+// Package weightedlru is an LRU cache that is bounded by the weight of its entries. A number of entries is no bound where some are a
+// line and others a megabyte.
 package weightedlru
 
 import (

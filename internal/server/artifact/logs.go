@@ -1,3 +1,4 @@
+// Package artifact stores the logs of Runs in the bucket, and names the keys of their plans.
 package artifact
 
 import (
@@ -34,7 +35,7 @@ const (
 type Logs struct {
 	bucket *bucket.Bucket
 	// bells ring when a Run's logs grow.
-	Changes broadcast.Broadcaster
+	Changes broadcast.Broadcaster[string]
 	mu      sync.Mutex
 	open    *lru.Cache[string, *logEnd]
 }
@@ -55,12 +56,12 @@ func NewLogs(b *bucket.Bucket) *Logs {
 	return &Logs{bucket: b, open: open}
 }
 
-// logFolder holds the log of an attempt. The operator removes the Run's with the Run.
+// AttemptLogFolder returns the folder with the log of an attempt. The operator deletes it with the Run.
 func AttemptLogFolder(namespace string, run types.UID, attempt int32) string {
 	return fmt.Sprintf("%s/%d", LogFolder(namespace, run), attempt)
 }
 
-// logsFolder holds the logs of a Run.
+// LogFolder returns the folder with the logs of a Run.
 func LogFolder(namespace string, run types.UID) string {
 	return fmt.Sprintf("logs/%s/%s", namespace, run)
 }
@@ -86,7 +87,8 @@ func fitChunk(next, offset, n int64) fit {
 	return leavesGap
 }
 
-// append writes a chunk if it fits, and tells where the log goes on. Before it says no it looks into the bucket.
+// Append writes a chunk if it starts where the log ends, and returns the offset of the end. It reads the bucket before it rejects a
+// chunk.
 func (l *Logs) Append(ctx context.Context, folder string, offset int64, data []byte) (next int64, ok bool, err error) {
 	end := l.end(folder)
 	end.mu.Lock()
@@ -130,7 +132,7 @@ func (l *Logs) end(folder string) *logEnd {
 	return end
 }
 
-// find looks for the end of a log in the bucket.
+// Length reads the length of a log from the bucket.
 func (l *Logs) Length(ctx context.Context, folder string) (int64, error) {
 	keys, err := l.bucket.List(ctx, folder)
 	if err != nil || len(keys) == 0 {
@@ -151,8 +153,8 @@ func chunkOffset(folder, key string) (int64, error) {
 	return strconv.ParseInt(strings.TrimPrefix(key, folder+"/"), 10, 64)
 }
 
-// from gives bytes of a log from an offset on; none when there are none yet. Most often a chunk begins there. Where a
-// reader begins in the middle of one, or two processes took the same bytes in other pieces, the log has to be listed.
+// ReadAt reads bytes of a log from an offset on; none when there are none yet. Usually a chunk starts at the offset. Where a
+// reader starts in the middle of one, or two processes wrote the same bytes in other pieces, list has to be set: then the log is listed.
 func (l *Logs) ReadAt(ctx context.Context, folder string, at int64, list bool) (data []byte, listed bool, err error) {
 	data, err = l.bucket.Get(ctx, chunkKey(folder, at), MaxChunk)
 	if !errors.Is(err, bucket.ErrNotFound) {

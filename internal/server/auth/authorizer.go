@@ -44,21 +44,22 @@ func lacks(p User, a authorizationv1.ResourceAttributes) error {
 		p.GetName(), a.Verb, resource, which, where, a.Verb, resource, group)
 }
 
-// authorizer asks the API server what users may do. Who may list what it remembers for a moment; what a request reads of a single
-// object or writes is asked about each time.
+// Authorizer checks with SubjectAccessReviews what users are allowed. It caches for a moment who can list what. Reads of a single
+// object and writes are checked each time.
 type Authorizer struct {
 	client client.Client
 	known  *expirable.LRU[listRight, bool]
 }
 
+// NewAuthorizer creates an Authorizer that creates reviews with a client.
 func NewAuthorizer(c client.Client) *Authorizer {
 	return &Authorizer{client: c, known: expirable.NewLRU[listRight, bool](mostRights, nil, rememberRights)}
 }
 
-// right is what a role has to allow for a request.
+// Right is what a role has to allow for a request.
 type Right struct{ Verb, Resource, Subresource string }
 
-// of is that right to what a request is about.
+// On returns the attributes of a review of that right on an object.
 func (r Right) On(key types.NamespacedName) authorizationv1.ResourceAttributes {
 	return authorizationv1.ResourceAttributes{
 		Verb: r.Verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
@@ -66,7 +67,7 @@ func (r Right) On(key types.NamespacedName) authorizationv1.ResourceAttributes {
 	}
 }
 
-// may asks the API server whether a person is allowed something.
+// Authorize returns an error unless the user is allowed what the attributes say.
 func (z *Authorizer) Authorize(ctx context.Context, p User, what authorizationv1.ResourceAttributes) error {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range p.GetExtra() {
@@ -119,7 +120,7 @@ type listRight struct {
 	resource, namespace string
 }
 
-// mayList says whether a person may list a kind in a namespace; in all when it is empty.
+// CanList checks whether a user can list a resource in a namespace; in all of them when the namespace is empty.
 func (z *Authorizer) CanList(ctx context.Context, p User, resource, namespace string) (bool, error) {
 	right := listRight{p.mark(), resource, namespace}
 	if allowed, ok := z.known.Get(right); ok {
@@ -140,7 +141,8 @@ func (z *Authorizer) CanList(ctx context.Context, p User, resource, namespace st
 	return err == nil, nil
 }
 
-// sight says in which of some namespaces a person may list a kind. Who may in none of them, though there are some, is refused.
+// VisibleNamespaces returns a predicate for the namespaces in which a user can list a resource. A user who can list it in none of
+// them is denied.
 func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, resource string, namespaces []string) (func(namespace string) bool, error) {
 	everywhere, err := z.CanList(ctx, p, resource, "")
 	if err != nil {

@@ -71,7 +71,7 @@ func NewIssuer(ctx context.Context, config *rest.Config, now func() time.Time) (
 	}, nil
 }
 
-// Pod tells which pod a token was made for.
+// VerifyPod returns the pod that a token was issued for.
 func (i *Issuer) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	keys := &askedKeys{KeySet: i.keys}
 	known, err := oidc.NewVerifier(i.name, keys, &i.config).Verify(ctx, token)
@@ -103,8 +103,8 @@ func (i *Issuer) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	return Pod{Namespace: k.Namespace, Name: k.Pod.Name, UID: k.Pod.UID}, nil
 }
 
-// GoneTokens is an Issuer for the tokens of pods that are gone. It asks how the cluster makes tokens when the first of them is
-// shown, and not before: few clusters ever have one, and where no account may ask, they are refused, and nothing else is.
+// DeletedPods is an Issuer for the tokens of pods that were deleted. It reads how the cluster issues tokens when the first of them is
+// shown, and not before: few clusters ever have one. Where no ServiceAccount may read it, such tokens are rejected, and nothing else is.
 type DeletedPods struct {
 	config *rest.Config
 	now    func() time.Time
@@ -119,12 +119,12 @@ type DeletedPods struct {
 // askIssuerAgain is how long it is not asked again how the cluster makes tokens, when that could not be told.
 const askIssuerAgain = 10 * time.Second
 
-// NewGoneTokens asks nobody yet. Now is the clock.
+// NewDeletedPods creates a DeletedPods that has read nothing yet.
 func NewDeletedPods(config *rest.Config, now func() time.Time) *DeletedPods {
 	return &DeletedPods{config: config, now: now}
 }
 
-// Pod tells which pod a token was made for, also when there is no such pod any more.
+// VerifyPod returns the pod that a token was issued for, also after the pod was deleted.
 func (g *DeletedPods) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	issuer, err := g.open(ctx)
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {

@@ -41,7 +41,7 @@ func linkFile(code string) string {
 
 var errLinkOver = errors.New("this link was used already, or is older than ten minutes: have a new one made")
 
-// takeLink gives the token of a link, once.
+// RedeemLink returns the token of a link, once.
 func RedeemLink(folder, code string, now time.Time) (string, error) {
 	if code == "" {
 		return "", errLinkOver
@@ -83,4 +83,5 @@ func RedeemLink(folder, code string, now time.Time) (string, error) {
 	return string(token), nil
 }
 
+// LinkPath is the path of links that sign in once.
 const LinkPath = "/signin/link"

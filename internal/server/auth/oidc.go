@@ -49,7 +49,7 @@ type OIDC struct {
 // name is what a session remembers of it.
 func (o *OIDC) name() string { return o.Issuer + " " + o.ClientID }
 
-// label is its name for people.
+// Label returns the provider's name for users.
 func (o *OIDC) Label() string {
 	if o.Name != "" {
 		return o.Name
@@ -132,7 +132,7 @@ func (p *identityProvider) client(known *oidc.Provider) (oauth2.Config, error) {
 	return c, nil
 }
 
-// begin gives where to send a browser, and what it keeps meanwhile.
+// BeginSignIn returns the URL to redirect a browser to, and the content of the cookie that the browser keeps meanwhile.
 func (p *identityProvider) BeginSignIn(ctx context.Context, to string) (address, kept string, err error) {
 	ctx = oidc.ClientContext(ctx, p.web)
 	known, err := p.discovered(ctx)
@@ -148,7 +148,7 @@ func (p *identityProvider) BeginSignIn(ctx context.Context, to string) (address,
 	return client.AuthCodeURL(in.State, oidc.Nonce(in.Nonce), oauth2.S256ChallengeOption(in.Verifier)), kept, err
 }
 
-// end gives who came back from the identity provider, and where they wanted to go.
+// FinishSignIn returns the session of a user who came back from the identity provider, and the path to redirect to.
 func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query url.Values) (Session, string, error) {
 	var in signingIn
 	if err := p.open(kept, &in); err != nil {

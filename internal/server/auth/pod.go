@@ -42,15 +42,14 @@ type Pod struct {
 	UID             types.UID
 }
 
-// Tokens tells which pod a runner's token was made for. What is not good for anything is refused; any other error says that
-// nobody knows right now.
+// PodVerifier verifies the token of a runner. It returns an httpapi.Error for a token that is not valid. Any other error says that the
+// token could not be verified now.
 type PodVerifier interface {
 	VerifyPod(ctx context.Context, token string) (Pod, error)
 }
 
-// tokens finds out who a token was made for. Answers are remembered for a moment, for a review is a round trip to the API
-// server: that somebody is refused too, or whoever sends a bad token again and again would have as many reviews made. What is
-// asked about one token at the same time is asked once.
+// PodAuthenticator authenticates the pod that sends a request. It caches results for a moment, also those of rejected tokens, since a
+// review is a round trip to the API server. Concurrent requests with one token are verified once.
 type PodAuthenticator struct {
 	from PodVerifier
 	// keys tell of tokens whose pod is gone; nil when nobody does. What they say is remembered as well: for a token that they do
@@ -73,6 +72,7 @@ type refusedToken struct {
 	until time.Time
 }
 
+// NewPodAuthenticator creates a PodAuthenticator. deleted verifies the tokens of pods that were deleted; nil rejects them.
 func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthenticator {
 	t := &PodAuthenticator{
 		from: from, now: now, marker: newMarker(),
@@ -92,7 +92,7 @@ func newCache[V any](size int) *lru.Cache[mark, V] {
 	return cache
 }
 
-// pod tells which pod sends a request.
+// Authenticate returns the pod that sends a request.
 func (t *PodAuthenticator) Authenticate(r *http.Request) (Pod, error) {
 	token, err := bearer(r)
 	if err != nil {
@@ -101,9 +101,9 @@ func (t *PodAuthenticator) Authenticate(r *http.Request) (Pod, error) {
 	return t.of(r.Context(), token)
 }
 
-// podOrGone is pod for requests that hand in what would be lost otherwise. A pod whose object was deleted by force may be at
-// work still, and its token is not good any more by then, as reviews see it. It is taken here until it expires, when the
-// cluster's keys say that the cluster made it.
+// AuthenticateDeleted is Authenticate for requests whose content would be lost otherwise. A pod whose object was deleted by force may
+// still run, and a review rejects its token by then. The token is accepted here until it expires, if the keys of the cluster
+// verify it.
 func (t *PodAuthenticator) AuthenticateDeleted(r *http.Request) (Pod, error) {
 	pod, err := t.Authenticate(r)
 	var no *httpapi.Error

@@ -41,8 +41,8 @@ const (
 	MethodLink        = "Link"
 )
 
-// A session is who is signed in with a browser: by a token, which is shown to Kubernetes each time; or whom the identity
-// provider named.
+// Session is the content of the cookie of a user who is signed in with a browser: a token, which is reviewed each time, or the user that
+// the identity provider named.
 type Session struct {
 	Token  string   `json:"token,omitempty"`
 	Name   string   `json:"name,omitempty"`
@@ -106,7 +106,8 @@ func siteOf(o SignIn) (*url.URL, error) {
 // secure says that a browser reaches the server over TLS: the server's own, or that of what is in front of it.
 func (s *sessions) secure(r *http.Request) bool { return r.TLS != nil || s.site.Scheme != "http" }
 
-// cookie is the one of a name. Over TLS no other host or path can set it. Without TLS, on this machine, the port is in its name.
+// Cookie returns an empty cookie of a name. Over TLS no other host or path can set it. Without TLS, on this machine, the port is part
+// of its name.
 func (s *sessions) Cookie(r *http.Request, name string) *http.Cookie {
 	//nolint:gosec // it has all of them; but for TLS, where there is none
 	c := &http.Cookie{Name: "__Host-" + name, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}
@@ -116,7 +117,7 @@ func (s *sessions) Cookie(r *http.Request, name string) *http.Cookie {
 	return c
 }
 
-// ownSite refuses a write that the page of another site has a browser send.
+// CheckOrigin denies a write that the page of another site made the browser send.
 func (s *sessions) CheckOrigin(r *http.Request) error {
 	if err := s.guard.Check(r); err != nil {
 		return httpapi.Errorf(http.StatusForbidden, "the page of another site had your browser send this, and nothing was done")
@@ -129,7 +130,7 @@ const (
 	SignInCookie  = "cairn-signin"
 )
 
-// begin gives the cookie of a session.
+// Start returns the cookie of a new session.
 func (s *sessions) Start(r *http.Request, in Session) (*http.Cookie, error) {
 	until := s.now().Add(s.lifetime)
 	if ends := tokenEnds(in.Token); !ends.IsZero() && ends.Before(until) {
@@ -151,14 +152,14 @@ func (s *sessions) Start(r *http.Request, in Session) (*http.Cookie, error) {
 	return c, nil
 }
 
-// end gives the cookie that takes one away.
+// Clear returns a cookie that deletes the one of a name.
 func (s *sessions) Clear(r *http.Request, name string) *http.Cookie {
 	c := s.Cookie(r, name) //nolint:gosec // see there
 	c.MaxAge = -1
 	return c
 }
 
-// of tells who is signed in; false when nobody is.
+// Of returns the user of the session of a request; false when there is none.
 func (s *sessions) Of(r *http.Request) (User, bool, error) {
 	c, err := r.Cookie(s.Cookie(r, SessionCookie).Name)
 	if err != nil {
@@ -172,7 +173,7 @@ func (s *sessions) Of(r *http.Request) (User, bool, error) {
 	return p, err == nil, err
 }
 
-// person is whom a session is of.
+// Person returns the user of a session.
 func (s *sessions) Person(ctx context.Context, in Session) (User, error) {
 	if in.Token == "" {
 		p := known(&user.DefaultInfo{Name: in.Name, Groups: in.Groups})

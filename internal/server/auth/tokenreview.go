@@ -15,10 +15,10 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// Review asks the API server, with a TokenReview, whose a runner's token is.
+// TokenReview verifies the tokens of runners with a TokenReview.
 type TokenReview struct{ Client client.Client }
 
-// Pod tells which pod a token was made for. One whose pod was deleted is not good any more.
+// VerifyPod returns the pod that a token was issued for. The token of a pod that was deleted is not valid.
 func (r TokenReview) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	review := &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{runnerapi.Audience}},

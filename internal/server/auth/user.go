@@ -1,3 +1,4 @@
+// Package auth authenticates pods and users, and authorizes users with the roles of Kubernetes.
 package auth
 
 import (
@@ -21,7 +22,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// person is who a request is from, as Kubernetes knows them. What they may do is asked for each request.
+// User is the user of a request, as Kubernetes authenticates them. What they are allowed is checked for each request.
 type User struct {
 	user.Info
 	// Real is who asks as somebody else; nil when nobody does.
@@ -46,8 +47,8 @@ func (p User) String() string {
 // ClientCA gives what a client certificate is checked with; false as long as it is not known.
 type ClientCA func() (x509.VerifyOptions, bool)
 
-// persons finds out who sends a request, by what the API server takes too: a client certificate of the cluster's
-// authority, or a bearer token, which has to be for the API server. A runner's is for the store, and nobody's here.
+// UserAuthenticator authenticates users by what the API server accepts too: a client certificate of the cluster's CA, or a bearer
+// token for the API server; and by sessions of browsers. The token of a runner is for another audience, and rejected.
 type UserAuthenticator struct {
 	authority ClientCA
 	token     authenticator.Request
@@ -112,7 +113,7 @@ func (p *UserAuthenticator) of(r *http.Request) (User, error) {
 	return User{}, httpapi.Errorf(http.StatusUnauthorized, "who asks? Show the bearer token or the client certificate that you use with Kubernetes")
 }
 
-// stillKnown refuses a person whose token is good no longer.
+// Revalidate returns an error when the token of a user is no longer valid.
 func (p *UserAuthenticator) Revalidate(ctx context.Context, who User) error {
 	if who.Token == "" {
 		return nil
@@ -203,7 +204,7 @@ func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*aut
 	return answer, true, nil
 }
 
-// identify tells who sends a request, or for whom, if they may.
+// Authenticate returns the user who sends a request, or the one that they are allowed to impersonate.
 func (p *UserAuthenticator) Authenticate(r *http.Request) (User, error) {
 	if !showsToken(r) { // what a browser shows by itself, it shows for other sites too
 		if err := p.Sessions.CheckOrigin(r); err != nil {
@@ -232,8 +233,8 @@ func showsToken(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer")
 }
 
-// identifyEngine is identify for the engine of a user. An http backend shows a password and knows no other way in older engines:
-// it is the bearer token of the user, and the name beside it does not matter.
+// AuthenticateEngine is Authenticate for the engine of a user. The http backend of older engines sends a password and nothing else: it is
+// the bearer token of the user, and the name beside it does not matter.
 func (p *UserAuthenticator) AuthenticateEngine(r *http.Request) (User, error) {
 	if _, token, ok := r.BasicAuth(); ok {
 		// Unlike a bearer token, a browser sends a password by itself.
@@ -246,7 +247,7 @@ func (p *UserAuthenticator) AuthenticateEngine(r *http.Request) (User, error) {
 	return p.Authenticate(r)
 }
 
-// UsersOptions say how users are known.
+// UserOptions are the options of a UserAuthenticator.
 type UserOptions struct {
 	// Client reviews tokens.
 	Client client.Client
@@ -261,6 +262,7 @@ type UserOptions struct {
 	Now func() time.Time
 }
 
+// NewUserAuthenticator creates a UserAuthenticator, with its sessions and identity provider.
 func NewUserAuthenticator(o UserOptions) (*UserAuthenticator, error) {
 	p := newUserAuthenticator(o.Client, o.ClientCA, o.Authorizer)
 	var err error

@@ -9,7 +9,8 @@ import (
 	"cairn.dev/cairn/internal/server/tenant"
 )
 
-// readBody is body for one that counts against some memory, so many times over.
+// ReadBody reads a body of at most limit bytes. It waits first until the semaphore has weight times its size for the namespace. The
+// returned function releases that.
 func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, namespace string, limit, weight int64) ([]byte, func(), error) {
 	if err := fits(r, limit); err != nil {
 		return nil, nil, err
@@ -38,7 +39,7 @@ func fits(r *http.Request, limit int64) error {
 	return nil
 }
 
-// readAll reads a request's body of at most limit bytes.
+// ReadAll reads a body of at most limit bytes.
 func ReadAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if err := fits(r, limit); err != nil {
 		return nil, err
@@ -51,6 +52,7 @@ func ReadAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error
 	return data.Bytes(), nil
 }
 
+// DecodeJSON decodes a body. Its error is a bad request.
 func DecodeJSON(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return Errorf(http.StatusBadRequest, "the body is not what was expected: %v", err)
@@ -58,5 +60,5 @@ func DecodeJSON(data []byte, v any) error {
 	return nil
 }
 
-// largeBody is the size from which it counts.
+// LargeBody is the size from which a body counts against the memory of all namespaces.
 const LargeBody = 8 << 20

@@ -1,3 +1,4 @@
+// Package httpapi has what the handlers of the runner API and the user API share: errors, bodies with limits, responses.
 package httpapi
 
 import (
@@ -11,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// refusal is an answer for good: sent again, the request would get it again.
+// Error is a permanent error: the same request would get it again.
 type Error struct {
 	Code int
 	Text string
@@ -19,6 +20,7 @@ type Error struct {
 
 func (r *Error) Error() string { return r.Text }
 
+// Errorf creates an Error with an HTTP status.
 func Errorf(code int, format string, args ...any) error {
 	return &Error{code, fmt.Sprintf(format, args...)}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// recorder remembers the status that was sent; 0 is none yet.
+// Recorder records the status that was sent; 0 before.
 type Recorder struct {
 	http.ResponseWriter
 	Code int
@@ -27,6 +27,7 @@ func (r *Recorder) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// WriteJSON sends a value as JSON.
 func WriteJSON(w http.ResponseWriter, code int, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -38,7 +39,7 @@ func WriteJSON(w http.ResponseWriter, code int, v any) error {
 	return err
 }
 
-// answered is what became of a request.
+// Result is the outcome of a request.
 type Result struct {
 	// code that was sent; 0 for none.
 	Code int
@@ -46,8 +47,8 @@ type Result struct {
 	Err  error
 }
 
-// newHandler answers requests, of callers of some kind, within a time limit. failed answers an error of h as long as nothing was
-// sent; done gets what was.
+// NewHandler creates a handler with a time limit for requests of authenticated callers. failed sends the error of h while no status was
+// sent; done logs the outcome.
 func NewHandler[C any](
 	within time.Duration, h func(http.ResponseWriter, *http.Request) (C, error), failed func(http.ResponseWriter, error),
 	done func(*http.Request, C, Result),

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// line makes one line of valid text, of at most limit bytes.
+// OneLine replaces what is not printable and shortens a text to at most limit bytes.
 func OneLine(text string, limit int) string {
 	if len(text) > 2*limit {
 		text = text[:2*limit]
@@ -30,4 +30,5 @@ func OneLine(text string, limit int) string {
 
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+// IsDigest checks the form of a SHA256 digest.
 func IsDigest(s string) bool { return digestPattern.MatchString(s) }

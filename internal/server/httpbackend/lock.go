@@ -1,3 +1,4 @@
+// Package httpbackend has the parts of the engines' http backend protocol that runners and users share.
 package httpbackend
 
 import (
@@ -13,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// checkMD5 compares the body with the header that the engine sends along.
+// CheckMD5 compares a body with the checksum that the engine sends with it.
 func CheckMD5(r *http.Request, data []byte) error {
 	want := r.Header.Get("Content-MD5")
 	if want != "" && want != ContentMD5(data) {
@@ -22,11 +23,13 @@ func CheckMD5(r *http.Request, data []byte) error {
 	return nil
 }
 
+// ContentMD5 returns the value of the header Content-MD5.
 func ContentMD5(data []byte) string {
 	sum := md5.Sum(data) //nolint:gosec // the engine's protocol; it guards against broken transports, not people
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
+// WriteState sends a state.
 func WriteState(w http.ResponseWriter, data []byte) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
@@ -34,13 +37,13 @@ func WriteState(w http.ResponseWriter, data []byte) error {
 	return err
 }
 
-// maxLockText is how long what an engine says of a lock may be.
+// MaxLockText is the largest length of an ID or a name in a lock.
 const MaxLockText = 253
 
-// largestLockInfo is more than any that an engine sends.
+// MaxLockInfo is the largest size of a LockInfo; engines send less.
 const MaxLockInfo = 64 << 10
 
-// lockInfo is the engines' description of a lock.
+// LockInfo is the engines' description of a lock.
 type LockInfo struct {
 	ID        string
 	Operation string
@@ -51,6 +54,7 @@ type LockInfo struct {
 	Path      string
 }
 
+// ParseLockInfo parses the body of a LOCK or UNLOCK.
 func ParseLockInfo(data []byte) (LockInfo, error) {
 	var info LockInfo
 	if err := json.Unmarshal(data, &info); err != nil || info.ID == "" || len(info.ID) > MaxLockText {
@@ -59,9 +63,8 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 	return info, nil
 }
 
-// inTheWay says in the engines' words why a lock is not to be had. What is in the way need not be a lock. An engine
-// that may wait for it (-lock-timeout) wants an ID all the same, and of an answer Terraform 1.5 shows nothing else to
-// its user.
+// LockConflict describes in the form of engines why a lock was rejected. That need not be another lock. An engine that may wait
+// (-lock-timeout) requires an ID all the same, and Terraform 1.5 shows nothing else of the answer to its user.
 func LockConflict(refused *state.Refusal, path string) LockInfo {
 	lock := refused.Lock
 	if lock == nil {

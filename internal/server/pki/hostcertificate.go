@@ -75,8 +75,7 @@ func (h *HostCertificate) taken(cert tls.Certificate) {
 	h.log.Info("certificate for the public host", "notAfter", cert.Leaf.NotAfter)
 }
 
-// over gives a configuration in which those who ask for the host get this certificate, if it is there by now; all others
-// get what they did.
+// Wrap returns a configuration that serves this certificate for its host, once it was read; other hosts get the certificate of config.
 func (h *HostCertificate) Wrap(config *tls.Config) *tls.Config {
 	if h == nil {
 		return config

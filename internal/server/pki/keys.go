@@ -1,3 +1,4 @@
+// Package pki manages the keys of an installation: its certificate authority, serving certificates, and encryption keys.
 package pki
 
 import (
@@ -98,7 +99,7 @@ func (k *Keys) Fingerprint(message []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))[:32]
 }
 
-// derive gives a key of 32 bytes for a purpose. It stays the same for as long as the install lives.
+// DeriveKey returns a key of 32 bytes for a purpose. It stays the same for the lifetime of the installation.
 func (k *Keys) DeriveKey(purpose string) ([]byte, error) {
 	return hkdf.Key(sha256.New, k.current().fingerprint, nil, purpose, 32)
 }

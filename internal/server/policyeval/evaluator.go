@@ -1,3 +1,4 @@
+// Package policyeval evaluates the policies of a Stack, and those that the installation requires, on a plan.
 package policyeval
 
 import (
@@ -49,7 +50,7 @@ const (
 	largestVerdict = 4 << 20
 )
 
-// PoliciesOptions are what Policies know the policies from. All are needed, but for the clock.
+// Options of an Evaluator. All are required, except the clock.
 type Options struct {
 	// Live reads past every cache.
 	Live client.Reader
@@ -69,8 +70,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Policies asks the policies of Stacks, and those that the install requires, about plans. A ConfigMap is asked by itself:
-// what one Stack's policies define is nothing to those of the install.
+// Evaluator evaluates the policies of Stacks, and those that the installation requires, on plans. Each ConfigMap is evaluated by
+// itself: what the policies of a Stack define has no effect on those of the installation.
 type Evaluator struct {
 	Options
 	required *required
@@ -90,7 +91,7 @@ type rules struct {
 	wrong string
 }
 
-// NewPolicies makes Policies that know none yet.
+// New creates an Evaluator that has read no policies yet.
 func New(o Options) *Evaluator {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -1,3 +1,5 @@
+// Package runnerhandler handles the requests of the runner API (internal/runnerapi). It does not trust what a request says: the token
+// names the pod, the Run of that pod names what it can access, and everything else is derived from that Run or compared with it.
 package runnerhandler
 
 import (
@@ -23,7 +25,7 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// runnerOptions are what a runnerAPI works with. All are needed, but for those that say otherwise.
+// Options of an API. All are required, except where they say otherwise.
 type Options struct {
 	// Pods tell whose a token is, and Namespaces which are served.
 	Pods       *auth.PodAuthenticator
@@ -63,7 +65,7 @@ type Options struct {
 	Stopping context.Context
 }
 
-// runnerAPI answers runners.
+// API handles the requests of runners.
 type API struct {
 	Options
 	polls    polls
@@ -71,6 +73,7 @@ type API struct {
 	memory   httpbackend.StateMemory
 }
 
+// New creates an API.
 func New(o Options) *API {
 	return &API{Options: o, progress: newProgress(o.Reports, o.Log), memory: httpbackend.StateMemory{
 		Semaphore: tenant.NewSemaphore(bodyMemory, bodyPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,

@@ -1,3 +1,4 @@
+// Package servermetrics has the metrics of the server.
 package servermetrics
 
 import (
@@ -28,7 +29,7 @@ type Metrics struct {
 	actions  *prometheus.CounterVec
 }
 
-// NewMetrics creates Metrics and registers them.
+// New creates Metrics and registers them.
 func New(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
@@ -75,7 +76,7 @@ func New(r prometheus.Registerer) *Metrics {
 	}
 }
 
-// measure counts the requests that a mux gets.
+// Measure wraps a mux and counts its requests.
 func (m *Metrics) Measure(mux http.Handler) http.Handler {
 	if m == nil {
 		return mux
@@ -123,12 +124,14 @@ func (c *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// AddLogBytes counts bytes of logs that runners sent.
 func (m *Metrics) AddLogBytes(n int) {
 	if m != nil {
 		m.logs.Add(float64(n))
 	}
 }
 
+// PolicyChecked observes an evaluation of policies.
 func (m *Metrics) PolicyChecked(began time.Time, said runnerapi.PolicyResult, err error) {
 	if m == nil {
 		return
@@ -145,24 +148,28 @@ func (m *Metrics) PolicyChecked(began time.Time, said runnerapi.PolicyResult, er
 	m.policies.WithLabelValues(result).Observe(time.Since(began).Seconds())
 }
 
+// Webhook counts a webhook of a Git provider.
 func (m *Metrics) Webhook(gitProvider, result string) {
 	if m != nil {
 		m.webhooks.WithLabelValues(cmp.Or(gitProvider, "unknown"), result).Inc()
 	}
 }
 
+// MetacontrollerHook counts a hook of metacontroller.
 func (m *Metrics) MetacontrollerHook(hook, result string) {
 	if m != nil {
 		m.hooks.WithLabelValues(hook, result).Inc()
 	}
 }
 
+// SignIn counts a sign-in with a browser.
 func (m *Metrics) SignIn(method, result string) {
 	if m != nil {
 		m.signIns.WithLabelValues(method, result).Inc()
 	}
 }
 
+// UserAction counts an action of a user.
 func (m *Metrics) UserAction(resource, verb, result string) {
 	if m != nil {
 		m.actions.WithLabelValues(resource, verb, result).Inc()

@@ -2,9 +2,10 @@ package tenant
 
 import "slices"
 
-// namespaces are the only ones that are served; all of the cluster's when there are none.
+// Namespaces are the namespaces that the installation serves; an empty list is all of the cluster.
 type Namespaces []string
 
+// Includes checks whether a namespace is served.
 func (n Namespaces) Includes(namespace string) bool {
 	return len(n) == 0 || slices.Contains(n, namespace)
 }

@@ -1,3 +1,4 @@
+// Package tenant keeps namespaces apart that share a server.
 package tenant
 
 import (
@@ -7,8 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// room is memory, or what else is shared, of which a namespace has a part at most: who is slow, or many, in one of them keeps those of
-// the others from nothing.
+// Semaphore limits memory, or another shared resource, in total and for each namespace, so that no namespace blocks the others.
 type Semaphore struct {
 	all *semaphore.Weighted
 	// most is the part of a namespace. What is no larger than small counts for that alone.
@@ -24,12 +24,14 @@ type part struct {
 	users int
 }
 
+// NewSemaphore creates a Semaphore of size all, of which each namespace can hold at most share. What is no larger than small counts for
+// its namespace alone.
 func NewSemaphore(all, most, small int64) *Semaphore {
 	return &Semaphore{all: semaphore.NewWeighted(all), most: most, small: small, parts: map[string]*part{}}
 }
 
-// hold waits until there is memory for something of a namespace. The returned function gives it back. What is larger than the part
-// takes all of that.
+// Acquire waits until size is free for a namespace. The returned function releases it. A size above the share of a namespace takes all
+// of the share.
 func (r *Semaphore) Acquire(ctx context.Context, namespace string, size int64) (func(), error) {
 	size = min(size, r.most)
 	own := r.enter(namespace)

@@ -1,3 +1,4 @@
+// Package userhandler handles the requests of the user API (internal/userapi). Kubernetes says who a user is and what they are allowed.
 package userhandler
 
 import (
@@ -24,7 +25,7 @@ import (
 	"cairn.dev/cairn/web"
 )
 
-// userOptions are what a userAPI works with. All are needed, but for those that say otherwise.
+// Options of an API. All are required, except where they say otherwise.
 type Options struct {
 	// Users says who asks, Authorizer what they may do, and Namespaces which are served.
 	Users      *auth.UserAuthenticator
@@ -56,7 +57,7 @@ type Options struct {
 	Stopping context.Context
 }
 
-// userAPI answers users: the CLI, the web UI, and engines outside of the cluster.
+// API handles the requests of users: of the CLI, the web UI, and engines outside of the cluster.
 type API struct {
 	Options
 	// memory that users' requests take.
@@ -66,6 +67,7 @@ type API struct {
 	followers *semaphore.Weighted
 }
 
+// New creates an API.
 func New(o Options) *API {
 	return &API{Options: o, memory: httpbackend.StateMemory{
 		Semaphore: tenant.NewSemaphore(peopleMemory, peoplePart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,

@@ -33,7 +33,7 @@ func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) e
 	if err := s.filled(); err != nil {
 		return err
 	}
-	news, leave := s.Catalog.Changes.Listen()
+	news, leave := s.Catalog.Changes.Subscribe()
 	defer leave()
 	events := newEventStream(w)
 	place := r.Header.Get("Last-Event-ID")

@@ -1,3 +1,4 @@
+// Package webhook handles the webhooks of Git providers.
 package webhook
 
 import (
@@ -34,7 +35,7 @@ const (
 // ErrUnknown says that there is no such Repository.
 var ErrUnknown = errors.New("no such Repository")
 
-// HandlerOptions of a Handler. All are needed, but for those that say what they are by default.
+// Options of a Handler. All are required, except where they have a default.
 type Options struct {
 	// Secrets that the webhooks of a Repository may be signed with; ErrUnknown when there is no such Repository. The names
 	// are from the request's path, and may be anything.
@@ -89,7 +90,7 @@ type Handler struct {
 	decoy        [][]byte
 }
 
-// NewHandler makes a Handler.
+// New creates a Handler.
 func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
