@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/cli/screen"
 )
 
@@ -81,7 +82,7 @@ func (s *session) waits(stack *v1alpha1.Stack, run *v1alpha1.Run) error {
 	switch {
 	case run == nil:
 		return fmt.Errorf("the Stack %s never had a Run, so there is nothing to approve: `%s why %s` says why", stack.Name, s.program, stack.Name)
-	case run.Status.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Plan == nil:
+	case !approval.Pending(run):
 		return fmt.Errorf("there is no plan that waits for an approval: %s", screen.Line(run, s.style()))
 	case screen.Approved(run):
 		return fmt.Errorf("the Run %s is approved already, by %s: %s", run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.style()))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -53,15 +54,7 @@ func approved(w World) bool {
 	if len(approvalRules(w)) == 0 {
 		return true
 	}
-	a := w.Run.Spec.Approval
-	return a != nil && a.PlanDigest == w.Run.Status.Plan.Digest && !selfApproved(w)
-}
-
-// selfApproved says that whoever caused the Run approves it, where that takes another. The Stack may ask for that also after
-// the Run was made.
-func selfApproved(w World) bool {
-	a := w.Run.Spec.Approval
-	return (w.Run.Spec.PreventSelfApproval || w.Stack.Spec.PreventSelfApproval) && a != nil && a.By == w.Run.Spec.Cause.By
+	return approval.Of(w.Run, w.Stack.Spec.PreventSelfApproval) == approval.Valid
 }
 
 // listedChanges are the kinds of change in the Run's plan that spec.requireApprovalFor of the Stack lists now, in the
@@ -99,11 +92,11 @@ func approvalHint(w World) string {
 		return "; not applied while spec.apply of the Stack is Never"
 	}
 	var parts []string
-	switch a := w.Run.Spec.Approval; {
-	case a == nil:
-	case a.PlanDigest != w.Run.Status.Plan.Digest:
+	a := w.Run.Spec.Approval
+	switch approval.Of(w.Run, w.Stack.Spec.PreventSelfApproval) {
+	case approval.OtherPlan:
 		parts = append(parts, "the approval by "+a.By+" was for another plan")
-	case selfApproved(w):
+	case approval.SelfApproval:
 		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.preventSelfApproval): somebody else has to")
 	}
 	rules := approvalRules(w)

@@ -72,7 +72,7 @@ func (m *Metrics) count(before *v1alpha1.RunStatus, run *v1alpha1.Run) {
 	if len(before.Attempts) == 0 && len(after.Attempts) > 0 {
 		m.queued.WithLabelValues(operation).Observe(after.Attempts[0].StartedAt.Sub(run.CreationTimestamp.Time).Seconds())
 	}
-	if from, to, ok := approval(before, run); ok {
+	if from, to, ok := approvalWait(before, run); ok {
 		m.approved.Observe(to.Sub(from).Seconds())
 	}
 	if ends(before, after) {
@@ -99,8 +99,8 @@ func ended(before, after *v1alpha1.RunStatus) []v1alpha1.Attempt {
 	return all
 }
 
-// approval is how long a plan has waited for somebody whose approval a write begins to act on.
-func approval(before *v1alpha1.RunStatus, run *v1alpha1.Run) (from, to time.Time, ok bool) {
+// approvalWait is how long a plan has waited for somebody whose approval a write begins to act on.
+func approvalWait(before *v1alpha1.RunStatus, run *v1alpha1.Run) (from, to time.Time, ok bool) {
 	n := len(run.Status.Attempts)
 	if before.Phase != v1alpha1.PhaseAwaitingApproval || run.Status.Phase != v1alpha1.PhaseApplying || run.Spec.Approval == nil || n < 2 {
 		return from, to, false

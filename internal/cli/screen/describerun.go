@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/run"
 )
 
@@ -56,11 +57,7 @@ func WaitsForPerson(r *v1alpha1.Run) bool {
 
 // Approved says that the plan which a Run has now is approved, by somebody who may.
 func Approved(r *v1alpha1.Run) bool {
-	a := r.Spec.Approval
-	if a == nil || r.Status.Plan == nil || a.PlanDigest != r.Status.Plan.Digest {
-		return false
-	}
-	return !r.Spec.PreventSelfApproval || a.By != r.Spec.Cause.By
+	return approval.Of(r, false) == approval.Valid // a Run takes spec.preventSelfApproval over from its Stack
 }
 
 // headRun says what a Run is when it is what the screen is of.

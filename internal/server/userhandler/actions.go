@@ -15,6 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
+	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/server/auth"
@@ -76,7 +77,7 @@ func (s *API) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run,
 		return nil, err
 	}
 	switch {
-	case o.Status.Phase != v1alpha1.PhaseAwaitingApproval || o.Status.Plan == nil:
+	case !approval.Pending(o):
 		return nil, httpapi.Errorf(http.StatusConflict, "there is no plan that waits for an approval: Run %s is %s", o.Name, cmp.Or(string(o.Status.Phase), "not begun"))
 	case digest != "" && o.Status.Plan.Digest != digest:
 		return nil, httpapi.Errorf(http.StatusConflict, "Run %s has another plan now than the one that you read: read it again", o.Name)
