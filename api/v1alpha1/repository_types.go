@@ -190,7 +190,7 @@ type HandledRequest struct {
 	Value string `json:"value"`
 	// Time at which it was handled. Example: 2026-11-20T12:00:01Z
 	Time metav1.Time `json:"time"`
-	// Rejected says that the request was rejected, as when its time is in the future. It is not tried again; request again
+	// Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
 	// with another value. A Repository rejects no request.
 	// +optional
 	Rejected bool `json:"rejected,omitempty"`

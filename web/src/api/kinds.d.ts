@@ -3,7 +3,7 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Repository is a git repository that Stacks read code from. Cairn keeps one mirror of it. */
+        /** @description Repository is a git repository from which Stacks read code. Cairn keeps one mirror of it for all of its Stacks. */
         Repository: {
             /**
              * @description APIVersion defines the versioned schema of this representation of an object.
@@ -21,106 +21,133 @@ export interface components {
              */
             kind?: string;
             metadata: components["schemas"]["Metadata"];
-            /** @description Spec says where the repository is and who may use it. */
+            /** @description Spec declares where the repository is and which namespaces can use it. */
             spec: {
-                /** @description AllowedNamespaces names other namespaces whose Stacks may use this Repository; "*" is all of them. */
+                /**
+                 * @description AllowedNamespaces lists other namespaces whose Stacks can use this Repository. "*" allows all
+                 *     namespaces. At most 200. Default: empty, only Stacks in the namespace of the Repository can use it.
+                 */
                 allowedNamespaces?: string[];
                 /**
-                 * @description Credentials for the remote, and for no other host. The Secret has username and password; or bearerToken; or identity
-                 *     and known_hosts for SSH, and password if the identity has one; or githubAppID, githubAppInstallationID and
-                 *     githubAppPrivateKey; and ca.crt where the remote's certificate is from an authority of one's own.
+                 * @description Credentials is a Secret with the credentials for the remote. Cairn sends them to no other host. The
+                 *     Secret has the keys username and password; or bearerToken; or, for SSH, identity, known_hosts and
+                 *     optionally password; or githubAppID, githubAppInstallationID and githubAppPrivateKey. The key ca.crt
+                 *     adds a certificate authority (CA) for the remote. If unset, Cairn fetches without credentials. Example:
+                 *     {secret: {name: infra-git}}.
                  */
                 credentials?: {
-                    /** @description Secret in the same namespace. */
+                    /** @description Secret is a Secret in the same namespace. */
                     secret: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                 };
                 /**
-                 * @description Engine is the default of spec.engine for its Stacks: of a Stack that leaves out the name, the version or the wrapped engine. A
-                 *     version counts for Stacks of the same engine only, and counts more than what the code asks for. A change of it plans
-                 *     those Stacks. Example: {name: Terraform, version: "~> 1.9"}.
+                 * @description Engine is the default of spec.engine for the Stacks of this Repository. It sets the fields that a Stack
+                 *     leaves unset. A version applies only to Stacks with the same engine, and takes precedence over a version
+                 *     that the code requires. A change starts a new plan of the Stacks that it affects. Example: {name:
+                 *     Terraform, version: "~> 1.9"}.
                  */
                 engine?: {
                     /**
-                     * @description Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
+                     * @description Name is the engine: OpenTofu, Terraform or Terragrunt. Default: spec.engine.name of the Repository,
+                     *     otherwise OpenTofu. Example: Terraform.
                      * @enum {string}
                      */
                     name?: "OpenTofu" | "Terraform" | "Terragrunt";
                     /**
-                     * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
-                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
-                     *     code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
-                     *     the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
+                     * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                     *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                     *     code decides: the nearest .opentofu-version, .terraform-version or .terragrunt-version file in the
+                     *     directory of the root module or a parent, otherwise required_version. If the code does not decide
+                     *     either, any version is used. Example: "~> 1.12".
                      */
                     version?: string;
                     /**
-                     * @description Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
-                     *     that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+                     * @description Wrapped is the engine that Terragrunt runs. Only allowed with name: Terragrunt. Default: OpenTofu, or
+                     *     Terraform if the runner image contains only Terraform, in a version that the code accepts. Example:
+                     *     {name: Terraform, version: "~> 1.9"}.
                      */
                     wrapped?: {
                         /**
-                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
-                         *     Example: Terraform.
+                         * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                         *     only Terraform. Example: Terraform.
                          * @enum {string}
                          */
                         name?: "OpenTofu" | "Terraform" | "Terragrunt";
                         /**
-                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
-                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
-                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
-                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                         *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                         *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                         *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                         *     any version is used. Example: "~> 1.9".
                          */
                         version?: string;
                     };
                 };
                 /**
-                 * @description Interval between two looks at the remote, beside what webhooks tell; 0s relies on webhooks alone.
+                 * @description Interval is the time between two fetches. Webhooks trigger additional fetches. At least 1s and at most
+                 *     8760h. 0s disables periodic fetches: then only webhooks and requests trigger them. Default: 5m.
                  * @default 5m
                  */
                 interval: string;
-                /** @description LFS fetches the content of files that are kept in Git LFS. */
+                /** @description LFS fetches the content of files that are stored in Git LFS. Default: false. */
                 lfs?: boolean;
-                /** @description Limits on what its Stacks do at the same time. */
+                /**
+                 * @description Limits are the concurrency limits of the Stacks of this Repository. If unset, only the limits of the
+                 *     installation apply.
+                 */
                 limits?: {
                     /**
                      * Format: int32
-                     * @description Runs that plan or apply at the same time; 0 for no limit.
+                     * @description Runs is the maximum number of Runs that plan or apply at the same time. Default: 0, no limit.
                      */
                     runs?: number;
                 };
-                /** @description Ref is the branch, tag or commit for Stacks that name none. Default: the branch that the remote's HEAD names. */
+                /**
+                 * @description Ref is the branch, tag or commit for Stacks that do not specify a ref. Default: the default branch of
+                 *     the remote (HEAD). Example: main.
+                 */
                 ref?: string;
-                /** @description Submodules fetches the submodules that Stacks reach. The credentials are shown to those of the same host only. */
+                /**
+                 * @description Submodules fetches the git submodules that Stacks use. Cairn uses the credentials only for submodules on
+                 *     the same host. Default: false.
+                 */
                 submodules?: boolean;
                 /**
-                 * @description Timeout of one fetch.
+                 * @description Timeout is the maximum duration of one fetch, at most 24h. Default: 10m.
                  * @default 10m
                  */
                 timeout: string;
-                /** @description URL to fetch from: https://, http://, ssh://, or user@host:path for SSH. Credentials do not belong in it. */
+                /**
+                 * @description URL is the address to fetch from: https://, http://, ssh://, or user@host:path for SSH. It must not
+                 *     contain credentials. Example: https://git.example.com/acme/infra.git.
+                 */
                 url: string;
                 /**
-                 * @description Webhook lets a forge tell of pushes, at /hooks/<namespace>/<name>. Each value in the Secret is a secret that the forge
-                 *     may sign with, so that one can be replaced by another. Without it no webhook is taken.
+                 * @description Webhook is a Secret whose values are webhook secrets, and enables the webhook of the Git provider at
+                 *     /hooks/<namespace>/<name>. Cairn accepts a request that is signed with any value, so secrets can be
+                 *     rotated. If unset, Cairn rejects webhooks of this Repository. Example: {secret: {name: infra-webhook}}.
                  */
                 webhook?: {
-                    /** @description Secret in the same namespace. */
+                    /** @description Secret is a Secret in the same namespace. */
                     secret: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                 };
             };
             /**
-             * @description Status says what was fetched. Before an operator has seen the Repository, observedGeneration is -1.
+             * @description Status reports what Cairn fetched. observedGeneration is -1 until an operator reconciles the Repository.
              * @default {
              *       "observedGeneration": -1
              *     }
              */
             status: {
-                /** @description Conditions: Ready always; Stalled only while a person has to act. */
+                /**
+                 * @description Conditions are the latest observations of the Repository. Ready is always set. Stalled is set only while
+                 *     a user must act.
+                 */
                 conditions?: {
                     /**
                      * Format: date-time
@@ -157,22 +184,22 @@ export interface components {
                     type: string;
                 }[];
                 /**
-                 * @description LastFetch is the last fetch that brought something new, or that ended in another way than the one before it. One that
-                 *     finds all as it was is not written down.
+                 * @description LastFetch is the last fetch that changed a ref, or whose result differs from that of the fetch before.
+                 *     Cairn does not record other fetches.
                  */
                 lastFetch?: {
+                    /** @description Duration is the duration of the fetch. Example: 1.2s. */
+                    duration: string;
                     /**
                      * Format: date-time
-                     * @description At is when it ended.
+                     * @description FinishedAt is the time when the fetch ended.
                      */
-                    at: string;
-                    /** @description Took is how long it was. */
-                    took: string;
+                    finishedAt: string;
                 };
                 /** @description LastHandledRequest is the last request for a fetch (annotation cairn.dev/requested-at) after which a fetch ended. */
                 lastHandledRequest?: {
                     /**
-                     * @description Rejected says that the request was rejected, as when its time is in the future. It is not tried again; request again
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
                      *     with another value. A Repository rejects no request.
                      */
                     rejected?: boolean;
@@ -186,21 +213,25 @@ export interface components {
                 };
                 /**
                  * Format: int64
-                 * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+                 * @description ObservedGeneration is the generation of the spec that the status describes. -1 until an operator
+                 *     reconciles the Repository.
                  */
                 observedGeneration?: number;
-                /** @description Refs that Stacks use, and the default one, with the commits they name; at most 200. */
+                /** @description Refs are the default ref and the refs that Stacks use, each with its commit. At most 200. */
                 refs?: {
-                    /** @description Name as Stacks or the Repository spell it; HEAD for the remote's default branch. */
+                    /** @description Name is the ref as the Repository or its Stacks specify it. HEAD is the default branch of the remote. */
                     name: string;
-                    /** @description Revision it names: the ref and the commit. Example: main@sha1:1f3c... Empty when there is no such ref. */
+                    /**
+                     * @description Revision is the ref and the commit that it resolves to. Unset if the ref does not exist. Example:
+                     *     main@sha1:1f3c....
+                     */
                     revision?: string;
                 }[];
             };
         };
         /**
-         * @description Run is one plan of a Stack and, if it is approved, the apply of exactly that plan. Cairn makes Runs; people read
-         *     them and approve them.
+         * @description Run is one operation of a Stack: a plan and, once it is approved, the apply of exactly that plan. Cairn creates
+         *     Runs; users read and approve them.
          */
         Run: {
             /**
@@ -219,69 +250,87 @@ export interface components {
              */
             kind?: string;
             metadata: components["schemas"]["Metadata"];
-            /** @description Spec says what to do. It never changes, but for the approval. */
+            /** @description Spec declares the operation. It is immutable except for approval, rejection and cancel. */
             spec: {
-                /** @description Approval is written by the person who read the plan. It fits exactly one plan, and takes the verb approve on this Run. */
+                /**
+                 * @description Approval approves the plan, so that Cairn applies it. It is valid for one plan only and requires the
+                 *     verb approve on the Run. If unset, a plan that requires an approval is not applied.
+                 */
                 approval?: {
-                    /** @description By is who approves: the name under which the API server knows who writes this, and no other. */
+                    /**
+                     * @description By is the name of the user who approves, as the API server authenticates it. Other names are rejected.
+                     *     Example: alice@example.com.
+                     */
                     by: string;
-                    /** @description PlanDigest is status.plan.digest of the plan that was read. */
+                    /** @description PlanDigest is status.plan.digest of the approved plan. */
                     planDigest: string;
                 };
                 /**
-                 * @description Cancel ends the Run. What is queued or waits for an approval ends at once; an engine at work is interrupted, finishes
-                 *     what it has in flight and saves the state. It takes the verb cancel on this Run, and cannot be taken back.
+                 * @description Cancel ends the Run. A Run that is queued or waits for an approval ends immediately. An engine in
+                 *     progress is interrupted: it finishes the operations that it started and saves the state. It requires the
+                 *     verb cancel on the Run and cannot be unset. Default: false.
                  */
                 cancel?: boolean;
-                /** @description CanceledBy is who cancels. */
+                /** @description CanceledBy is the name of the user who canceled the Run. Example: alice@example.com. */
                 canceledBy?: string;
-                /** @description Cause says why there is this Run. */
+                /** @description Cause is the reason why the Run was created. */
                 cause: {
-                    /** @description By is who caused it, where that is known: the author of a commit, who asked for the Run, who changed the Stack. */
+                    /**
+                     * @description By is the user who caused the Run: the author of the commit, the user who requested the Run or who
+                     *     changed the Stack. Unset if Cairn does not know the user. Example: alice@example.com.
+                     */
                     by?: string;
-                    /** @description Message for a person. Example: "Secret fleet-tfvars changed". */
+                    /** @description Message describes the cause. Example: "Secret fleet-tfvars changed". */
                     message?: string;
                     /**
-                     * @description Type of the cause.
+                     * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion or Manual.
                      * @enum {string}
                      */
                     type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
                 };
                 /**
-                 * @description InputsDigest is the digest of everything that decides the result: the code, the values and the engine. It is status.inputsDigest of
-                 *     the Stack when the Run was created, or for a destroy that of the last apply. Example: sha256:1f3c....
+                 * @description InputsDigest is the digest of everything that decides the result: code, values and engine. It is
+                 *     status.inputsDigest of the Stack at the time when the Run was created. For a destroy, it is the digest
+                 *     of the last apply. Example: sha256:1f3c....
                  */
                 inputsDigest: string;
                 /**
-                 * @description Operation: Apply plans and applies, Plan only plans, Destroy plans the end of everything and applies that, Shell holds a
-                 *     pod for a person to work in.
+                 * @description Operation is what the Run does. Apply plans and applies. Plan only plans. Destroy plans the destruction
+                 *     of all resources and applies that plan. Shell runs a pod in which a user can use the engine.
                  * @enum {string}
                  */
                 operation: "Apply" | "Plan" | "Destroy" | "Shell";
                 /**
-                 * @description PreventSelfApproval rejects an approval by cause.by. It is spec.preventSelfApproval of the Stack when the Run was created.
-                 *     Default: false. Example: true.
+                 * @description PreventSelfApproval rejects an approval by the user in cause.by. It is spec.preventSelfApproval of the
+                 *     Stack at the time when the Run was created. Default: false. Example: true.
                  */
                 preventSelfApproval?: boolean;
-                /** @description Rejection ends a Run that waits for an approval: nothing is applied. It takes the verb reject on this Run. */
+                /**
+                 * @description Rejection ends a Run that waits for an approval, without applying its plan. It requires the verb reject
+                 *     on the Run.
+                 */
                 rejection?: {
-                    /** @description By is who rejects: the name under which the API server knows who writes this, and no other. */
+                    /**
+                     * @description By is the name of the user who rejects, as the API server authenticates it. Other names are rejected.
+                     *     Example: alice@example.com.
+                     */
                     by: string;
-                    /** @description PlanDigest is status.plan.digest of the plan that was read. */
+                    /** @description PlanDigest is status.plan.digest of the rejected plan. */
                     planDigest: string;
-                    /** @description Reason for those who wanted the change. Example: "not on a Friday". */
+                    /** @description Reason explains the rejection to other users. Example: "not on a Friday". */
                     reason?: string;
                 };
-                /** @description Revision names the source among the inputs, for people. */
+                /** @description Revision is the revision of the source, for display. Example: main@sha1:1f3c.... */
                 revision?: string;
-                /** @description Stack that the Run is of, in the same namespace. */
+                /** @description Stack is the Stack of the Run, in the same namespace. */
                 stack: {
-                    /** @description Name of the object. */
+                    /** @description Name is the name of the object. */
                     name: string;
                 };
             };
             /**
-             * @description Status says how far it is. Before an operator has seen the Run, it has the condition Reconciling.
+             * @description Status reports the progress of the Run. Its only condition is Reconciling until an operator reconciles
+             *     the Run.
              * @default {
              *       "conditions": [
              *         {
@@ -296,82 +345,91 @@ export interface components {
              */
             status: {
                 /**
-                 * @description Attempts, oldest first. The last one is the current one. When there are more than 20 the oldest are dropped, but
-                 *     not the newest that may have changed something.
+                 * @description Attempts are the attempts of the Run, oldest first. The last one is the current attempt. At most 20:
+                 *     older attempts are removed, except the newest one that may have changed resources.
                  */
                 attempts?: {
                     /**
                      * Format: int32
-                     * @description Changed is how many resources an apply that did not succeed has changed; the plan's counts say of how many.
+                     * @description Changed is the number of resources that a failed apply changed before it failed. The counts in
+                     *     status.plan are the totals. Unset if the number is unknown or the apply succeeded.
                      */
                     changed?: number;
-                    /** @description Failure says why it did not succeed. */
+                    /** @description Failure describes why the attempt failed. Unset unless the attempt failed. */
                     failure?: {
                         /**
-                         * @description Class says what to do about it.
+                         * @description Class decides whether Cairn retries: Transient, ConfigurationError, PolicyDenied, PodLost, Canceled or
+                         *     StateNotSaved.
                          * @enum {string}
                          */
                         class: "Transient" | "ConfigurationError" | "PolicyDenied" | "PodLost" | "Canceled" | "StateNotSaved";
-                        /** @description Message is the engine's first error, or what became of the pod. */
+                        /** @description Message is the first error of the engine, or the reason why the pod ended. */
                         message: string;
-                        /** @description Reason is set where the class does not say enough: BackendInCode. The Stack's Ready condition then has the same reason. */
+                        /**
+                         * @description Reason is a more specific reason than the class, in CamelCase. The Ready condition of the Stack has the
+                         *     same reason. Example: BackendInCode.
+                         */
                         reason?: string;
                     };
                     /**
                      * Format: date-time
-                     * @description FinishedAt is when it ended.
+                     * @description FinishedAt is the time when the attempt ended. Unset while the attempt is in progress.
                      */
                     finishedAt?: string;
                     /**
                      * Format: int32
-                     * @description Number counts from 1.
+                     * @description Number is the number of the attempt within the Run. The first attempt has number 1.
                      */
                     number: number;
                     /**
-                     * @description Phase it tries.
+                     * @description Phase is the phase that the attempt executes: Build, Plan, Apply or Shell.
                      * @enum {string}
                      */
                     phase: "Build" | "Plan" | "Apply" | "Shell";
-                    /** @description Pod it runs in. */
+                    /** @description Pod is the name of the pod in which the attempt runs. Example: net-7-plan-1. */
                     pod: string;
-                    /** @description PodUID is the one pod whose reports and state writes are accepted for this attempt. */
+                    /** @description PodUID is the UID of the pod. Cairn accepts reports and state writes of the attempt only from this pod. */
                     podUID: string;
                     /**
                      * Format: date-time
-                     * @description StartedAt is when the pod was made or, for a pod that lives already, when it was given the work.
+                     * @description StartedAt is the time when Cairn created the pod or, if the pod already ran, assigned the attempt to it.
                      */
                     startedAt: string;
-                    /** @description Steps, in order. */
+                    /** @description Steps are the steps of the attempt, in the order in which they run. */
                     steps?: {
                         /**
                          * Format: int32
-                         * @description ExitCode of the program it ran, if it ran one.
+                         * @description ExitCode is the exit code of the program that the step ran. Unset if the step ran no program or the
+                         *     program did not exit.
                          */
                         exitCode?: number;
                         /**
                          * Format: date-time
-                         * @description FinishedAt is when it ended.
+                         * @description FinishedAt is the time when the step ended. Unset if it did not end.
                          */
                         finishedAt?: string;
-                        /** @description Message is one line on what happened. */
+                        /** @description Message describes the result of the step in one line. */
                         message?: string;
-                        /** @description Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one. */
+                        /**
+                         * @description Name is the name of the step. A hook is named after its time and step, with a number from the second one
+                         *     on. Examples: plan, before-init, after-plan-2.
+                         */
                         name: string;
                         /**
                          * Format: date-time
-                         * @description StartedAt is when it began.
+                         * @description StartedAt is the time when the step started. Unset if it did not start.
                          */
                         startedAt?: string;
                         /**
-                         * @description State of the step.
+                         * @description State is the progress of the step: Waiting, Running, Succeeded, Failed or Skipped.
                          * @enum {string}
                          */
                         state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
                     }[];
                 }[];
                 /**
-                 * @description Conditions: Succeeded, Unknown until the Run is finished; Reconciling only until it is finished; Stalled only when it failed
-                 *     or was canceled.
+                 * @description Conditions are the latest observations of the Run. Succeeded is Unknown until the Run finishes.
+                 *     Reconciling is set until the Run finishes. Stalled is set if the Run failed or was canceled.
                  */
                 conditions?: {
                     /**
@@ -410,157 +468,176 @@ export interface components {
                 }[];
                 /**
                  * Format: date-time
-                 * @description FinishedAt is when the phase became final.
+                 * @description FinishedAt is the time when the Run reached its final phase. Unset while the Run is in progress.
                  */
                 finishedAt?: string;
                 /**
-                 * @description Image is the one that was built for this Run, or that an earlier Run built from the same: with spec.runner.build of the
-                 *     Stack, what plans and applies.
+                 * @description Image is the image that Cairn built for this Run, or that an earlier Run built from the same files.
+                 *     Unset if the Stack has no spec.runner.build.
                  */
                 image?: {
-                    /** @description Digest of the image, as its registry knows it; empty while it is built. */
+                    /**
+                     * @description Digest is the digest of the image in its registry. Unset while the build is in progress. Example:
+                     *     sha256:1f3c....
+                     */
                     digest?: string;
-                    /** @description Key is the digest over all that the image is built from. */
+                    /** @description Key is the digest of everything that the image is built from. */
                     key: string;
-                    /** @description Run that built it. */
+                    /** @description Run is the name of the Run that built the image. */
                     run?: string;
                 };
                 /**
                  * Format: date-time
-                 * @description NextAttempt is when the next try begins, after one that failed for a passing reason.
+                 * @description NextAttempt is the time of the next attempt after a transient failure. Unset if no retry is scheduled.
                  */
                 nextAttempt?: string;
-                /** @description Outputs after the apply that are not sensitive; long ones, and any past 64, are left out. */
+                /** @description Outputs are the outputs after the apply, without sensitive and long ones. At most 64. */
                 outputs?: {
                     [key: string]: unknown;
                 };
                 /**
-                 * @description Phase; empty means Queued.
+                 * @description Phase is the progress of the Run. Unset means Queued.
                  * @enum {string}
                  */
                 phase?: "Queued" | "Planning" | "AwaitingApproval" | "Applying" | "Shell" | "Succeeded" | "Failed" | "Canceled" | "Superseded";
-                /** @description Plan is the newest plan. */
+                /** @description Plan is the newest plan of the Run. Unset until a plan succeeds. */
                 plan?: {
                     /**
                      * Format: int32
-                     * @description Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
+                     * @description Add is the number of resources to create. It includes replacements, as the engine counts them.
                      */
                     add: number;
                     /**
                      * Format: int32
-                     * @description Change is how many would be changed in place.
+                     * @description Change is the number of resources to update in place.
                      */
                     change: number;
-                    /** @description Changes is whether applying the plan would do anything, outputs included. */
+                    /** @description Changes reports whether the plan changes resources or outputs. */
                     changes: boolean;
                     /**
                      * Format: int32
-                     * @description Destroy is how many would be destroyed; a replacement counts here and in Add.
+                     * @description Destroy is the number of resources to destroy. It includes replacements.
                      */
                     destroy: number;
-                    /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
+                    /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
                     digest: string;
-                    /** @description EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6. */
+                    /**
+                     * @description EngineVersion is the exact version of the engine that created the plan. Only the same version applies
+                     *     it. Example: 1.12.6.
+                     */
                     engineVersion?: string;
                     /**
                      * Format: int32
-                     * @description Forget is how many would leave the state and live on.
+                     * @description Forget is the number of resources to remove from the state without destroying them.
                      */
                     forget: number;
                     /**
                      * Format: int32
-                     * @description Import is how many would be taken into the state.
+                     * @description Import is the number of resources to import into the state.
                      */
                     import: number;
                     /**
-                     * @description Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
-                     *     there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
+                     * @description Orphaned are resources that an interrupted apply created and that Cairn could not import into the state.
+                     *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                     *     resources again. At most 100.
                      */
                     orphaned?: {
-                        /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                        /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                         address: string;
-                        /** @description Reason why it could not be taken into the state. */
+                        /** @description Reason is why Cairn could not import the resource into the state. */
                         reason: string;
                     }[];
-                    /** @description Policy is what the policies say of it; absent when there were none to ask. */
+                    /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                     policy?: {
                         /**
                          * Format: int32
-                         * @description ApprovalRequired is how many require an approval before the plan is applied, also where spec.apply is Automatic.
+                         * @description ApprovalRequired is the number of findings that require an approval before the plan is applied, even if
+                         *     spec.apply is Automatic.
                          */
                         approvalRequired?: number;
                         /**
                          * Format: int32
-                         * @description Checked is how many modules and validations looked at it.
+                         * @description Checked is the number of modules and validations that were evaluated.
                          */
                         checked: number;
                         /**
                          * Format: int32
-                         * @description Denied is how many findings refuse it.
+                         * @description Denied is the number of findings that deny the plan.
                          */
                         denied: number;
-                        /** @description Findings, those that refuse it first, then those that require an approval; at most 50, the counts count all. */
+                        /**
+                         * @description Findings are the findings of the policies: first those that deny the plan, then those that require an
+                         *     approval, then warnings. At most 50; the counts include all findings.
+                         */
                         findings?: {
                             /**
-                             * @description Action: Deny, RequireApproval or Warn.
+                             * @description Action is the effect of the finding: Deny, RequireApproval or Warn.
                              * @enum {string}
                              */
                             action: "Deny" | "RequireApproval" | "Warn";
-                            /** @description Message for a person. */
+                            /** @description Message is the text of the finding. Example: "bucket logs has no tag owner". */
                             message: string;
                             /**
-                             * @description Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
-                             *     its namespace: cairn-system/rules/tags.rego.
+                             * @description Policy is the ConfigMap and the key of the policy. For a policy that the installation requires, the
+                             *     namespace comes first. Examples: rules/tags.rego, cairn-system/rules/tags.rego.
                              */
                             policy: string;
                         }[];
                         /**
                          * Format: int32
-                         * @description Warned is how many only warn.
+                         * @description Warned is the number of findings that are warnings.
                          */
                         warned: number;
                     };
                     /**
                      * Format: int32
-                     * @description Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
+                     * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                      */
                     replace: number;
-                    /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */
+                    /**
+                     * @description Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
+                     *     counts include all resources.
+                     */
                     resources?: {
-                        /** @description Action: create, update, delete, replace, import, forget, move. */
+                        /** @description Action is the planned action: create, update, delete, replace, import, forget or move. */
                         action: string;
-                        /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                        /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                         address: string;
                     }[];
-                    /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
+                    /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                     script?: boolean;
-                    /** @description Wrapped is the engine that Terragrunt ran, with the exact version; only that one applies the plan. */
+                    /**
+                     * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
+                     *     plan. Unset for other engines.
+                     */
                     wrapped?: {
                         /**
-                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
-                         *     Example: Terraform.
+                         * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                         *     only Terraform. Example: Terraform.
                          * @enum {string}
                          */
                         name?: "OpenTofu" | "Terraform" | "Terragrunt";
                         /**
-                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
-                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
-                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
-                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                         *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                         *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                         *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                         *     any version is used. Example: "~> 1.9".
                          */
                         version?: string;
                     };
                 };
                 /**
                  * Format: int32
-                 * @description Retries is how many tries followed a failed one.
+                 * @description Retries is the number of attempts that followed a failed attempt.
                  */
                 retries?: number;
             };
         };
         /**
-         * @description Stack is one root module with its variables and its one state: the unit people own. Cairn plans every change of
-         *     it, waits for approval where asked, applies exactly what was approved, and destroys on deletion.
+         * @description Stack is a root module with its variables and its state. Cairn plans every change of a Stack, waits for an
+         *     approval if required, and applies exactly the approved plan. When a Stack is deleted, Cairn destroys its
+         *     resources.
          */
         Stack: {
             /**
@@ -579,157 +656,177 @@ export interface components {
              */
             kind?: string;
             metadata: components["schemas"]["Metadata"];
-            /** @description Spec says what the Stack is made of and the rules it is changed by. */
+            /** @description Spec declares the code and the variables of the Stack, and how Cairn applies changes. */
             spec: {
                 /**
-                 * @description Apply says what follows a plan that has changes. Manual: it waits until a person approves that very plan.
-                 *     Automatic: it is applied at once, unless requireApprovalFor, preventSelfApproval or a policy requires an approval. Never: it is
-                 *     only shown. Manual covers destroys too.
+                 * @description Apply is what happens after a plan with changes. With Manual, the plan waits until a user approves it;
+                 *     this includes destroys. With Automatic, Cairn applies the plan immediately, unless requireApprovalFor,
+                 *     preventSelfApproval or a policy requires an approval. With Never, Cairn only reports the plan. Default:
+                 *     Manual.
                  * @default Manual
                  * @enum {string}
                  */
                 apply: "Manual" | "Automatic" | "Never";
-                /** @description Backend keeps the state where it is said. Absent: Cairn keeps it. */
+                /**
+                 * @description Backend is the backend of the engine that stores the state. If unset, Cairn stores the state. Example:
+                 *     {fromCode: true}.
+                 */
                 backend?: {
                     /**
-                     * @description Config are the backend's arguments, as in its block; any JSON value each. They are stored in the Stack in clear: use
-                     *     configFrom for secrets. Example: {bucket: states, key: net.tfstate, region: eu-west-1}.
+                     * @description Config contains the arguments of the backend block, each of any JSON type. The Stack stores them in
+                     *     plain text: use configFrom for secrets. At most 100. Example: {bucket: states, key: net.tfstate, region:
+                     *     eu-west-1}.
                      */
                     config?: {
                         [key: string]: unknown;
                     };
                     /**
-                     * @description ConfigFrom are Secrets of the Stack's namespace each of whose keys is an argument of the backend; they win over config, and a later
-                     *     one over an earlier one. Credentials may as well be in env and envFrom, under the names that the engine knows.
+                     * @description ConfigFrom lists Secrets in the namespace of the Stack. Each key of a Secret is an argument of the
+                     *     backend. These arguments take precedence over config, and later Secrets over earlier ones. Credentials
+                     *     can also be set with env and envFrom. At most 20. Example: [{secret: {name: net-backend}}].
                      */
                     configFrom?: {
-                        /** @description Secret in the Stack's namespace. Its values never appear in logs and status. */
+                        /** @description Secret is a Secret in the namespace of the Stack. Its values never appear in logs or status. */
                         secret: {
-                            /** @description Name of the object. */
+                            /** @description Name is the name of the object. */
                             name: string;
                         };
                     }[];
                     /**
-                     * @description Create makes what the backend keeps states in when it is not there, and never changes or deletes what is: for s3 the bucket, with
-                     *     versions and encryption, and the lock's table. Only for s3.
+                     * @description Create creates the storage of the backend if it does not exist: the bucket, with versioning and
+                     *     encryption, and the lock table. Cairn never changes or deletes existing storage. Supported for type s3
+                     *     only. Default: false.
                      */
                     create?: boolean;
                     /**
-                     * @description FromCode takes the backend block of the code as it is. With a type beside it, type and config are for code
-                     *     without a block. They also complete a block of that type that leaves out an argument the backend needs, as an
-                     *     empty one does; what the block has wins. A block of another type is taken alone. Type beside fromCode does not
-                     *     work with Terragrunt. Default: false, the block of the code is replaced.
+                     * @description FromCode uses the backend block of the code. If type is also set, type and config apply to code without
+                     *     a block. They also complete a block of the same type that lacks required arguments; arguments in the
+                     *     block take precedence. Cairn uses a block of another type unchanged. With Terragrunt, type and fromCode
+                     *     cannot be combined. Default: false, which replaces the block of the code.
                      */
                     fromCode?: boolean;
-                    /** @description Type of the backend, as in the code's own backend block. Example: s3. */
+                    /**
+                     * @description Type is the type of the backend, as in a backend block. The types local, remote and cloud are rejected.
+                     *     Required unless fromCode is true. Example: s3.
+                     */
                     type?: string;
                 };
-                /** @description Commands are scripts in place of the engine's own apply and destroy. */
+                /** @description Commands are scripts that replace the apply of the engine. If unset, the engine applies. */
                 commands?: {
-                    /** @description Apply runs in place of the engine's apply. */
+                    /** @description Apply replaces the apply of a plan of an Apply Run. If unset, the engine applies the plan. */
                     apply?: {
-                        /** @description ConfigMap key that holds the script, in the Stack's namespace. */
+                        /** @description ConfigMap is a key of a ConfigMap in the namespace of the Stack that contains the script. */
                         configMap?: {
-                            /** @description Key within the object's data. */
+                            /** @description Key is the key within data of the object. */
                             key: string;
-                            /** @description Name of the object. */
+                            /** @description Name is the name of the object. */
                             name: string;
                         };
-                        /** @description Script itself. */
+                        /** @description Script is the text of the script. At most 64 KiB. */
                         script?: string;
                     };
                     /**
-                     * @description Destroy runs in place of the engine's apply of a plan that destroys all. A Stack that is deleted goes when its state is empty,
-                     *     whatever the script says.
+                     * @description Destroy replaces the apply of a plan that destroys everything. A deleted Stack is removed only once its
+                     *     state is empty, whatever the exit code of the script. If unset, the engine applies the plan.
                      */
                     destroy?: {
-                        /** @description ConfigMap key that holds the script, in the Stack's namespace. */
+                        /** @description ConfigMap is a key of a ConfigMap in the namespace of the Stack that contains the script. */
                         configMap?: {
-                            /** @description Key within the object's data. */
+                            /** @description Key is the key within data of the object. */
                             key: string;
-                            /** @description Name of the object. */
+                            /** @description Name is the name of the object. */
                             name: string;
                         };
-                        /** @description Script itself. */
+                        /** @description Script is the text of the script. At most 64 KiB. */
                         script?: string;
                     };
                 };
                 /**
-                 * @description DeletionPolicy says what deleting the Stack does. Destroy: its resources are destroyed first, with the inputs that were
-                 *     last applied. Orphan: its resources stay, and so does its State. Protect: the API server denies the deletion. A plan that is
-                 *     in progress when the Stack is deleted is canceled; an apply finishes first. Default: Destroy. Example: Protect.
+                 * @description DeletionPolicy is what happens when the Stack is deleted. With Destroy, Cairn first destroys the
+                 *     resources, with the inputs of the last apply. With Orphan, the resources and the State remain. With
+                 *     Protect, the API server denies the deletion. When the Stack is deleted, Cairn cancels a plan in progress
+                 *     and lets an apply in progress finish. Default: Destroy. Example: Protect.
                  * @default Destroy
                  * @enum {string}
                  */
                 deletionPolicy: "Destroy" | "Orphan" | "Protect";
                 /**
-                 * @description DependsOn names Stacks of the same namespace that have to be applied before this one is planned, and that are
-                 *     destroyed after it.
+                 * @description DependsOn lists Stacks in the same namespace that Cairn applies before it plans this one, and destroys
+                 *     after it. At most 50. Example: [{name: net}].
                  */
                 dependsOn?: {
-                    /** @description Name of the Stack. */
+                    /** @description Name is the name of the Stack. */
                     name: string;
                 }[];
                 /**
-                 * @description Drift says how often Cairn checks whether what exists is still as it was applied, and what follows when it is not. Absent: the
-                 *     checks are as often as the installation's default, and drift is reported.
+                 * @description Drift configures how often Cairn checks for drift, and what happens when it detects drift. If unset,
+                 *     Cairn checks at the default interval of the installation and reports drift. Example: {interval: 1h,
+                 *     onDrift: Apply}.
                  */
                 drift?: {
                     /**
-                     * @description Interval is the time between two drift checks, at least 10s and at most 8760h. 0s turns the checks of this Stack off. The
-                     *     checks of all Stacks are spread evenly over it. Default: that of the installation (chart value drift.interval), which is 12h
-                     *     unless an administrator changes it. Example: 1h.
+                     * @description Interval is the time between two drift checks, at least 10s and at most 8760h. 0s disables the drift
+                     *     checks of this Stack. Cairn distributes the checks of all Stacks evenly over the interval. Default: the
+                     *     interval of the installation (chart value drift.interval), which is 12h unless an administrator changes
+                     *     it. Example: 1h.
                      */
                     interval?: string;
                     /**
-                     * @description OnDrift says what follows drift. Report: a condition tells it. Apply: a Run puts back what was declared, after an
-                     *     approval where its plan requires one, as with any other change (spec.apply, spec.requireApprovalFor).
+                     * @description OnDrift is what happens when a check detects drift. Report sets the condition Drifted. Apply also starts
+                     *     a Run that restores the declared configuration. That Run waits for an approval like any other
+                     *     (spec.apply, spec.requireApprovalFor). Default: Report.
                      * @default Report
                      * @enum {string}
                      */
                     onDrift: "Report" | "Apply";
                 };
                 /**
-                 * @description Engine is what plans and applies the code. What it leaves out is taken from spec.engine of the Repository, if the code is from
-                 *     one; status.engine says what came of both.
+                 * @description Engine is the engine that plans and applies the code. Fields that are unset are taken from spec.engine
+                 *     of the Repository, if the code is from git. status.engine reports the result. Default: OpenTofu.
+                 *     Example: {name: Terraform, version: "~> 1.9"}.
                  * @default {}
                  */
                 engine: {
                     /**
-                     * @description Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
+                     * @description Name is the engine: OpenTofu, Terraform or Terragrunt. Default: spec.engine.name of the Repository,
+                     *     otherwise OpenTofu. Example: Terraform.
                      * @enum {string}
                      */
                     name?: "OpenTofu" | "Terraform" | "Terragrunt";
                     /**
-                     * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
-                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
-                     *     code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
-                     *     the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
+                     * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                     *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                     *     code decides: the nearest .opentofu-version, .terraform-version or .terragrunt-version file in the
+                     *     directory of the root module or a parent, otherwise required_version. If the code does not decide
+                     *     either, any version is used. Example: "~> 1.12".
                      */
                     version?: string;
                     /**
-                     * @description Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
-                     *     that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+                     * @description Wrapped is the engine that Terragrunt runs. Only allowed with name: Terragrunt. Default: OpenTofu, or
+                     *     Terraform if the runner image contains only Terraform, in a version that the code accepts. Example:
+                     *     {name: Terraform, version: "~> 1.9"}.
                      */
                     wrapped?: {
                         /**
-                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
-                         *     Example: Terraform.
+                         * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                         *     only Terraform. Example: Terraform.
                          * @enum {string}
                          */
                         name?: "OpenTofu" | "Terraform" | "Terragrunt";
                         /**
-                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
-                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
-                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
-                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                         *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                         *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                         *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                         *     any version is used. Example: "~> 1.9".
                          */
                         version?: string;
                     };
                 };
                 /**
-                 * @description Env are environment variables for the engine and its providers. Values from Secrets never appear in logs.
-                 *     Names that start with CAIRN_ are refused: they are Cairn's own.
+                 * @description Env are environment variables of the engine and its providers. Values from Secrets never appear in logs.
+                 *     Names that start with CAIRN_ are reserved and rejected, and so is resourceFieldRef. At most 200.
+                 *     Example: [{name: AWS_REGION, value: eu-west-1}].
                  */
                 env?: {
                     /**
@@ -840,7 +937,10 @@ export interface components {
                         };
                     };
                 }[];
-                /** @description EnvFrom adds every key of a Secret or ConfigMap as an environment variable; Env wins over it. */
+                /**
+                 * @description EnvFrom adds every key of a Secret or ConfigMap as an environment variable. Variables of env take
+                 *     precedence. At most 50. Example: [{secretRef: {name: aws}}].
+                 */
                 envFrom?: {
                     /** @description The ConfigMap to select from */
                     configMapRef?: {
@@ -876,355 +976,440 @@ export interface components {
                         optional?: boolean;
                     };
                 }[];
-                /** @description Hooks are scripts that run before or after a step, in the pod, beside the code. They run in the order given. */
+                /** @description Hooks are scripts that run in the pod before or after a step, in the order of this list. At most 50. */
                 hooks?: {
-                    /** @description ConfigMap key that holds the script, in the Stack's namespace. */
+                    /** @description ConfigMap is a key of a ConfigMap in the namespace of the Stack that contains the script. */
                     configMap?: {
-                        /** @description Key within the object's data. */
+                        /** @description Key is the key within data of the object. */
                         key: string;
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                     /**
-                     * @description OnFailure: Fail ends the attempt, Continue goes on and only shows that the hook failed.
+                     * @description OnFailure is what happens when the hook fails. Fail ends the attempt. Continue reports the failure of
+                     *     the hook and continues with the attempt. Default: Fail.
                      * @default Fail
                      * @enum {string}
                      */
                     onFailure: "Fail" | "Continue";
-                    /** @description Script itself. */
+                    /** @description Script is the text of the script. At most 64 KiB. Exactly one of script and configMap must be set. */
                     script?: string;
                     /**
-                     * @description Step that it is around: fetch, engine, init, plan, policy, apply or outputs.
+                     * @description Step is the step that the hook belongs to: fetch, engine, init, plan, policy, apply or outputs.
                      * @enum {string}
                      */
                     step: "fetch" | "engine" | "init" | "plan" | "policy" | "apply" | "outputs";
                     /**
-                     * @description When: Before or After the step. After runs only where the step succeeded.
+                     * @description When is the time at which the hook runs: Before or After the step. An After hook runs only if the step
+                     *     succeeds.
                      * @enum {string}
                      */
                     when: "Before" | "After";
                 }[];
-                /** @description ModuleCredentials are for modules that the code fetches with git itself (source = "git::..."), each for one host. */
+                /**
+                 * @description ModuleCredentials are credentials for modules that the engine fetches with git (source = "git::..."),
+                 *     each for one host. At most 20. Example: [{host: git.example.com, secret: {name: modules-git}}].
+                 */
                 moduleCredentials?: {
-                    /** @description Host, with the port if it has one. Example: git.example.com. */
+                    /**
+                     * @description Host is the host, with the port if it is not the default. Git sends the credentials to no other host.
+                     *     Example: git.example.com.
+                     */
                     host: string;
-                    /** @description Secret in the Stack's namespace: username and password, or bearerToken, or identity and known_hosts. */
+                    /**
+                     * @description Secret is a Secret in the namespace of the Stack with the keys username and password, or bearerToken, or
+                     *     identity and known_hosts for SSH.
+                     */
                     secret: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                 }[];
-                /** @description Outputs names the objects that receive the code's outputs. Nothing is written when absent. */
+                /**
+                 * @description Outputs names the objects to which Cairn writes the outputs of the code. If unset, Cairn writes no
+                 *     objects. Example: {secret: {name: net-outputs}}.
+                 */
                 outputs?: {
                     /** @description ConfigMap receives the outputs that are not sensitive. */
                     configMap?: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
-                    /** @description Secret receives every output. */
+                    /** @description Secret receives all outputs, including sensitive ones. */
                     secret?: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                 };
                 /**
-                 * @description Policies look at each plan that has changes, before anybody is asked to approve it. The install may require more of
-                 *     them.
+                 * @description Policies are evaluated for each plan with changes, before an approval is requested. The installation can
+                 *     require additional policies. At most 20. Example: [{configMap: {name: rules}}].
                  */
                 policies?: {
-                    /** @description ConfigMap in the Stack's namespace. */
+                    /** @description ConfigMap is a ConfigMap in the namespace of the Stack. */
                     configMap: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                 }[];
                 /**
-                 * @description PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the Run, changed the
-                 *     Stack or wrote the commit. With it every plan that has changes waits for an approval, also where spec.apply is Automatic.
-                 *     Where no user is known to have caused the change, as with drift or a changed Secret, any user who may approve can.
-                 *     Default: false. Example: true.
+                 * @description PreventSelfApproval rejects an approval by the user who caused the change: the user who requested the
+                 *     Run, changed the Stack or wrote the commit. It requires an approval for every plan with changes, even if
+                 *     apply is Automatic. If no user caused the change, as with drift or a changed Secret, any user with the
+                 *     verb approve can approve. Default: false. Example: true.
                  */
                 preventSelfApproval?: boolean;
                 /**
-                 * @description RequireApprovalFor lists the kinds of change that wait for an approval although apply is Automatic. A plan with at
-                 *     least one of them waits as a whole, also when it corrects drift. With apply Manual every plan waits anyway, and with
-                 *     Never nothing is applied: then this list changes nothing. Empty: no kind waits.
-                 *     Example: [Delete], which applies by itself, but asks before anything is destroyed.
+                 * @description RequireApprovalFor lists kinds of change that require an approval even if apply is Automatic. If a plan
+                 *     contains at least one of them, the whole plan waits, including a plan that corrects drift. The list has
+                 *     no effect if apply is Manual or Never. At most 5. Default: empty, no kind of change requires an
+                 *     approval. Example: [Delete], which requires an approval before anything is destroyed.
                  */
                 requireApprovalFor?: ("Create" | "Update" | "Replace" | "Delete" | "StackDeletion")[];
                 /**
-                 * @description Retry says how often a Run that failed for a passing reason is tried again, each time with a new plan.
+                 * @description Retry configures how often Cairn retries a Run after a transient failure. Each retry plans again.
+                 *     Default: {limit: 3, backoff: 15s, maxBackoff: 10m}.
                  * @default {}
                  */
                 retry: {
                     /**
-                     * @description Backoff is the wait before the second try; it doubles with each further one.
+                     * @description Backoff is the delay before the first retry. It doubles with each further retry. At most 8760h. Default:
+                     *     15s.
                      * @default 15s
                      */
                     backoff: string;
                     /**
                      * Format: int32
-                     * @description Limit is how many tries may follow the first one; 0 never retries.
+                     * @description Limit is the maximum number of retries after the first attempt. 0 disables retries. At most 100.
+                     *     Default: 3.
                      * @default 3
                      */
                     limit: number;
                     /**
-                     * @description MaxBackoff is the longest wait between two tries. A destroy that failed as often as Limit allows is started
-                     *     again after this time, for as long as the Stack is being deleted.
+                     * @description MaxBackoff is the maximum delay between two attempts. After limit retries, a failed destroy of a deleted
+                     *     Stack is started again at this interval. At most 8760h. Default: 10m.
                      * @default 10m
                      */
                     maxBackoff: string;
                 };
                 /**
                  * Format: int32
-                 * @description RunHistoryLimit is the number of finished Runs to keep; older ones are deleted with their plans and logs. Runs that the
-                 *     Stack's status refers to are kept also with 0. Drift checks are not counted: only the newest is kept. Default: 10. Example: 3.
+                 * @description RunHistoryLimit is the number of finished Runs to keep, from 0 to 100. Older Runs are deleted with their
+                 *     plans and logs. Runs that the status of the Stack refers to are always kept. Of drift checks, only the
+                 *     newest is kept, and it does not count. Default: 10. Example: 3.
                  * @default 10
                  */
                 runHistoryLimit: number;
                 /**
-                 * @description Runner shapes the pods that run the engine.
+                 * @description Runner configures the pods that run the engine. If unset, they use the defaults of the installation.
                  * @default {}
                  */
                 runner: {
-                    /** @description Build builds the image in the cluster, from a Dockerfile of the source, in place of Image. */
+                    /**
+                     * @description Build builds the image in the cluster from a Dockerfile of the source. Cannot be combined with image. If
+                     *     unset, Cairn builds no image.
+                     */
                     build?: {
-                        /** @description Args are values for the Dockerfile's ARG instructions. They are in the image's history for all to see: no secrets. */
+                        /**
+                         * @description Args are values of ARG instructions of the Dockerfile. They are visible in the history of the image: do
+                         *     not use secrets. At most 50. Example: [{name: VERSION, value: "1.2"}].
+                         */
                         args?: {
-                            /** @description Name of the ARG. */
+                            /** @description Name is the name of the ARG. */
                             name: string;
-                            /** @description Value of it. */
+                            /** @description Value is the value of the ARG. Default: empty. */
                             value?: string;
                         }[];
                         /**
-                         * @description Builder that does it: Buildah, BuildKit or Kaniko.
+                         * @description Builder is the program that builds the image: Buildah, BuildKit or Kaniko. Default: Buildah.
                          * @default Buildah
                          * @enum {string}
                          */
                         builder: "Buildah" | "BuildKit" | "Kaniko";
-                        /** @description BuilderImage has the builder. Default: what the install names for that builder. */
+                        /**
+                         * @description BuilderImage is the image that contains the builder. Default: the image that the installation configures
+                         *     for this builder (chart value runner.build.images).
+                         */
                         builderImage?: string;
                         /**
-                         * @description Cache is a repository for layers, so that a build begins where the last one got to. Absent: nothing is kept between builds.
-                         *     Example: registry.example.com/acme/terraform-cache.
+                         * @description Cache is an image repository in which the builder caches layers between builds. If unset, layers are not
+                         *     cached. Example: registry.example.com/acme/terraform-cache.
                          */
                         cache?: string;
                         /**
-                         * @description Context is the folder whose files the Dockerfile may copy, from the same root; "." is all of it. A change of any file in
-                         *     it builds anew, so it is best a small folder. Default: the Dockerfile's folder.
+                         * @description Context is the directory that the Dockerfile can copy files from, as a path from the root of the
+                         *     repository. A change of any file in it triggers a build, so use a small directory. "." is the whole
+                         *     repository. Default: the directory of the Dockerfile.
                          */
                         context?: string;
                         /**
-                         * @description Dockerfile is its path from the root of the repository or, of code that is not from git, the name of its file.
+                         * @description Dockerfile is the path of the Dockerfile from the root of the repository. For code from a ConfigMap or
+                         *     inline, it is a file name. Default: Dockerfile. Example: images/terraform/Dockerfile.
                          * @default Dockerfile
                          */
                         dockerfile: string;
                         /**
-                         * @description Image is the repository to push to, without a tag or a digest: Runs take what was pushed by its digest.
-                         *     Example: registry.example.com/acme/terraform.
+                         * @description Image is the image repository to push to, without tag and digest. Runs use the pushed image by its
+                         *     digest. Example: registry.example.com/acme/terraform.
                          */
                         image: string;
-                        /** @description Insecure lets the registry of the image have no certificate, or one that nobody trusts. */
+                        /** @description Insecure allows a registry without TLS or with a certificate that is not trusted. Default: false. */
                         insecure?: boolean;
                         /**
-                         * @description Optional builds no image when the code has no such Dockerfile: the Stack then runs in the default image of the installation.
-                         *     Default: false, the Stack waits with DockerfileNotFound. Example: true.
+                         * @description Optional skips the build if the code has no such Dockerfile. The Stack then uses the default image of
+                         *     the installation. Default: false, the Stack waits with reason DockerfileNotFound.
                          */
                         optional?: boolean;
                         /**
-                         * @description PushSecret is of type kubernetes.io/dockerconfigjson, in the Stack's namespace: the builder pulls and pushes with it, and the
-                         *     kubelet pulls the image with it. The engine's pod does not have it.
+                         * @description PushSecret is a Secret of type kubernetes.io/dockerconfigjson in the namespace of the Stack. The builder
+                         *     pulls and pushes with it, and the kubelet pulls the built image with it. The pod of the engine has no
+                         *     access to it. If unset, the builder uses no credentials.
                          */
                         pushSecret?: {
-                            /** @description Name of the object. */
+                            /** @description Name is the name of the object. */
                             name: string;
                         };
-                        /** @description Target is the stage of the Dockerfile to build. Default: the last one. */
+                        /** @description Target is the stage of the Dockerfile to build. Default: the last stage. */
                         target?: string;
                     };
                     /**
-                     * @description IdleTimeout is how long the pod of a plan waits for the approval before it exits. An approval within this time is applied in
-                     *     the same pod; a later one needs a new pod. 0s exits at once. Default: 30s. Example: 10m.
+                     * @description IdleTimeout is how long the pod of a plan waits for an approval before it exits. Cairn applies a plan
+                     *     that is approved within this time in the same pod, and a later one in a new pod. 0s exits immediately.
+                     *     At most 8760h. Default: 30s. Example: 10m.
                      * @default 30s
                      */
                     idleTimeout: string;
                     /**
-                     * @description Image has the engine and whatever the code calls. Cairn's runner is copied into it and needs nothing of it.
-                     *     Default: the image the operator was started with.
+                     * @description Image is the container image that runs the engine. It must contain every program that the code and the
+                     *     hooks call. Cairn copies its runner into the container and downloads the engine if the image does not
+                     *     contain it. Default: the image that the installation configures (chart value runner.image). Example:
+                     *     registry.example.com/acme/terraform:1.2.
                      */
                     image?: string;
-                    /** @description Resources of the container that runs the engine. Default: requests of 100m CPU and 256Mi memory. */
+                    /**
+                     * @description Resources are the compute resources of the container that runs the engine. Default: requests of 100m CPU
+                     *     and 256Mi memory, no limits.
+                     */
                     resources?: {
-                        /** @description Limits are what it may use at most. */
+                        /**
+                         * @description Limits are the maximum resources that the container can use. If unset, there are no limits. Example:
+                         *     {memory: 2Gi}.
+                         */
                         limits?: {
                             [key: string]: number | string;
                         };
-                        /** @description Requests are what the container is promised. Example: {cpu: 500m, memory: 1Gi}. */
+                        /** @description Requests are the resources that the container is guaranteed. Example: {cpu: 500m, memory: 1Gi}. */
                         requests?: {
                             [key: string]: number | string;
                         };
                     };
                     /**
-                     * @description ServiceAccountName is the account the pod runs as, in the Stack's namespace; it is how a cloud knows the runner
-                     *     (workload identity). It needs no Kubernetes permission. Default: the namespace's default account.
+                     * @description ServiceAccountName is the name of the ServiceAccount of the pod, in the namespace of the Stack. Use it
+                     *     to grant access to a cloud with workload identity. The ServiceAccount needs no Kubernetes permissions.
+                     *     Default: default.
                      */
                     serviceAccountName?: string;
                     /**
-                     * @description Template is laid over the pod, as a strategic merge patch of kind PodTemplate: labels and annotations, nodeSelector,
-                     *     tolerations, affinity, volumes, imagePullSecrets, dnsConfig, init containers (with restartPolicy Always: sidecars), and of
-                     *     the container `engine` env, volumeMounts and securityContext. Unknown fields are refused, and so is what is Cairn's
-                     *     own: docs/tenancy.md has the list. The pod has to fit Pod Security "restricted", unless the install allows more.
-                     *     At most 64 KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
+                     * @description Template is a strategic merge patch for the pod, of kind PodTemplate. It can set labels, annotations,
+                     *     nodeSelector, tolerations, affinity, volumes, imagePullSecrets, dnsConfig and init containers (with
+                     *     restartPolicy: Always as sidecars). It can also set env, volumeMounts and securityContext of the
+                     *     container engine. Cairn rejects unknown fields and fields that it manages itself: see docs/tenancy.md.
+                     *     The pod must meet the Pod Security Standard "restricted" unless the installation allows more. At most 64
+                     *     KiB. Example: {spec: {nodeSelector: {pool: runners}}}.
                      */
                     template?: Record<string, never>;
                 };
-                /** @description Source is where the code comes from. Exactly one of its fields is set. */
+                /**
+                 * @description Source specifies where the code comes from. Exactly one of git, configMap and inline must be set.
+                 *     Example: {git: {repository: {name: infra}, path: envs/prod}}.
+                 */
                 source: {
-                    /** @description ConfigMap in the Stack's namespace; each key of its data and binaryData is a file of the root module. */
+                    /**
+                     * @description ConfigMap is a ConfigMap in the namespace of the Stack. Each key of data and binaryData is a file of the
+                     *     root module. Example: {name: net-code}.
+                     */
                     configMap?: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
-                    /** @description Git takes the code from a Repository. */
+                    /** @description Git is a directory of a Repository. Example: {repository: {name: infra}, path: envs/prod/network}. */
                     git?: {
-                        /** @description Path of the root module's folder from the repository's root. Default: the root. Example: envs/prod/network. */
+                        /**
+                         * @description Path is the directory of the root module, relative to the root of the repository. It must not start with
+                         *     / or contain "..". Default: the root of the repository. Example: envs/prod/network.
+                         */
                         path?: string;
-                        /** @description Ref is a branch, a tag or a commit. Default: the Repository's spec.ref. */
+                        /** @description Ref is a branch, a tag or a commit. Default: spec.ref of the Repository. Example: main. */
                         ref?: string;
-                        /** @description Repository that has the code. */
+                        /** @description Repository is the Repository that contains the code. */
                         repository: {
-                            /** @description Name of the Repository. */
+                            /** @description Name is the name of the Repository. */
                             name: string;
-                            /** @description Namespace of the Repository, whose spec.allowedNamespaces has to name the Stack's. Default: the Stack's own. */
+                            /**
+                             * @description Namespace is the namespace of the Repository. Its spec.allowedNamespaces must include the namespace of
+                             *     the Stack. Default: the namespace of the Stack.
+                             */
                             namespace?: string;
                         };
                         /**
-                         * @description Triggers are globs over the paths of the repository; ** is any number of folders. Files that match belong to the
-                         *     Stack and come with its code: they are in the pod, and a commit that changes one of them plans the Stack. The folder,
-                         *     local modules and files whose path the code names belong without a trigger. Example: ["policies/**"].
+                         * @description Triggers are glob patterns of additional files of the repository that belong to the Stack; ** matches
+                         *     any number of directories. The files are available in the pod, and a commit that changes one of them
+                         *     starts a Run. The directory, local modules and files that the code references by path need no trigger.
+                         *     At most 50. Default: empty. Example: ["policies/**"].
                          */
                         triggers?: string[];
                     };
-                    /** @description Inline maps the path of a file, relative to the root module, to its text. Example: {"main.tf": "..."}. */
+                    /**
+                     * @description Inline contains the files of the root module: each key is a path relative to the root module, each value
+                     *     the text of the file. At most 200 files. Example: {"main.tf": "..."}.
+                     */
                     inline?: {
                         [key: string]: string;
                     };
                 };
-                /** @description Suspend stops Cairn from starting anything new for this Stack, deletion too. What runs already goes on. */
+                /**
+                 * @description Suspend stops Cairn from starting Runs of this Stack, including the destroy of a deleted Stack.
+                 *     Operations in progress continue. Default: false.
+                 */
                 suspend?: boolean;
                 /**
-                 * @description Timeout is how long one attempt at a plan or an apply may take. When it is over the engine is interrupted, so
-                 *     that it saves its state, and the attempt counts as failed for a passing reason.
+                 * @description Timeout is the maximum duration of one attempt of a plan or an apply, at most 8760h. After that time,
+                 *     Cairn interrupts the engine, which saves its state. The attempt then fails with a transient failure.
+                 *     Default: 1h. Example: 30m.
                  * @default 1h
                  */
                 timeout: string;
                 /**
-                 * @description VariableFiles are Secrets and ConfigMaps whose *.tfvars and *.tfvars.json keys are given to the engine as
-                 *     variable files, in the order of this list and, within one object, in key order. Later ones win. Other keys are
-                 *     left alone.
+                 * @description VariableFiles are Secrets, ConfigMaps or files of the source that contain variable files (*.tfvars and
+                 *     *.tfvars.json). The engine loads them in the order of this list and, within one object, in key order;
+                 *     later files take precedence. Other keys of the objects are ignored. At most 50. Example: [{secret:
+                 *     {name: net-tfvars}}].
                  */
                 variableFiles?: {
-                    /** @description ConfigMap in the Stack's namespace. */
+                    /** @description ConfigMap is a ConfigMap in the namespace of the Stack. */
                     configMap?: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                     /**
-                     * @description Path of a *.tfvars or *.tfvars.json file of the source: in git from the repository's root, otherwise beside the code.
-                     *     Files that the engine reads by itself (terraform.tfvars, *.auto.tfvars) need not be named.
+                     * @description Path is the path of a *.tfvars or *.tfvars.json file of the source: from the root of the repository for
+                     *     git, otherwise next to the code. The engine loads terraform.tfvars and *.auto.tfvars automatically, so
+                     *     they need no entry. Example: envs/prod.tfvars.
                      */
                     path?: string;
-                    /** @description Secret in the Stack's namespace. Its values never appear in logs and status. */
+                    /** @description Secret is a Secret in the namespace of the Stack. Its values never appear in logs or status. */
                     secret?: {
-                        /** @description Name of the object. */
+                        /** @description Name is the name of the object. */
                         name: string;
                     };
                 }[];
                 /**
-                 * @description Variables are values for the code's input variables, each name at most once; their order does not matter. All of
-                 *     them win over variableFiles. Several field managers can each own some of them (server-side apply). A name that the
-                 *     code does not declare is rejected with the plan. Example: [{name: servers, value: 3}].
+                 * @description Variables are the values of input variables of the code. Each name can occur once; the order does not
+                 *     matter. They take precedence over variableFiles. With server-side apply, several field managers can each
+                 *     own some entries. A name that the code does not declare fails the plan. At most 500. Example: [{name:
+                 *     servers, value: 3}].
                  */
                 variables?: {
-                    /** @description Name of the variable as the code declares it. */
+                    /** @description Name is the name of the variable as the code declares it. */
                     name: string;
-                    /** @description Value is any JSON value. It is stored in the Stack in clear: use valueFrom for secrets. */
+                    /**
+                     * @description Value is the value of the variable, of any JSON type. The Stack stores it in plain text: use valueFrom
+                     *     for secrets. Examples: 3, "eu-west-1", {zones: [a, b]}.
+                     */
                     value?: unknown;
-                    /** @description ValueFrom takes the value from another object: as a string, or an output of a Stack as it is. */
+                    /**
+                     * @description ValueFrom is the source of the value. Keys of Secrets and ConfigMaps are strings; outputs of Stacks keep
+                     *     their type.
+                     */
                     valueFrom?: {
-                        /** @description ConfigMap key in the Stack's namespace. */
+                        /** @description ConfigMap is a key of a ConfigMap in the namespace of the Stack. Example: {name: settings, key: region}. */
                         configMap?: {
-                            /** @description Key within the object's data. */
+                            /** @description Key is the key within data of the object. */
                             key: string;
-                            /** @description Name of the object. */
-                            name: string;
-                        };
-                        /** @description Secret key in the Stack's namespace. The value never appears in logs and status. */
-                        secret?: {
-                            /** @description Key within the object's data. */
-                            key: string;
-                            /** @description Name of the object. */
+                            /** @description Name is the name of the object. */
                             name: string;
                         };
                         /**
-                         * @description Stack whose output is the value. The other Stack is a dependency, as if it were in dependsOn; this one is run again
-                         *     when that output changes, and only then. A sensitive output stays one.
+                         * @description Secret is a key of a Secret in the namespace of the Stack. The value never appears in logs or status.
+                         *     Example: {name: db, key: password}.
+                         */
+                        secret?: {
+                            /** @description Key is the key within data of the object. */
+                            key: string;
+                            /** @description Name is the name of the object. */
+                            name: string;
+                        };
+                        /**
+                         * @description Stack is an output of another Stack. The other Stack becomes a dependency, as in dependsOn. A change of
+                         *     this output starts a Run; changes of other outputs do not. Sensitive outputs stay sensitive. Example:
+                         *     {name: net, output: vpc_id}.
                          */
                         stack?: {
-                            /** @description Name of the Stack. */
+                            /** @description Name is the name of the Stack. */
                             name: string;
-                            /** @description Output of its code. */
+                            /** @description Output is the name of the output in the code of that Stack. */
                             output: string;
                         };
                     };
                 }[];
                 /**
-                 * @description Windows say when plans, applies and destroys may begin. What has begun goes on when a window closes. Deny wins; where
-                 *     there is an Allow for an operation it may begin only inside one. Empty: always.
+                 * @description Windows are time spans in which plans, applies and destroys can, or cannot, start. Operations in
+                 *     progress continue when a window closes. Deny takes precedence over Allow. If there is an Allow window
+                 *     for an operation, it starts only inside such a window. At most 20. Default: empty, operations start at
+                 *     any time.
                  */
                 windows?: {
-                    /** @description Duration is how long it stays open. */
+                    /** @description Duration is how long the window stays open, at most 8760h. Example: 4h. */
                     duration: string;
                     /**
-                     * @description Kind: Allow or Deny.
+                     * @description Kind is Allow or Deny. With Allow, the operations start only inside the window. With Deny, they do not
+                     *     start inside it.
                      * @enum {string}
                      */
                     kind: "Allow" | "Deny";
                     /**
-                     * @description Operations that it is about: Plan is the beginning of any Run, Apply and Destroy what follows the plan. Default: Apply
-                     *     and Destroy.
+                     * @description Operations are the operations that the window applies to. Plan is the start of any Run. Apply and
+                     *     Destroy are the start of the apply after a plan. Default: [Apply, Destroy].
                      */
                     operations?: ("Apply" | "Plan" | "Destroy" | "Shell")[];
                     /**
-                     * @description Schedule is when the window opens, in the five fields of cron: minute, hour, day of month, month, day of week.
-                     *     Example: "0 18 * * 5", each Friday at 18:00.
+                     * @description Schedule is the time when the window opens, in cron format: minute, hour, day of month, month, day of
+                     *     week. Example: "0 18 * * 5", every Friday at 18:00.
                      */
                     schedule: string;
-                    /** @description TimeZone of the schedule, as in the IANA time zone database. Default: UTC. Example: Europe/Berlin. */
+                    /** @description TimeZone is the IANA time zone of the schedule. Default: UTC. Example: Europe/Berlin. */
                     timeZone?: string;
                 }[];
             };
             /**
-             * @description Status says what is known of it. Before an operator has seen the Stack, observedGeneration is -1.
+             * @description Status reports the observed state of the Stack. observedGeneration is -1 until an operator reconciles
+             *     the Stack.
              * @default {
              *       "observedGeneration": -1
              *     }
              */
             status: {
-                /** @description AppliedImage is the one that was last applied with: a destroy takes it. */
+                /** @description AppliedImage is the image of the last apply. A destroy uses it. */
                 appliedImage?: {
-                    /** @description Digest of the image, as its registry knows it; empty while it is built. */
+                    /**
+                     * @description Digest is the digest of the image in its registry. Unset while the build is in progress. Example:
+                     *     sha256:1f3c....
+                     */
                     digest?: string;
-                    /** @description Key is the digest over all that the image is built from. */
+                    /** @description Key is the digest of everything that the image is built from. */
                     key: string;
-                    /** @description Run that built it. */
+                    /** @description Run is the name of the Run that built the image. */
                     run?: string;
                 };
-                /** @description AppliedInputsDigest is the digest of the inputs that were last applied, or that needed no change. Example: sha256:1f3c.... */
+                /**
+                 * @description AppliedInputsDigest is the digest of the inputs that were last applied or needed no change. Example:
+                 *     sha256:1f3c....
+                 */
                 appliedInputsDigest?: string;
                 /**
-                 * @description Conditions: Ready always; Drifted only while drift is known; Stalled only while a person has to act.
-                 *     Ready=True says that the last applied inputs are the current ones, that no drift is known and that nothing failed.
+                 * @description Conditions are the latest observations of the Stack. Ready is always set. Ready is True if the declared
+                 *     inputs are applied, no drift is detected and nothing failed. Drifted, UntrackedResources and
+                 *     WholeRepository are set only while true. Stalled is set only while a user must act.
                  */
                 conditions?: {
                     /**
@@ -1261,265 +1446,299 @@ export interface components {
                     /** @description type of condition in CamelCase or in foo.example.com/CamelCase. */
                     type: string;
                 }[];
-                /** @description CurrentRun is the name of the Run in progress; absent when there is none. Example: net-7. */
+                /** @description CurrentRun is the name of the Run in progress. Unset if no Run is in progress. Example: net-7. */
                 currentRun?: string;
                 /**
-                 * @description DestroyedByRun is the name of the Run that destroyed everything on request. While it is set, nothing is created again until
-                 *     a user requests an apply. Example: net-8.
+                 * @description DestroyedByRun is the name of the Run that destroyed all resources on request of a user. While it is
+                 *     set, Cairn creates no resources until a user requests an apply. Example: net-8.
                  */
                 destroyedByRun?: string;
-                /** @description Drift is what the last drift check that went well found; absent before the first one. */
+                /** @description Drift is the result of the last successful drift check. Unset before the first one. */
                 drift?: {
                     /**
                      * Format: int32
-                     * @description Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
+                     * @description Add is the number of resources to create. It includes replacements, as the engine counts them.
                      */
                     add: number;
                     /**
                      * Format: int32
-                     * @description Change is how many would be changed in place.
+                     * @description Change is the number of resources to update in place.
                      */
                     change: number;
                     /**
                      * Format: date-time
-                     * @description CheckedAt is when it was looked at last.
+                     * @description CheckedAt is the time of the last drift check.
                      */
                     checkedAt: string;
                     /**
                      * Format: int32
-                     * @description Destroy is how many would be destroyed; a replacement counts here and in Add.
+                     * @description Destroy is the number of resources to destroy. It includes replacements.
                      */
                     destroy: number;
                     /**
                      * Format: int32
-                     * @description Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
+                     * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                      */
                     replace: number;
-                    /** @description Run that found it. */
+                    /** @description Run is the name of the Run that checked for drift. Example: net-9. */
                     run?: string;
                     /**
                      * Format: date-time
-                     * @description Since is when the drift was first seen; absent when there is none.
+                     * @description Since is the time when the drift was first detected. Unset if there is no drift.
                      */
                     since?: string;
                 };
                 /**
-                 * @description DriftChecks says how often the Stack is checked for drift, which setting says so, and when the next check is due; absent when
-                 *     checks are turned off.
+                 * @description DriftChecks reports the interval of drift checks, where it is configured and when the next check is due.
+                 *     Unset if drift checks are disabled.
                  */
                 driftChecks?: {
                     /** @description Interval is the time between two drift checks. Example: 12h0m0s. */
                     interval: string;
                     /**
-                     * Format: date-time
-                     * @description Next is when the next check is due. It may start later, when it waits for a window or for the limit of concurrent Runs. Absent
-                     *     while no check can start: the Stack was never applied, is suspended, or has a change to apply first.
-                     */
-                    next?: string;
-                    /**
-                     * @description SetBy says which setting Interval comes from. Stack: spec.drift.interval. Installation: the installation's default, which the chart
-                     *     value drift.interval sets.
+                     * @description IntervalSource is where the interval is configured. Stack: spec.drift.interval of the Stack. Installation: the
+                     *     chart value drift.interval.
                      * @enum {string}
                      */
-                    setBy: "Stack" | "Installation";
+                    intervalSource: "Stack" | "Installation";
+                    /**
+                     * Format: date-time
+                     * @description NextCheckTime is the time when the next check is due. The check can start later, because of a window or a
+                     *     concurrency limit. Unset while no check can start: the Stack was never applied, is suspended, or has a
+                     *     change to apply first.
+                     */
+                    nextCheckTime?: string;
                 };
                 /**
-                 * @description Engine is what plans and applies the code where the Repository's spec.engine decides a part of it; absent where only the
-                 *     Stack's own does. Versions that the code asks for are not in it: they are in each Run's plan.
+                 * @description Engine is the engine of the Stack, including what spec.engine of the Repository sets. Unset if the
+                 *     Repository sets nothing. It does not contain versions that the code requires: status.plan of each Run
+                 *     reports the version in use.
                  */
                 engine?: {
                     /**
-                     * @description Name of the engine: OpenTofu, Terraform or Terragrunt. Default: that of the Repository, or OpenTofu. Example: Terraform.
+                     * @description Name is the engine: OpenTofu, Terraform or Terragrunt. Default: spec.engine.name of the Repository,
+                     *     otherwise OpenTofu. Example: Terraform.
                      * @enum {string}
                      */
                     name?: "OpenTofu" | "Terraform" | "Terragrunt";
                     /**
-                     * @description Version is a constraint on the engine's version, as in required_version. The engine of the runner's image is taken
-                     *     when it meets it, otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the
-                     *     code says, from git, a ConfigMap or inline: the nearest .opentofu-version, .terraform-version or .terragrunt-version file from
-                     *     the root module's folder up, or else required_version; and when the code says nothing, any version. Example: "~> 1.12".
+                     * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                     *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                     *     code decides: the nearest .opentofu-version, .terraform-version or .terragrunt-version file in the
+                     *     directory of the root module or a parent, otherwise required_version. If the code does not decide
+                     *     either, any version is used. Example: "~> 1.12".
                      */
                     version?: string;
                     /**
-                     * @description Wrapped is the engine that Terragrunt runs; only for Terragrunt. Absent: OpenTofu, or Terraform where the runner's image has
-                     *     that and no OpenTofu, in a version that the code asks for. Example: {name: Terraform, version: "~> 1.9"}.
+                     * @description Wrapped is the engine that Terragrunt runs. Only allowed with name: Terragrunt. Default: OpenTofu, or
+                     *     Terraform if the runner image contains only Terraform, in a version that the code accepts. Example:
+                     *     {name: Terraform, version: "~> 1.9"}.
                      */
                     wrapped?: {
                         /**
-                         * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
-                         *     Example: Terraform.
+                         * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                         *     only Terraform. Example: Terraform.
                          * @enum {string}
                          */
                         name?: "OpenTofu" | "Terraform" | "Terragrunt";
                         /**
-                         * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
-                         *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
-                         *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
-                         *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                         * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                         *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                         *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                         *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                         *     any version is used. Example: "~> 1.9".
                          */
                         version?: string;
                     };
                 };
                 /**
-                 * @description History are the Runs that went well and that are kept, oldest first, with as much of each as later ones are decided on. A Run
-                 *     comes to be here in the write that tells its end. The others, and all about these, are in the Runs themselves.
+                 * @description History contains a summary of the successful Runs that are kept, oldest first. Cairn decides on later
+                 *     Runs with it. The Runs themselves contain all details.
                  */
                 history?: {
-                    /** @description Applied says that an apply of it began: where it found no changes, none did. */
+                    /** @description Applied reports whether the Run started an apply. It is false if the plan had no changes. */
                     applied?: boolean;
-                    /** @description Cause is why it was made. Of older Runs only its type is here. */
+                    /** @description Cause is the reason why the Run was created. For older Runs it has only the type. */
                     cause: {
-                        /** @description By is who caused it, where that is known: the author of a commit, who asked for the Run, who changed the Stack. */
+                        /**
+                         * @description By is the user who caused the Run: the author of the commit, the user who requested the Run or who
+                         *     changed the Stack. Unset if Cairn does not know the user. Example: alice@example.com.
+                         */
                         by?: string;
-                        /** @description Message for a person. Example: "Secret fleet-tfvars changed". */
+                        /** @description Message describes the cause. Example: "Secret fleet-tfvars changed". */
                         message?: string;
                         /**
-                         * @description Type of the cause.
+                         * @description Type is the type of the cause: Spec, Variables, Commit, Dependency, Drift, Deletion or Manual.
                          * @enum {string}
                          */
                         type: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
                     };
-                    /** @description Details are there while something is decided on them. Of most Runs they are absent, and take no memory. */
+                    /**
+                     * @description Details are additional fields that Cairn keeps while a decision needs them. Unset for most Runs, to
+                     *     reduce the size of the Stack.
+                     */
                     details?: {
-                        /** @description InputsDigest is spec.inputsDigest of the Run; absent for older Runs. Example: sha256:1f3c.... */
+                        /** @description InputsDigest is spec.inputsDigest of the Run. Unset for older Runs. Example: sha256:1f3c.... */
                         inputsDigest?: string;
-                        /** @description Plan is what it would do, without its resources; absent of older Runs, and where there was none. */
+                        /** @description Plan is the plan of the Run without its resources. Unset for older Runs and for Runs without a plan. */
                         plan?: {
                             /**
                              * Format: int32
-                             * @description Add is how many resources would be created; a replacement counts here and in Destroy, as engines count it.
+                             * @description Add is the number of resources to create. It includes replacements, as the engine counts them.
                              */
                             add: number;
                             /**
                              * Format: int32
-                             * @description Change is how many would be changed in place.
+                             * @description Change is the number of resources to update in place.
                              */
                             change: number;
-                            /** @description Changes is whether applying the plan would do anything, outputs included. */
+                            /** @description Changes reports whether the plan changes resources or outputs. */
                             changes: boolean;
                             /**
                              * Format: int32
-                             * @description Destroy is how many would be destroyed; a replacement counts here and in Add.
+                             * @description Destroy is the number of resources to destroy. It includes replacements.
                              */
                             destroy: number;
-                            /** @description Digest is the sha256 of the saved plan. Exactly these bytes are applied. */
+                            /** @description Digest is the SHA-256 digest of the saved plan. Cairn applies exactly the plan with this digest. */
                             digest: string;
-                            /** @description EngineVersion is the exact version of the engine that made it; only that one applies it. Example: 1.12.6. */
+                            /**
+                             * @description EngineVersion is the exact version of the engine that created the plan. Only the same version applies
+                             *     it. Example: 1.12.6.
+                             */
                             engineVersion?: string;
                             /**
                              * Format: int32
-                             * @description Forget is how many would leave the state and live on.
+                             * @description Forget is the number of resources to remove from the state without destroying them.
                              */
                             forget: number;
                             /**
                              * Format: int32
-                             * @description Import is how many would be taken into the state.
+                             * @description Import is the number of resources to import into the state.
                              */
                             import: number;
                             /**
-                             * @description Orphaned are resources that an apply made whose engine was killed, and that could not be taken into the state. As long as
-                             *     there are any, only a person lets the plan be applied: it may make them a second time. At most 100.
+                             * @description Orphaned are resources that an interrupted apply created and that Cairn could not import into the state.
+                             *     While this list is not empty, the plan waits for an approval, because applying it may create the
+                             *     resources again. At most 100.
                              */
                             orphaned?: {
-                                /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                                 address: string;
-                                /** @description Reason why it could not be taken into the state. */
+                                /** @description Reason is why Cairn could not import the resource into the state. */
                                 reason: string;
                             }[];
-                            /** @description Policy is what the policies say of it; absent when there were none to ask. */
+                            /** @description Policy is the result of the policies for the plan. Unset if there are no policies. */
                             policy?: {
                                 /**
                                  * Format: int32
-                                 * @description ApprovalRequired is how many require an approval before the plan is applied, also where spec.apply is Automatic.
+                                 * @description ApprovalRequired is the number of findings that require an approval before the plan is applied, even if
+                                 *     spec.apply is Automatic.
                                  */
                                 approvalRequired?: number;
                                 /**
                                  * Format: int32
-                                 * @description Checked is how many modules and validations looked at it.
+                                 * @description Checked is the number of modules and validations that were evaluated.
                                  */
                                 checked: number;
                                 /**
                                  * Format: int32
-                                 * @description Denied is how many findings refuse it.
+                                 * @description Denied is the number of findings that deny the plan.
                                  */
                                 denied: number;
-                                /** @description Findings, those that refuse it first, then those that require an approval; at most 50, the counts count all. */
+                                /**
+                                 * @description Findings are the findings of the policies: first those that deny the plan, then those that require an
+                                 *     approval, then warnings. At most 50; the counts include all findings.
+                                 */
                                 findings?: {
                                     /**
-                                     * @description Action: Deny, RequireApproval or Warn.
+                                     * @description Action is the effect of the finding: Deny, RequireApproval or Warn.
                                      * @enum {string}
                                      */
                                     action: "Deny" | "RequireApproval" | "Warn";
-                                    /** @description Message for a person. */
+                                    /** @description Message is the text of the finding. Example: "bucket logs has no tag owner". */
                                     message: string;
                                     /**
-                                     * @description Policy that says it: the ConfigMap and its key. Example: rules/tags.rego; one that the install requires begins with
-                                     *     its namespace: cairn-system/rules/tags.rego.
+                                     * @description Policy is the ConfigMap and the key of the policy. For a policy that the installation requires, the
+                                     *     namespace comes first. Examples: rules/tags.rego, cairn-system/rules/tags.rego.
                                      */
                                     policy: string;
                                 }[];
                                 /**
                                  * Format: int32
-                                 * @description Warned is how many only warn.
+                                 * @description Warned is the number of findings that are warnings.
                                  */
                                 warned: number;
                             };
                             /**
                              * Format: int32
-                             * @description Replace is how many of Add and of Destroy are a replacement: one resource that is destroyed and created.
+                             * @description Replace is the number of resources to replace. Each is also counted in add and destroy.
                              */
                             replace: number;
-                            /** @description Resources are the changes, destroys and replaces first; at most 100, the counts count all. */
+                            /**
+                             * @description Resources are the resources that the plan changes: first those to destroy or replace. At most 100; the
+                             *     counts include all resources.
+                             */
                             resources?: {
-                                /** @description Action: create, update, delete, replace, import, forget, move. */
+                                /** @description Action is the planned action: create, update, delete, replace, import, forget or move. */
                                 action: string;
-                                /** @description Address of the resource. Example: module.net.aws_subnet.this["a"]. */
+                                /** @description Address is the address of the resource. Example: module.net.aws_subnet.this["a"]. */
                                 address: string;
                             }[];
-                            /** @description Script says that a script of the Stack's spec.commands applies it, in place of the engine. */
+                            /** @description Script reports whether a script of spec.commands of the Stack applies the plan instead of the engine. */
                             script?: boolean;
-                            /** @description Wrapped is the engine that Terragrunt ran, with the exact version; only that one applies the plan. */
+                            /**
+                             * @description Wrapped is the engine that Terragrunt ran, with its exact version. Only the same version applies the
+                             *     plan. Unset for other engines.
+                             */
                             wrapped?: {
                                 /**
-                                 * @description Name of the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform where the runner's image has that and no OpenTofu.
-                                 *     Example: Terraform.
+                                 * @description Name is the engine: OpenTofu or Terraform. Default: OpenTofu, or Terraform if the runner image contains
+                                 *     only Terraform. Example: Terraform.
                                  * @enum {string}
                                  */
                                 name?: "OpenTofu" | "Terraform" | "Terragrunt";
                                 /**
-                                 * @description Version is a constraint on its version, as in required_version. The engine of the runner's image is taken when it meets it,
-                                 *     otherwise the newest one that does, downloaded and verified by Cairn. Empty takes what the code says: the nearest
-                                 *     .opentofu-version or .terraform-version file from the unit's folder up, or else terraform_version_constraint and
-                                 *     required_version; and when the code says nothing, any version. Example: "~> 1.9".
+                                 * @description Version is a version constraint, as in required_version. Cairn uses the engine of the runner image if it
+                                 *     meets the constraint. Otherwise Cairn downloads and verifies the newest version that does. If unset, the
+                                 *     code decides: the nearest .opentofu-version or .terraform-version file in the directory of the unit or a
+                                 *     parent, otherwise terraform_version_constraint and required_version. If the code does not decide either,
+                                 *     any version is used. Example: "~> 1.9".
                                  */
                                 version?: string;
                             };
                         };
-                        /** @description Revision names the source of these inputs; absent of older Runs. */
+                        /** @description Revision is spec.revision of the Run. Unset for older Runs. */
                         revision?: string;
-                        /** @description Steps are those that tell more than that all went well: how outputs were written. Absent of older Runs. */
+                        /**
+                         * @description Steps are the steps whose message matters later, such as a failure to write outputs. Unset for older
+                         *     Runs.
+                         */
                         steps?: {
                             /**
                              * Format: int32
-                             * @description ExitCode of the program it ran, if it ran one.
+                             * @description ExitCode is the exit code of the program that the step ran. Unset if the step ran no program or the
+                             *     program did not exit.
                              */
                             exitCode?: number;
                             /**
                              * Format: date-time
-                             * @description FinishedAt is when it ended.
+                             * @description FinishedAt is the time when the step ended. Unset if it did not end.
                              */
                             finishedAt?: string;
-                            /** @description Message is one line on what happened. */
+                            /** @description Message describes the result of the step in one line. */
                             message?: string;
-                            /** @description Name of the step. A hook is named for when it runs: before-init, after-plan, and after-plan-2 for the second one. */
+                            /**
+                             * @description Name is the name of the step. A hook is named after its time and step, with a number from the second one
+                             *     on. Examples: plan, before-init, after-plan-2.
+                             */
                             name: string;
                             /**
                              * Format: date-time
-                             * @description StartedAt is when it began.
+                             * @description StartedAt is the time when the step started. Unset if it did not start.
                              */
                             startedAt?: string;
                             /**
-                             * @description State of the step.
+                             * @description State is the progress of the step: Waiting, Running, Succeeded, Failed or Skipped.
                              * @enum {string}
                              */
                             state: "Waiting" | "Running" | "Succeeded" | "Failed" | "Skipped";
@@ -1527,37 +1746,40 @@ export interface components {
                     };
                     /**
                      * Format: date-time
-                     * @description FinishedAt is when it ended.
+                     * @description FinishedAt is the time when the Run finished.
                      */
                     finishedAt?: string;
-                    /** @description Name of the Run. */
+                    /** @description Name is the name of the Run. Example: net-7. */
                     name: string;
                     /**
-                     * @description Operation is what it could do.
+                     * @description Operation is the operation of the Run.
                      * @enum {string}
                      */
                     operation: "Apply" | "Plan" | "Destroy" | "Shell";
-                    /** @description UID of the Run: no other one of its name is meant. */
+                    /** @description UID is the UID of the Run. It distinguishes the Run from another one with the same name. */
                     uid: string;
                 }[];
-                /** @description Image is the newest that was built for the Stack: a Run for which the same would be built takes it. */
+                /** @description Image is the newest image that Cairn built for the Stack. Runs use it until its files change. */
                 image?: {
-                    /** @description Digest of the image, as its registry knows it; empty while it is built. */
+                    /**
+                     * @description Digest is the digest of the image in its registry. Unset while the build is in progress. Example:
+                     *     sha256:1f3c....
+                     */
                     digest?: string;
-                    /** @description Key is the digest over all that the image is built from. */
+                    /** @description Key is the digest of everything that the image is built from. */
                     key: string;
-                    /** @description Run that built it. */
+                    /** @description Run is the name of the Run that built the image. */
                     run?: string;
                 };
                 /**
-                 * @description InputsDigest is the digest of everything that decides the result of a Run: the code, the values and the engine, as the spec and its
-                 *     sources declare them now. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
+                 * @description InputsDigest is the digest of everything that decides the result of a Run: the declared code, values and
+                 *     engine. The Stack is up to date when appliedInputsDigest is the same. Example: sha256:1f3c....
                  */
                 inputsDigest?: string;
                 /** @description LastHandledRequest is the last request for a Run (annotation cairn.dev/requested-at) that was accepted or rejected. */
                 lastHandledRequest?: {
                     /**
-                     * @description Rejected says that the request was rejected, as when its time is in the future. It is not tried again; request again
+                     * @description Rejected is true if the request was rejected, for example because its time is in the future. Cairn does not retry it; request again
                      *     with another value. A Repository rejects no request.
                      */
                     rejected?: boolean;
@@ -1569,92 +1791,100 @@ export interface components {
                     /** @description Value of the annotation. Example: 2026-11-20T12:00:00Z */
                     value: string;
                 };
-                /** @description LastRun is the newest Run, under way or finished. */
+                /** @description LastRun is the name of the newest Run, in progress or finished. Example: net-7. */
                 lastRun?: string;
                 /**
                  * Format: int64
-                 * @description ObservedGeneration is the generation of the spec that the rest of the status speaks of.
+                 * @description ObservedGeneration is the generation of the spec that the status describes. -1 until an operator
+                 *     reconciles the Stack.
                  */
                 observedGeneration?: number;
                 /**
-                 * @description Outputs are the outputs of the last apply that are not sensitive. Long ones, and any past 64, are left out here;
-                 *     spec.outputs gets them all.
+                 * @description Outputs are the outputs of the last apply, without sensitive and long ones. At most 64. Use spec.outputs
+                 *     to receive all outputs.
                  */
                 outputs?: {
                     [key: string]: unknown;
                 };
                 /**
-                 * @description PlannedState is the version of the State that a user wrote (cairn state push, for example) and that was planned. Absent when a Run
-                 *     wrote the version that was planned last.
+                 * @description PlannedState is the version of the State that a user wrote, for example with cairn state push, and that
+                 *     was then planned. Unset if a Run wrote the version that was last planned.
                  */
                 plannedState?: {
-                    /** @description Run that plans it. Example: net-7. */
+                    /** @description Run is the name of the Run that plans the version. Example: net-7. */
                     run: string;
                     /**
                      * Format: int64
-                     * @description Version of the State. Example: 5.
+                     * @description Version is the version of the State. Example: 5.
                      */
                     version: number;
                 };
                 /**
-                 * @description ReservedRun is the last Run whose name was reserved, and what it is for. It is written before the Run is created and stays after the
-                 *     Run is gone, so that it is known whether the Run still has to be created, and what it means when it does not exist.
+                 * @description ReservedRun is the newest name that Cairn reserved for a Run, and the purpose of that Run. Cairn writes
+                 *     it before it creates the Run and keeps it after the Run is deleted. After a restart, Cairn therefore
+                 *     knows whether it still has to create the Run.
                  */
                 reservedRun?: {
                     /**
-                     * @description Cause is what kind of thing it is made for: Manual for one that somebody asked for.
+                     * @description Cause is the type of the cause. Manual is a Run that a user requested.
                      * @enum {string}
                      */
                     cause: "Spec" | "Variables" | "Commit" | "Dependency" | "Drift" | "Deletion" | "Manual";
-                    /** @description Name of the Run. */
+                    /** @description Name is the name of the Run. Example: net-7. */
                     name: string;
                     /**
-                     * @description Operation is what it may do.
+                     * @description Operation is the operation of the Run.
                      * @enum {string}
                      */
                     operation: "Apply" | "Plan" | "Destroy" | "Shell";
                     /**
                      * Format: int64
-                     * @description StateVersion is the version of the State that a user wrote, for a Run that plans it for no other reason. Example: 5.
+                     * @description StateVersion is the version of the State that a user wrote, if the Run exists only to plan that version.
+                     *     Example: 5.
                      */
                     stateVersion?: number;
                 };
                 /**
                  * Format: int32
-                 * @description Resources is how many resources the state holds.
+                 * @description Resources is the number of resources in the state.
                  */
                 resources?: number;
                 /**
-                 * @description Revision names the source of these inputs: for git the ref and the commit, as in main@sha1:1f3c..., for a ConfigMap and
-                 *     inline code the digest of its files. It stays with later commits that change nothing of this Stack; the newest commit that
-                 *     Cairn has seen is in the Repository's status.
+                 * @description Revision is the revision of the source of inputsDigest: for git the ref and the commit, otherwise the
+                 *     digest of the files. It changes only with commits that change this Stack; status.refs of the Repository
+                 *     has the newest commit. Example: main@sha1:1f3c....
                  */
                 revision?: string;
                 /**
-                 * @description Units are the Terragrunt units that the code of this Stack depends on, as it was last read. The Stacks that run them
-                 *     are dependencies of this one, as if they were in spec.dependsOn.
+                 * @description Units are the Terragrunt units that the code of this Stack depends on. The Stacks of these units are
+                 *     dependencies, as in spec.dependsOn.
                  */
                 units?: {
                     /**
-                     * @description Outputs is true when the Stack reads the unit's outputs: when they change, the Stack runs again. It is false for a
-                     *     dependencies block, and for a dependency block with skip_outputs = true.
+                     * @description Outputs is true if the Stack reads outputs of the unit: a change of them then starts a Run. It is false
+                     *     for a dependencies block and for skip_outputs = true.
                      */
                     outputs?: boolean;
-                    /** @description Path of the unit's folder from the repository's root; "." is the root. Example: live/prod/vpc. */
+                    /**
+                     * @description Path is the directory of the unit, relative to the root of the repository; "." is the root. Example:
+                     *     live/prod/vpc.
+                     */
                     path: string;
                     /**
-                     * @description Stacks that run the unit: those of the same namespace, Repository and ref whose folder it is. Without one the unit
-                     *     gives no order. At most 100, the first by name. Example: [vpc].
+                     * @description Stacks are the Stacks that run the unit: those of the same namespace, Repository and ref with the
+                     *     directory of the unit. If empty, the unit does not affect the order of Runs. At most 100, sorted by
+                     *     name. Example: [vpc].
                      */
                     stacks?: string[];
                 }[];
             };
         };
         /**
-         * @description State is what Cairn knows of a Stack's state: its versions and its lock. It has the Stack's name. The bytes are in
-         *     Secrets of type cairn.dev/state, or in the bucket; this object says which of them count. Only Cairn writes it.
+         * @description State describes the Terraform state of a Stack: its versions and its lock. It has the name of the Stack. The
+         *     content is in Secrets of type cairn.dev/state, or in the bucket; this object specifies which versions are valid.
+         *     Only Cairn writes States.
          *
-         *     It has no status subresource, so that a lock on a new State is one write.
+         *     State has no status subresource, so that Cairn can create and lock it in one write.
          */
         State: {
             /**
@@ -1673,182 +1903,199 @@ export interface components {
              */
             kind?: string;
             metadata: components["schemas"]["Metadata"];
-            /** @description Status says which bytes count and who may write. */
+            /** @description Status specifies which versions are valid and which client can write. */
             status?: {
-                /** @description Backend is the engine's own that keeps the state, as spec.backend of the Stack names it; absent where Cairn keeps it. */
+                /**
+                 * @description Backend is the backend of the engine that stores the state, as spec.backend of the Stack configures it.
+                 *     Unset if Cairn stores the state.
+                 */
                 backend?: {
                     /**
                      * Format: int64
-                     * @description Serial of what it has.
+                     * @description Serial is the serial of the state in the backend.
                      */
                     serial?: number;
-                    /** @description Type of it. Example: s3. */
+                    /** @description Type is the type of the backend. Example: s3. */
                     type: string;
                     /**
                      * Format: int64
-                     * @description Version that it has; 0 when it had none. When the current one is newer, as after a rescue or a rollback, the next plan puts that
-                     *     there.
+                     * @description Version is the version of the State that the backend contains. 0 if the backend is empty. If the State
+                     *     has a newer version, as after a rescue or a rollback, the next plan copies it to the backend.
                      */
                     version?: number;
                 };
                 /**
-                 * @description InputsDigest is the digest of the inputs of the last apply that began, or of later inputs that needed no change. A destroy uses
-                 *     these inputs. Example: sha256:1f3c....
+                 * @description InputsDigest is the digest of the inputs of the last apply that started, or of later inputs that needed
+                 *     no change. A destroy uses these inputs. Example: sha256:1f3c....
                  */
                 inputsDigest?: string;
-                /** @description Lineage as the engine made it; another one is refused. */
+                /** @description Lineage is the lineage of the state, as the engine sets it. Cairn rejects a state with another lineage. */
                 lineage?: string;
-                /** @description Lock is held while an apply is under way, or while a user's engine works with the state on a machine of the user. */
+                /**
+                 * @description Lock is the lock of the state. An apply holds it, or the engine of a user on the user's machine. Unset
+                 *     if the state is not locked.
+                 */
                 lock?: {
                     /**
                      * Format: int32
-                     * @description Attempt of the Run.
+                     * @description Attempt is the number of the attempt of the Run.
                      */
                     attempt?: number;
                     /**
-                     * @description By is the user whose engine holds it, by the name that the API server has for the user; empty for a lock of a Run. Writes of any
-                     *     other user are denied, and the lock does not expire. Example: alice@example.com.
+                     * @description By is the name of the user whose engine holds the lock, as the API server authenticates it. Cairn denies
+                     *     writes by other users, and the lock does not expire. Unset if a Run holds the lock. Example:
+                     *     alice@example.com.
                      */
                     by?: string;
-                    /** @description ID that the engine made; every write has to carry it. */
+                    /** @description ID is the lock ID that the engine generated. Every write must send it. */
                     id: string;
-                    /** @description PodUID of the attempt's pod. Writes of any other pod are refused. */
+                    /** @description PodUID is the UID of the pod of the attempt. Cairn rejects writes from other pods. */
                     podUID?: string;
-                    /** @description Run that holds it; empty for a lock of a user. */
+                    /** @description Run is the name of the Run that holds the lock. Unset if a user holds it. Example: net-7. */
                     run?: string;
                     /**
                      * Format: date-time
-                     * @description Since is when it was taken.
+                     * @description Since is the time when the lock was acquired.
                      */
                     since: string;
-                    /** @description Who as the engine tells it. Example: runner@net-7-plan-1. */
+                    /** @description Who is the holder of the lock as the engine reports it. Example: runner@net-7-plan-1. */
                     who?: string;
                 };
-                /** @description Move lets the next plan put the current version into the Stack's backend, where that has none or an older one. */
+                /**
+                 * @description Move allows the next plan to copy the current version to the backend of the Stack, if that has no state
+                 *     or an older one. Unset if no migration was requested.
+                 */
                 move?: {
                     /**
                      * Format: date-time
-                     * @description At is when they said so.
+                     * @description At is the time of the request.
                      */
                     at: string;
-                    /** @description By is the person. Example: alice@example.com. */
+                    /** @description By is the name of the user who requested the migration. Example: alice@example.com. */
                     by: string;
                     /**
                      * Format: int64
-                     * @description Version that it is about; the word is void once there is a newer one.
+                     * @description Version is the version to copy. The permission ends when there is a newer version.
                      */
                     version: number;
                 };
                 /**
-                 * @description Outputs has a fingerprint of each output's value in the current version, by name: what other Stacks that use it know a
-                 *     change by. It is keyed with a secret of the install, so that a value cannot be guessed from it. 1,000 at most.
+                 * @description Outputs contains a keyed hash of the value of each output in the current version, by name. Other Stacks
+                 *     detect changes with it. The key is a secret of the installation, so the hashes do not reveal values. At
+                 *     most 1,000.
                  */
                 outputs?: {
                     [key: string]: string;
                 };
                 /**
                  * Format: int64
-                 * @description OutputsVersion is the version whose outputs were looked at, so that no Outputs means that it has none. Below Version
-                 *     they mean that nobody looked yet, since a Cairn that knew of no fingerprints wrote it.
+                 * @description OutputsVersion is the version that outputs describes. If it is lower than version, an older release of
+                 *     Cairn wrote the current version and outputs is not up to date.
                  */
                 outputsVersion?: number;
                 /**
-                 * @description Rescued is a state that could not be written when it was made. It becomes a version before the next plan, unless another
-                 *     version was written since: then nothing is planned until a user has merged the two and pushed the result by force.
+                 * @description Rescued is a state that a runner could not write when its apply ended. Cairn accepts it as a version
+                 *     before the next plan. If another version was written in the meantime, Cairn plans nothing until a user
+                 *     merges both and runs cairn state push --force.
                  */
                 rescued?: {
                     /**
                      * Format: date-time
-                     * @description At is when it was kept.
+                     * @description At is the time when the state was saved.
                      */
                     at: string;
                     /**
                      * Format: int32
-                     * @description Attempt of the Run.
+                     * @description Attempt is the number of the attempt of the Run.
                      */
                     attempt: number;
                     /**
-                     * @description Base is the SHA256 of the version that the attempt started from, or wrote last; empty when there was none. The rescued state
-                     *     becomes a version only while that is the current one.
+                     * @description Base is the SHA256 of the version that the attempt started from or last wrote. Unset if there was none.
+                     *     Cairn accepts the rescued state only while this version is the current one.
                      */
                     base?: string;
-                    /** @description Lineage as the engine made it. */
+                    /** @description Lineage is the lineage of the state, as the engine sets it. */
                     lineage: string;
-                    /** @description Run whose attempt it is from. */
+                    /** @description Run is the name of the Run of the attempt. Example: net-7. */
                     run: string;
                     /**
                      * Format: int64
-                     * @description Serial as the engine counts it.
+                     * @description Serial is the serial of the state, as the engine sets it.
                      */
                     serial: number;
-                    /** @description SHA256 in clear. */
+                    /** @description SHA256 is the digest of the state, before encryption and compression. */
                     sha256: string;
                 };
                 /**
                  * Format: int32
-                 * @description Resources is how many resource instances the current version holds, data sources not counted.
+                 * @description Resources is the number of resource instances in the current version, without data sources.
                  */
                 resources?: number;
                 /**
                  * Format: int64
-                 * @description Serial as the engine counts it.
+                 * @description Serial is the serial of the current version, as the engine sets it.
                  */
                 serial?: number;
-                /** @description SHA256 of the current version, in clear and uncompressed. Example: sha256:ab12... */
+                /** @description SHA256 is the digest of the current version, before encryption and compression. Example: sha256:ab12.... */
                 sha256?: string;
                 /**
                  * Format: int64
-                 * @description Size of the current version in bytes, uncompressed.
+                 * @description Size is the size of the current version in bytes, before compression.
                  */
                 size?: number;
-                /** @description UpdatedBy is the Run that wrote the current version; empty when a person did, whom the version names. */
+                /**
+                 * @description UpdatedBy is the name of the Run that wrote the current version. Unset if a user wrote it: versions has
+                 *     the name of the user. Example: net-7.
+                 */
                 updatedBy?: string;
                 /**
                  * Format: int64
-                 * @description Version counts the accepted writes; 0 before the first.
+                 * @description Version is the number of the current version. Each accepted write increases it by one. 0 before the
+                 *     first write.
                  */
                 version?: number;
-                /** @description Versions that are kept, oldest first; the last one is the current one. */
+                /** @description Versions are the stored versions, oldest first. The last one is the current version. */
                 versions?: {
                     /**
                      * Format: date-time
-                     * @description At is when it was written.
+                     * @description At is the time when the version was written.
                      */
                     at: string;
                     /**
                      * Format: int32
-                     * @description Attempt of the Run.
+                     * @description Attempt is the number of the attempt of the Run.
                      */
                     attempt?: number;
-                    /** @description By is the person who wrote it, if no Run did. Example: alice@example.com. */
+                    /** @description By is the name of the user who wrote the version. Unset if a Run wrote it. Example: alice@example.com. */
                     by?: string;
                     /**
                      * Format: int32
-                     * @description Chunks is how many Secrets hold them, named <state>-state-v<version>-<digest>-<chunk>.
+                     * @description Chunks is the number of Secrets that contain the version. They are named
+                     *     <state>-state-v<version>-<digest>-<chunk>. Unset if the storage is Bucket.
                      */
                     chunks?: number;
-                    /** @description Run that wrote it. */
+                    /** @description Run is the name of the Run that wrote the version. Unset if a user wrote it. Example: net-7. */
                     run?: string;
                     /**
                      * Format: int64
-                     * @description Serial as the engine counts it.
+                     * @description Serial is the serial of the version, as the engine sets it.
                      */
                     serial: number;
-                    /** @description SHA256 in clear and uncompressed. */
+                    /** @description SHA256 is the digest of the version, before encryption and compression. */
                     sha256: string;
                     /**
                      * Format: int64
-                     * @description Size in bytes, uncompressed.
+                     * @description Size is the size of the version in bytes, before compression.
                      */
                     size: number;
                     /**
-                     * @description Storage is where the bytes are: Secret or Bucket. Example: Secret.
+                     * @description Storage is where the content is stored: Secret or Bucket. Example: Secret.
                      * @enum {string}
                      */
                     storage: "Secret" | "Bucket";
                     /**
                      * Format: int64
-                     * @description Version counts from 1.
+                     * @description Version is the number of the version. The first version has number 1.
                      */
                     version: number;
                 }[];
