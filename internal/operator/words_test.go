@@ -16,7 +16,7 @@ import (
 // elsewhere are the files that spell words of the API since they may not import it, each with the test that compares them;
 // and words of others that are spelled as one of the API's.
 var elsewhere = map[string][]string{
-	"internal/store/failure.go":   nil,                      // TestARunnerReportsWordsOfTheAPI
+	"internal/runnerapi/failure.go":   nil,                      // TestARunnerReportsWordsOfTheAPI
 	"internal/git/errors.go":      nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
 	"internal/closure/errors.go":  nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
 	"internal/engine/classify.go": {"AuthenticationFailed"}, // Azure's

@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// testStore is a store that speaks what internal/store says, with real checks of lock, serial and digest, for one Stack.
+// testStore is a store that speaks what internal/runnerapi says, with real checks of lock, serial and digest, for one Stack.
 type testStore struct {
 	t      testing.TB
 	server *httptest.Server

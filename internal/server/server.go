@@ -1,8 +1,8 @@
-// Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/store. It
+// Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/runnerapi. It
 // takes a caller's word for nothing. A token says which pod asks, the pod's Run says what it may touch, and all that a
 // request names is derived from that Run or compared with it.
 //
-// It also answers people, in the language of internal/people, who are and may what Kubernetes says.
+// It also answers people, in the language of internal/userapi, who are and may what Kubernetes says.
 package server
 
 import (

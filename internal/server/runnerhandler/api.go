@@ -83,7 +83,7 @@ func New(o Options) *API {
 // Flush writes the reports of runners that are due until ctx is done, and then all that wait.
 func (s *API) Flush(ctx context.Context) { s.progress.run(ctx) }
 
-// AddRoutes adds all that runners are answered; internal/store says what that is.
+// AddRoutes adds all that runners are answered; internal/runnerapi says what that is.
 func (s *API) AddRoutes(mux *http.ServeMux) {
 	from := func(pod sender, pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
 		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {

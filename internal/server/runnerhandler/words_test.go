@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// The runner does not import the API, so internal/store spells the words of the API that a runner reports.
+// The runner does not import the API, so internal/runnerapi spells the words of the API that a runner reports.
 func TestARunnerReportsWordsOfTheAPI(t *testing.T) {
 	for reported, want := range map[string]string{
 		runnerapi.FailureTransient:          string(v1alpha1.FailureTransient),

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// OpenAPI describes what people are answered, for programs. A test makes it from the routes and the types of internal/people:
+// OpenAPI describes what people are answered, for programs. A test makes it from the routes and the types of internal/userapi:
 // go test ./internal/server/userhandler -run OpenAPI -update
 //
 //go:embed openapi.json

@@ -307,7 +307,7 @@ func (d describer) operation(path string, e endpoint) *openapi3.Operation {
 	return op
 }
 
-var nameOf = strings.NewReplacer("cairn.dev/cairn/internal/people.", "", ",cairn.dev/cairn/internal/server/userhandler_test.object]", "", "[", "Of", "]", "")
+var nameOf = strings.NewReplacer("cairn.dev/cairn/internal/userapi.", "", ",cairn.dev/cairn/internal/server/userhandler_test.object]", "", "[", "Of", "]", "")
 
 func (d describer) schema(t reflect.Type) *openapi3.SchemaRef {
 	switch {

@@ -35,7 +35,7 @@ type router interface {
 	Handle(pattern string, handler http.Handler)
 }
 
-// addPeople adds what people are answered; internal/people says what that is.
+// addPeople adds what people are answered; internal/userapi says what that is.
 func (s *API) addPeople(mux router) {
 	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
 	read := func(path string, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
