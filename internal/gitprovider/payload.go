@@ -26,6 +26,7 @@ func payload(h http.Header, body []byte) ([]byte, error) {
 	return nil, errors.New("the form has no payload")
 }
 
+// Content types of payloads.
 const (
 	JSONType = "application/json"
 	FormType = "application/x-www-form-urlencoded"

@@ -16,10 +16,10 @@ import (
 // elsewhere are the files that spell words of the API since they may not import it, each with the test that compares them;
 // and words of others that are spelled as one of the API's.
 var elsewhere = map[string][]string{
-	"internal/runnerapi/failure.go":   nil,                      // TestARunnerReportsWordsOfTheAPI
-	"internal/git/errors.go":      nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
-	"internal/closure/errors.go":  nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
-	"internal/engine/classify.go": {"AuthenticationFailed"}, // Azure's
+	"internal/runnerapi/failure.go": nil,                      // TestARunnerReportsWordsOfTheAPI
+	"internal/git/errors.go":        nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
+	"internal/closure/errors.go":    nil,                      // TestReasonsOfCodeAreReasonsOfTheAPI
+	"internal/engine/classify.go":   {"AuthenticationFailed"}, // Azure's
 }
 
 // Conditions, reasons, phases and failure classes are constants of api/v1alpha1: one place to search, to document and to rename.
@@ -30,7 +30,7 @@ func TestWordsOfTheAPIAreItsConstants(t *testing.T) {
 	}
 	files := 0
 	for _, dir := range []string{"internal", "cmd"} {
-		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}

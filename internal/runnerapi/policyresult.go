@@ -1,6 +1,6 @@
 package runnerapi
 
-// Verdict is what the policies say of a plan.
+// PolicyResult is the result of the policies for a plan.
 type PolicyResult struct {
 	// Checked is how many were asked.
 	Checked int32 `json:"checked"`

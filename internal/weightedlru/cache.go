@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Memory keeps values by key. Its methods may be called at the same time.
+// Cache keeps values by key. Its methods may be called at the same time.
 type Cache[K comparable, V any] struct {
 	mu   sync.Mutex
 	lru  *simplelru.LRU[K, weighed[V]]
@@ -18,7 +18,7 @@ type Cache[K comparable, V any] struct {
 	each int
 }
 
-// Entry is what an entry weighs beside its value, where weights are bytes.
+// EntryOverhead is what an entry weighs beside its value, where weights are bytes.
 const EntryOverhead = 512
 
 type weighed[V any] struct {

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// largestChunk of a log.
+	// MaxChunk is the largest chunk of a log, in bytes.
 	MaxChunk = 1 << 20
 	// largestLog of an attempt.
 	largestLog = 64 << 20

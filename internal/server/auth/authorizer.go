@@ -110,7 +110,7 @@ const (
 	rememberRights = knowFor
 	// mostRights is how many answers are remembered.
 	mostRights = 100_000
-	// askTogether is how many namespaces of one list are asked about at a time.
+	// AskTogether is how many access reviews of one list run at a time.
 	AskTogether = 16
 )
 

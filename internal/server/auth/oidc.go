@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// signInTime is how long somebody may take to sign in at the identity provider.
+	// SignInTimeout is how long a user may take to sign in at the identity provider.
 	SignInTimeout = 10 * time.Minute
 	// providerTime is how long the identity provider may take to answer.
 	providerTime = 10 * time.Second
-	// callbackPath is where the identity provider sends people back to.
+	// CallbackPath is where the identity provider redirects users to.
 	CallbackPath = "/signin/oidc/callback"
 )
 

@@ -23,7 +23,7 @@ const (
 	// trustFor is how long a token is believed without asking again. The fence does not rest on it: whether a pod is a
 	// Run's current one is looked up for each request.
 	trustFor = time.Minute
-	// longestToken is longer than any that a cluster hands out.
+	// MaxToken is the longest token that is accepted, in bytes; those of a cluster are shorter.
 	MaxToken = 16 << 10
 	// knownTokens is how many tokens are remembered.
 	knownTokens = 10_000

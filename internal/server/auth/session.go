@@ -125,6 +125,7 @@ func (s *sessions) CheckOrigin(r *http.Request) error {
 	return nil
 }
 
+// Names of cookies.
 const (
 	SessionCookie = "cairn"
 	SignInCookie  = "cairn-signin"

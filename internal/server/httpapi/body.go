@@ -1,7 +1,7 @@
 package httpapi
 
 import (
-	"bytes" //nolint:gosec // the engine's protocol; it guards against broken transports, not people
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"

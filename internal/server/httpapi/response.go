@@ -12,11 +12,13 @@ type Recorder struct {
 	Code int
 }
 
+// WriteHeader records the status code.
 func (r *Recorder) WriteHeader(code int) {
 	r.Code = code
 	r.ResponseWriter.WriteHeader(code)
 }
 
+// Write records status 200 unless there is one.
 func (r *Recorder) Write(p []byte) (int, error) {
 	if r.Code == 0 {
 		r.Code = http.StatusOK

@@ -222,7 +222,7 @@ func TestADerivedKeyIsForOnePurpose(t *testing.T) {
 	if derive("cairn session v1") == derive("cairn sign-in v1") {
 		t.Error("two purposes have the same key")
 	}
-	if derive("cairn session v1") != derive("cairn session v1") {
+	if again := derive("cairn session v1"); again != derive("cairn session v1") {
 		t.Error("one purpose has two keys")
 	}
 }
