@@ -397,7 +397,7 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 	for want, spec := range map[string]map[string]any{
 		"this Run is Succeeded already":                           {"cancel": true},
 		"this Run is Succeeded and does not wait for an approval": {"approval": map[string]any{"planDigest": digest, "by": "me"}},
-		"this Run is Succeeded and has no plan that could":        {"rejection": map[string]any{"planDigest": digest, "by": "me"}},
+		"this Run is Succeeded and does not wait":                 {"rejection": map[string]any{"planDigest": digest, "by": "me"}},
 		"a Run's operation cannot change":                         {"operation": "Plan"},
 		"spec.approval.planDigest in body should match":           {"approval": map[string]any{"planDigest": "x", "by": "me"}},
 	} {
