@@ -425,7 +425,7 @@ func TestUsersAndStacks(t *testing.T) {
 		"who may update changes it, and is named":            {changes: []change{{"ed", suspend, ""}}, changed: "ed"},
 		"nobody changes it in another's name":                {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":{"cairn.dev/changed-by":"bob"}}}`, "must be ed"}}},
 		"nor says that they did":                             {changes: []change{{"ed", asks("changed-by", "ed"), "must be ed, the user who changes the spec"}, {"eve", asks("changed-by", "eve"), "changed-by"}}},
-		"what somebody drops stays known":                    {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
+		"a removed annotation does not hide who changed it":  {changes: []change{{"ed", asks("changed-by", "-"), ""}, {"ed", `{"metadata":{"annotations":null}}`, ""}}},
 		"who changes it and drops that is named":             {changes: []change{{"ed", `{"spec":{"suspend":true},"metadata":{"annotations":null}}`, ""}}, changed: "ed"},
 		"what is no change names nobody":                     {changes: []change{{"ed", resume, ""}, {"ed", `{"metadata":{"labels":{"a":"b"}}}`, ""}}, changed: "ed"}, // the first one is: it sets what was not set
 		"no self-approval: names are filled in":              {stack: preventSelfApproval, changes: []change{{"ed", suspend, ""}, {"alan", at(), ""}}, by: "alan", changed: "ed"},

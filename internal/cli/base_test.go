@@ -293,7 +293,7 @@ func TestProgress(t *testing.T) {
 		now = now.Add(patience)
 		p.draw()
 		p.draw()
-		if diff := cmp.Diff("Stack net: nobody looked at it yet\n", errOut.String()); diff != "" {
+		if diff := cmp.Diff("Stack net: not reconciled yet\n", errOut.String()); diff != "" {
 			t.Error(diff)
 		}
 		now = now.Add(-patience)

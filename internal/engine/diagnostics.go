@@ -61,7 +61,7 @@ const halted = "execution halted"
 const prologue = "Terraform encountered problems during initialisation"
 
 // FirstError gives the error that says most about a failure: the first one, but for those that only say that the engine
-// was told to stop, or that errors follow. It is nil when there is none.
+// was asked to stop, or that errors follow. It is nil when there is none.
 func FirstError(diagnostics []Diagnostic) *Diagnostic {
 	var first *Diagnostic
 	for i, d := range diagnostics {

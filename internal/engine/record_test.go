@@ -39,7 +39,7 @@ type recorded struct {
 // events of the last step. It does so only with -record; other tests read what it kept.
 func TestRecord(t *testing.T) {
 	if !*record || *terraform != "" {
-		t.Skip("writes what the other tests read; they fail where it is missing. Only with -record, without -terraform")
+		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record without -terraform")
 	}
 	files, _ := filepath.Glob("testdata/*.tf")
 	for _, file := range files {
@@ -61,7 +61,7 @@ func TestRecord(t *testing.T) {
 // -run=TestRecordTerraform/NAME the rest of the file stays.
 func TestRecordTerraform(t *testing.T) {
 	if !*record || *terraform == "" {
-		t.Skip("writes what the other tests read; they fail where it is missing. Only with -record and -terraform=PROGRAM")
+		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record and -terraform=PROGRAM")
 	}
 	out, err := exec.Command(*terraform, Terraform{}.Version()...).Output()
 	if err != nil {

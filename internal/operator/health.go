@@ -169,7 +169,7 @@ func (l *lookout) last() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.looked {
-		return errors.New("not looked at yet")
+		return errors.New("not checked yet")
 	}
 	return l.err
 }

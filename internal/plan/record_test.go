@@ -26,7 +26,7 @@ var (
 // the plan in JSON and as text. It does so only with -record; other tests read what it kept.
 func TestRecord(t *testing.T) {
 	if !*record {
-		t.Skip("writes what the other tests read; they fail where it is missing. Only with -record")
+		t.Skip("not a test: writes the data of the others, which fail if it is missing. Use -record")
 	}
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {

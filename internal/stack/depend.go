@@ -63,7 +63,7 @@ func waitsFor(s *v1alpha1.Stack) string {
 	case s.DeletionTimestamp != nil:
 		return "it is being deleted"
 	case ready == nil, s.Status.ObservedGeneration != s.Generation:
-		return "it is not looked at yet"
+		return "it is not reconciled yet"
 	case ready.Status == metav1.ConditionTrue, ready.Reason == v1alpha1.ReasonDrifted:
 		return ""
 	}

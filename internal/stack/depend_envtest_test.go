@@ -109,7 +109,7 @@ func TestAStackWaitsForWhatItDependsOn(t *testing.T) {
 
 	vpc := r.with("vpc")
 	net.reconcile()
-	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not looked at yet")
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
 	vpc.reconcile()
 	net.reconcile()
 	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not Ready (Running)")
@@ -132,7 +132,7 @@ func TestAStackWaitsForWhatItDependsOn(t *testing.T) {
 	net.expectReady("True", "Applied", "")
 	net.change(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
 	net.reconcile()
-	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not looked at yet")
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
 	net.expectNoRun("net-2")
 }
 

@@ -117,8 +117,8 @@ func TestWaitsFor(t *testing.T) {
 		"one that is as declared":            {ready("True", "Applied"), ""},
 		"one that drifted by no doing of us": {ready("False", "Drifted"), ""},
 		"one that runs":                      {ready("Unknown", "Running"), "it is not Ready (Running)"},
-		"one that was just changed":          {changed, "it is not looked at yet"},
-		"one that is new":                    {&v1alpha1.Stack{}, "it is not looked at yet"},
+		"one that was just changed":          {changed, "it is not reconciled yet"},
+		"one that is new":                    {&v1alpha1.Stack{}, "it is not reconciled yet"},
 		"one that goes":                      {gone, "it is being deleted"},
 	} {
 		if got := waitsFor(tt.stack); got != tt.want {

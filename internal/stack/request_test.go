@@ -207,7 +207,7 @@ func TestRequests(t *testing.T) {
 			world: world(isApplied, had("net-2", "Canceled", "sha256:now", lookedByHand), lastRun("net-2")), ready: "True", reason: "Applied",
 		},
 		"a look that finds drift tells it, also where nothing looks by itself": {
-			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites what is there with what is declared; to keep it, take it over into the code first",
+			world: world(isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed; cairn apply net overwrites what is there with what is declared; to keep it, change the code first",
 		},
 		"drift that was looked for by hand is put right where that is asked for": {
 			world: world(checks("Apply"), isApplied, had("net-2", "Succeeded", "sha256:now", lookedByHand), lastRun("net-2")), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted",

@@ -44,7 +44,7 @@ func (d Description) hints(program string) []string {
 	case v1alpha1.ReasonChangesPending:
 		return []string{command("diff", name) + " shows them", "spec.apply of the Stack lets them be applied"}
 	case v1alpha1.ReasonDrifted:
-		hints := []string{command("apply", name) + " overwrites what is there with what is declared; to keep it, take it over into the code first"}
+		hints := []string{command("apply", name) + " overwrites what is there with what is declared; to keep it, change the code first"}
 		if st := d.Stack.Status.Drift; st != nil && st.Run != "" {
 			hints = append([]string{command("diff", st.Run) + " shows the drift"}, hints...)
 		}

@@ -22,7 +22,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 	if WaitsForPerson(r) {
 		return head + " for an approval: " + run.Summary(r.Status.Plan)
 	}
-	if Approved(r) && said.Reason == v1alpha1.ReasonAwaitingApproval { // which nobody looked at yet
+	if Approved(r) && said.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
 		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(r.Spec.Approval.By))
 	}
 	if step := running(r); step != nil && step.StartedAt != nil && said.Reason != v1alpha1.ReasonCanceling {
@@ -164,7 +164,7 @@ func mark(state v1alpha1.StepState, s Style) string {
 func Pending(st *v1alpha1.Stack) string {
 	ready := Ready(st)
 	if ready.Reason == "" {
-		return "Stack " + st.Name + ": nobody looked at it yet"
+		return "Stack " + st.Name + ": not reconciled yet"
 	}
 	return fmt.Sprintf("Stack %s: %s: %s", st.Name, ready.Reason, Clean(ready.Message))
 }

@@ -106,7 +106,7 @@ func Succeeded(r *v1alpha1.Run) metav1.Condition {
 	return condition(r.Status.Conditions, v1alpha1.ConditionSucceeded)
 }
 
-// Phase is how far a Run is; one that nobody looked at yet is queued.
+// Phase is how far a Run is; one that was not reconciled yet is queued.
 func Phase(r *v1alpha1.Run) v1alpha1.RunPhase {
 	if r.Status.Phase == "" {
 		return v1alpha1.PhaseQueued

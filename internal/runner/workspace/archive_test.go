@@ -113,7 +113,7 @@ func FuzzUnpack(f *testing.F) {
 		}
 		data, err := targz.Pack(targz.Link(one, two), targz.File(three, "x"), targz.Link(two, one), targz.Link(three+"l", one+"/../"+two))
 		if err != nil {
-			t.Skip("not an archive")
+			t.Skip("the archive format cannot hold these names:", err) // any other input is unpacked
 		}
 		taken := unpackInto(t, dir, data) == nil
 		if entries, _ := os.ReadDir(outer); len(entries) != 1 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -18,8 +19,11 @@ func TestALinkWithoutACodeLeavesNothingOpen(t *testing.T) {
 	}
 	const open = "/proc/self/fd"
 	files, err := os.ReadDir(open)
+	if err != nil && runtime.GOOS != "linux" { // where CI runs, and Cairn
+		t.Skip("only Linux lists the files that a process has open:", err)
+	}
 	if err != nil {
-		t.Skip("the system does not tell which files are open:", err)
+		t.Fatal(err)
 	}
 	for _, f := range files {
 		if name, _ := os.Readlink(filepath.Join(open, f.Name())); name == folder {
