@@ -2,7 +2,7 @@ package action
 
 import (
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Again is the operation that does what was not done of a Stack, given its Runs, the newest first. It is empty where there is
@@ -28,7 +28,7 @@ func lastTried(stack *v1alpha1.Stack, runs []v1alpha1.Run) *v1alpha1.Run {
 	for i := range runs {
 		r := &runs[i]
 		switch {
-		case run.IsDriftCheck(r):
+		case runinfo.IsDriftCheck(r):
 		case r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual && stack.Spec.Apply != v1alpha1.ApplyNever:
 		case r.Spec.Operation == v1alpha1.OperationDestroy && r.Status.Phase == v1alpha1.PhaseSuperseded:
 		default:

@@ -11,7 +11,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 func historyCommand(s *session) *cobra.Command {
@@ -60,6 +60,6 @@ func (s *session) runs(ctx context.Context, ns, stack string) ([]v1alpha1.Run, e
 		return nil, s.explain(err)
 	}
 	runs := slices.DeleteFunc(list.Items, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })
-	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(run.Number(b.Name), run.Number(a.Name)) })
+	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name)) })
 	return runs, nil
 }

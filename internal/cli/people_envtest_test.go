@@ -28,7 +28,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -152,12 +152,12 @@ func (d *desk) operator(st *v1alpha1.Stack, next func(*v1alpha1.Run) v1alpha1.Ru
 				if ok {
 					asked = st.Annotations[v1alpha1.RequestedAtAnnotation]
 				}
-				if asked == "" || run.Settled(st.Status.LastHandledRequest, asked) {
+				if asked == "" || runinfo.Settled(st.Status.LastHandledRequest, asked) {
 					continue
 				}
 				n++
 				// As the operator does: the Run is named before it is there.
-				st.Status.LastHandledRequest = run.Handled(nil, asked, false, time.Now())
+				st.Status.LastHandledRequest = runinfo.Handled(nil, asked, false, time.Now())
 				st.Status.CurrentRun, st.Status.LastRun = fmt.Sprintf("%s-%d", st.Name, n), fmt.Sprintf("%s-%d", st.Name, n)
 				if apiserver.Kube.Status().Update(d.Context(), st) == nil {
 					d.run(st.Status.CurrentRun, v1alpha1.PhasePlanning, func(r *v1alpha1.RunSpec) {
@@ -246,7 +246,7 @@ func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
 				continue
 			}
 			d.run("net-2", v1alpha1.PhaseAwaitingApproval)
-			now.Status.LastHandledRequest = run.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false, time.Now())
+			now.Status.LastHandledRequest = runinfo.Handled(nil, now.Annotations[v1alpha1.RequestedAtAnnotation], false, time.Now())
 			now.Status.CurrentRun, now.Status.LastRun = "net-2", "net-2"
 			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now)) // the command may be done sooner
 		}

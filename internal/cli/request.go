@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // commandOwner of what commands write.
@@ -75,7 +75,7 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 		switch {
 		case !ok || !there:
 			return false, explained{fmt.Sprintf("the Stack %s is gone", key.Name), nil}
-		case run.Settled(st.Status.LastHandledRequest, asked):
+		case runinfo.Settled(st.Status.LastHandledRequest, asked):
 			if name = st.Status.CurrentRun; name == "" {
 				name = st.Status.LastRun
 			}
@@ -90,7 +90,7 @@ func (s *session) answered(ctx context.Context, stack *v1alpha1.Stack, asked str
 	if err != nil {
 		return nil, err
 	}
-	if run.Number(name) <= run.Number(stack.Status.LastRun) { // taken up, and nothing came of it
+	if runinfo.Number(name) <= runinfo.Number(stack.Status.LastRun) { // taken up, and nothing came of it
 		return nil, s.refusal(ctx, stack)
 	}
 	var made *v1alpha1.Run

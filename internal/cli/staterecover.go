@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 func stateRecoverCommand(s *session) *cobra.Command {
@@ -104,12 +104,12 @@ func (s *session) strandedPod(ctx context.Context, key client.ObjectKey) (string
 	}
 	pod, newest := "", 0
 	for _, r := range runs.Items {
-		if r.Spec.Stack.Name != key.Name || run.Number(r.Name) < newest {
+		if r.Spec.Stack.Name != key.Name || runinfo.Number(r.Name) < newest {
 			continue
 		}
 		for _, a := range r.Status.Attempts {
 			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStateNotSaved {
-				pod, newest = a.Pod, run.Number(r.Name)
+				pod, newest = a.Pod, runinfo.Number(r.Name)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // A timeline shows Runs as they happen, each line with the seconds since the last headline.
@@ -98,7 +98,7 @@ func (t *timeline) run(r *v1alpha1.Run) {
 	if r.Status.Phase.Finished() {
 		summary := ""
 		if r.Status.Plan != nil {
-			summary = ": " + run.Summary(r.Status.Plan)
+			summary = ": " + runinfo.Summary(r.Status.Plan)
 		}
 		t.once(r.Name+"/end", "Run %s %s%s", r.Name, r.Status.Phase, summary)
 	}

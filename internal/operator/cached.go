@@ -13,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/state"
 )
@@ -27,7 +28,7 @@ func cacheOptions(o Options) cache.Options {
 		DefaultTransform: stripManagedFields,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: {
-				Label: withLabel(run.LabelRun, selection.Exists), Field: without("status.phase", corev1.PodSucceeded), Transform: leanPod,
+				Label: withLabel(runinfo.LabelRun, selection.Exists), Field: without("status.phase", corev1.PodSucceeded), Transform: leanPod,
 			},
 			metadataOf("Secret"):    {Label: withLabel(state.Label, selection.DoesNotExist), Transform: stripAnnotations},
 			metadataOf("ConfigMap"): {Transform: stripAnnotations},

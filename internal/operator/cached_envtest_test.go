@@ -16,7 +16,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -75,7 +75,7 @@ func TestAnOperatorHasNoPodsThatEndedWell(t *testing.T) {
 	pods := map[corev1.PodPhase]*corev1.Pod{}
 	for _, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
 		pods[phase] = &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: strings.ToLower(string(phase)), Labels: map[string]string{run.LabelRun: "net-1"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: strings.ToLower(string(phase)), Labels: map[string]string{runinfo.LabelRun: "net-1"}},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "runner"}}},
 		}
 		apiserver.Must(t, r.Client.Create(ctx, pods[phase]))

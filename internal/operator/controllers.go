@@ -21,6 +21,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/state"
 )
@@ -212,7 +213,7 @@ func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Reque
 		if err := l.cache.Get(ctx, key, other); err != nil {
 			continue
 		}
-		if q, asked := run.Requested(other, time.Now()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
+		if q, asked := runinfo.Requested(other, time.Now()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 			requests = append(requests, reconcile.Request{NamespacedName: key})
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -143,5 +143,5 @@ func (r *Reconciler) tell(before, after *v1alpha1.Repository) {
 	if is.Status == metav1.ConditionFalse {
 		kind = corev1.EventTypeWarning
 	}
-	r.Events.Eventf(after, nil, kind, is.Reason, "Reconcile", "%s", run.Note(is.Message))
+	r.Events.Eventf(after, nil, kind, is.Reason, "Reconcile", "%s", runinfo.Note(is.Message))
 }

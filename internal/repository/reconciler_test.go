@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 	"cairn.dev/cairn/test/gitserver"
 )
@@ -52,7 +52,7 @@ func TestAPushIsSeen(t *testing.T) {
 	r.settle(repo)
 	r.expectRefs(repo, map[string]string{"main": second})
 	r.moves(repo)
-	if !run.Settled(repo.Status.LastHandledRequest, "now") {
+	if !runinfo.Settled(repo.Status.LastHandledRequest, "now") {
 		t.Errorf("the request that was handled is %+v", repo.Status.LastHandledRequest)
 	}
 
@@ -88,7 +88,7 @@ func TestARequestDuringAFetchGetsOneOfItsOwn(t *testing.T) {
 		t.Error("a fetch from before the request handled it")
 	}
 	r.settle(repo)
-	if last, _ := r.Mirrors.Look(repo.UID); last == first || !run.Settled(repo.Status.LastHandledRequest, "later") {
+	if last, _ := r.Mirrors.Look(repo.UID); last == first || !runinfo.Settled(repo.Status.LastHandledRequest, "later") {
 		t.Errorf("the request was not handled: %+v", last)
 	}
 }

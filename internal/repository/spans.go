@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -19,17 +19,17 @@ func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 	}
 	was := map[string]string{}
 	for _, ref := range before.Status.Refs {
-		was[ref.Name] = run.CommitOf(ref.Revision)
+		was[ref.Name] = runinfo.CommitOf(ref.Revision)
 	}
 	began := last.At.Add(-last.Took)
 	asked := began
-	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil && !run.Settled(before.Status.LastHandledRequest, last.Request) && at.Before(began) {
+	if at, err := time.Parse(time.RFC3339Nano, last.Request); err == nil && !runinfo.Settled(before.Status.LastHandledRequest, last.Request) && at.Before(began) {
 		asked = at
 	}
 	told := map[string]bool{}
 	var all []tracing.Span
 	for _, ref := range after.Status.Refs {
-		commit := run.CommitOf(ref.Revision)
+		commit := runinfo.CommitOf(ref.Revision)
 		if was[ref.Name] == "" || commit == "" || commit == was[ref.Name] || told[commit] {
 			continue
 		}

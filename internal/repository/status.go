@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Head is what the status calls the remote's default branch.
@@ -43,7 +43,7 @@ func status(w World, d Decision) v1alpha1.RepositoryStatus {
 		s.Refs = w.Refs[:min(len(w.Refs), mostRefs)]
 	}
 	if w.Last != nil && w.Last.Ask == w.Ask {
-		s.LastHandledRequest = run.Handled(s.LastHandledRequest, w.Ask.Request, false, w.Now)
+		s.LastHandledRequest = runinfo.Handled(s.LastHandledRequest, w.Ask.Request, false, w.Now)
 	}
 	before := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	if w.Last != nil && !w.Fetching && (s.LastFetch == nil || w.Last.Moved || outcome(before) != w.Last.Reason) {
@@ -54,7 +54,7 @@ func status(w World, d Decision) v1alpha1.RepositoryStatus {
 	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: d.Reason, Message: run.Clip(d.Message, 4096),
+			Type: kind, Status: value, Reason: d.Reason, Message: runinfo.Clip(d.Message, 4096),
 			ObservedGeneration: w.Repository.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/approval"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -101,35 +102,19 @@ func approvalHint(w World) string {
 	}
 	rules := approvalRules(w)
 	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
-		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+InWords(listedChanges(w)))
+		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.InWords(listedChanges(w)))
 	}
 	if slices.Contains(rules, requiredByPolicy) {
 		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))
 	}
-	if script := ByScript(w.Run); script != "" {
+	if script := runinfo.ByScript(w.Run); script != "" {
 		parts = append(parts, script)
 	}
 	approve := "approve with cairn approve " + w.Stack.Name
-	if orphans := Orphans(w.Run.Status.Plan); orphans != "" {
+	if orphans := runinfo.Orphans(w.Run.Status.Plan); orphans != "" {
 		approve = orphans + ", and this plan may make it once more: see to it first, or " + approve
 	}
 	return "; " + strings.Join(append(parts, approve), "; ")
-}
-
-// InWords lists kinds of change as in "Create, Replace and Delete".
-func InWords(kinds []v1alpha1.ChangeKind) string {
-	text := ""
-	for i, kind := range kinds {
-		switch i {
-		case 0:
-		case len(kinds) - 1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += string(kind)
-	}
-	return text
 }
 
 // policyRequirement names the first policy that requires an approval, with its message.
@@ -138,7 +123,7 @@ func policyRequirement(result *v1alpha1.PolicyResult) string {
 		if f.Action != runnerapi.RequireApproval {
 			continue
 		}
-		text := fmt.Sprintf("policy %s requires an approval: %s", f.Policy, Clip(f.Message, 300))
+		text := fmt.Sprintf("policy %s requires an approval: %s", f.Policy, runinfo.Clip(f.Message, 300))
 		if n := result.ApprovalRequired - 1; n > 0 {
 			text += fmt.Sprintf(" (and %d more)", n)
 		}

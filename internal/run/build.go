@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rules for a Run of a Stack with spec.runner.build: the image comes before the first attempt that needs it, in an attempt of
@@ -23,7 +24,7 @@ func startIn(w World, phase v1alpha1.AttemptPhase) Decision {
 	if w.ImageKey == "" {
 		return start(w, phase)
 	}
-	if Number(w.Stack.Status.LastRun) < Number(w.Run.Name) { // a view of the Stack from before this Run may lack its image
+	if runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name) { // a view of the Stack from before this Run may lack its image
 		return Decision{RequeueAfter: time.Second}
 	}
 	if image := knownImage(w); image != nil {

@@ -13,6 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // toBuild is everything, in an image that is built.
@@ -93,7 +94,7 @@ func expectNothingOfTheStack(t *testing.T, pod *corev1.Pod) {
 			t.Errorf("container %s: %+v", c.Name, c)
 		}
 	}
-	if pod.Spec.ServiceAccountName != "default" || pod.Labels[LabelRun] != "net-7" {
+	if pod.Spec.ServiceAccountName != "default" || pod.Labels[runinfo.LabelRun] != "net-7" {
 		t.Errorf("account %s, labels %v", pod.Spec.ServiceAccountName, pod.Labels)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rules for a Run that somebody cancels, or whose plan somebody rejects. An engine at work is never killed for it: its
@@ -31,7 +32,7 @@ func cancelComesEarly(w World) (Decision, bool) {
 
 // reports says that the pod of an apply has started, whatever the cache has heard of it: it has reported.
 func reports(run *v1alpha1.Run, a *v1alpha1.Attempt) bool {
-	return isApply(*a) && heard(run, a)
+	return runinfo.IsApply(*a) && heard(run, a)
 }
 
 // isCanceled: nothing is at work. What is done stays done, and what is wrong is said rather than that it was canceled.
@@ -53,7 +54,7 @@ func isRejected(w World) (Decision, bool) {
 	if no == nil || plan == nil || a == nil || plan.Digest != no.PlanDigest || a.Phase != v1alpha1.AttemptPlan || a.Failure != nil || finds(w) {
 		return Decision{}, false
 	}
-	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonRejected, Message: by("rejected", no.By)}
+	d := Decision{Phase: v1alpha1.PhaseCanceled, Reason: v1alpha1.ReasonRejected, Message: runinfo.DoneBy("rejected", no.By)}
 	if no.Reason != "" {
 		d.Message += ": " + no.Reason
 	}
@@ -69,7 +70,7 @@ func InterruptReason(run *v1alpha1.Run) string {
 }
 
 // canceled words who cancels the Run.
-func canceled(run *v1alpha1.Run) string { return by("canceled", run.Spec.CanceledBy) }
+func canceled(run *v1alpha1.Run) string { return runinfo.DoneBy("canceled", run.Spec.CanceledBy) }
 
 // canceling says what is waited for before a Run that was canceled ends.
 func canceling(w World, a *v1alpha1.Attempt) string {
@@ -96,8 +97,8 @@ func howCanceled(w World) string {
 	if !w.Run.Spec.Cancel { // the report came before the news of it
 		text = a.Failure.Message
 	}
-	if !Began(w.Run) {
-		if a != nil && isApply(*a) {
+	if !runinfo.Began(w.Run) {
+		if a != nil && runinfo.IsApply(*a) {
 			text += fmt.Sprintf(" before the %s began", what(w.Run))
 		}
 		if a != nil && a.Failure != nil && a.Failure.Class != v1alpha1.FailureCanceled {
@@ -141,7 +142,7 @@ func what(run *v1alpha1.Run) string {
 // lastApply is the newest attempt that may have changed something; there is one.
 func lastApply(run *v1alpha1.Run) *v1alpha1.Attempt {
 	i := len(run.Status.Attempts) - 1
-	for !changes(run.Status.Attempts[i]) {
+	for !runinfo.Changes(run.Status.Attempts[i]) {
 		i--
 	}
 	return &run.Status.Attempts[i]
@@ -151,8 +152,8 @@ func lastApply(run *v1alpha1.Run) *v1alpha1.Attempt {
 // it, is not changed by that.
 func count(n int32, p *v1alpha1.Plan) string {
 	of, all := "", n
-	if p != nil && n <= Counts(p).Changed() {
-		all = Counts(p).Changed()
+	if p != nil && n <= runinfo.Counts(p).Changed() {
+		all = runinfo.Counts(p).Changed()
 		of = fmt.Sprintf(" of %d", all)
 	}
 	if all == 1 {

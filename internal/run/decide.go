@@ -2,10 +2,10 @@ package run
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Decision is the one next thing for a Run. Its parts are done in this order: end the current attempt, begin one, move
@@ -97,7 +97,7 @@ func inputsAreStale(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	a := current(&w.Run.Status)
-	if a != nil && a.Failure != nil && Began(w.Run) { // something may have been applied
+	if a != nil && a.Failure != nil && runinfo.Began(w.Run) { // something may have been applied
 		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
 			Message: fmt.Sprintf("%s: %s; not tried again since %s", failedStep(a), a.Failure.Message, why)}, true
 	}
@@ -112,9 +112,9 @@ func staleness(w World) string {
 		return "the Stack was deleted"
 	case !destroy && w.Stack.DeletionTimestamp != nil:
 		return "the Stack is being deleted"
-	case Number(w.Stack.Status.LastRun) < Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
+	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
 		return ""
-	case Number(w.Stack.Status.LastRun) > Number(w.Run.Name):
+	case runinfo.Number(w.Stack.Status.LastRun) > runinfo.Number(w.Run.Name):
 		return "a newer Run of the Stack exists (" + w.Stack.Status.LastRun + "): a former leader created this one late"
 	case !destroy && w.Stack.Status.InputsDigest != w.Run.Spec.InputsDigest:
 		return "the inputs changed"
@@ -134,20 +134,6 @@ func mayDestroy(stack *v1alpha1.Stack) bool {
 		return stack.DeletionTimestamp == nil
 	}
 	return true
-}
-
-func isApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
-
-// Began says that an apply began, so that something may have been changed.
-func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts, changes) }
-
-// changes says that an attempt may have changed something: it is an apply, and did not report that it ended before the
-// engine's turn. What a pod that was lost did after its last report nobody knows.
-func changes(a v1alpha1.Attempt) bool {
-	if !isApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
-		return isApply(a)
-	}
-	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
 }
 
 // applied says that the last attempt was an apply that went well.
@@ -220,9 +206,9 @@ func planIsMade(w World) (Decision, bool) {
 	case !plan.Changes:
 		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonNoChanges, Message: "no changes"}, true
 	case w.Run.Spec.Operation == v1alpha1.OperationPlan:
-		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonPlanned, Message: Summary(plan)}, true
+		return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: v1alpha1.ReasonPlanned, Message: runinfo.Summary(plan)}, true
 	case !approved(w):
-		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: Summary(plan) + approvalHint(w)}, true
+		return Decision{Phase: v1alpha1.PhaseAwaitingApproval, Reason: v1alpha1.ReasonAwaitingApproval, Message: runinfo.Summary(plan) + approvalHint(w)}, true
 	case podIsIdle(w, a):
 		if d, closed := windowCloses(w, v1alpha1.AttemptApply, v1alpha1.PhaseAwaitingApproval); closed {
 			return d, true
@@ -273,5 +259,5 @@ func applyIsDone(w World) (Decision, bool) {
 	if w.Run.Spec.Operation == v1alpha1.OperationDestroy {
 		reason = v1alpha1.ReasonDestroyed
 	}
-	return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: reason, Message: Summary(w.Run.Status.Plan)}, true
+	return Decision{Phase: v1alpha1.PhaseSucceeded, Reason: reason, Message: runinfo.Summary(w.Run.Status.Plan)}, true
 }

@@ -12,6 +12,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // StackIndex is the field by which the cache finds a Stack's Runs.
@@ -102,7 +103,7 @@ func (r *Reconciler) older(ctx context.Context, run *v1alpha1.Run) (string, erro
 		return "", err
 	}
 	for _, other := range runs.Items {
-		if !other.Status.Phase.Finished() && Number(other.Name) < Number(run.Name) {
+		if !other.Status.Phase.Finished() && runinfo.Number(other.Name) < runinfo.Number(run.Name) {
 			return other.Name, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Lean leaves out of a finished Run what nothing is decided on any more, for a cache that has a hundred thousand of them: how
@@ -19,7 +20,7 @@ func Lean(run *v1alpha1.Run) {
 		if i > 0 && a.PodUID == run.Status.Attempts[i-1].PodUID { // one text for both
 			a.Pod, a.PodUID = run.Status.Attempts[i-1].Pod, run.Status.Attempts[i-1].PodUID
 		}
-		a.Steps = telling(a.Steps)
+		a.Steps = runinfo.LastingSteps(a.Steps)
 	}
 	if plan := run.Status.Plan; plan != nil {
 		plan.Resources = nil
@@ -27,30 +28,6 @@ func Lean(run *v1alpha1.Run) {
 			plan.Policy.Findings = nil
 		}
 	}
-}
-
-// Telling are the steps of a finished Run's last attempt that something is decided on afterwards.
-func Telling(run *v1alpha1.Run) []v1alpha1.Step {
-	if a := current(&run.Status); a != nil {
-		return telling(a.Steps)
-	}
-	return nil
-}
-
-func telling(all []v1alpha1.Step) []v1alpha1.Step {
-	var steps []v1alpha1.Step
-	for _, s := range all {
-		if outlives(s) {
-			steps = append(steps, v1alpha1.Step{Name: s.Name, State: s.State, Message: s.Message})
-		}
-	}
-	return steps
-}
-
-// outlives says that a step is looked at after the Run: an apply that was skipped has changed nothing, and outputs that could not
-// be written are the Stack's to tell.
-func outlives(s v1alpha1.Step) bool {
-	return s.Name == "outputs" || (s.Name == "apply" && s.State == v1alpha1.StepSkipped)
 }
 
 // LeanPod leaves out of a pod what it was told to do. What becomes of it is in its status, and is explained with the images and

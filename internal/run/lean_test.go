@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // whole is a Run with all that there can be in it.
@@ -19,7 +20,7 @@ func whole(phase v1alpha1.RunPhase) *v1alpha1.Run {
 		return v1alpha1.Step{Name: name, State: state, StartedAt: &at, FinishedAt: &at, ExitCode: &code, Message: name + " says"}
 	}
 	return &v1alpha1.Run{
-		ObjectMeta: metav1.ObjectMeta{Name: "net-1", Labels: map[string]string{LabelStack: "net"}, Annotations: map[string]string{"a": "b"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "net-1", Labels: map[string]string{runinfo.LabelStack: "net"}, Annotations: map[string]string{"a": "b"}},
 		Status: v1alpha1.RunStatus{
 			Phase:      phase,
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Reason: "Applied", Message: "1 to add"}},
@@ -65,8 +66,8 @@ func TestLean(t *testing.T) {
 	}
 	// What is decided on is as before.
 	full := whole(v1alpha1.PhaseFailed)
-	if Began(got) != Began(full) || Summary(got.Status.Plan) != Summary(full.Status.Plan) || Orphans(got.Status.Plan) != Orphans(full.Status.Plan) {
-		t.Errorf("%v %s %s", Began(got), Summary(got.Status.Plan), Orphans(got.Status.Plan))
+	if runinfo.Began(got) != runinfo.Began(full) || runinfo.Summary(got.Status.Plan) != runinfo.Summary(full.Status.Plan) || runinfo.Orphans(got.Status.Plan) != runinfo.Orphans(full.Status.Plan) {
+		t.Errorf("%v %s %s", runinfo.Began(got), runinfo.Summary(got.Status.Plan), runinfo.Orphans(got.Status.Plan))
 	}
 }
 
@@ -75,9 +76,9 @@ func TestLeanKeepsThatAnApplyBegan(t *testing.T) {
 	for _, state := range []v1alpha1.StepState{v1alpha1.StepSkipped, v1alpha1.StepSucceeded, v1alpha1.StepFailed, v1alpha1.StepWaiting} {
 		r := whole(v1alpha1.PhaseFailed)
 		r.Status.Attempts[1].Steps[0].State = state
-		want := Began(r)
-		if Lean(r); Began(r) != want {
-			t.Errorf("%s: began is %v, and was %v", state, Began(r), want)
+		want := runinfo.Began(r)
+		if Lean(r); runinfo.Began(r) != want {
+			t.Errorf("%s: began is %v, and was %v", state, runinfo.Began(r), want)
 		}
 	}
 }

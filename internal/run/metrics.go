@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Metrics count what becomes of Runs, in the process that writes it. A nil one counts nothing.
@@ -106,7 +107,7 @@ func approvalWait(before *v1alpha1.RunStatus, run *v1alpha1.Run) (from, to time.
 		return from, to, false
 	}
 	plan, apply := run.Status.Attempts[n-2], run.Status.Attempts[n-1]
-	if plan.FinishedAt == nil || !isApply(apply) {
+	if plan.FinishedAt == nil || !runinfo.IsApply(apply) {
 		return from, to, false
 	}
 	return plan.FinishedAt.Time, apply.StartedAt.Time, true

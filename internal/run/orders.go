@@ -10,6 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -186,10 +187,10 @@ func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runn
 	layout(run, doc).tell(&order)
 	if plan := run.Status.Plan; plan != nil {
 		order.PlanDigest = plan.Digest
-		if isApply(*current(&run.Status)) && plan.EngineVersion != "" {
+		if runinfo.IsApply(*current(&run.Status)) && plan.EngineVersion != "" {
 			order.EngineVersion = "= " + plan.EngineVersion
 		}
-		if made := plan.Wrapped; isApply(*current(&run.Status)) && made != nil {
+		if made := plan.Wrapped; runinfo.IsApply(*current(&run.Status)) && made != nil {
 			order.Wrapped = []runnerapi.WrappedEngine{{Name: string(made.Name), Version: "= " + made.Version}}
 		}
 	}

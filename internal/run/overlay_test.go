@@ -18,6 +18,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 func template(t *testing.T, text string) *apiextensionsv1.JSON {
@@ -416,7 +417,7 @@ func FuzzTemplate(f *testing.F) {
 		if engine := pod.Spec.Containers[0]; len(pod.Spec.Containers) != 1 || engine.Name != ShellContainer || engine.Command[0] != dirBin+"/cairn-runner" {
 			t.Errorf("the containers are %v", pod.Spec.Containers)
 		}
-		if pod.Spec.InitContainers[0].Image != settings.RunnerImage || *pod.Spec.AutomountServiceAccountToken || pod.Spec.ServiceAccountName != "net-runner" || pod.Labels[LabelRun] != "net-7" {
+		if pod.Spec.InitContainers[0].Image != settings.RunnerImage || *pod.Spec.AutomountServiceAccountToken || pod.Spec.ServiceAccountName != "net-runner" || pod.Labels[runinfo.LabelRun] != "net-7" {
 			t.Error("it is not a runner's pod")
 		}
 		TemplateReads(doc.Template)

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -43,19 +42,13 @@ type PodSettings struct {
 	Builds BuildSettings
 }
 
-// Labels of a runner pod.
-const (
-	LabelStack = "cairn.dev/stack"
-	LabelRun   = "cairn.dev/run"
-
-	labelManagedBy = "app.kubernetes.io/managed-by"
-)
-
 // gracePeriod is how long an engine that is interrupted may take to finish what is in flight and save its state.
 const gracePeriod int64 = 600
 
 // defaultAccount is there in every namespace.
 const defaultAccount = "default"
+
+const labelManagedBy = "app.kubernetes.io/managed-by"
 
 // Where things are in a runner pod.
 const (
@@ -134,9 +127,9 @@ func buildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, pha
 			Namespace: run.Namespace,
 			Name:      podName(run.Name, phase, number),
 			Labels: map[string]string{
-				labelManagedBy: "cairn",
-				LabelStack:     LabelValue(stack.Name),
-				LabelRun:       LabelValue(run.Name),
+				labelManagedBy:     "cairn",
+				runinfo.LabelStack: runinfo.LabelValue(stack.Name),
+				runinfo.LabelRun:   runinfo.LabelValue(run.Name),
 			},
 			Annotations: map[string]string{ // an apply is not to be moved
 				"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
@@ -229,16 +222,6 @@ func quantities(amounts map[corev1.ResourceName]v1alpha1.Amount) corev1.Resource
 		}
 	}
 	return list
-}
-
-// LabelValue shortens a name to what a label may hold; labels are for people and selectors, nothing is decided by them.
-func LabelValue(name string) string {
-	const limit = 63
-	if len(name) <= limit {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return strings.TrimRight(name[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
 }
 
 func ptr[T any](v T) *T { return &v }

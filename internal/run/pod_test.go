@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -116,7 +117,7 @@ func TestLongNames(t *testing.T) {
 	for _, length := range []int{1, 62, 63, 64, 200} {
 		w := podWorld()
 		w.Stack.Name = strings.Repeat("n", length-1) + "x"
-		w.Run.Name = Name(w.Stack.Name, 12345)
+		w.Run.Name = runinfo.Name(w.Stack.Name, 12345)
 		w.Run.ObjectMeta.UID = "uid"
 		pod := buildPod(w.Run, w.Stack, inputs.Document{}, v1alpha1.AttemptApply, 100, settings)
 		if len(pod.Name) > 253 {
@@ -127,11 +128,11 @@ func TestLongNames(t *testing.T) {
 				t.Errorf("a Stack's name of %d characters gives a label of %d", length, len(value))
 			}
 		}
-		if Number(w.Run.Name) != 12345 {
-			t.Errorf("%s has the number %d", w.Run.Name, Number(w.Run.Name))
+		if runinfo.Number(w.Run.Name) != 12345 {
+			t.Errorf("%s has the number %d", w.Run.Name, runinfo.Number(w.Run.Name))
 		}
 	}
-	if LabelValue(strings.Repeat("a", 64)) == LabelValue(strings.Repeat("a", 65)) {
+	if runinfo.LabelValue(strings.Repeat("a", 64)) == runinfo.LabelValue(strings.Repeat("a", 65)) {
 		t.Error("two long names share a label")
 	}
 }

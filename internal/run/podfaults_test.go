@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // podFrom reads a pod as it is on node-a, with the containers of a runner; text is all that is special of it.
@@ -405,7 +406,7 @@ func TestAPodThatIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, d := Settle(tt.world)
 			a := current(&s)
-			if isApply(*a) { // whatever is next waits first
+			if runinfo.IsApply(*a) { // whatever is next waits first
 				if d.Reason != v1alpha1.ReasonPodTerminating || d.RequeueAfter != handsIn || s.NextAttempt != nil || !strings.Contains(d.Message, "has until 12:02:00Z to hand in the state") {
 					t.Errorf("%+v, the next try is at %s", d, s.NextAttempt)
 				}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -46,7 +47,7 @@ func denial(v runnerapi.PolicyResult) string {
 		if f.Action != runnerapi.Deny {
 			continue
 		}
-		text := Clip(fmt.Sprintf("%s: %s", f.Policy, f.Message), 1<<10)
+		text := runinfo.Clip(fmt.Sprintf("%s: %s", f.Policy, f.Message), 1<<10)
 		if n := v.Denied() - 1; n > 0 {
 			text += fmt.Sprintf(" (and %d more)", n)
 		}
@@ -61,7 +62,7 @@ func policyOf(v runnerapi.PolicyResult) *v1alpha1.PolicyResult {
 	}
 	for _, f := range v.Findings[:min(len(v.Findings), mostFindings)] {
 		result.Findings = append(result.Findings, v1alpha1.PolicyFinding{
-			Policy: Clip(f.Policy, 600), Action: f.Action, Message: Clip(f.Message, 1<<10),
+			Policy: runinfo.Clip(f.Policy, 600), Action: f.Action, Message: runinfo.Clip(f.Message, 1<<10),
 		})
 	}
 	return result

@@ -10,6 +10,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // A podRefusal is what the API server says when it does not let a pod be made, and what can be done about it. It is known by its
@@ -64,7 +65,7 @@ func refused(w World, s v1alpha1.RunStatus, why error) (v1alpha1.RunStatus, Deci
 	}
 	said := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSucceeded)
 	if said != nil && said.Reason == d.Reason && !strings.Contains(d.Message, exceeded) { // the numbers of a quota are what is to be told
-		d.Message = Steady(said.Message, Clip(d.Message, longestMessage))
+		d.Message = runinfo.Steady(said.Message, runinfo.Clip(d.Message, longestMessage))
 	}
 	if d.Phase == "" {
 		d.Phase = v1alpha1.PhaseQueued

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -166,7 +167,7 @@ func fold(s *v1alpha1.RunStatus, report runnerapi.Report, now time.Time) {
 		return
 	}
 	a.FinishedAt = &metav1.MicroTime{Time: now}
-	if isApply(*a) && done.Failure != nil {
+	if runinfo.IsApply(*a) && done.Failure != nil {
 		a.Changed = done.Changed
 	}
 	closeSteps(a, now)

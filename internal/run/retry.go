@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 func attemptFailed(w World) (Decision, bool) {
@@ -65,7 +66,7 @@ func runnerMayBeLeft(w World) (Decision, bool) {
 // vanished says that an apply was lost with a pod that was gone when it was looked for. It is known by its words, since a pod
 // that was seen to end is gone later, too.
 func vanished(a *v1alpha1.Attempt) bool {
-	return isApply(*a) && a.FinishedAt != nil && a.Failure != nil && a.Failure.Class == v1alpha1.FailurePodLost &&
+	return runinfo.IsApply(*a) && a.FinishedAt != nil && a.Failure != nil && a.Failure.Class == v1alpha1.FailurePodLost &&
 		strings.HasPrefix(a.Failure.Message, lostWith(a, isGone))
 }
 
@@ -76,7 +77,7 @@ func isFinal(class v1alpha1.FailureClass) bool {
 
 // isLeft says that some of a wait is left. Where there seems to be more than all of it, and than clocks may differ, the clock of who wrote when it
 // began was ahead, by a year perhaps, and nothing waits for that.
-func isLeft(left, whole time.Duration) bool { return left > 0 && left <= whole+mostAhead }
+func isLeft(left, whole time.Duration) bool { return left > 0 && left <= whole+runinfo.MaxClockSkew }
 
 // backoff before retry number n+1.
 func backoff(r v1alpha1.Retry, n int32) time.Duration {

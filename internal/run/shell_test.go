@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -64,11 +65,11 @@ func TestShells(t *testing.T) {
 }
 
 func TestNoShellIsAskedForOfAStackThatIsDeleted(t *testing.T) {
-	q, ok := Requested(world(asked("Shell")).Stack, now)
+	q, ok := runinfo.Requested(world(asked("Shell")).Stack, now)
 	if !ok || q.Refused != "" {
 		t.Errorf("%+v", q)
 	}
-	if q, ok := Requested(world(asked("Shell"), deleting).Stack, now); !ok || q.Refused != noStack {
+	if q, ok := runinfo.Requested(world(asked("Shell"), deleting).Stack, now); !ok || q.Refused != noStack {
 		t.Errorf("%+v", q)
 	}
 }

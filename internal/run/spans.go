@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/tracing"
 )
 
 // DecisionID is where a trace tells that there is to be a Run: beneath the commit that caused it, or else as the root of the
 // Run's own trace. parent is zero then.
 func DecisionID(run *v1alpha1.Run, repository types.UID) (id, parent tracing.ID) {
-	commit := CommitOf(run.Spec.Revision)
+	commit := runinfo.CommitOf(run.Spec.Revision)
 	if run.Spec.Cause.Type != v1alpha1.CauseCommit || repository == "" || commit == "" {
 		return tracing.Root("run", string(run.UID)), tracing.ID{}
 	}
@@ -59,7 +60,7 @@ func spans(run *v1alpha1.Run, repository types.UID) []tracing.Span {
 			continue
 		case a.Number == 1:
 			wait("queue", whole.Start, a.StartedAt.Time)
-		case i > 0 && isApply(*a) && attempts[i-1].FinishedAt != nil:
+		case i > 0 && runinfo.IsApply(*a) && attempts[i-1].FinishedAt != nil:
 			wait("wait", attempts[i-1].FinishedAt.Time, a.StartedAt.Time)
 		}
 		all = append(all, spansOf(whole.ID, a, about)...)

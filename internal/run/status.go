@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // longestMessage is how long the message of a condition may be.
@@ -97,7 +98,7 @@ func describe(s *v1alpha1.RunStatus, d Decision, generation int64, now time.Time
 		s.Conditions = nil // the default of the CRD, whose time is no transition
 	}
 	condition := metav1.Condition{
-		Reason: d.Reason, Message: Clip(d.Message, longestMessage), ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
+		Reason: d.Reason, Message: runinfo.Clip(d.Message, longestMessage), ObservedGeneration: generation, LastTransitionTime: metav1.Time{Time: now},
 	}
 	set := func(kind string, status metav1.ConditionStatus) {
 		condition.Type, condition.Status = kind, status
@@ -124,7 +125,7 @@ func trim(attempts []v1alpha1.Attempt) []v1alpha1.Attempt {
 	}
 	rest := attempts[n:]
 	for _, a := range slices.Backward(attempts[:n]) {
-		if changes(a) && !slices.ContainsFunc(rest, changes) {
+		if runinfo.Changes(a) && !slices.ContainsFunc(rest, runinfo.Changes) {
 			return slices.Concat([]v1alpha1.Attempt{a}, rest[1:])
 		}
 	}
@@ -160,27 +161,4 @@ func succeeded(p v1alpha1.RunPhase) metav1.ConditionStatus {
 	default:
 		return metav1.ConditionUnknown
 	}
-}
-
-// Clip shortens a text to what an object may hold.
-func Clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && s[limit]&0xC0 == 0x80 { // not within a character
-		limit--
-	}
-	return s[:limit]
-}
-
-// longestNote is how much an event may say: the API server does not take one that says more.
-const longestNote = 1024
-
-// Note shortens a text to what an event may say.
-func Note(s string) string {
-	const more = "…"
-	if len(s) <= longestNote {
-		return s
-	}
-	return Clip(s, longestNote-len(more)) + more
 }

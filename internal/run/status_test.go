@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // However often a Run tries again, it does not forget that it began to apply.
@@ -15,7 +16,7 @@ func TestThatAnApplyBeganIsKept(t *testing.T) {
 	for range 3 * kept {
 		before := slices.Clone(s.Attempts)
 		s = Begin(s, Decision{Begin: v1alpha1.AttemptPlan}, 1, "pod", "uid", now)
-		if !Began(&v1alpha1.Run{Status: s}) {
+		if !runinfo.Began(&v1alpha1.Run{Status: s}) {
 			t.Fatalf("forgotten after attempt %d", current(&s).Number)
 		}
 		for i := range before[1:] {
@@ -25,7 +26,7 @@ func TestThatAnApplyBeganIsKept(t *testing.T) {
 		}
 	}
 	for i, a := range s.Attempts {
-		if isApply(a) {
+		if runinfo.IsApply(a) {
 			applies++
 		}
 		if i > 0 && a.Number <= s.Attempts[i-1].Number {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -28,7 +29,7 @@ func podIsLost(w World) (Decision, bool) {
 		Message: lostWith(a, w.Pod.Message),
 	}
 	if detail := cmp.Or(w.Pod.Detail, lastWords(w.Run, a.Pod)); detail != "" {
-		lost.Message += ": " + Clip(detail, longestDetail)
+		lost.Message += ": " + runinfo.Clip(detail, longestDetail)
 	}
 	if w.Run.Spec.Cancel && (changesNothing(a) || len(a.Steps) == 0) { // as was asked for
 		lost.Class = v1alpha1.FailureCanceled
@@ -48,7 +49,7 @@ func podCannotStart(w World) (Decision, bool) {
 	}
 	failure := &v1alpha1.Failure{
 		Class:   w.Pod.Class,
-		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), longestDetail)),
+		Message: fmt.Sprintf("pod %s cannot start: %s", a.Pod, runinfo.Clip(cmp.Or(w.Pod.Message, w.Pod.Quiet), longestDetail)),
 	}
 	if failure.Class != v1alpha1.FailureConfigurationError {
 		failure.Message += fmt.Sprintf("; given up after %s", short(w.Pod.Patience))
@@ -61,7 +62,7 @@ func podCannotStart(w World) (Decision, bool) {
 // of it, and must not wait for an engine that hangs. An apply is never ended here.
 func podIsTooLate(w World) (Decision, bool) {
 	a := unfinished(w)
-	ends := w.Pod.State == PodPending || (w.Pod.State == PodRunning && IsDriftCheck(w.Run)) ||
+	ends := w.Pod.State == PodPending || (w.Pod.State == PodRunning && runinfo.IsDriftCheck(w.Run)) ||
 		(w.Stack != nil && w.Stack.DeletionTimestamp != nil)
 	if a == nil || !changesNothing(a) || !ends {
 		return Decision{}, false
@@ -138,7 +139,7 @@ func interruptIsExplained(w World) (Decision, bool) {
 	if a == nil || a.Failure == nil || w.Pod.State != PodEnded || w.Pod.Detail == "" || a.Failure.Message != interruptedBy(a, endedByNode) {
 		return Decision{}, false
 	}
-	return Decision{Explain: interruptedBy(a, w.Pod.Message+": "+Clip(w.Pod.Detail, longestDetail))}, true
+	return Decision{Explain: interruptedBy(a, w.Pod.Message+": "+runinfo.Clip(w.Pod.Detail, longestDetail))}, true
 }
 
 // endedByNode is all that is known of a pod that has to end and that nobody deleted.

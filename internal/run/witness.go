@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"log/slog"
-	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,16 +66,4 @@ func (w *Witness) repositoryOf(ctx context.Context, run *v1alpha1.Run) types.UID
 		return ""
 	}
 	return repo.UID
-}
-
-// CommitOf is the commit that a revision names; empty when it names none.
-func CommitOf(revision string) string {
-	if _, commit, ok := strings.Cut(revision, "@sha1:"); ok {
-		return commit
-	}
-	commit, ok := strings.CutPrefix(revision, "sha1:")
-	if !ok {
-		return ""
-	}
-	return commit
 }

@@ -116,8 +116,3 @@ func observePod(pod *corev1.Pod, gone, heard bool) Pod {
 		return Pod{State: PodUnknown}
 	}
 }
-
-// IsDriftCheck says that a Run only looks for drift.
-func IsDriftCheck(run *v1alpha1.Run) bool {
-	return run.Spec.Cause.Type == v1alpha1.CauseDrift && run.Spec.Operation == v1alpha1.OperationPlan
-}

@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // cause says what changed since the newest Run, and who did it, where that is known.
@@ -32,7 +32,7 @@ func causedBefore(w World) string {
 		return stillBy(w)
 	}
 	c := cause(w)
-	if c.Type == v1alpha1.CauseCommit && c.By == run.Clip(w.Commit.Author, 253) {
+	if c.Type == v1alpha1.CauseCommit && c.By == runinfo.Clip(w.Commit.Author, 253) {
 		return ""
 	}
 	return c.By
@@ -93,7 +93,7 @@ func change(w World) v1alpha1.Cause {
 	}
 	switch {
 	case commit:
-		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: run.Clip(w.Commit.Author, 253)}
+		c := v1alpha1.Cause{Type: v1alpha1.CauseCommit, Message: w.Commit.ID[:7] + " " + w.Commit.Subject, By: runinfo.Clip(w.Commit.Author, 253)}
 		if inSpec {
 			c.By = changedBy(w)
 		}
@@ -140,7 +140,7 @@ func ofSpec(w World, message string, own bool) v1alpha1.Cause {
 
 // changedBy is who changed the spec last.
 func changedBy(w World) string {
-	return run.Clip(w.Stack.Annotations[v1alpha1.ChangedByAnnotation], 253)
+	return runinfo.Clip(w.Stack.Annotations[v1alpha1.ChangedByAnnotation], 253)
 }
 
 // isOtherRef says that the code is that of another ref than the newest Run's, and not only of a later commit.

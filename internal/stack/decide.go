@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Decision is the one next thing for a Stack, and what its Ready condition says meanwhile.
@@ -263,7 +263,7 @@ const (
 
 func startRun(w World, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Stack.Name, spec.PreventSelfApproval = w.Stack.Name, w.Stack.Spec.PreventSelfApproval
-	spec.Cause.Message, spec.Revision = run.Clip(spec.Cause.Message, longestCause), run.Clip(spec.Revision, longestRevision)
+	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision, longestRevision)
 	name := nextRun(w)
 	d, ok := underWay(name, spec)
 	d.Start, d.Name = &spec, name
@@ -316,7 +316,7 @@ func changesAreOnlyShown(w World) (Decision, bool) {
 		last.Status.Plan == nil || !last.Status.Plan.Changes {
 		return Decision{}, false
 	}
-	return stalled(v1alpha1.ReasonChangesPending, "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, run.Summary(last.Status.Plan), w.Stack.Name)
+	return stalled(v1alpha1.ReasonChangesPending, "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, runinfo.Summary(last.Status.Plan), w.Stack.Name)
 }
 
 func isReady(w World) (Decision, bool) {

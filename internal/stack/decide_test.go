@@ -10,7 +10,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -454,7 +454,7 @@ func TestACauseIsAsLongAsARunMayHaveIt(t *testing.T) {
 func TestAMessageIsAsLongAsAConditionMayHaveIt(t *testing.T) {
 	w := world()
 	for i := range 1000 {
-		w.Cycle = append(w.Cycle, run.Name(strings.Repeat("s", 60), i))
+		w.Cycle = append(w.Cycle, runinfo.Name(strings.Repeat("s", 60), i))
 	}
 	s := status(w, Decide(w))
 	for _, c := range s.Conditions {

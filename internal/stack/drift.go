@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rules for drift. A check is a Run that plans the inputs which are applied: whatever it would change is drift. While
@@ -40,7 +40,7 @@ func lookIsUnderWay(w World) (Decision, bool) {
 	if _, waits := asked(w); waits && isShell(r) { // and who waits wants to know what for
 		return under(r)
 	}
-	w.Runs, w.quiet, w.looking = w.Runs[:len(w.Runs)-1], true, run.Number(r.Name)
+	w.Runs, w.quiet, w.looking = w.Runs[:len(w.Runs)-1], true, runinfo.Number(r.Name)
 	d := Decide(w)
 	return d, d.Start == nil
 }
@@ -51,7 +51,7 @@ func driftIsToBePutRight(w World) (Decision, bool) {
 	if drift == nil || drift.Since == nil || !appliesDrift(w) {
 		return Decision{}, false
 	}
-	if last := w.decisive(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && run.Number(last.Name) > run.Number(drift.Run) {
+	if last := w.decisive(); last != nil && last.Spec.Cause.Type == v1alpha1.CauseDrift && runinfo.Number(last.Name) > runinfo.Number(drift.Run) {
 		return Decision{}, false // that was tried; the next check tells whether it has to be tried again
 	}
 	return starting(w, v1alpha1.OperationApply, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "put back what drifted: " + drifted(drift)})
@@ -69,7 +69,7 @@ func driftCheckIsDue(w World) (Decision, bool) {
 	w.quiet = true
 	d := Decide(w) // what the Stack says meanwhile
 	d.Name, d.Start = nextRun(w), &v1alpha1.RunSpec{
-		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, InputsDigest: w.Digest, Revision: run.Clip(w.Revision, longestRevision),
+		Stack: v1alpha1.ObjectRef{Name: w.Stack.Name}, PreventSelfApproval: w.Stack.Spec.PreventSelfApproval, Operation: v1alpha1.OperationPlan, InputsDigest: w.Digest, Revision: runinfo.Clip(w.Revision, longestRevision),
 		Cause: v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look for drift, every " + duration.HumanDuration(every(w))},
 	}
 	return d, true
@@ -93,7 +93,7 @@ func isDrifted(w World) (Decision, bool) {
 
 // drifted says in a few words what would have to be done to put back what was applied.
 func drifted(s *v1alpha1.DriftStatus) string {
-	return run.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
+	return runinfo.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
 }
 
 // lastCheckFailed tells of a drift check that failed, or of the plan of a state that a user wrote, after what is known from before it.
@@ -103,7 +103,7 @@ func lastCheckFailed(w World) string {
 		return fmt.Sprintf("; version %d of the state, which a user wrote, could not be planned: Run %s: %s; cairn plan %s tries again",
 			w.Stack.Status.PlannedState.Version, last.Name, runCondition(last).Message, w.Stack.Name)
 	}
-	if last == nil || !run.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || every(w) == 0 {
+	if last == nil || !runinfo.IsDriftCheck(last) || last.Status.Phase != v1alpha1.PhaseFailed || every(w) == 0 {
 		return ""
 	}
 	return "; the last drift check failed: Run " + last.Name + ": " + runCondition(last).Message

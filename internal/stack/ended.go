@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rules for Runs that came to an end which is not the one they were made for, and for Stacks that were destroyed because
@@ -20,7 +20,7 @@ func destroyedBy(w World) string {
 	if last != nil && !w.forgotten() && w.destroyed() && w.Stack.DeletionTimestamp == nil {
 		return last.Name
 	}
-	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return w.makesAgain(&r) && run.Number(r.Name) > run.Number(name) }) {
+	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return w.makesAgain(&r) && runinfo.Number(r.Name) > runinfo.Number(name) }) {
 		return ""
 	}
 	return name
@@ -39,7 +39,7 @@ func staysDestroyed(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	after := w.decisive()
-	if after != nil && run.Number(after.Name) <= run.Number(name) {
+	if after != nil && runinfo.Number(after.Name) <= runinfo.Number(name) {
 		after = nil
 	}
 	if after != nil && after.Status.Phase == v1alpha1.PhaseSuperseded { // what was asked for is what is declared since
@@ -151,7 +151,7 @@ func isOfNow(w World, r *v1alpha1.Run) bool {
 }
 
 // begun says that an apply of the Run began, so that something may have been changed.
-func begun(r *v1alpha1.Run) bool { return run.Began(r) }
+func begun(r *v1alpha1.Run) bool { return runinfo.Began(r) }
 
 // stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
 func stateIsStranded(w World) (Decision, bool) {
@@ -209,6 +209,6 @@ func (w World) looks(r *v1alpha1.Run) bool {
 	if isShell(r) {
 		return !isStranded(r)
 	}
-	return run.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
+	return runinfo.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
 		w.Stack.Spec.Apply != v1alpha1.ApplyNever)
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Recorder tells in events what the Ready condition says, when its reason has become another one that a person would
@@ -46,12 +46,12 @@ func (r Recorder) Stay(w World, left int, why error) {
 }
 
 // Refuse tells that nothing comes of what somebody asked for.
-func (r Recorder) Refuse(w World, q run.Request, why string) {
+func (r Recorder) Refuse(w World, q runinfo.Request, why string) {
 	r.say(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
 }
 
 func (r Recorder) say(w World, kind, reason, action, text string) {
-	r.Eventf(w.Stack, nil, kind, reason, action, "%s", run.Note(text))
+	r.Eventf(w.Stack, nil, kind, reason, action, "%s", runinfo.Note(text))
 }
 
 func readyReason(s v1alpha1.StackStatus) string { return readyOf(s).Reason }

@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	states "cairn.dev/cairn/internal/state"
 )
 
@@ -170,7 +171,7 @@ func (r *Reconciler) addNamed(ctx context.Context, stack *v1alpha1.Stack, runs *
 // addAll adds what the API server has of a Stack's Runs, and of those of an earlier Stack of its name.
 func (r *Reconciler) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	var all v1alpha1.RunList
-	err := r.Live.List(ctx, &all, client.InNamespace(stack.Namespace), client.MatchingLabels{run.LabelStack: run.LabelValue(stack.Name)})
+	err := r.Live.List(ctx, &all, client.InNamespace(stack.Namespace), client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(stack.Name)})
 	if err != nil {
 		return err
 	}

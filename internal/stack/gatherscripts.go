@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/policy"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // largestScript is how long the script of a hook or a command may be, wherever it comes from.
@@ -163,7 +163,7 @@ func isPolicy(name string) bool {
 // checkPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
 func (s *Sources) checkPolicy(ctx context.Context, why string, p inputs.Policy, said *text) (*Problem, error) {
 	invalid := func(message string) (*Problem, error) {
-		return &Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: run.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
+		return &Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: runinfo.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
 	}
 	for _, key := range slices.Concat(slices.Sorted(maps.Keys(said.files)), said.binary) {
 		if !isPolicy(key) {

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The Runs that went well are ten for each Stack, and there may be ten thousand Stacks, so an operator has none of them in its
@@ -64,7 +64,7 @@ func history(w World) []v1alpha1.PastRun {
 		}
 		if slices.Contains(whole, r.Name) {
 			p.Cause = r.Spec.Cause
-			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision, Plan: inShort(r.Status.Plan), Steps: run.Telling(r)}
+			p.Details = &v1alpha1.PastDetails{InputsDigest: r.Spec.InputsDigest, Revision: r.Spec.Revision, Plan: inShort(r.Status.Plan), Steps: runinfo.Telling(r)}
 		}
 		kept = append(kept, p)
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // asTold requires that the same is decided whether a world has the Runs that went well, or only what the Stack's status has of them, once
@@ -32,7 +32,7 @@ func asTold(t *testing.T, w World) {
 			short.Runs = append(short.Runs, r)
 		}
 	}
-	slices.SortFunc(short.Runs, func(a, b v1alpha1.Run) int { return run.Number(a.Name) - run.Number(b.Name) })
+	slices.SortFunc(short.Runs, func(a, b v1alpha1.Run) int { return runinfo.Number(a.Name) - runinfo.Number(b.Name) })
 	want, got := Decide(w), Decide(short)
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable()); diff != "" {
 		t.Errorf("from its history it decides otherwise (-Runs, +history):\n%s", diff)

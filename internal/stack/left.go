@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	states "cairn.dev/cairn/internal/state"
 )
 
@@ -48,14 +48,14 @@ func (r *Reconciler) gatherLeft(ctx context.Context, w *World) error {
 		return nil
 	}
 	var pods corev1.PodList
-	err := r.Live.List(ctx, &pods, client.InNamespace(w.Stack.Namespace), client.MatchingLabels{run.LabelStack: run.LabelValue(w.Stack.Name)})
+	err := r.Live.List(ctx, &pods, client.InNamespace(w.Stack.Namespace), client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(w.Stack.Name)})
 	if err != nil {
 		return fmt.Errorf("list pods of Stack %s: %w", w.Stack.Name, err)
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		of := metav1.GetControllerOf(pod)
-		if of == nil || of.Name != run.Name(w.Stack.Name, run.Number(of.Name)) || states.Ended(pod, true) {
+		if of == nil || of.Name != runinfo.Name(w.Stack.Name, runinfo.Number(of.Name)) || states.Ended(pod, true) {
 			continue
 		}
 		if known := w.run(of.Name); known == nil || known.UID != of.UID {

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // No two Runs have the same name in the life of their Stack, whatever is deleted (docs/decisions/0041). A number is written into status.lastRun
@@ -23,20 +23,20 @@ import (
 // ever used.
 func nextRun(w World) string {
 	used, last := highestCreated(w), w.Stack.Status.LastRun
-	if w.Reserved == last && run.Number(last) > used {
+	if w.Reserved == last && runinfo.Number(last) > used {
 		return w.Reserved
 	}
-	return run.Name(w.Stack.Name, max(used, run.Number(last))+1)
+	return runinfo.Name(w.Stack.Name, max(used, runinfo.Number(last))+1)
 }
 
 // highestCreated is the highest number of a Run that is known to have been created.
 func highestCreated(w World) int {
-	n := max(w.Taken, run.Number(w.Left.Run))
+	n := max(w.Taken, runinfo.Number(w.Left.Run))
 	if last := w.last(); last != nil {
-		n = max(n, run.Number(last.Name))
+		n = max(n, runinfo.Number(last.Name))
 	}
 	for _, name := range runsKnownTo(w.State) {
-		n = max(n, run.Number(name))
+		n = max(n, runinfo.Number(name))
 	}
 	return n
 }

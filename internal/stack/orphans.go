@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // orphaned is the newest Run whose plan left something out that an apply had made which was killed. An apply that went well
@@ -27,7 +27,7 @@ func untrackedCondition(w World) *metav1.Condition {
 	}
 	return &metav1.Condition{
 		Type: v1alpha1.ConditionUntrackedResources, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNotImported,
-		Message:            run.Orphans(r.Status.Plan) + "; the log of Run " + r.Name + " has its ID",
+		Message:            runinfo.Orphans(r.Status.Plan) + "; the log of Run " + r.Name + " has its ID",
 		ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 	}
 }

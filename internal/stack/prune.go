@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 const (
@@ -81,7 +81,7 @@ func superfluous(w World) []v1alpha1.Run {
 		switch {
 		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name,
 			r.Name == found:
-		case run.IsDriftCheck(&r):
+		case runinfo.IsDriftCheck(&r):
 			checks = append(checks, r)
 		default:
 			finished = append(finished, r)

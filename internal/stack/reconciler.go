@@ -18,6 +18,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/tracing"
 )
 
@@ -202,7 +203,7 @@ func (r *Reconciler) start(ctx context.Context, w World, d Decision) error {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       w.Stack.Namespace,
 			Name:            d.Name,
-			Labels:          map[string]string{run.LabelStack: run.LabelValue(w.Stack.Name)},
+			Labels:          map[string]string{runinfo.LabelStack: runinfo.LabelValue(w.Stack.Name)},
 			OwnerReferences: []metav1.OwnerReference{owner(w.Stack)},
 		},
 		Spec: *spec,
@@ -250,7 +251,7 @@ func (r *Reconciler) finish(ctx context.Context, w World, d Decision) error {
 func (r *Reconciler) stay(ctx context.Context, w World, reason, message string, why error) error {
 	d, _ := unready(reason, "%s: %v", message, why)
 	if said := readyOf(w.Stack.Status); said.Reason == reason {
-		d.Message = run.Steady(said.Message, d.Message)
+		d.Message = runinfo.Steady(said.Message, d.Message)
 	}
 	_, err := r.report(ctx, w, d)
 	return errors.Join(why, err)

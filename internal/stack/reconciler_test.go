@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	runs "cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -208,7 +209,7 @@ func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
 	run := firstRun(r)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "net-1-plan-1", Labels: map[string]string{runs.LabelStack: "net", runs.LabelRun: "net-1"},
+			Name: "net-1-plan-1", Labels: map[string]string{runinfo.LabelStack: "net", runinfo.LabelRun: "net-1"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "engine", Image: "tools"}}},

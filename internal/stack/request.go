@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rules for what people ask for with annotations: a Run now, a look, or that everything is destroyed and the Stack stays.
@@ -19,10 +19,10 @@ import (
 
 // asked is the request that a Run is to be made for: one that waits to be taken up, or one that was and whose Run was named
 // but not made.
-func asked(w World) (run.Request, bool) {
-	q, ok := run.Requested(w.Stack, w.Now)
+func asked(w World) (runinfo.Request, bool) {
+	q, ok := runinfo.Requested(w.Stack, w.Now)
 	if !ok && isHalfTaken(w) {
-		q, ok = run.LastRequested(w.Stack), true
+		q, ok = runinfo.LastRequested(w.Stack), true
 	}
 	return q, ok && !w.quiet && refused(w, q) == ""
 }
@@ -32,11 +32,11 @@ func asked(w World) (run.Request, bool) {
 func isHalfTaken(w World) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.ReservedRun
-	if w.active() != nil || !run.Settled(s.LastHandledRequest, at) || s.LastHandledRequest.Rejected || n == nil || n.Name != s.CurrentRun || run.Number(n.Name) <= highestCreated(w) ||
+	if w.active() != nil || !runinfo.Settled(s.LastHandledRequest, at) || s.LastHandledRequest.Rejected || n == nil || n.Name != s.CurrentRun || runinfo.Number(n.Name) <= highestCreated(w) ||
 		n.Cause != v1alpha1.CauseManual || n.StateVersion != 0 {
 		return false
 	}
-	switch q := run.LastRequested(w.Stack).Operation; {
+	switch q := runinfo.LastRequested(w.Stack).Operation; {
 	case w.Stack.DeletionTimestamp != nil:
 		return n.Operation == v1alpha1.OperationDestroy
 	case q == v1alpha1.OperationApply: // it may only have been planned, by spec.apply
@@ -47,7 +47,7 @@ func isHalfTaken(w World) bool {
 }
 
 // refused says why nothing comes of a request; empty when something does.
-func refused(w World, q run.Request) string {
+func refused(w World, q runinfo.Request) string {
 	if q.Refused == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
 		return "this install allows no shells (cairn operator --allow-shell)"
 	}
@@ -60,11 +60,11 @@ func refused(w World, q run.Request) string {
 
 // refusedRequest is a request that waits and that nothing comes of. It is not kept: it would be dangerous when, long after,
 // something did come of it.
-func refusedRequest(w World) (q run.Request, why string) {
-	if q, ok := run.Requested(w.Stack, w.Now); ok {
+func refusedRequest(w World) (q runinfo.Request, why string) {
+	if q, ok := runinfo.Requested(w.Stack, w.Now); ok {
 		return q, refused(w, q)
 	}
-	return run.Request{}, ""
+	return runinfo.Request{}, ""
 }
 
 // destroyIsAskedFor: everything is to be destroyed while the Stack stays, with the inputs that were last applied.
@@ -116,7 +116,7 @@ func runIsAskedFor(w World) (Decision, bool) {
 }
 
 // startAsked starts a Run that takes up a request.
-func startAsked(w World, q run.Request, spec v1alpha1.RunSpec) (Decision, bool) {
+func startAsked(w World, q runinfo.Request, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: q.Who(), By: q.By}
 	if q.By == "" {
 		spec.Cause.By = stillBy(w)
@@ -134,13 +134,13 @@ func startAsked(w World, q run.Request, spec v1alpha1.RunSpec) (Decision, bool) 
 func lastHandledRequest(w World, d Decision) *v1alpha1.HandledRequest {
 	last := w.Stack.Status.LastHandledRequest
 	if d.Request != "" {
-		return run.Handled(last, d.Request, false, w.Now)
+		return runinfo.Handled(last, d.Request, false, w.Now)
 	}
 	if !w.Stack.Status.Observed() {
-		return run.Handled(last, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], false, w.Now)
+		return runinfo.Handled(last, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], false, w.Now)
 	}
 	if q, why := refusedRequest(w); why != "" {
-		return run.Handled(last, q.At, true, w.Now)
+		return runinfo.Handled(last, q.At, true, w.Now)
 	}
 	return last
 }

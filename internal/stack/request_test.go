@@ -12,7 +12,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // asks for a Run, as alice, a moment ago; the Stack was looked at before.
@@ -509,7 +509,7 @@ func TestRequestsInTheStatus(t *testing.T) {
 			again := tt.world
 			again.Stack = tt.world.Stack.DeepCopy()
 			again.Stack.Status = s
-			if _, ok := run.Requested(again.Stack, again.Now); ok && tt.last != "" {
+			if _, ok := runinfo.Requested(again.Stack, again.Now); ok && tt.last != "" {
 				t.Error("the request is taken up and still waits")
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // longestMessage is how long the message of a condition may be.
@@ -29,7 +29,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 		s.CurrentRun = ""
 	}
 	if last := w.last(); last != nil {
-		if run.Number(last.Name) > run.Number(s.LastRun) {
+		if runinfo.Number(last.Name) > runinfo.Number(s.LastRun) {
 			s.LastRun = last.Name
 		}
 		if !last.Status.Phase.Finished() {
@@ -67,7 +67,7 @@ func status(w World, d Decision) v1alpha1.StackStatus {
 	}
 	set := func(kind string, value metav1.ConditionStatus) {
 		apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: kind, Status: value, Reason: d.Reason, Message: run.Clip(d.Message, longestMessage),
+			Type: kind, Status: value, Reason: d.Reason, Message: runinfo.Clip(d.Message, longestMessage),
 			ObservedGeneration: w.Stack.Generation, LastTransitionTime: metav1.Time{Time: w.Now},
 		})
 	}

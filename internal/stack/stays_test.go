@@ -16,7 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // desk takes note of what is deleted and made, and of how often a status is written.
@@ -91,7 +91,7 @@ func (letGo) Orphan(context.Context, client.ObjectKey) error { return nil }
 func went(n int) func(*World) {
 	return func(w *World) {
 		for i := range n {
-			had(run.Name("net", i+1), v1alpha1.PhaseSucceeded, "sha256:now")(w)
+			had(runinfo.Name("net", i+1), v1alpha1.PhaseSucceeded, "sha256:now")(w)
 		}
 		applied("sha256:now")(w)
 		saidReason("Applied")(w)

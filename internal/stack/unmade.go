@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The API server may refuse a Run that the status names: for a quota of its kind, or since a webhook wants none. It is tried again and
@@ -32,7 +33,7 @@ func (r *Reconciler) tellRefused(ctx context.Context, w World, d Decision, why e
 		return why
 	}
 	said := readyOf(w.Stack.Status)
-	message := run.Steady(said.Message, unmade(d.Name)+why.Error())
+	message := runinfo.Steady(said.Message, unmade(d.Name)+why.Error())
 	if message == said.Message {
 		return why
 	}

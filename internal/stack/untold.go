@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Told remembers of which Stacks the history is whole, as far as the API server knows: an older version, which keeps none, is not at work as
@@ -66,13 +66,13 @@ func (r *Reconciler) addUntold(ctx context.Context, stack *v1alpha1.Stack, runs 
 
 // lacks says that a number between those of the history and that of the newest Run is not among some Runs.
 func lacks(stack *v1alpha1.Stack, runs *v1alpha1.RunList) bool {
-	told, newest := 0, run.Number(stack.Status.LastRun)
+	told, newest := 0, runinfo.Number(stack.Status.LastRun)
 	for i := range stack.Status.History {
-		told = max(told, run.Number(stack.Status.History[i].Name))
+		told = max(told, runinfo.Number(stack.Status.History[i].Name))
 	}
 	missing := newest - 1 - told
 	for i := range runs.Items {
-		if n := run.Number(runs.Items[i].Name); n > told && n < newest {
+		if n := runinfo.Number(runs.Items[i].Name); n > told && n < newest {
 			missing--
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // The rule for a State whose current version a user wrote: by push, rollback, restore or recover, or with an engine
@@ -32,7 +32,7 @@ func userVersion(w World) (version int64, by string) {
 // was never created.
 func plannedVersion(w World) int64 {
 	p := w.Stack.Status.PlannedState
-	if p == nil || run.Number(p.Run) > max(highestCreated(w), w.looking) {
+	if p == nil || runinfo.Number(p.Run) > max(highestCreated(w), w.looking) {
 		return 0
 	}
 	return p.Version
@@ -47,7 +47,7 @@ func userStateIsDue(w World) (Decision, bool) {
 		return Decision{}, false
 	}
 	c := v1alpha1.Cause{
-		Type: v1alpha1.CauseManual, By: run.Clip(by, 253),
+		Type: v1alpha1.CauseManual, By: runinfo.Clip(by, 253),
 		Message: fmt.Sprintf("version %d of the state was written by %s", version, cmp.Or(by, "a user")),
 	}
 	operation := operation(w)

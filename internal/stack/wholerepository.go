@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 const (
@@ -24,7 +24,7 @@ func wholeRepositoryCondition(w World) *metav1.Condition {
 	}
 	var named []string
 	for _, open := range w.Open[:min(len(w.Open), mostOpen)] {
-		named = append(named, run.Clip(open, longestOpen))
+		named = append(named, runinfo.Clip(open, longestOpen))
 	}
 	more := ""
 	if n := len(w.Open) - mostOpen; n > 0 {

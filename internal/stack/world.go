@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/git"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // World is all that Decide looks at.
@@ -101,14 +101,14 @@ func (w *World) addRuns(runs []v1alpha1.Run) {
 	for _, r := range runs {
 		switch {
 		case !metav1.IsControlledBy(&r, w.Stack):
-			w.Taken = max(w.Taken, run.Number(r.Name))
-		case !r.Status.Phase.Finished() && run.Number(r.Name) < run.Number(w.Stack.Status.LastRun):
+			w.Taken = max(w.Taken, runinfo.Number(r.Name))
+		case !r.Status.Phase.Finished() && runinfo.Number(r.Name) < runinfo.Number(w.Stack.Status.LastRun):
 			w.Late = r.Name
 		default:
 			w.Runs = append(w.Runs, r)
 		}
 	}
-	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return run.Number(a.Name) - run.Number(b.Name) })
+	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return runinfo.Number(a.Name) - runinfo.Number(b.Name) })
 }
 
 // last is the newest Run; nil when there is none.
@@ -147,7 +147,7 @@ func (w World) newest(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
 
 // forgotten says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.
 func (w World) forgotten() bool {
-	return max(run.Number(w.last().Name), w.looking) < run.Number(w.Stack.Status.LastRun)
+	return max(runinfo.Number(w.last().Name), w.looking) < runinfo.Number(w.Stack.Status.LastRun)
 }
 
 // forgottenTry says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -58,7 +58,7 @@ func (n *Node) Ended() int { return int(n.ended.Load()) }
 // Run runs pods until ctx is done, and waits for those that are under way.
 func (n *Node) Run(ctx context.Context) {
 	watched := cache.NewFilteredListWatchFromClient(n.api.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, func(o *metav1.ListOptions) {
-		o.LabelSelector, o.FieldSelector = run.LabelRun, fields.Everything().String()
+		o.LabelSelector, o.FieldSelector = runinfo.LabelRun, fields.Everything().String()
 	})
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: watched, ObjectType: &corev1.Pod{}, Transform: onlyWhatIsRun,

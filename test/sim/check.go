@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -56,7 +56,7 @@ func (w *world) wrote(k kind, old, now client.Object) {
 		if old == nil {
 			pod := now.(*corev1.Pod)
 			owner := metav1.GetControllerOfNoCopy(pod)
-			m := &machine{pod: pod.Name, run: owner.Name, stack: pod.Labels[run.LabelStack], uid: pod.UID}
+			m := &machine{pod: pod.Name, run: owner.Name, stack: pod.Labels[runinfo.LabelStack], uid: pod.UID}
 			if r := w.api.run(owner.Name); r != nil && r.UID == owner.UID {
 				m.of = metav1.GetControllerOfNoCopy(r).UID
 			}
@@ -91,7 +91,7 @@ func (w *world) runBegins(r *v1alpha1.Run) {
 	}
 	for _, o := range w.api.objects[runs] {
 		other := o.(*v1alpha1.Run)
-		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) && run.Number(other.Name) > run.Number(r.Name) {
+		if other.Name != r.Name && sameOwner(other, r) && !other.Status.Phase.Finished() && begun(other) && runinfo.Number(other.Name) > runinfo.Number(r.Name) {
 			w.violate("I1", "Run %s begins after Run %s", r.Name, other.Name)
 		}
 	}
@@ -102,7 +102,7 @@ func (w *world) stackWritten(old, now *v1alpha1.Stack) {
 	if s := now.Status; s.CurrentRun != "" && s.CurrentRun != s.LastRun {
 		w.violate("I1", "the Run of Stack %s is %s, and the last one that was named is %q", now.Name, s.CurrentRun, s.LastRun)
 	}
-	if was, is := run.Number(old.Status.LastRun), run.Number(now.Status.LastRun); is < was && old.Status.LastRun != "" {
+	if was, is := runinfo.Number(old.Status.LastRun), runinfo.Number(now.Status.LastRun); is < was && old.Status.LastRun != "" {
 		w.violate("I10", "the last Run of Stack %s is %q after it was %q", now.Name, now.Status.LastRun, old.Status.LastRun)
 	}
 }

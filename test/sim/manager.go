@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/state"
 )
@@ -163,7 +164,7 @@ func (m *manager) tell(k kind, c change) {
 		m.addDependents(s.Name)
 		for _, name := range stack.Dependencies(s) {
 			if other, ok := find(m.view.objects[stacks], name).(*v1alpha1.Stack); ok {
-				if q, asked := run.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
+				if q, asked := runinfo.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 					m.add(ofStack, name)
 				}
 			}

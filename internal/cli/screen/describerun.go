@@ -7,7 +7,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/approval"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // runWaits says for whom or what a Run waits; nothing when it is at work.
@@ -113,8 +113,8 @@ func (d Description) run(p *page) {
 		p.row("  Canceled", after("by ", Clean(or(r.Spec.CanceledBy, "somebody"))))
 	}
 	if pl := r.Status.Plan; pl != nil {
-		p.row("  Plan", run.Summary(pl), after("by "+string(d.engine())+" ", pl.EngineVersion))
-		p.row("  Mind", run.ByScript(r))
+		p.row("  Plan", runinfo.Summary(pl), after("by "+string(d.engine())+" ", pl.EngineVersion))
+		p.row("  Mind", runinfo.ByScript(r))
 		p.row("  Digest", pl.Digest)
 		p.flush()
 		changes(p, pl, s, mostChanges, func(more int) string {
@@ -158,7 +158,7 @@ func changes(p *page, pl *v1alpha1.Plan, s Style, most int, more func(int) strin
 
 // all is how many changes a plan has; moved resources are in the list only.
 func all(pl *v1alpha1.Plan) int {
-	return max(len(pl.Resources), int(run.Counts(pl).Changed()+pl.Import+pl.Forget))
+	return max(len(pl.Resources), int(runinfo.Counts(pl).Changed()+pl.Import+pl.Forget))
 }
 
 // sign is how engines write an action.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // headStack says what a Stack is, how it stands and what it waits for.
@@ -67,7 +67,7 @@ func code(source v1alpha1.Source) string {
 func rules(st *v1alpha1.Stack) string {
 	parts := []string{"apply " + or(string(st.Spec.Apply), "Manual")}
 	if kinds := st.Spec.RequireApprovalFor; len(kinds) > 0 && st.Spec.Apply == v1alpha1.ApplyAutomatic {
-		parts = append(parts, "approval for "+run.InWords(kinds))
+		parts = append(parts, "approval for "+runinfo.InWords(kinds))
 	}
 	if st.Spec.PreventSelfApproval {
 		parts = append(parts, "no self-approval")

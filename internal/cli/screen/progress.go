@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Line says on one line what a Run is at.
@@ -20,7 +20,7 @@ func Line(r *v1alpha1.Run, s Style) string {
 		return fmt.Sprintf("%s: next try in %s, since %s", head, Took(at.Sub(s.Now)), Clean(said.Message))
 	}
 	if WaitsForPerson(r) {
-		return head + " for an approval: " + run.Summary(r.Status.Plan)
+		return head + " for an approval: " + runinfo.Summary(r.Status.Plan)
 	}
 	if Approved(r) && said.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
 		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(r.Spec.Approval.By))
@@ -173,7 +173,7 @@ func Pending(st *v1alpha1.Stack) string {
 func Result(r *v1alpha1.Run) string {
 	said := Clean(Succeeded(r).Message)
 	if p := r.Status.Plan; Phase(r) == v1alpha1.PhaseSucceeded && p != nil && p.Changes && r.Spec.Operation != v1alpha1.OperationPlan {
-		return fmt.Sprintf("Run %s succeeded: %s", r.Name, or(said, run.Summary(p)))
+		return fmt.Sprintf("Run %s succeeded: %s", r.Name, or(said, runinfo.Summary(p)))
 	}
 	if phase := Phase(r); said != "" && (phase == v1alpha1.PhaseCanceled || phase == v1alpha1.PhaseSuperseded) {
 		return fmt.Sprintf("Run %s: %s", r.Name, said)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // Plan shows what a Run's status says of its plan: counts, the first changes, findings of policies, and who caused it.
@@ -19,8 +19,8 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	p.row("  Cause", cause(r))
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if pl := r.Status.Plan; pl != nil {
-		p.row("  Plan", run.Summary(pl))
-		p.row("  Mind", run.ByScript(r))
+		p.row("  Plan", runinfo.Summary(pl))
+		p.row("  Mind", runinfo.ByScript(r))
 		p.row("  Digest", pl.Digest)
 		p.flush()
 		changes(p, pl, s, len(pl.Resources), func(more int) string { return fmt.Sprintf("and %d more", more) })
@@ -31,7 +31,7 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 
 // Findings shows what policies say of a plan, and that a script would apply it; nothing when there is nothing to say.
 func Findings(w io.Writer, r *v1alpha1.Run, s Style) error {
-	if script := run.ByScript(r); script != "" {
+	if script := runinfo.ByScript(r); script != "" {
 		if _, err := io.WriteString(w, "\nMind: "+script+".\n"); err != nil {
 			return err
 		}

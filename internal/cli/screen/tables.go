@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 // wide columns are shown with -o wide only.
@@ -78,7 +78,7 @@ func drift(st *v1alpha1.Stack, s Style) string {
 }
 
 func driftCounts(d *v1alpha1.DriftStatus) string {
-	return run.Summary(&v1alpha1.Plan{Add: d.Add, Change: d.Change, Destroy: d.Destroy, Replace: d.Replace, Changes: true})
+	return runinfo.Summary(&v1alpha1.Plan{Add: d.Add, Change: d.Change, Destroy: d.Destroy, Replace: d.Replace, Changes: true})
 }
 
 // Runs is a table of Runs.
@@ -107,7 +107,7 @@ func planned(r *v1alpha1.Run) string {
 	if r.Status.Plan == nil {
 		return "-"
 	}
-	return run.Summary(r.Status.Plan)
+	return runinfo.Summary(r.Status.Plan)
 }
 
 func causeInShort(r *v1alpha1.Run) string {

@@ -19,7 +19,7 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/policy"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -111,7 +111,7 @@ func (p *Evaluator) Asked(ctx context.Context, r *v1alpha1.Run) (bool, error) {
 // of gives the policies that are asked about the plan of a Run. A drift check is asked about by none: it only tells what
 // others did, and what it would take to put that right is a plan of its own.
 func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
-	if run.IsDriftCheck(r) {
+	if runinfo.IsDriftCheck(r) {
 		return nil, nil
 	}
 	all, err := p.required.in(ctx, r.Namespace)

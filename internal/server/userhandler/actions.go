@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/userapi"
@@ -160,7 +160,7 @@ func (s *API) again(o *v1alpha1.Stack) (v1alpha1.Operation, error) {
 			runs = append(runs, *r)
 		}
 	}
-	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(run.Number(b.Name), run.Number(a.Name)) })
+	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name)) })
 	operation, last := action.Again(o, runs)
 	switch {
 	case operation != "":

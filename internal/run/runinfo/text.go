@@ -1,10 +1,33 @@
-package run
+package runinfo
 
 import (
 	"slices"
 	"strings"
 	"unicode"
 )
+
+// Clip shortens a text to what an object may hold.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && s[limit]&0xC0 == 0x80 { // not within a character
+		limit--
+	}
+	return s[:limit]
+}
+
+// longestNote is how much an event may say: the API server does not take one that says more.
+const longestNote = 1024
+
+// Note shortens a text to what an event may say.
+func Note(s string) string {
+	const more = "…"
+	if len(s) <= longestNote {
+		return s
+	}
+	return Clip(s, longestNote-len(more)) + more
+}
 
 // Steady is what is to be told again of a failure: what was told before, when the two differ in nothing but words with a digit in them. What
 // others say of a failure may have in it the ID of a request, a time, or a port, which is another one each time. To tell it each time would be

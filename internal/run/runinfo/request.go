@@ -1,10 +1,9 @@
-package run
+package runinfo
 
 import (
 	"fmt"
 	"time"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -22,8 +21,8 @@ type Request struct {
 	Refused string
 }
 
-// mostAhead is how far ahead of now a request's time may be: as much as clocks may differ.
-const mostAhead = 5 * time.Minute
+// MaxClockSkew is how far ahead of now a request's time may be: as much as clocks may differ.
+const MaxClockSkew = 5 * time.Minute
 
 // Requested is the request that waits to be taken up; false when there is none. What was there when the Stack was made is
 // none: the first Run takes it up, and a Stack that comes back from a backup does not repeat what was asked for long ago.
@@ -59,7 +58,7 @@ func Settled(last *v1alpha1.HandledRequest, at string) bool { return last != nil
 // aheadOf says that a request's time is too far ahead of now to be one.
 func aheadOf(at string, now time.Time) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, at)
-	return t, err == nil && t.After(now.Add(mostAhead))
+	return t, err == nil && t.After(now.Add(MaxClockSkew))
 }
 
 // timeOf is when the last request that was handled is from; zero when it does not say. One that was rejected for its time hides
@@ -129,41 +128,12 @@ func refusal(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 }
 
 // Who names the person, as in "asked for by alice".
-func (q Request) Who() string { return by("asked for", q.By) }
+func (q Request) Who() string { return DoneBy("asked for", q.By) }
 
-// by words who did something, if that is known.
-func by(done, who string) string {
+// DoneBy words who did something, if that is known.
+func DoneBy(done, who string) string {
 	if who == "" {
 		return done
 	}
 	return done + " by " + who
-}
-
-// replaced says who asked for another Run in place of this one; empty when nobody did, or when this one is not theirs to
-// end.
-func replaced(w World) string {
-	q, ok := Requested(w.Stack, w.Now)
-	if !ok || q.Refused != "" || w.Stack.Spec.Suspend || finds(w) || !makesWay(w, q) {
-		return ""
-	}
-	return "another Run was " + q.Who()
-}
-
-// makesWay says that a Run which is not at work ends for a request. One who only wants to look takes nothing from others
-// that would not come back by itself: what was asked for, approved, or begun. A shell takes nothing: it waits its turn.
-//
-// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the Stack says when.
-func makesWay(w World, q Request) bool {
-	r := w.Run
-	if q.Operation == v1alpha1.OperationShell {
-		return false
-	}
-	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan && w.Stack.DeletionTimestamp == nil {
-		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
-		return ready != nil && ready.Reason == v1alpha1.ReasonDestroyPending
-	}
-	if q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan {
-		return true
-	}
-	return r.Spec.Cause.Type != v1alpha1.CauseManual && r.Spec.Approval == nil && !Began(r)
 }

@@ -1,0 +1,51 @@
+// Package runinfo has the pure functions over Runs, and over requests for Runs, that the controllers of Stacks and Runs, the server and the CLI share.
+package runinfo
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Name of the n-th Run of a Stack.
+func Name(stack string, n int) string { return fmt.Sprintf("%s-%d", stack, n) }
+
+// Number of a Run by its name; 0 when the name is none that Name makes.
+func Number(name string) int {
+	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// CommitOf is the commit that a revision names; empty when it names none.
+func CommitOf(revision string) string {
+	if _, commit, ok := strings.Cut(revision, "@sha1:"); ok {
+		return commit
+	}
+	commit, ok := strings.CutPrefix(revision, "sha1:")
+	if !ok {
+		return ""
+	}
+	return commit
+}
+
+// Labels of a runner pod.
+// Labels of the objects of a Run.
+const (
+	LabelStack = "cairn.dev/stack"
+	LabelRun   = "cairn.dev/run"
+)
+
+// LabelValue shortens a name to what a label may hold; labels are for people and selectors, nothing is decided by them.
+func LabelValue(name string) string {
+	const limit = 63
+	if len(name) <= limit {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.TrimRight(name[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+}

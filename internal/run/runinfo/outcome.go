@@ -1,0 +1,53 @@
+package runinfo
+
+import (
+	"slices"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// IsDriftCheck says that a Run only looks for drift.
+func IsDriftCheck(run *v1alpha1.Run) bool {
+	return run.Spec.Cause.Type == v1alpha1.CauseDrift && run.Spec.Operation == v1alpha1.OperationPlan
+}
+
+// IsApply says whether an attempt applies a plan.
+func IsApply(a v1alpha1.Attempt) bool { return a.Phase == v1alpha1.AttemptApply }
+
+// Began says that an apply began, so that something may have been changed.
+func Began(r *v1alpha1.Run) bool { return slices.ContainsFunc(r.Status.Attempts, Changes) }
+
+// Changes says that an attempt may have changed something: it is an apply, and did not report that it ended before the
+// engine's turn. What a pod that was lost did after its last report nobody knows.
+func Changes(a v1alpha1.Attempt) bool {
+	if !IsApply(a) || a.Changed != nil || a.FinishedAt == nil || a.Failure == nil || a.Failure.Class == v1alpha1.FailurePodLost {
+		return IsApply(a)
+	}
+	return !slices.ContainsFunc(a.Steps, func(s v1alpha1.Step) bool { return s.Name == "apply" && s.State == v1alpha1.StepSkipped })
+}
+
+// Telling are the steps of a finished Run's last attempt that something is decided on afterwards.
+func Telling(run *v1alpha1.Run) []v1alpha1.Step {
+	n := len(run.Status.Attempts)
+	if n == 0 {
+		return nil
+	}
+	return LastingSteps(run.Status.Attempts[n-1].Steps)
+}
+
+// LastingSteps are the steps of an attempt that decisions are made on after the Run has finished.
+func LastingSteps(all []v1alpha1.Step) []v1alpha1.Step {
+	var steps []v1alpha1.Step
+	for _, s := range all {
+		if outlives(s) {
+			steps = append(steps, v1alpha1.Step{Name: s.Name, State: s.State, Message: s.Message})
+		}
+	}
+	return steps
+}
+
+// outlives says that a step is looked at after the Run: an apply that was skipped has changed nothing, and outputs that could not
+// be written are the Stack's to tell.
+func outlives(s v1alpha1.Step) bool {
+	return s.Name == "outputs" || (s.Name == "apply" && s.State == v1alpha1.StepSkipped)
+}

@@ -1,0 +1,74 @@
+package runinfo
+
+import (
+	"fmt"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/engine"
+)
+
+// Summary says in a few words what a plan would do, as in "3 to add, 1 to destroy (1 to replace)".
+func Summary(p *v1alpha1.Plan) string {
+	counts := Counts(p).String()
+	text := "no changes"
+	switch {
+	case counts != "":
+		text = counts
+	case p.Changes:
+		text = "only outputs change"
+	}
+	switch {
+	case p.Policy == nil || p.Policy.Warned == 0:
+	case p.Policy.Warned == 1:
+		text += "; 1 warning"
+	default:
+		text += fmt.Sprintf("; %d warnings", p.Policy.Warned)
+	}
+	return text
+}
+
+// Counts are how many resources a plan would change.
+func Counts(p *v1alpha1.Plan) engine.Counts {
+	return engine.Counts{Add: p.Add, Change: p.Change, Destroy: p.Destroy, Replace: p.Replace, Import: p.Import, Forget: p.Forget}
+}
+
+// ByScript says that a script applies the Run's plan; empty where the engine does.
+func ByScript(r *v1alpha1.Run) string {
+	switch {
+	case r.Status.Plan == nil || !r.Status.Plan.Script:
+		return ""
+	case r.Spec.Operation == v1alpha1.OperationDestroy:
+		return "a script runs in place of the engine (spec.commands.destroy)"
+	}
+	return "a script runs in place of the engine (spec.commands.apply)"
+}
+
+// Orphans says which resources an apply made whose engine was killed, and that could not be taken into the state; empty when
+// there are none.
+func Orphans(p *v1alpha1.Plan) string {
+	if p == nil || len(p.Orphaned) == 0 {
+		return ""
+	}
+	first := p.Orphaned[0]
+	what := first.Address
+	if n := len(p.Orphaned) - 1; n > 0 {
+		what += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("an apply that was killed made %s, which could not be taken into the state (%s)", what, Clip(first.Reason, 300))
+}
+
+// InWords lists kinds of change as in "Create, Replace and Delete".
+func InWords(kinds []v1alpha1.ChangeKind) string {
+	text := ""
+	for i, kind := range kinds {
+		switch i {
+		case 0:
+		case len(kinds) - 1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += string(kind)
+	}
+	return text
+}
