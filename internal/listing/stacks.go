@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	dependencies "cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -53,7 +53,7 @@ func stack(s *v1alpha1.Stack) userapi.Stack {
 		Resources: s.Status.Resources, Run: s.Status.CurrentRun, LastRun: s.Status.LastRun, Revision: s.Status.Revision,
 		Drifted: isDrifted(s), Stalled: apimeta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionStalled),
 	}
-	row.Uses = dependencies.Dependencies(s)
+	row.Uses = decision.Dependencies(s)
 	if key, ok := s.RepositoryKey(); ok {
 		row.Repository, row.Path = key.String(), s.Spec.Source.Git.Path
 	}

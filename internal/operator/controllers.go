@@ -23,6 +23,9 @@ import (
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/snapshot"
+	stacksource "cairn.dev/cairn/internal/stack/source"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -38,7 +41,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 	codes := repository.NewCodes(mirrors)
-	sources := stack.NewSources(mgr.GetAPIReader(), p.bucket)
+	sources := stacksource.NewSources(mgr.GetAPIReader(), p.bucket)
 	sources.Compile = o.Policies.Compile
 	if err := mgr.Add(sources); err != nil {
 		return err
@@ -69,22 +72,16 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		WatchesRawSource(source.Channel(mirrors.Moved(), moved(mgr.GetClient(), codes))).
 		WatchesRawSource(source.Channel(sources.Packed(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
 		Complete(p.watch.over("stack", &stack.Reconciler{
-			Client:  mgr.GetClient(),
-			Live:    mgr.GetAPIReader(),
-			Sources: sources,
-			Code:    codes,
-			Inputs:  p.inputs,
-			States:  p.states,
-			Runs:    run.Kept{Bucket: p.bucket},
-			Events:  stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
-			Behind:  stack.NewBehind(),
-			Told:    stack.NewTold(),
-
-			Reserved:      stack.NewReserved(),
-			AllowShell:    o.AllowShell,
-			AllowBuild:    o.Builds.Allowed,
-			DriftInterval: o.DriftInterval,
-			Traces:        p.telemetry.traces,
+			Gatherer: snapshot.Gatherer{
+				Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources, Code: codes, Inputs: p.inputs, StateReader: p.states,
+				VerifiedHistory: snapshot.NewVerifiedHistory(), AllowShell: o.AllowShell, AllowBuild: o.Builds.Allowed, DriftInterval: o.DriftInterval,
+			},
+			States:          p.states,
+			Runs:            run.Kept{Bucket: p.bucket},
+			Events:          stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
+			ConflictBackoff: stack.NewConflictBackoff(),
+			Reserved:        stack.NewReserved(),
+			Traces:          p.telemetry.traces,
 		}))
 	if err != nil {
 		return err
@@ -163,7 +160,7 @@ func (l lookups) repositoriesOf(ctx context.Context, o client.Object) []reconcil
 // stacksOf finds the Stacks that read or write a Secret or ConfigMap.
 func (l lookups) stacksOf(kind string) handler.MapFunc {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{stack.ObjectIndex: stack.ObjectKey(kind, o.GetName())})
+		return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.ObjectIndex: snapshot.ObjectKey(kind, o.GetName())})
 	}
 }
 
@@ -192,23 +189,23 @@ func (l lookups) usersOf(ctx context.Context, o client.Object) []reconcile.Reque
 }
 
 func (l lookups) dependents(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{stack.DependencyIndex: o.GetName()})
+	return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.DependencyIndex: o.GetName()})
 }
 
 // unitUsers finds the Stacks whose code depends on the Terragrunt unit that a Stack runs, or ran.
 func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Request {
-	unit := stack.UnitOf(o.(*v1alpha1.Stack))
+	unit := snapshot.UnitOf(o.(*v1alpha1.Stack))
 	if unit == "" {
 		return nil
 	}
 	same := client.InNamespace(o.GetNamespace())
-	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingFields{stack.UnitUserIndex: unit})
+	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingFields{snapshot.UnitUserIndex: unit})
 }
 
 // related finds the Stacks that depend on a Stack, and those that wait to be destroyed after it.
 func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := append(l.dependents(ctx, o), l.unitUsers(ctx, o)...)
-	for _, name := range stack.Dependencies(o.(*v1alpha1.Stack)) {
+	for _, name := range decision.Dependencies(o.(*v1alpha1.Stack)) {
 		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
 		if err := l.cache.Get(ctx, key, other); err != nil {
 			continue

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -31,9 +31,9 @@ func enter(t *testing.T) apiserver.Room {
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.StackIndex, Values: run.IndexStack},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.UnfinishedIndex, Values: run.IndexUnfinished},
 		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.WaitingIndex, Values: run.IndexWaiting},
-		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.ObjectIndex, Values: stack.IndexObjects},
-		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.DependencyIndex, Values: stack.IndexDependencies},
-		apiserver.Index{Of: &v1alpha1.Stack{}, Field: stack.UnitUserIndex, Values: stack.IndexUnitUsers},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.ObjectIndex, Values: snapshot.IndexObjects},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.DependencyIndex, Values: snapshot.IndexDependencies},
+		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.UnitUserIndex, Values: snapshot.IndexUnitUsers},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
 		apiserver.Index{Of: &v1alpha1.Repository{}, Field: repository.SecretIndex, Values: repository.IndexSecret},
 	)

@@ -24,7 +24,7 @@ import (
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/server/auth"
-	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/internal/version"
 )
 
@@ -237,10 +237,10 @@ func index(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		{&v1alpha1.Run{}, run.StackIndex, run.IndexStack},
 		{&v1alpha1.Run{}, run.UnfinishedIndex, run.IndexUnfinished},
 		{&v1alpha1.Run{}, run.WaitingIndex, run.IndexWaiting},
-		{&v1alpha1.Stack{}, stack.ObjectIndex, stack.IndexObjects},
-		{&v1alpha1.Stack{}, stack.DependencyIndex, stack.IndexDependencies},
-		{&v1alpha1.Stack{}, stack.UnitIndex, stack.IndexUnit},
-		{&v1alpha1.Stack{}, stack.UnitUserIndex, stack.IndexUnitUsers},
+		{&v1alpha1.Stack{}, snapshot.ObjectIndex, snapshot.IndexObjects},
+		{&v1alpha1.Stack{}, snapshot.DependencyIndex, snapshot.IndexDependencies},
+		{&v1alpha1.Stack{}, snapshot.UnitIndex, snapshot.IndexUnit},
+		{&v1alpha1.Stack{}, snapshot.UnitUserIndex, snapshot.IndexUnitUsers},
 		{&v1alpha1.Stack{}, repository.StackIndex, repository.IndexStack},
 		{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 	}

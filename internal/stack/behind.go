@@ -10,12 +10,12 @@ import (
 // When to look again at a Stack of which a newer version is on its way: for the first time, and at most. The version is an event too, which
 // has the Stack looked at as soon as it is there.
 const (
-	newerSoon = 100 * time.Millisecond
-	newerLate = 5 * time.Second
+	minConflictBackoff = 100 * time.Millisecond
+	maxConflictBackoff = 5 * time.Second
 )
 
 // NewBehind says when to look again at Stacks whose views are old: each time twice as late as before. While a watch is away each look may be one
 // more write that is refused.
-func NewBehind() workqueue.TypedRateLimiter[ctrl.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](newerSoon, newerLate)
+func NewConflictBackoff() workqueue.TypedRateLimiter[ctrl.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](minConflictBackoff, maxConflictBackoff)
 }

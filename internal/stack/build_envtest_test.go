@@ -15,7 +15,7 @@ import (
 
 // TestCodeWithAnImage: what it is built from has an archive of its own, so that other code builds nothing.
 func TestCodeWithAnImage(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Message: "Add an image", Files: map[string]string{"images/Dockerfile": "FROM scratch", "images/a": "1", "other/b": "1"}})
 	g.fetch(g.repo)
 	g.spec(func(s *v1alpha1.StackSpec) {
@@ -82,7 +82,7 @@ func TestCodeWithAnImage(t *testing.T) {
 
 // TestInlineCodeWithAnImage: so it is where the code is in the Stack or in a ConfigMap.
 func TestInlineCodeWithAnImage(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.AllowBuild = true
 	r.spec(func(s *v1alpha1.StackSpec) {
 		s.Source.Inline = map[string]string{"main.tf": "", "image/Dockerfile": "FROM scratch"}
@@ -117,7 +117,7 @@ func TestInlineCodeWithAnImage(t *testing.T) {
 
 // TestAnOptionalImage is built only where the code has its Dockerfile. Until then neither its credentials nor the leave to build are needed.
 func TestAnOptionalImage(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	optional := &v1alpha1.Build{Image: "registry.example.com/a", Dockerfile: "images/Dockerfile", Optional: true, PushSecret: &v1alpha1.ObjectRef{Name: "push"}}
 	g.fetch(g.repo)
 	g.spec(func(s *v1alpha1.StackSpec) { s.Runner.Build = optional })
@@ -144,7 +144,7 @@ func TestAnOptionalImage(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 
-	r := enter(t)
+	r := newTestEnv(t)
 	r.spec(func(s *v1alpha1.StackSpec) {
 		s.Source.Inline = map[string]string{"main.tf": ""}
 		s.Runner.Build = optional

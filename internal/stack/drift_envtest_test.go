@@ -116,7 +116,7 @@ func TestAWindowThatCannotBeRead(t *testing.T) {
 func TestTheInstallationsDefaultChecksForDrift(t *testing.T) {
 	r := enterEmpty(t).with("net", func(s *v1alpha1.StackSpec) { s.Drift = &v1alpha1.Drift{OnDrift: v1alpha1.DriftApply} })
 	off := enterEmpty(t).with("dns", checked(0))
-	for _, r := range []*room{r, off} {
+	for _, r := range []*testEnv{r, off} {
 		r.Reconciler.DriftInterval = 12 * time.Hour
 		r.state(1, nil)
 		r.applied()

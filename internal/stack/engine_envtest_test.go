@@ -16,7 +16,7 @@ import (
 
 // TestTheVersionThatCodeAsksForOutsideOfGit is pinned for the Run, and what cannot be read of it is said.
 func TestTheVersionThatCodeAsksForOutsideOfGit(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	engine := func(run string, want v1alpha1.Engine, wrapped ...v1alpha1.WrappedEngine) {
 		t.Helper()
 		r.reconcile()
@@ -69,7 +69,7 @@ func TestTheVersionThatCodeAsksForOutsideOfGit(t *testing.T) {
 
 // TestWhatTerragruntWrapsIsForTerragrunt: the API server rejects it for another engine.
 func TestWhatTerragruntWrapsIsForTerragrunt(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.stack.Spec.Engine = v1alpha1.Engine{Name: "Terraform", Wrapped: &v1alpha1.WrappedEngine{Name: "OpenTofu"}}
 	if err := r.Room.Client.Update(t.Context(), r.stack); err == nil {
 		t.Error("Terraform wraps OpenTofu")
@@ -82,7 +82,7 @@ func TestWhatTerragruntWrapsIsForTerragrunt(t *testing.T) {
 
 // TestTheEngineOfARepository is that of its Stacks which say none, and another one plans them.
 func TestTheEngineOfARepository(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	own := g.as(g.reads("own", g.repo, "net"))
 	own.spec(func(s *v1alpha1.StackSpec) { s.Engine = v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"} })
 	says := func(e *v1alpha1.Engine) {
@@ -91,7 +91,7 @@ func TestTheEngineOfARepository(t *testing.T) {
 		apiserver.Must(t, g.Room.Client.Update(t.Context(), g.repo))
 		g.Seen(g.repo)
 	}
-	expect := func(r *room, run string, pinned v1alpha1.Engine, told *v1alpha1.Engine) {
+	expect := func(r *testEnv, run string, pinned v1alpha1.Engine, told *v1alpha1.Engine) {
 		t.Helper()
 		r.reconcile()
 		if diff := cmp.Diff(pinned, r.pinned(run).Engine); diff != "" {
@@ -107,11 +107,11 @@ func TestTheEngineOfARepository(t *testing.T) {
 	g.push(gitserver.Change{Message: "Pin", Files: map[string]string{"net/.terraform-version": "1.5.7", "net/.opentofu-version": "1.9.0"}})
 	says(&v1alpha1.Engine{Name: "Terraform"})
 	g.fetch(g.repo)
-	expect(g.room, "net-1", v1alpha1.Engine{Name: "Terraform", Version: "= 1.5.7"}, &v1alpha1.Engine{Name: "Terraform"})
+	expect(g.testEnv, "net-1", v1alpha1.Engine{Name: "Terraform", Version: "= 1.5.7"}, &v1alpha1.Engine{Name: "Terraform"})
 	expect(own, "own-1", v1alpha1.Engine{Name: "OpenTofu", Version: "1.8.0"}, nil)
 
 	says(&v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
-	expect(g.room, "net-2", v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"}, &v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
+	expect(g.testEnv, "net-2", v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"}, &v1alpha1.Engine{Name: "Terraform", Version: "1.6.6"})
 	if cause := g.run("net-2").Spec.Cause; cause.Message != "spec.engine of the Stack or its Repository changed" || cause.By != "" {
 		t.Errorf("the cause is %+v", cause)
 	}
@@ -119,5 +119,5 @@ func TestTheEngineOfARepository(t *testing.T) {
 	own.expect("True", "Applied", "net-1 net-2 own-1 ")
 
 	says(nil)
-	expect(g.room, "net-3", v1alpha1.Engine{Name: "OpenTofu", Version: "= 1.9.0"}, nil)
+	expect(g.testEnv, "net-3", v1alpha1.Engine{Name: "OpenTofu", Version: "= 1.9.0"}, nil)
 }

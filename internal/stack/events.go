@@ -1,11 +1,16 @@
 package stack
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/stack/decision"
+
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 
@@ -18,7 +23,7 @@ import (
 type Recorder struct{ events.EventRecorder }
 
 // Tell records the decision.
-func (r Recorder) Tell(w World, d Decision) {
+func (r Recorder) DecisionEvent(w decision.Snapshot, d decision.Decision) {
 	if d.Ready == metav1.ConditionUnknown {
 		return
 	}
@@ -28,38 +33,59 @@ func (r Recorder) Tell(w World, d Decision) {
 		v1alpha1.ReasonCanceling, v1alpha1.ReasonWindowClosed:
 		kind = corev1.EventTypeNormal
 	}
-	r.say(w, kind, d.Reason, "Reconcile", d.Message)
+	r.record(w, kind, d.Reason, "Reconcile", d.Message)
 }
 
 // Stay tells that Runs past spec.runHistoryLimit are not deleted, and of how many that were the bucket still has something.
-func (r Recorder) Stay(w World, left int, why error) {
+func (r Recorder) PruneFailed(w decision.Snapshot, left int, why error) {
 	var text []string
-	if n := len(w.unpruned); n == 1 {
-		text = append(text, fmt.Sprintf("Run %s, past spec.runHistoryLimit, cannot be deleted", w.unpruned[0]))
+	if n := len(w.Unpruned); n == 1 {
+		text = append(text, fmt.Sprintf("Run %s, past spec.runHistoryLimit, cannot be deleted", w.Unpruned[0]))
 	} else if n > 1 {
-		text = append(text, fmt.Sprintf("Run %s, and %d more past spec.runHistoryLimit, cannot be deleted", w.unpruned[0], n-1))
+		text = append(text, fmt.Sprintf("Run %s, and %d more past spec.runHistoryLimit, cannot be deleted", w.Unpruned[0], n-1))
 	}
 	if left > 0 {
 		text = append(text, fmt.Sprintf("the logs and plans of %d deleted Runs are still in the bucket", left))
 	}
-	r.say(w, corev1.EventTypeWarning, v1alpha1.EventOldRunsCleanupFailed, "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
+	r.record(w, corev1.EventTypeWarning, v1alpha1.EventOldRunsCleanupFailed, "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
 }
 
 // Refuse tells that nothing comes of what somebody asked for.
-func (r Recorder) Refuse(w World, q runinfo.Request, why string) {
-	r.say(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
+func (r Recorder) RequestRejected(w decision.Snapshot, q runinfo.Request, why string) {
+	r.record(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
 }
 
-func (r Recorder) say(w World, kind, reason, action, text string) {
+func (r Recorder) record(w decision.Snapshot, kind, reason, action, text string) {
 	r.Eventf(w.Stack, nil, kind, reason, action, "%s", runinfo.Note(text))
 }
 
-func readyReason(s v1alpha1.StackStatus) string { return readyOf(s).Reason }
+// unmade is how that begins.
+func unmade(name string) string { return "Run " + name + " cannot be made: " }
 
-// readyOf is the Ready condition; an empty one when there is none.
-func readyOf(s v1alpha1.StackStatus) metav1.Condition {
-	if c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil {
-		return *c
+// tellRefused says why a Run cannot be made, and gives that back. Of one that only looks an event says it: what Ready says goes on to be true.
+func (r *Reconciler) tellRefused(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
+	if !run.IsRefusal(why) {
+		return why
 	}
-	return metav1.Condition{}
+	said := decision.ReadyOf(w.Stack.Status)
+	message := runinfo.Steady(said.Message, unmade(d.Name)+why.Error())
+	if message == said.Message {
+		return why
+	}
+	r.Events.record(w, corev1.EventTypeWarning, v1alpha1.EventRunCreateFailed, "Reconcile", message)
+	if d.Reason != v1alpha1.ReasonRunning && d.Reason != v1alpha1.ReasonDestroying {
+		return why
+	}
+	d.Message = message
+	_, err := r.report(ctx, w, d)
+	return errors.Join(why, err)
+}
+
+// asRefused goes on to say that a Run could not be made, until it is.
+func asRefused(w decision.Snapshot, d decision.Decision) decision.Decision {
+	said := decision.ReadyOf(w.Stack.Status)
+	if d.Start != nil && w.Stack.Status.CurrentRun == d.Name && said.Reason == d.Reason && strings.HasPrefix(said.Message, unmade(d.Name)) {
+		d.Message = said.Message
+	}
+	return d
 }

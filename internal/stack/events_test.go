@@ -7,14 +7,17 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
 )
 
 // The API server takes no event that says more than 1024 bytes, and nobody would hear of what failed with many words.
 func TestALongMessageIsToldInAnEvent(t *testing.T) {
 	long := strings.Repeat("é", 4000)
 	for name, tell := range map[string]func(Recorder){
-		"a decision": func(r Recorder) { r.Tell(world(), Decision{Ready: "False", Reason: "RunFailed", Message: long}) },
-		"a refusal":  func(r Recorder) { r.Refuse(world(), runinfo.Request{Operation: "Apply"}, long) },
+		"a decision": func(r Recorder) {
+			r.DecisionEvent(newSnapshot(), decision.Decision{Ready: "False", Reason: "RunFailed", Message: long})
+		},
+		"a refusal": func(r Recorder) { r.RequestRejected(newSnapshot(), runinfo.Request{Operation: "Apply"}, long) },
 	} {
 		told := events.NewFakeRecorder(1)
 		tell(Recorder{told})

@@ -27,8 +27,8 @@ import (
 )
 
 // A gitRoom is a room with a git server and a Stack that reads the folder net of a Repository.
-type gitRoom struct {
-	*room
+type gitTestEnv struct {
+	*testEnv
 	repos   *gitserver.Repos
 	http    *gitserver.HTTP
 	remote  *gitserver.Repo
@@ -36,10 +36,10 @@ type gitRoom struct {
 	mirrors *repository.Mirrors
 }
 
-func enterGit(t *testing.T) *gitRoom {
+func newGitTestEnv(t *testing.T) *gitTestEnv {
 	t.Helper()
-	g := &gitRoom{room: &room{Room: apiserver.Enter(t, indexes()...)}}
-	g.room.begin(memoryBucket{})
+	g := &gitTestEnv{testEnv: &testEnv{Room: apiserver.Enter(t, indexes()...)}}
+	g.testEnv.begin(memoryBucket{})
 	g.repos = gitserver.New(t)
 	var err error
 	g.http, err = gitserver.ServeHTTP(g.repos, true)
@@ -56,9 +56,9 @@ func enterGit(t *testing.T) *gitRoom {
 }
 
 // begin starts a process that keeps the bucket, and has no mirrors yet.
-func (g *gitRoom) begin() {
+func (g *gitTestEnv) begin() {
 	g.Helper()
-	g.room.begin(g.bucket)
+	g.testEnv.begin(g.bucket)
 	mirrors, over := repository.NewMirrors(g.TempDir()), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { over <- mirrors.Start(ctx) }()
@@ -73,7 +73,7 @@ func (g *gitRoom) begin() {
 	g.mirrors, g.Code = mirrors, repository.NewCodes(mirrors)
 }
 
-func (g *gitRoom) repository(name string, lfs bool) *v1alpha1.Repository {
+func (g *gitTestEnv) repository(name string, lfs bool) *v1alpha1.Repository {
 	g.Helper()
 	repo := &v1alpha1.Repository{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RepositorySpec{
 		URL: g.http.URL + g.remote.Path(), LFS: lfs, Credentials: &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: "ca"}},
@@ -83,7 +83,7 @@ func (g *gitRoom) repository(name string, lfs bool) *v1alpha1.Repository {
 }
 
 // reads makes a Stack that reads a folder.
-func (g *gitRoom) reads(name string, repo *v1alpha1.Repository, folder string) *v1alpha1.Stack {
+func (g *gitTestEnv) reads(name string, repo *v1alpha1.Repository, folder string) *v1alpha1.Stack {
 	g.Helper()
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
 		Source: v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repo.Name}, Path: folder}},
@@ -92,7 +92,7 @@ func (g *gitRoom) reads(name string, repo *v1alpha1.Repository, folder string) *
 	return stack
 }
 
-func (g *gitRoom) push(c gitserver.Change) string {
+func (g *gitTestEnv) push(c gitserver.Change) string {
 	g.Helper()
 	id, err := g.remote.Commit(c)
 	apiserver.Must(g.T, err)
@@ -100,7 +100,7 @@ func (g *gitRoom) push(c gitserver.Change) string {
 }
 
 // fetch fetches a Repository.
-func (g *gitRoom) fetch(repo *v1alpha1.Repository) {
+func (g *gitTestEnv) fetch(repo *v1alpha1.Repository) {
 	g.Helper()
 	r := &repository.Reconciler{Client: g.Room.Client, Live: g.Room.Live, Mirrors: g.mirrors, Events: events.NewFakeRecorder(100)}
 	pass := func() {
@@ -125,14 +125,14 @@ func (g *gitRoom) fetch(repo *v1alpha1.Repository) {
 }
 
 // as is the same room from where another Stack stands.
-func (g *gitRoom) as(stack *v1alpha1.Stack) *room {
-	other := *g.room
+func (g *gitTestEnv) as(stack *v1alpha1.Stack) *testEnv {
+	other := *g.testEnv
 	other.stack = stack
 	return &other
 }
 
 // packs runs the passes of a Stack whose archive needs the network, which is made beside them.
-func (r *room) packs() {
+func (r *testEnv) packs() {
 	r.Helper()
 	r.reconcile()
 	select {
@@ -145,7 +145,7 @@ func (r *room) packs() {
 }
 
 // source is the archive that a Stack's inputs name.
-func (r *room) source() string {
+func (r *testEnv) source() string {
 	r.Helper()
 	r.Seen(r.stack)
 	doc, err := r.Inputs.Get(r.Context(), r.stack.Status.InputsDigest)
@@ -154,7 +154,7 @@ func (r *room) source() string {
 }
 
 // file reads a file of an archive.
-func (r *room) file(source, name string) string {
+func (r *testEnv) file(source, name string) string {
 	r.Helper()
 	unzipped, err := gzip.NewReader(bytes.NewReader(r.bucket["sources/"+source]))
 	apiserver.Must(r.T, err)
@@ -169,7 +169,7 @@ func (r *room) file(source, name string) string {
 	}
 }
 
-func (r *room) run(name string) *v1alpha1.Run {
+func (r *testEnv) run(name string) *v1alpha1.Run {
 	r.Helper()
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
@@ -177,7 +177,7 @@ func (r *room) run(name string) *v1alpha1.Run {
 }
 
 func TestAStackFromGit(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.reconcile()
 	g.expect("Unknown", "RepositoryNotReady", "")
 
@@ -216,7 +216,7 @@ func TestAStackFromGit(t *testing.T) {
 
 // A process that has no mirror yet says what the last one said; only what was declared since is answered by the wait.
 func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	g.reconcile()
 	g.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -247,8 +247,8 @@ func TestWhatIsKnownStaysUntilTheMirrorIsThere(t *testing.T) {
 
 // A Repository that does not name the Stack's namespace is as good as none: the message does not tell which.
 func TestARepositoryThatIsNotForTheStack(t *testing.T) {
-	g := enterGit(t)
-	other := enterGit(t)
+	g := newGitTestEnv(t)
+	other := newGitTestEnv(t)
 	other.fetch(other.repo)
 	var messages []string
 	for _, name := range []string{"infra", "none"} {
@@ -277,12 +277,12 @@ func TestARepositoryThatIsNotForTheStack(t *testing.T) {
 }
 
 func TestAnArchiveIsMadeOnce(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	g.reconcile()
 	twin := g.as(g.reads("twin", g.repo, "net"))
 	made := &makers{memoryBucket: g.bucket}
-	twin.Sources.bucket = made
+	twin.Sources.Bucket = made
 	twin.reconcile()
 	if twin.source() != g.source() || made.sources != 0 {
 		t.Errorf("two Stacks of the same code have %s and %s, and %d archives were made", twin.source(), g.source(), made.sources)
@@ -291,7 +291,7 @@ func TestAnArchiveIsMadeOnce(t *testing.T) {
 	// A new process finds it in the bucket.
 	g.begin()
 	g.fetch(g.repo)
-	g.Sources.bucket = made
+	g.Sources.Bucket = made
 	third := g.as(g.reads("third", g.repo, "net"))
 	third.reconcile()
 	if third.source() != g.source() || made.sources != 0 {
@@ -314,7 +314,7 @@ func (m *makers) PutOnce(ctx context.Context, key string, data []byte) error {
 
 // What is in LFS is shown to the credentials of one Repository. Another one with the same commit has it only by its own.
 func TestArchivesWithLFSAreNotShared(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	pointer := g.http.PutLFS("a secret of one team")
 	g.push(gitserver.Change{Files: map[string]string{
 		"net/main.tf": "# 1", "net/secret.bin": pointer, "net/.gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n",
@@ -351,7 +351,7 @@ func TestArchivesWithLFSAreNotShared(t *testing.T) {
 
 // Code that no archive can hold is a person's to correct, so it is told.
 func TestCodeThatCannotBePacked(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Links: map[string]string{"net/passwd": "../../etc/passwd"}})
 	g.fetch(g.repo)
 	g.reconcile()
@@ -360,10 +360,10 @@ func TestCodeThatCannotBePacked(t *testing.T) {
 
 // A bucket that is away is no reason to make an archive anew, or to say that something is wrong with the Stack.
 func TestABucketThatIsAway(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	away := errors.New("away")
-	g.Sources.bucket = broken{away}
+	g.Sources.Bucket = broken{away}
 	_, err := g.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(g.stack)})
 	if !errors.Is(err, away) {
 		t.Errorf("got %v", err)
@@ -382,7 +382,7 @@ func (b broken) Renew(context.Context, string) error                { return b.e
 
 // moved waits until the mirrors say that a Repository has news for its Stacks, as one fetch may twice, and returns whether the
 // code of the Stack is among the news.
-func (g *gitRoom) moved() bool {
+func (g *gitTestEnv) moved() bool {
 	g.Helper()
 	select {
 	case <-g.mirrors.Moved():
@@ -397,7 +397,7 @@ func (g *gitRoom) moved() bool {
 
 // A submodule that the Repository's spec allows later is fetched at once. So is one that failed, when somebody requests a fetch.
 func TestSubmodulesThatAreAllowedLater(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	module, err := g.repos.Init("module")
 	apiserver.Must(t, err)
 	commit, err := module.Commit(gitserver.Change{Files: map[string]string{"main.tf": "# 2"}})
@@ -438,7 +438,7 @@ func TestSubmodulesThatAreAllowedLater(t *testing.T) {
 
 // A user reads on the Stack why a commit to anything in the repository plans it. Nothing is written again while that is so.
 func TestAStackSaysThatEveryCommitPlansIt(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Files: map[string]string{"net/main.tf": "variable \"v\" {}\nmodule \"x\" { source = var.v }"}})
 	g.fetch(g.repo)
 	g.reconcile()

@@ -16,6 +16,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -31,7 +33,7 @@ func (c lean) List(ctx context.Context, list client.ObjectList, opts ...client.L
 }
 
 // pass is one of an operator that has another client, and its error.
-func (r *room) pass(c client.Client) error {
+func (r *testEnv) pass(c client.Client) error {
 	other := *r.Reconciler
 	other.Client = c
 	_, err := other.Reconcile(r.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
@@ -41,15 +43,15 @@ func (r *room) pass(c client.Client) error {
 
 func sized(size string) func(*v1alpha1.StackSpec) {
 	return func(s *v1alpha1.StackSpec) {
-		s.RunHistoryLimit = ptr(int32(0))
+		s.RunHistoryLimit = new(int32(0))
 		s.Variables = []v1alpha1.Variable{{Name: "size", Value: &apiextensionsv1.JSON{Raw: []byte(size)}}}
 	}
 }
 
 // enterWithAnOldRun has a Stack that keeps its newest Run alone, and whose second has just applied what it declares.
-func enterWithAnOldRun(t *testing.T) *room {
+func enterWithAnOldRun(t *testing.T) *testEnv {
 	t.Helper()
-	r := enter(t)
+	r := newTestEnv(t)
 	r.change(sized("0"))
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -60,7 +62,7 @@ func enterWithAnOldRun(t *testing.T) *room {
 	return r
 }
 
-func (r *room) history() string {
+func (r *testEnv) history() string {
 	var names []string
 	for _, p := range r.stack.Status.History {
 		names = append(names, p.Name)
@@ -69,7 +71,7 @@ func (r *room) history() string {
 }
 
 func TestARunThatWentWellIsKnownByTheStatus(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	old := *firstRun(r)
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -107,7 +109,7 @@ func (undeletableRuns) Delete(context.Context, client.Object, ...client.DeleteOp
 
 // An operator that cannot delete an old Run has not forgotten it: the next pass deletes it.
 func TestAnOldRunIsForgottenWhenItIsGone(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.change(sized("0"))
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
@@ -144,12 +146,12 @@ func TestOldRunsOfAStackThatWaitsForItsStateAreGone(t *testing.T) {
 
 // That another one has the name of an old Run by now is no reason to delete that.
 func TestOnlyTheRunThatIsMeantIsDeleted(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	r.Seen(r.stack)
-	w := World{Now: r.now(), Stack: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
-	w.Stack.Spec.RunHistoryLimit = ptr(int32(0))
+	w := decision.Snapshot{Now: r.Now(), Stack: r.stack, Runs: []v1alpha1.Run{*firstRun(r), *firstRun(r)}}
+	w.Stack.Spec.RunHistoryLimit = new(int32(0))
 	w.Runs[0].UID, w.Runs[1].Name = "another", "net-2"
 	apiserver.Must(t, r.prune(t.Context(), &w))
 	if r.runs() != "net-1 " {
@@ -180,7 +182,7 @@ func (c counting) Get(ctx context.Context, key string, limit int64) ([]byte, err
 
 // A process that starts reads nothing from the bucket for a Stack that is as declared.
 func TestAStackThatIsAsDeclaredTakesNothingFromTheBucket(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
@@ -226,12 +228,12 @@ func (c listing) List(ctx context.Context, list client.ObjectList, opts ...clien
 // A status of an older version, or of one after which an older version was at work, lacks Runs that went well also where the newest
 // one did not, or is under way. They are deleted one day as any others.
 func TestRunsThatNobodyToldOfAreKnown(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	begins := func(size string) {
 		t.Helper()
 		r.change(func(s *v1alpha1.StackSpec) {
 			sized(size)(s)
-			s.RunHistoryLimit = ptr(int32(10))
+			s.RunHistoryLimit = new(int32(10))
 		})
 		r.reconcile()
 	}
@@ -247,7 +249,7 @@ func TestRunsThatNobodyToldOfAreKnown(t *testing.T) {
 		r.stack.Status.History = history
 		apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
 		r.Seen(r.stack)
-		r.Told = NewTold() // another process
+		r.VerifiedHistory = snapshot.NewVerifiedHistory() // another process
 		apiserver.Must(t, r.pass(lean{r.Room.Client}))
 	}
 	runs("net-1", v1alpha1.PhaseSucceeded)

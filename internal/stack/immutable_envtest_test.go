@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -33,7 +34,7 @@ func TestAnImmutableConfigMapThatIsCreatedAgain(t *testing.T) {
 		r.Gone(apiserver.Metadata("ConfigMap", r.Namespace, old.Name))
 		r.reconcile()
 		r.Seen(r.stack)
-		if c := readyOf(r.stack.Status); c.Reason != missing {
+		if c := decision.ReadyOf(r.stack.Status); c.Reason != missing {
 			t.Errorf("without ConfigMap %s the Stack is %s: %s", old.Name, c.Reason, c.Message)
 		}
 		r.Make(again)

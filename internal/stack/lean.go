@@ -22,25 +22,25 @@ func Lean(stack *v1alpha1.Stack) {
 	status := &stack.Status
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		c.Type, c.Status, c.Reason, c.Message = common(c.Type), common(c.Status), common(c.Reason), common(c.Message)
+		c.Type, c.Status, c.Reason, c.Message = intern(c.Type), intern(c.Status), intern(c.Reason), intern(c.Message)
 	}
-	status.History = together(status.History)
-	status.AppliedInputsDigest = same(status.AppliedInputsDigest, status.InputsDigest)
+	status.History = packNames(status.History)
+	status.AppliedInputsDigest = share(status.AppliedInputsDigest, status.InputsDigest)
 	if named := status.ReservedRun; named != nil {
-		named.Name, named.Operation, named.Cause = same(named.Name, status.LastRun), common(named.Operation), common(named.Cause)
+		named.Name, named.Operation, named.Cause = share(named.Name, status.LastRun), intern(named.Operation), intern(named.Cause)
 	}
 	for i := range status.History {
 		past := &status.History[i]
-		past.Operation, past.Cause.Type = common(past.Operation), common(past.Cause.Type)
-		status.LastRun = same(status.LastRun, past.Name)
+		past.Operation, past.Cause.Type = intern(past.Operation), intern(past.Cause.Type)
+		status.LastRun = share(status.LastRun, past.Name)
 		if known := past.Details; known != nil {
-			known.InputsDigest, known.Revision = same(known.InputsDigest, status.InputsDigest), same(known.Revision, status.Revision)
+			known.InputsDigest, known.Revision = share(known.InputsDigest, status.InputsDigest), share(known.Revision, status.Revision)
 		}
 	}
 }
 
 // together has the names and UIDs of a history in one text: of ten Runs they are twenty, and each by itself takes up to a third more.
-func together(history []v1alpha1.PastRun) []v1alpha1.PastRun {
+func packNames(history []v1alpha1.PastRun) []v1alpha1.PastRun {
 	history = slices.Clone(history)
 	var texts []string
 	for _, past := range history {
@@ -59,10 +59,10 @@ func together(history []v1alpha1.PastRun) []v1alpha1.PastRun {
 }
 
 // common is a text that many Stacks have, once.
-func common[T ~string](text T) T { return unique.Make(text).Value() }
+func intern[T ~string](text T) T { return unique.Make(text).Value() }
 
 // same is a text, and the other one if that says the same.
-func same(text, other string) string {
+func share(text, other string) string {
 	if text == other {
 		return other
 	}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 
 // prune deletes the oldest finished Runs past spec.runHistoryLimit; the newest Run stays, since the status speaks of it. Those that cannot be
 // deleted are told, and are in unpruned afterwards.
-func (r *Reconciler) prune(ctx context.Context, w *World) error {
-	old := superfluous(*w)
+func (r *Reconciler) prune(ctx context.Context, w *decision.Snapshot) error {
+	old := decision.RunsToPrune(*w)
 	var refused, held []error // by the bucket, by the API server
 	left := 0
 	for i := range old {
@@ -39,19 +39,19 @@ func (r *Reconciler) prune(ctx context.Context, w *World) error {
 			}
 		}
 		if (kept && !over) || len(held) >= mostRefused {
-			w.unpruned = append(w.unpruned, one.Name)
+			w.Unpruned = append(w.Unpruned, one.Name)
 			continue
 		}
 		if err := r.deleteRun(ctx, one); err != nil {
 			held = append(held, err)
-			w.unpruned = append(w.unpruned, one.Name)
+			w.Unpruned = append(w.Unpruned, one.Name)
 		} else if kept {
 			left++
 		}
 	}
 	err := errors.Join(append(refused, held...)...)
 	if err != nil {
-		r.Events.Stay(*w, left, err)
+		r.Events.PruneFailed(*w, left, err)
 	}
 	return err
 }
@@ -64,32 +64,4 @@ func (r *Reconciler) deleteRun(ctx context.Context, old *v1alpha1.Run) error {
 		return nil
 	}
 	return client.IgnoreNotFound(err)
-}
-
-// superfluous are the finished Runs past spec.runHistoryLimit, without the newest Run. Drift checks are not counted: of them the
-// newest is kept. The one stays that found the drift which is known.
-func superfluous(w World) []v1alpha1.Run {
-	if len(w.Runs) == 0 || w.Stack.Spec.RunHistoryLimit == nil {
-		return nil
-	}
-	newest, decisive, found := w.last().Name, w.decisive(), ""
-	if drift := w.Stack.Status.Drift; drift != nil {
-		found = drift.Run
-	}
-	var finished, checks []v1alpha1.Run
-	for _, r := range w.Runs {
-		switch {
-		case !r.Status.Phase.Finished(), r.Name == newest, decisive != nil && r.Name == decisive.Name,
-			r.Name == found:
-		case runinfo.IsDriftCheck(&r):
-			checks = append(checks, r)
-		default:
-			finished = append(finished, r)
-		}
-	}
-	keep := int(*w.Stack.Spec.RunHistoryLimit)
-	if decisive != nil && decisive.Status.Phase.Finished() {
-		keep-- // the newest is one of those that are kept
-	}
-	return append(finished[:max(0, len(finished)-max(0, keep))], checks...)
 }

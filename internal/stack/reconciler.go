@@ -1,3 +1,4 @@
+// Package stack reconciles Stacks: it gathers a snapshot, decides, writes the status, and creates Runs.
 package stack
 
 import (
@@ -15,24 +16,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/internal/tracing"
 )
 
-// States ends the State of a Stack that was destroyed.
+// States deletes the State of a Stack that was destroyed.
 type States interface {
-	// Promote puts a State at where its backup is, if it has gone back in time.
-	Promote(ctx context.Context, key client.ObjectKey) error
-	// Unsaved gives the addresses of what exists according to the journal of a state that has no resource.
-	Unsaved(ctx context.Context, key client.ObjectKey) ([]string, error)
-	// Delete refuses one that holds something.
+	// Delete rejects a State that holds something.
 	Delete(ctx context.Context, key client.ObjectKey) error
-	// Purge removes one of which nobody can tell what it holds.
+	// Purge deletes a State whose content cannot be read.
 	Purge(ctx context.Context, key client.ObjectKey) error
-	// Orphan marks one that outlives its Stack.
+	// Orphan marks a State that outlives its Stack.
 	Orphan(ctx context.Context, key client.ObjectKey) error
 }
 
@@ -43,31 +40,16 @@ type Runs interface {
 
 // Reconciler makes Runs when they are due, says how a Stack is, and lets it go when nothing of it is left.
 type Reconciler struct {
-	Client client.Client
-	// Live reads past the cache, where an old view could lose something.
-	Live    client.Reader
-	Sources *Sources
-	Code    *repository.Codes
-	Inputs  *inputs.Store
-	States  States
-	Runs    Runs
-	Events  Recorder
-	// Traces get a span for each Run that is made; nil for none.
+	snapshot.Gatherer
+	States States
+	Runs   Runs
+	Events Recorder
+	// Traces get a span for each Run that is created; nil for none.
 	Traces *tracing.Tracer
-	// Behind says when to look again at a Stack of which a newer version is on its way (NewBehind).
-	Behind workqueue.TypedRateLimiter[ctrl.Request]
-	// Told remembers of which Stacks the history is whole (NewTold).
-	Told *Told
+	// ConflictBackoff is the backoff after an update conflict (NewConflictBackoff).
+	ConflictBackoff workqueue.TypedRateLimiter[ctrl.Request]
 	// Reserved has the names of Runs that could not be created yet (NewReserved).
 	Reserved *Reserved
-	// AllowShell says that the install lets people have shells.
-	AllowShell bool
-	// AllowBuild says that the install builds images.
-	AllowBuild bool
-	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
-	DriftInterval time.Duration
-	// Clock; time.Now when nil.
-	Clock func() time.Time
 }
 
 // Reconcile gathers, decides, reports and acts. The report goes first: it names the Run before the Run is created, under
@@ -76,47 +58,44 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	stack := &v1alpha1.Stack{}
 	if err := r.Client.Get(ctx, req.NamespacedName, stack); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Behind.Forget(req)
-			r.Told.forget(req.NamespacedName)
+			r.ConflictBackoff.Forget(req)
+			r.VerifiedHistory.Forget(req.NamespacedName)
 			r.Reserved.remove(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	w, err := r.gather(ctx, stack)
+	w, err := r.Gather(ctx, stack, r.Reserved.of(stack))
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
-	if err := r.gatherAsked(ctx, &w); err != nil {
-		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
-	}
-	d := Decide(w)
+	d := decision.Decide(w)
 	if d.AddFinalizer {
 		if err := r.patch(ctx, stack, func() { controllerutil.AddFinalizer(stack, v1alpha1.Finalizer) }); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
-		d = Decide(w)
+		d = decision.Decide(w)
 	}
 	if d.Start != nil || d.Finish {
-		if err := r.gatherLeft(ctx, &w); err != nil {
+		if err := r.GatherLeftover(ctx, &w); err != nil {
 			return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 		}
-		d = Decide(w)
+		d = decision.Decide(w)
 	}
 	again, err := r.act(ctx, w, d)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: r.Behind.When(req)}, nil
+		return ctrl.Result{RequeueAfter: r.ConflictBackoff.When(req)}, nil
 	}
-	r.Behind.Forget(req)
+	r.ConflictBackoff.Forget(req)
 	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	r.Told.add(stack)
+	r.VerifiedHistory.Add(stack)
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // act says when to look again. That an old Run cannot be deleted is no error of all: the time that something is due at would be lost to the waits after
 // errors, which get longer and longer.
-func (r *Reconciler) act(ctx context.Context, w World, d Decision) (again time.Duration, err error) {
+func (r *Reconciler) act(ctx context.Context, w decision.Snapshot, d decision.Decision) (again time.Duration, err error) {
 	pruned := r.prune(ctx, &w) // before the status forgets them
 	if err := r.goOn(ctx, w, d); err != nil {
 		return 0, errors.Join(pruned, err)
@@ -124,25 +103,25 @@ func (r *Reconciler) act(ctx context.Context, w World, d Decision) (again time.D
 	again = d.RequeueAfter
 	if pruned != nil {
 		ctrl.LoggerFrom(ctx).Error(pruned, "Old Runs stay")
-		again = sooner(again, pruneAgain)
+		again = decision.Sooner(again, pruneAgain)
 	}
 	return again, nil
 }
 
 // goOn does what was decided on, also where an old Run cannot be deleted.
-func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
+func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.Decision) error {
 	if d.Finish {
 		return r.finish(ctx, w, d)
 	}
 	d = asRefused(w, d)
-	request, why := refusedRequest(w)
+	request, why := decision.RejectedRequest(w)
 	before := w.Stack.Status.LastRun
 	changed, err := r.report(ctx, w, d)
 	if err != nil {
 		return err
 	}
 	if why != "" {
-		r.Events.Refuse(w, request, why)
+		r.Events.RequestRejected(w, request, why)
 	}
 	if d.Start != nil {
 		if err := r.isStillAbsent(ctx, w, before); err != nil {
@@ -153,15 +132,15 @@ func (r *Reconciler) goOn(ctx context.Context, w World, d Decision) error {
 		}
 	}
 	if changed {
-		r.Events.Tell(w, d)
+		r.Events.DecisionEvent(w, d)
 	}
 	return nil
 }
 
 // report writes the status if it changed, and says whether the reason did. It reserves the name of a Run that is to be created.
-func (r *Reconciler) report(ctx context.Context, w World, d Decision) (changed bool, err error) {
-	next := status(w, d)
-	changed = readyReason(w.Stack.Status) != readyReason(next)
+func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision.Decision) (changed bool, err error) {
+	next := decision.Status(w, d)
+	changed = decision.ReadyReason(w.Stack.Status) != decision.ReadyReason(next)
 	if equality.Semantic.DeepEqual(w.Stack.Status, next) {
 		return false, nil
 	}
@@ -176,8 +155,8 @@ func (r *Reconciler) report(ctx context.Context, w World, d Decision) (changed b
 
 // isStillAbsent fails when the Run that was named before was created after all, late, while the next one was named. A Run begins only while the
 // Stack's status has it as the last one, by the word of the API server: either this finds it, or it finds that the Stack went on.
-func (r *Reconciler) isStillAbsent(ctx context.Context, w World, before string) error {
-	if before == "" || before == w.Stack.Status.LastRun || w.run(before) != nil {
+func (r *Reconciler) isStillAbsent(ctx context.Context, w decision.Snapshot, before string) error {
+	if before == "" || before == w.Stack.Status.LastRun || w.RunNamed(before) != nil {
 		return nil
 	}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: before}, &v1alpha1.Run{})
@@ -192,7 +171,7 @@ var errCreatedLate = errors.New("it was created after the next Run was named")
 
 // start creates the Run that the status names. The name stays reserved as long as the API server was not asked, or rejected it: of a request
 // whose answer is lost nobody can tell whether there was such a Run.
-func (r *Reconciler) start(ctx context.Context, w World, d Decision) error {
+func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.Decision) error {
 	spec := d.Start
 	if spec.Operation != v1alpha1.OperationDestroy {
 		if _, err := r.Inputs.Put(ctx, w.Inputs); err != nil {
@@ -228,7 +207,7 @@ func owner(stack *v1alpha1.Stack) metav1.OwnerReference {
 }
 
 // finish lets the Stack go, its State first.
-func (r *Reconciler) finish(ctx context.Context, w World, d Decision) error {
+func (r *Reconciler) finish(ctx context.Context, w decision.Snapshot, d decision.Decision) error {
 	key, end := client.ObjectKeyFromObject(w.Stack), r.States.Delete
 	switch {
 	case !d.RemoveState:
@@ -248,9 +227,9 @@ func (r *Reconciler) finish(ctx context.Context, w World, d Decision) error {
 }
 
 // stay says why a Stack that may go does not, once while the reason is the same: a write is an event, by which it would be tried at once again.
-func (r *Reconciler) stay(ctx context.Context, w World, reason, message string, why error) error {
-	d, _ := unready(reason, "%s: %v", message, why)
-	if said := readyOf(w.Stack.Status); said.Reason == reason {
+func (r *Reconciler) stay(ctx context.Context, w decision.Snapshot, reason, message string, why error) error {
+	d, _ := decision.Unready(reason, "%s: %v", message, why)
+	if said := decision.ReadyOf(w.Stack.Status); said.Reason == reason {
 		d.Message = runinfo.Steady(said.Message, d.Message)
 	}
 	_, err := r.report(ctx, w, d)

@@ -21,6 +21,9 @@ import (
 	"cairn.dev/cairn/internal/repository"
 	runs "cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/snapshot"
+	"cairn.dev/cairn/internal/stack/source"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -59,7 +62,7 @@ func (e *ended) Promote(context.Context, client.ObjectKey) error { return nil }
 func (e *ended) Orphan(context.Context, client.ObjectKey) error { return nil }
 
 // A room is a Stack's reconciler on a real API server; nothing calls it but the test.
-type room struct {
+type testEnv struct {
 	apiserver.Room
 	*Reconciler
 	stack  *v1alpha1.Stack
@@ -70,9 +73,9 @@ type room struct {
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 // enter makes a Stack whose variable file is in a Secret.
-func enter(t *testing.T) *room {
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	r := &room{Room: apiserver.Enter(t, indexes()...)}
+	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}
 	r.begin(memoryBucket{})
 	r.stack = &v1alpha1.Stack{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},
@@ -89,38 +92,42 @@ func enter(t *testing.T) *room {
 func indexes() []apiserver.Index {
 	return []apiserver.Index{
 		{Of: &v1alpha1.Run{}, Field: runs.StackIndex, Values: runs.IndexStack},
-		{Of: &v1alpha1.Stack{}, Field: DependencyIndex, Values: IndexDependencies},
-		{Of: &v1alpha1.Stack{}, Field: UnitIndex, Values: IndexUnit},
+		{Of: &v1alpha1.Stack{}, Field: snapshot.DependencyIndex, Values: snapshot.IndexDependencies},
+		{Of: &v1alpha1.Stack{}, Field: snapshot.UnitIndex, Values: snapshot.IndexUnit},
 		{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},
 	}
 }
 
 // begin starts a process with a bucket.
-func (r *room) begin(kept memoryBucket) {
+func (r *testEnv) begin(kept memoryBucket) {
 	r.bucket = kept
 	r.Reconciler = &Reconciler{
-		Client: r.Room.Client, Live: r.Room.Live, States: &r.ended, Runs: runs.Kept{Bucket: kept},
-		Sources: NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept), Events: Recorder{events.NewFakeRecorder(100)}, Behind: NewBehind(), Told: NewTold(), Reserved: NewReserved(),
+		Gatherer: snapshot.Gatherer{
+			Client: r.Room.Client, Live: r.Room.Live, StateReader: &r.ended, Sources: source.NewSources(r.Room.Live, kept), Inputs: inputs.NewStore(kept),
+			VerifiedHistory: snapshot.NewVerifiedHistory(),
+		},
+		States: &r.ended, Runs: runs.Kept{Bucket: kept},
+		Events: Recorder{events.NewFakeRecorder(100)}, ConflictBackoff: NewConflictBackoff(), Reserved: NewReserved(),
 	}
 }
 
 // reconcile is a pass, and the next ones as long as the cache has not heard of the last.
-func (r *room) reconcile() {
+func (r *testEnv) reconcile() {
 	r.Helper()
 	req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)}
 	for range 50 {
 		_, err := r.Reconcile(r.Context(), req)
 		apiserver.Must(r.T, err)
-		if r.Behind.NumRequeues(req) == 0 {
+		if r.ConflictBackoff.NumRequeues(req) == 0 {
 			return
 		}
-		time.Sleep(newerSoon)
+		time.Sleep(minConflictBackoff)
 	}
 	r.Fatal("the cache never heard of what was written last")
 }
 
 // runs are the names of all Runs that the API server has.
-func (r *room) runs() string {
+func (r *testEnv) runs() string {
 	r.Helper()
 	var list v1alpha1.RunList
 	apiserver.Must(r.T, r.Room.Live.List(r.Context(), &list, client.InNamespace(r.stack.Namespace)))
@@ -132,16 +139,16 @@ func (r *room) runs() string {
 }
 
 // ends moves a Run to a final phase.
-func (r *room) ends(name string, phase v1alpha1.RunPhase) {
+func (r *testEnv) ends(name string, phase v1alpha1.RunPhase) {
 	r.Helper()
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, run))
-	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: r.now()}}
+	run.Status = v1alpha1.RunStatus{Phase: phase, Plan: &v1alpha1.Plan{Changes: true}, FinishedAt: &metav1.Time{Time: r.Now()}}
 	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), run))
 	r.Seen(run)
 }
 
-func (r *room) expect(ready metav1.ConditionStatus, reason, runs string) {
+func (r *testEnv) expect(ready metav1.ConditionStatus, reason, runs string) {
 	r.Helper()
 	r.Seen(r.stack)
 	var c metav1.Condition
@@ -156,7 +163,7 @@ func (r *room) expect(ready metav1.ConditionStatus, reason, runs string) {
 }
 
 func TestAStacksFirstDay(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 ")
 	if len(r.stack.Finalizers) != 1 {
@@ -195,7 +202,7 @@ func TestAStacksFirstDay(t *testing.T) {
 // The status named a Run, which is not there. Perhaps the operator ended before it created it, perhaps somebody deleted it: the next one has
 // another name.
 func TestARunThatIsNotThereGivesItsNameToNoOther(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.deletes("net-1")
 	r.reconcile()
@@ -204,7 +211,7 @@ func TestARunThatIsNotThereGivesItsNameToNoOther(t *testing.T) {
 
 // A user deletes a Run while it applies. Its pod is told to end, and saves what it did; until it has ended no other Run starts.
 func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	run := firstRun(r)
 	pod := &corev1.Pod{
@@ -230,10 +237,10 @@ func TestTheRunAfterADeletedOneWaitsForItsPod(t *testing.T) {
 
 // A cache that has not heard of the Run which the status names does not lead to a second one.
 func TestACacheThatIsBehindMakesNoSecondRun(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.Seen(r.stack)
-	if result := r.blind(); result.RequeueAfter != unheardAgain {
+	if result := r.blind(); result.RequeueAfter != decision.UncachedRequeue {
 		t.Errorf("the next look is in %s, and no event may tell that the Run is gone", result.RequeueAfter)
 	}
 	r.expect("Unknown", "Running", "net-1 ")
@@ -245,7 +252,7 @@ func TestACacheThatIsBehindMakesNoSecondRun(t *testing.T) {
 }
 
 // blind is a pass of an operator whose cache has no Run.
-func (r *room) blind() ctrl.Result {
+func (r *testEnv) blind() ctrl.Result {
 	r.Helper()
 	blind := *r.Reconciler
 	blind.Client = withoutRuns{r.Room.Client}
@@ -265,7 +272,7 @@ func (c withoutRuns) List(ctx context.Context, list client.ObjectList, opts ...c
 }
 
 func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed)
 	// A state that the cache has not seen: it was made a moment ago.
@@ -288,7 +295,7 @@ func TestDeletionAsksTheAPIServerBeforeItLetsGo(t *testing.T) {
 
 // Until its State is seen to, a Stack stays (I5).
 func TestAStackGoesOnlyAfterItsState(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseFailed) // nothing was made
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
@@ -321,7 +328,7 @@ func (c withoutState) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 	return c.Client.Get(ctx, key, o, opts...)
 }
 
-func firstRun(r *room) *v1alpha1.Run {
+func firstRun(r *testEnv) *v1alpha1.Run {
 	run := &v1alpha1.Run{}
 	apiserver.Must(r.T, r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: "net-1"}, run))
 	return run
@@ -330,7 +337,7 @@ func firstRun(r *room) *v1alpha1.Run {
 // A leader that is one no more has its view of the Stack from after the next Run was named, and that of the Runs from before the last
 // one ended: the status does not go back to the Run that is over.
 func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	old := firstRun(r).DeepCopy()
 	r.ends("net-1", v1alpha1.PhaseFailed)
@@ -357,7 +364,7 @@ func TestAnOldViewOfARunDoesNotTakeTheNextOneBack(t *testing.T) {
 
 // A former leader creates a Run late, after its successor named the next one and a user deleted that.
 func TestARunThatIsCreatedLateIsNotTakenUp(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	before := r.stack.DeepCopy()
 	r.Seen(r.stack)

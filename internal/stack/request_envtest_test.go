@@ -12,11 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
 // asks for a Run, as alice.
-func (r *room) asks(at string, operation v1alpha1.Operation) {
+func (r *testEnv) asks(at string, operation v1alpha1.Operation) {
 	r.Helper()
 	r.Seen(r.stack)
 	before := r.stack.DeepCopy()
@@ -29,7 +30,7 @@ func (r *room) asks(at string, operation v1alpha1.Operation) {
 
 // A request makes one Run, whatever the caches have heard of it.
 func TestARequestMakesOneRun(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
@@ -54,8 +55,8 @@ func TestARequestMakesOneRun(t *testing.T) {
 	blind.Client = withoutRuns{r.Room.Client}
 	_, err := blind.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(r.stack)})
 	apiserver.Must(t, err)
-	old := World{Now: r.now(), Stack: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
-	if d := Decide(old); d.Start == nil {
+	old := decision.Snapshot{Now: r.Now(), Stack: stale, Digest: r.stack.Status.InputsDigest, Runs: []v1alpha1.Run{*firstRun(r)}}
+	if d := decision.Decide(old); d.Start == nil {
 		t.Fatal("the old view asks for no Run")
 	} else if _, err := r.act(t.Context(), old, d); err == nil {
 		t.Error("the write of an operator that came late was accepted")
@@ -69,7 +70,7 @@ func TestARequestMakesOneRun(t *testing.T) {
 
 // The status names the Run that was asked for, and the operator ended before it created it: what was asked for is done, under the next name.
 func TestACrashBetweenNamingAndMakingWhatWasAskedFor(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()
@@ -91,7 +92,7 @@ func TestACrashBetweenNamingAndMakingWhatWasAskedFor(t *testing.T) {
 
 // What nothing comes of is told once, and is not kept for a time when something would.
 func TestARequestThatIsRefused(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	told := events.NewFakeRecorder(100)
 	r.Events = Recorder{told}
 	r.stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect
@@ -127,7 +128,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 
 // A destroy that is asked for waits for the Stacks that are built on this one.
 func TestADestroyThatIsAskedForWaitsForDependents(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.reconcile()

@@ -7,11 +7,12 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/tracing"
 )
 
 // trace tells that a Run was made: from when the Stack was looked at until the Run was there.
-func (r *Reconciler) trace(ctx context.Context, w World, made *v1alpha1.Run) {
+func (r *Reconciler) trace(ctx context.Context, w decision.Snapshot, made *v1alpha1.Run) {
 	if !r.Traces.On() {
 		return
 	}
@@ -23,5 +24,5 @@ func (r *Reconciler) trace(ctx context.Context, w World, made *v1alpha1.Run) {
 		}
 	}
 	id, parent := run.DecisionID(made, repository)
-	r.Traces.Tell(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.now(), Attributes: run.Attributes(made)})
+	r.Traces.Tell(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.Now(), Attributes: run.Attributes(made)})
 }

@@ -17,10 +17,12 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
 // desk takes note of what is deleted and made, and of how often a status is written.
-type desk struct {
+type fakeClient struct {
 	client.Client
 	deleted []string
 	written int
@@ -31,30 +33,30 @@ type desk struct {
 	late bool
 }
 
-func (d *desk) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+func (d *fakeClient) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	if d.late {
 		return nil
 	}
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "runs"}, key.Name)
 }
 
-func (d *desk) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+func (d *fakeClient) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
 	if d.refuses == nil {
 		d.made = o.GetName()
 	}
 	return d.refuses
 }
 
-func (d *desk) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
+func (d *fakeClient) Delete(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
 	d.deleted = append(d.deleted, o.GetName())
 	return nil
 }
 
-func (d *desk) Status() client.SubResourceWriter { return statusDesk{desk: d} }
+func (d *fakeClient) Status() client.SubResourceWriter { return statusDesk{desk: d} }
 
 type statusDesk struct {
 	client.SubResourceWriter
-	desk *desk
+	desk *fakeClient
 }
 
 func (s statusDesk) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
@@ -77,9 +79,9 @@ func (s *stuck) Forget(_ context.Context, r *v1alpha1.Run) error {
 }
 
 // atTheDesk is a reconciler that deletes and writes at a desk, and the events that it tells.
-func atTheDesk(runs Runs) (*Reconciler, *desk, *events.FakeRecorder) {
-	d, told := &desk{}, events.NewFakeRecorder(100)
-	return &Reconciler{Client: d, Runs: runs, Events: Recorder{told}, States: letGo{}}, d, told
+func newTestReconciler(runs Runs) (*Reconciler, *fakeClient, *events.FakeRecorder) {
+	d, told := &fakeClient{}, events.NewFakeRecorder(100)
+	return &Reconciler{Gatherer: snapshot.Gatherer{Client: d}, Runs: runs, Events: Recorder{told}, States: letGo{}}, d, told
 }
 
 type letGo struct{ States }
@@ -88,22 +90,22 @@ func (letGo) Delete(context.Context, client.ObjectKey) error { return nil }
 func (letGo) Orphan(context.Context, client.ObjectKey) error { return nil }
 
 // went are n Runs that went well.
-func went(n int) func(*World) {
-	return func(w *World) {
+func went(n int) func(*decision.Snapshot) {
+	return func(w *decision.Snapshot) {
 		for i := range n {
-			had(runinfo.Name("net", i+1), v1alpha1.PhaseSucceeded, "sha256:now")(w)
+			withRun(runinfo.Name("net", i+1), v1alpha1.PhaseSucceeded, "sha256:now")(w)
 		}
-		applied("sha256:now")(w)
-		saidReason("Applied")(w)
-		w.Stack.Status.LastRun = w.last().Name
-		w.Stack.Spec.RunHistoryLimit = ptr(int32(1))
+		withAppliedInputs("sha256:now")(w)
+		withReadyReason("Applied")(w)
+		w.Stack.Status.LastRun = w.LatestRun().Name
+		w.Stack.Spec.RunHistoryLimit = new(int32(1))
 	}
 }
 
 func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
-	w := world(went(5))
-	r, d, told := atTheDesk(&stuck{lets: []string{"net-2", "net-3", "net-4"}})
-	if again, err := r.act(t.Context(), w, Decide(w)); err != nil || again != pruneAgain {
+	w := newSnapshot(went(5))
+	r, d, told := newTestReconciler(&stuck{lets: []string{"net-2", "net-3", "net-4"}})
+	if again, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || again != pruneAgain {
 		t.Errorf("it is tried again in %s: %v", again, err)
 	}
 	if got := strings.Join(d.deleted, " "); got != "net-2 net-3 net-4" {
@@ -122,9 +124,9 @@ func TestAnOldRunThatStaysHoldsUpNoOther(t *testing.T) {
 
 // A bucket that lets nothing be deleted is no reason to miss a drift check, or anything else that is due at a time.
 func TestWhatIsDueIsNotMissedForAnOldRunThatStays(t *testing.T) {
-	w := world(checks("Report"), state(1), went(5), lookedAgo(time.Minute))
-	r, _, _ := atTheDesk(&stuck{})
-	d := Decide(w)
+	w := newSnapshot(went(5))
+	r, _, _ := newTestReconciler(&stuck{})
+	d := decision.Decide(w)
 	d.RequeueAfter = 3 * time.Minute
 	if again, err := r.act(t.Context(), w, d); err != nil || again != 3*time.Minute {
 		t.Errorf("it is looked at again in %s: %v", again, err)
@@ -134,10 +136,10 @@ func TestWhatIsDueIsNotMissedForAnOldRunThatStays(t *testing.T) {
 // A bucket may keep all it has for years. Runs are in the API server, where there is no room for them, and their records in the status,
 // which can no longer be written one day.
 func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
-	w := world(went(151))
+	w := newSnapshot(went(151))
 	bucket := &stuck{}
-	r, d, told := atTheDesk(bucket)
-	if again, err := r.act(t.Context(), w, Decide(w)); err != nil || again != pruneAgain {
+	r, d, told := newTestReconciler(bucket)
+	if again, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || again != pruneAgain {
 		t.Errorf("it is tried again in %s: %v", again, err)
 	}
 	if len(d.deleted) != 50 || d.deleted[0] != "net-1" || d.deleted[49] != "net-50" {
@@ -156,15 +158,15 @@ func TestWhatCannotBeDeletedHasAnEnd(t *testing.T) {
 
 // A Stack that may go and does not says why: nothing else would.
 func TestAStackThatCannotGoSaysWhy(t *testing.T) {
-	for name, change := range map[string]func(*World){"that is destroyed": func(*World) {}, "that leaves what there is": orphan} {
-		w := world(deleted, went(1), change)
-		r, d, _ := atTheDesk(&stuck{})
+	for name, change := range map[string]func(*decision.Snapshot){"that is destroyed": func(*decision.Snapshot) {}, "that leaves what there is": withOrphanPolicy} {
+		w := newSnapshot(withDeletion, went(1), change)
+		r, d, _ := newTestReconciler(&stuck{})
 		for range 3 { // and says it once: a write is an event, by which it is tried again
-			if _, err := r.act(t.Context(), w, Decide(w)); err == nil {
+			if _, err := r.act(t.Context(), w, decision.Decide(w)); err == nil {
 				t.Errorf("%s: there is no error", name)
 			}
 		}
-		if why := readyReason(w.Stack.Status); why != "RunsCleanupFailed" || d.written != 1 {
+		if why := decision.ReadyReason(w.Stack.Status); why != "RunsCleanupFailed" || d.written != 1 {
 			t.Errorf("%s: the reason is %q, and it was written %d times", name, why, d.written)
 		}
 	}
@@ -182,32 +184,32 @@ func (s heldStates) Delete(context.Context, client.ObjectKey) error {
 }
 
 func TestAStateThatStaysIsToldOnce(t *testing.T) {
-	w := world(deleted, went(1))
-	r, d, _ := atTheDesk(&stuck{})
+	w := newSnapshot(withDeletion, went(1))
+	r, d, _ := newTestReconciler(&stuck{})
 	r.States = heldStates{asked: new(int)}
 	for range 3 {
-		if _, err := r.act(t.Context(), w, Decide(w)); err == nil {
+		if _, err := r.act(t.Context(), w, decision.Decide(w)); err == nil {
 			t.Error("there is no error")
 		}
 	}
-	if why := readyReason(w.Stack.Status); why != "StateCleanupFailed" || d.written != 1 {
+	if why := decision.ReadyReason(w.Stack.Status); why != "StateCleanupFailed" || d.written != 1 {
 		t.Errorf("the reason is %q, and it was written %d times", why, d.written)
 	}
 }
 
 // A quota of Runs, or a webhook, may keep a Run from being made. Nothing but the Stack can say so.
 func TestARunThatIsRefusedIsTold(t *testing.T) {
-	r, d, told := atTheDesk(nil)
+	r, d, told := newTestReconciler(nil)
 	r.Inputs, r.Reserved = inputs.NewStore(nowhere{}), NewReserved()
-	w := world(applied("sha256:old"), had("net-1", "Succeeded", "sha256:old"), lastRun("net-1"))
+	w := newSnapshot(withAppliedInputs("sha256:old"), withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-1"))
 	for i := range 3 {
 		d.refuses = apierrors.NewForbidden(schema.GroupResource{Resource: "runs"}, "net-2", fmt.Errorf("webhook a.b denied the request: no (%d)", i))
 		w.Reserved = r.Reserved.of(w.Stack)
-		if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsForbidden(err) {
+		if _, err := r.act(t.Context(), w, decision.Decide(w)); !apierrors.IsForbidden(err) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if ready := readyOf(w.Stack.Status); ready.Reason != "Running" || !strings.HasPrefix(ready.Message, "Run net-2 cannot be made: ") || !strings.Contains(ready.Message, "denied the request: no") {
+	if ready := decision.ReadyOf(w.Stack.Status); ready.Reason != "Running" || !strings.HasPrefix(ready.Message, "Run net-2 cannot be made: ") || !strings.Contains(ready.Message, "denied the request: no") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	if d.written != 2 || len(told.Events) != 1 { // that it is named, and that it is refused
@@ -215,24 +217,24 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 	}
 
 	d.refuses, w.Reserved = nil, r.Reserved.of(w.Stack)
-	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-2" || r.Reserved.of(w.Stack) != "" {
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.made != "net-2" || r.Reserved.of(w.Stack) != "" {
 		t.Errorf("made is %q: %v", d.made, err)
 	}
-	had("net-2", "Planning", "sha256:now")(&w)
-	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || !strings.Contains(readyOf(w.Stack.Status).Message, "Run net-2 is under way") {
-		t.Errorf("it says %q: %v", readyOf(w.Stack.Status).Message, err)
+	withRun("net-2", "Planning", "sha256:now")(&w)
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || !strings.Contains(decision.ReadyOf(w.Stack.Status).Message, "Run net-2 is under way") {
+		t.Errorf("it says %q: %v", decision.ReadyOf(w.Stack.Status).Message, err)
 	}
 }
 
 // The answer to the request that creates a Run is lost: it may have been created, and deleted since. The next Run has another name. Where the bucket
 // failed before the request there is no such Run, so numbers are not used up.
 func TestANameIsInOneRequestAtMost(t *testing.T) {
-	r, d, _ := atTheDesk(nil)
+	r, d, _ := newTestReconciler(nil)
 	r.Live, r.Reserved = d, NewReserved()
-	w := world(had("net-1", "Succeeded", "sha256:old"), lastRun("net-1"))
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-1"))
 	act := func() string {
 		w.Reserved = r.Reserved.of(w.Stack)
-		if _, err := r.act(t.Context(), w, Decide(w)); err == nil {
+		if _, err := r.act(t.Context(), w, decision.Decide(w)); err == nil {
 			t.Fatal("there is no error")
 		}
 		return w.Stack.Status.LastRun
@@ -249,18 +251,18 @@ func TestANameIsInOneRequestAtMost(t *testing.T) {
 
 // A leader that is one no more created the Run that it had named, while its successor named the next one: there is one Run, and not two.
 func TestNoRunIsCreatedBesideOneThatCameLate(t *testing.T) {
-	r, d, _ := atTheDesk(nil)
+	r, d, _ := newTestReconciler(nil)
 	r.Inputs, r.Live, r.Reserved, d.late = inputs.NewStore(nowhere{}), d, NewReserved(), true
-	w := world(had("net-1", "Succeeded", "sha256:old"), namedFor("net-2", "Apply", "Spec"))
-	if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsConflict(err) || d.made != "" {
+	w := newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withReservedRun("net-2"))
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); !apierrors.IsConflict(err) || d.made != "" {
 		t.Errorf("Run %q is created: %v", d.made, err)
 	}
 	d.late = false
-	if _, err := r.act(t.Context(), w, Decide(w)); err != nil || d.made != "net-4" {
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.made != "net-4" {
 		t.Errorf("Run %q is created: %v", d.made, err)
 	}
-	w, d.late, d.made = world(had("net-1", "Succeeded", "sha256:old"), lastRun("net-2")), true, "" // it was given up while nothing was to be started
-	if _, err := r.act(t.Context(), w, Decide(w)); !apierrors.IsConflict(err) || d.made != "" {
+	w, d.late, d.made = newSnapshot(withRun("net-1", "Succeeded", "sha256:old"), withLastRun("net-2")), true, "" // it was given up while nothing was to be started
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); !apierrors.IsConflict(err) || d.made != "" {
 		t.Errorf("Run %q is created: %v", d.made, err)
 	}
 }
@@ -276,3 +278,10 @@ type nowhere struct{ inputs.Bucket }
 
 func (nowhere) PutOnce(context.Context, string, []byte) error { return nil }
 func (nowhere) Renew(context.Context, string) error           { return nil }
+
+// A foreground deletion of the Stack would have the garbage collector delete a Run that blocks it, in the middle of an apply.
+func TestARunDoesNotBlockItsStacksDeletion(t *testing.T) {
+	if ref := owner(newSnapshot().Stack); ref.BlockOwnerDeletion != nil || ref.Controller == nil || !*ref.Controller {
+		t.Errorf("got %+v", ref)
+	}
+}

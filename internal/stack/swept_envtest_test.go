@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/stack/source"
 )
 
 // forget takes the code out of the bucket, as a sweep does with what nobody referred to for a time.
@@ -20,7 +21,7 @@ func (m memoryBucket) forget() {
 
 func TestCodeThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
 	kept := memoryBucket{}
-	sources := NewSources(nil, kept)
+	sources := source.NewSources(nil, kept)
 	stack := &v1alpha1.Stack{}
 	stack.Spec.Source.Inline = map[string]string{"main.tf": ""}
 	for range 2 {
@@ -33,7 +34,7 @@ func TestCodeThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
 }
 
 func TestCodeFromGitThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.fetch(g.repo)
 	g.reconcile()
 	made := &makers{memoryBucket: g.bucket}
@@ -43,7 +44,7 @@ func TestCodeFromGitThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
 	} {
 		g.bucket.forget()
 		begin()
-		g.Sources.bucket = made
+		g.Sources.Bucket = made
 		twin := g.as(g.reads("twin-"+strings.ReplaceAll(name, " ", "-"), g.repo, "net"))
 		before := made.sources
 		twin.reconcile()
@@ -54,7 +55,8 @@ func TestCodeFromGitThatIsNotThereAnyMoreIsPackedAgain(t *testing.T) {
 }
 
 func TestCodeOfManyStacksIsRememberedOnce(t *testing.T) {
-	sources := NewSources(nil, memoryBucket{})
+	made := &makers{memoryBucket: memoryBucket{}}
+	sources := source.NewSources(nil, made)
 	digests := map[string]bool{}
 	pack := func(uid types.UID, files map[string]string) {
 		t.Helper()
@@ -68,13 +70,13 @@ func TestCodeOfManyStacksIsRememberedOnce(t *testing.T) {
 	for _, uid := range []types.UID{"a", "b", "c"} {
 		pack(uid, map[string]string{"main.tf": "# code", "b.tf": ""})
 	}
-	if sources.packed.Len() != 1 || len(digests) != 1 {
-		t.Errorf("one code is %d archives, remembered %d times", len(digests), sources.packed.Len())
+	if made.sources != 1 || len(digests) != 1 {
+		t.Errorf("one code is %d archives, remembered %d times", len(digests), made.sources)
 	}
 	for _, other := range []map[string]string{{"main.tf": "# other", "b.tf": ""}, {"main.tf": "# code"}, {"main.tf": "", "b.tf": "# code"}, {"main.tf": "# code", "c.tf": ""}} {
 		pack("a", other)
 	}
-	if sources.packed.Len() != 5 || len(digests) != 5 {
-		t.Errorf("five codes are %d archives, remembered %d times", len(digests), sources.packed.Len())
+	if made.sources != 5 || len(digests) != 5 {
+		t.Errorf("five codes are %d archives, remembered %d times", len(digests), made.sources)
 	}
 }

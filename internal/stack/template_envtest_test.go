@@ -15,14 +15,14 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func (r *room) template(text string) {
+func (r *testEnv) template(text string) {
 	r.Helper()
 	r.spec(func(s *v1alpha1.StackSpec) { s.Runner.Template = &apiextensionsv1.JSON{Raw: []byte(text)} })
 }
 
 // A template that no pod can be made with stops the Stack before a Run is made; another one is a new Run.
 func TestATemplateIsAnInput(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.template(`{"spec":{"nodeSelektor":{"pool":"a<b"}}}`)
 	r.reconcile()
 	r.expect("False", "TemplateInvalid", "")
@@ -49,7 +49,7 @@ func TestATemplateIsAnInput(t *testing.T) {
 
 // What a template names has to be there. Another version of what is in the environment is a new Run, of what is a file it is not.
 func TestWhatATemplateReads(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.template(`{"spec":{"volumes":[{"name":"ca","secret":{"secretName":"ca"}}],"containers":[{"name":"engine","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"login","key":"a"}}}]}]}}`)
 	r.Make(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "login"}})
 	r.reconcile()

@@ -21,9 +21,9 @@ const (
 )
 
 // enterUnits is a room whose Repository has three units: app reads outputs of vpc, dns only comes after it.
-func enterUnits(t *testing.T) *gitRoom {
+func enterUnits(t *testing.T) *gitTestEnv {
 	t.Helper()
-	g := enterGit(t)
+	g := newGitTestEnv(t)
 	g.push(gitserver.Change{Files: map[string]string{
 		"live/app/terragrunt.hcl": appUnit, "live/dns/terragrunt.hcl": dnsUnit, "live/vpc/terragrunt.hcl": "# 1\n",
 	}})
@@ -32,7 +32,7 @@ func enterUnits(t *testing.T) *gitRoom {
 }
 
 // unit is the room from where a new Stack stands that runs a unit.
-func (g *gitRoom) unit(name, folder string, changes ...func(*v1alpha1.StackSpec)) *room {
+func (g *gitTestEnv) unit(name, folder string, changes ...func(*v1alpha1.StackSpec)) *testEnv {
 	g.Helper()
 	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
 		Engine: v1alpha1.Engine{Name: v1alpha1.EngineTerragrunt},
@@ -45,7 +45,7 @@ func (g *gitRoom) unit(name, folder string, changes ...func(*v1alpha1.StackSpec)
 	return g.as(stack)
 }
 
-func (r *room) expectUnits(want ...v1alpha1.Unit) {
+func (r *testEnv) expectUnits(want ...v1alpha1.Unit) {
 	r.Helper()
 	r.Seen(r.stack)
 	if diff := cmp.Diff(want, r.stack.Status.Units); diff != "" {
@@ -54,7 +54,7 @@ func (r *room) expectUnits(want ...v1alpha1.Unit) {
 }
 
 // goesWell ends a Run that is under way, which leaves outputs.
-func (r *room) goesWell(run string, outputs map[string]string) {
+func (r *testEnv) goesWell(run string, outputs map[string]string) {
 	r.Helper()
 	r.state(1, outputs)
 	r.ends(run, v1alpha1.PhaseSucceeded)
@@ -79,7 +79,7 @@ func TestAUnitRunsAfterTheUnitsThatItDependsOn(t *testing.T) {
 	dns.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not Ready (Running)")
 
 	vpc.goesWell("vpc-1", map[string]string{"id": "hmac:1"})
-	for _, one := range []*room{app, dns} {
+	for _, one := range []*testEnv{app, dns} {
 		one.reconcile()
 		one.goesWell(one.stack.Name+"-1", nil)
 	}
@@ -185,7 +185,7 @@ func TestAUnitIsDestroyedBeforeTheUnitsThatItDependsOn(t *testing.T) {
 	vpc.goesWell("vpc-1", nil)
 	app.reconcile()
 	app.goesWell("app-1", nil)
-	remove := func(one *room) {
+	remove := func(one *testEnv) {
 		t.Helper()
 		apiserver.Must(t, g.Room.Client.Delete(t.Context(), one.stack))
 		one.Seen(one.stack)

@@ -14,7 +14,7 @@ import (
 
 // A version of the state that a user writes is planned once, whatever comes of it. After that nothing is written.
 func TestAUsersStateIsPlannedOnce(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	state := &v1alpha1.State{
 		ObjectMeta: metav1.ObjectMeta{Name: "net"},

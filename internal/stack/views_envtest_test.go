@@ -40,7 +40,7 @@ func (c oldView) List(ctx context.Context, list client.ObjectList, opts ...clien
 }
 
 // look is a pass with an old view.
-func (r *room) look(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
+func (r *testEnv) look(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
 	r.Helper()
 	behind := *r.Reconciler
 	behind.Client = oldView{r.Room.Client, stack.DeepCopy(), old}
@@ -50,7 +50,7 @@ func (r *room) look(stack *v1alpha1.Stack, old ...v1alpha1.Run) ctrl.Result {
 }
 
 // deletes takes a Run away, as a person does.
-func (r *room) deletes(name string) {
+func (r *testEnv) deletes(name string) {
 	r.Helper()
 	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: name}}
 	r.Seen(run)
@@ -61,7 +61,7 @@ func (r *room) deletes(name string) {
 // A Run was named, made, ended and deleted by hand: a pass whose view of the Stack is from before all that does not make it again,
 // though its report has nothing to write that an optimistic lock could refuse. It looks again soon.
 func TestAnOldViewDoesNotMakeARunAgain(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.Seen(r.stack)
 	old := r.stack.DeepCopy() // which names net-1
@@ -76,7 +76,7 @@ func TestAnOldViewDoesNotMakeARunAgain(t *testing.T) {
 
 // Each look with an old view is a write that is refused: they come ever more seldom, until the view is as new as what there is.
 func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	old := r.stack.DeepCopy()
 	r.reconcile() // has the finalizer, and says something
 	old.Finalizers = []string{v1alpha1.Finalizer}
@@ -86,7 +86,7 @@ func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
 		}
 	}
 	r.reconcile()
-	if result := r.look(old); result.RequeueAfter != newerSoon {
+	if result := r.look(old); result.RequeueAfter != minConflictBackoff {
 		t.Errorf("after it had caught up the next look is in %s", result.RequeueAfter)
 	}
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
@@ -94,7 +94,7 @@ func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
 	r.reconcile()
 	r.Gone(r.stack)
 	r.reconcile()
-	if n := r.Behind.NumRequeues(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(old)}); n != 0 {
+	if n := r.ConflictBackoff.NumRequeues(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(old)}); n != 0 {
 		t.Errorf("a Stack that is gone is remembered with %d looks", n)
 	}
 }
@@ -102,7 +102,7 @@ func TestAnOldViewIsLookedAtLessAndLessOften(t *testing.T) {
 // A Stack was deleted and made again under its name. The cache has the former one's first Run still, and not yet the new one's,
 // which has the same name: no second one is made beside it.
 func TestARunOfAFormerStackHidesNoRun(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	former := *firstRun(r)
 	r.ends("net-1", v1alpha1.PhaseFailed)
@@ -133,7 +133,7 @@ type forgotten struct {
 func (f *forgotten) Promote(context.Context, client.ObjectKey) error { f.back(); return nil }
 
 func TestAStackWhoseStateIsForgottenIsDestroyed(t *testing.T) {
-	r := enter(t)
+	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
 	r.States = &forgotten{back: func() {

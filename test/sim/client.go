@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
 // kube is how a process reaches the API server: it reads from a view, or past it when that is nil.
@@ -79,8 +79,8 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 			return slices.Contains(run.IndexPods(o), value)
 		case run.WaitingIndex:
 			return slices.Contains(run.IndexWaiting(o), value)
-		case stack.DependencyIndex:
-			return slices.Contains(stack.IndexDependencies(o), value)
+		case snapshot.DependencyIndex:
+			return slices.Contains(snapshot.IndexDependencies(o), value)
 		}
 		panic("no index " + field)
 	}

@@ -18,6 +18,9 @@ import (
 	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/snapshot"
+	"cairn.dev/cairn/internal/stack/source"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -95,8 +98,12 @@ func (m *manager) lead() {
 	m.turns = run.NewQueue(run.Limits{Install: w.places}, m.clock)
 	store := w.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
-		Client: cached, Live: live, Sources: w.shared.sources, Inputs: w.shared.inputs, States: store,
-		Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}}, Behind: stack.NewBehind(), Told: stack.NewTold(), Reserved: stack.NewReserved(), Clock: m.clock,
+		Gatherer: snapshot.Gatherer{
+			Client: cached, Live: live, Sources: w.shared.sources, Inputs: w.shared.inputs, StateReader: store,
+			VerifiedHistory: snapshot.NewVerifiedHistory(), Clock: m.clock,
+		},
+		States: store, Runs: kept{}, Events: stack.Recorder{EventRecorder: noEvents{}},
+		ConflictBackoff: stack.NewConflictBackoff(), Reserved: stack.NewReserved(),
 	}
 	m.run = run.Reconciler{
 		Client: cached, Live: live, Inputs: w.shared.inputs, Turns: run.NewTurns(m.turns, cached), Clock: m.clock,
@@ -162,7 +169,7 @@ func (m *manager) tell(k kind, c change) {
 		s := o.(*v1alpha1.Stack)
 		m.add(ofStack, s.Name)
 		m.addDependents(s.Name)
-		for _, name := range stack.Dependencies(s) {
+		for _, name := range decision.Dependencies(s) {
 			if other, ok := find(m.view.objects[stacks], name).(*v1alpha1.Stack); ok {
 				if q, asked := runinfo.Requested(other, m.clock()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
 					m.add(ofStack, name)
@@ -201,7 +208,7 @@ func (m *manager) tell(k kind, c change) {
 
 func (m *manager) addDependents(name string) {
 	for _, o := range m.view.objects[stacks] {
-		if slices.Contains(stack.IndexDependencies(o), name) {
+		if slices.Contains(snapshot.IndexDependencies(o), name) {
 			m.add(ofStack, o.GetName())
 		}
 	}
@@ -300,12 +307,12 @@ func (m *manager) ring() {
 // shared is what histories of one worker have in common: bytes under their digests.
 type shared struct {
 	inputs  *inputs.Store
-	sources *stack.Sources
+	sources *source.Sources
 	// idle threads.
 	idle []*thread
 }
 
 func newShared() *shared {
 	bytes := newMemory()
-	return &shared{inputs: inputs.NewStore(bytes), sources: stack.NewSources(code{}, bytes)}
+	return &shared{inputs: inputs.NewStore(bytes), sources: source.NewSources(code{}, bytes)}
 }

@@ -1,0 +1,22 @@
+package decision
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+)
+
+func TestCausesOfAnotherImage(t *testing.T) {
+	doc := func(source, image string) *inputs.Build {
+		b := inputs.NewBuild(&v1alpha1.Build{Image: image})
+		b.Source = source
+		return b
+	}
+	if !sameBuild(nil, nil) || sameBuild(nil, doc("a", "b")) || !sameBuild(doc("a", "b"), doc("other", "b")) || sameBuild(doc("a", "b"), doc("a", "c")) {
+		t.Error("what the spec says is not told from what it is built from")
+	}
+	if imageChanged(nil, doc("a", "b")) || !imageChanged(doc("a", "b"), doc("c", "b")) || imageChanged(doc("a", "b"), doc("a", "c")) {
+		t.Error("what it is built from is not told from what the spec says")
+	}
+}

@@ -1,0 +1,309 @@
+package decision
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// Decision is the one next thing for a Stack, and what its Ready condition says meanwhile.
+type Decision struct {
+	// AddFinalizer before anything is made.
+	AddFinalizer bool
+	// Start a Run like this, and Name it so.
+	Start *v1alpha1.RunSpec
+	Name  string
+	// Request is what somebody asked for that the Run takes up; empty when nobody did.
+	Request string
+	// StateVersion is the version of the State that a user wrote, if the Run plans it for no other reason.
+	StateVersion int64
+	// Finish lets the Stack go. RemoveState takes its State along.
+	Finish, RemoveState bool
+
+	// Ready, Reason and Message are the condition.
+	Ready           metav1.ConditionStatus
+	Reason, Message string
+	// Stalled says that nothing will change until a person acts.
+	Stalled bool
+	// RequeueAfter looks again after this time; 0 waits for an event.
+	RequeueAfter time.Duration
+	// NextDriftCheck is when the next drift check is due; nil when none can start as the Stack is now.
+	NextDriftCheck *metav1.Time
+}
+
+// A rule decides, or leaves it to the next one.
+type rule func(Snapshot) (Decision, bool)
+
+// unheardAgain is when a Stack is reconciled again whose Run under way the cache does not have, unless an event comes first.
+const UncachedRequeue = time.Minute
+
+// Decide says the one next thing, and when to check again.
+func Decide(w Snapshot) Decision {
+	d := decideByRules(w)
+	if w.CurrentRunUncached {
+		d.RequeueAfter = Sooner(d.RequeueAfter, UncachedRequeue)
+	}
+	return d
+}
+
+// sooner is the shorter of two times after which a Stack is reconciled again; 0 is never.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// decideByRules has the answer of the first rule that has one.
+func decideByRules(w Snapshot) Decision {
+	rules := []rule{
+		isNew,
+		readOnlyRunIsUnderWay,
+		isSuspended,
+		stateIsStranded,
+		leftoverEndsFirst,
+		destroyIsRequested,
+		staysDestroyed,
+		destroyStopped,
+		dependsOnItself,
+		inputsArePending,
+		inputsHaveProblem,
+		runIsUnderWay,
+		dependencyGoesFirst,
+		runIsRequested,
+		runIsDue,
+		userStateIsDue,
+		outputsAreForeign,
+		outputsAreMissing,
+		outputsFailed,
+		lastRunFailed,
+		lastRunCanceled,
+		changesAreOnlyShown,
+		driftCorrectionIsDue,
+		driftCheckIsDue,
+		isDrifted,
+		isReady,
+	}
+	if w.Stack.DeletionTimestamp != nil {
+		rules = []rule{
+			hasNoFinalizer,
+			runEndsFirst,
+			leftoverEndsFirst,
+			stateIsStranded,
+			isOrphaned,
+			journalIsUnreadable,
+			isDestroyed,
+			destroyIsUnderWay,
+			dependentsGoFirst,
+			isSuspended,
+			isProtected,
+			isNeverApplied,
+			namespaceEnds,
+			destroyLeftSomething,
+			destroyWasStopped,
+			destroyIsDue,
+		}
+	}
+	for _, r := range rules {
+		if d, ok := r(w); ok {
+			return d
+		}
+	}
+	return Decision{}
+}
+
+func Unready(reason, format string, args ...any) (Decision, bool) {
+	return Decision{Ready: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
+}
+
+func stalled(reason, format string, args ...any) (Decision, bool) {
+	d, ok := Unready(reason, format, args...)
+	d.Stalled = true
+	return d, ok
+}
+
+func progressing(reason, format string, args ...any) (Decision, bool) {
+	return Decision{Ready: metav1.ConditionUnknown, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
+}
+
+func isNew(w Snapshot) (Decision, bool) {
+	if slices.Contains(w.Stack.Finalizers, v1alpha1.Finalizer) {
+		return Decision{}, false
+	}
+	return Decision{AddFinalizer: true}, true
+}
+
+// isSuspended: nothing starts. A Stack that is as declared stays Ready; one that is not waits for a person.
+func isSuspended(w Snapshot) (Decision, bool) {
+	if !w.Stack.Spec.Suspend || w.ActiveRun() != nil {
+		return Decision{}, false
+	}
+	d, ok := stalled(v1alpha1.ReasonSuspended, "nothing is planned, applied or destroyed until spec.suspend is false: cairn resume %s", w.Stack.Name)
+	if q, waits := PendingRequest(w); waits {
+		d.Message += "; the Run that was " + q.Who() + " waits for that"
+	}
+	switch resumed := decideResumed(w); {
+	case w.Stack.DeletionTimestamp != nil:
+	case resumed.Reason == "" && readySays(w, d.Reason): // nothing new is known
+		return Decision{}, true
+	case resumed.Ready == metav1.ConditionTrue && resumed.Start == nil:
+		d.Ready, d.Stalled, d.Message = metav1.ConditionTrue, false, resumed.Message+"; "+d.Message
+	}
+	return d, ok
+}
+
+// decideResumed is the decision for the Stack as if it were not suspended and nobody asked for a Run.
+func decideResumed(w Snapshot) Decision {
+	stack := *w.Stack
+	stack.Spec.Suspend = false
+	w.Stack, w.quiet = &stack, true
+	return Decide(w)
+}
+
+// inputsArrive: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
+// to say.
+func inputsArePending(w Snapshot) (Decision, bool) {
+	if w.Problem == nil || !w.Problem.Passing || w.ActiveRun() != nil {
+		return Decision{}, false
+	}
+	if w.Problem.After == 0 && w.Stack.Status.InputsDigest != "" && w.Stack.Status.ObservedGeneration == w.Stack.Generation && !readySays(w, w.Problem.Reason) {
+		return Decision{}, true
+	}
+	d, ok := progressing(w.Problem.Reason, "%s", w.Problem.Message)
+	d.RequeueAfter = w.Problem.After
+	return d, ok
+}
+
+func readySays(w Snapshot, reason string) bool { return ReadyReason(w.Stack.Status) == reason }
+
+func inputsHaveProblem(w Snapshot) (Decision, bool) {
+	if w.Problem == nil || w.ActiveRun() != nil {
+		return Decision{}, false
+	}
+	return stalled(w.Problem.Reason, "%s", w.Problem.Message)
+}
+
+func runIsUnderWay(w Snapshot) (Decision, bool) {
+	r := w.ActiveRun()
+	if r == nil {
+		return Decision{}, false
+	}
+	return runProgress(r)
+}
+
+// under is what a Stack says while a Run is under way: what is in its way, or just that it is under way. It does not
+// follow each phase: that would be a write for each, and the Run tells it.
+func runProgress(r *v1alpha1.Run) (Decision, bool) {
+	switch c := runCondition(r); c.Reason {
+	case v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonCanceling, v1alpha1.ReasonRetrying, v1alpha1.ReasonInputsNotFound, v1alpha1.ReasonSuspended, v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded,
+		v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
+		return Unready(c.Reason, "Run %s: %s", r.Name, c.Message)
+	}
+	return inProgress(r.Name, r.Spec)
+}
+
+func inProgress(name string, spec v1alpha1.RunSpec) (Decision, bool) {
+	if spec.Operation == v1alpha1.OperationDestroy {
+		return progressing(v1alpha1.ReasonDestroying, "Run %s destroys: %s", name, spec.Cause.Message)
+	}
+	if spec.Operation == v1alpha1.OperationShell {
+		return progressing(v1alpha1.ReasonRunning, "Run %s holds a shell: %s", name, spec.Cause.Message)
+	}
+	return progressing(v1alpha1.ReasonRunning, "Run %s is under way: %s", name, spec.Cause.Message)
+}
+
+func runIsDue(w Snapshot) (Decision, bool) {
+	if !isDue(w) {
+		return Decision{}, false
+	}
+	return startDeploy(w, operation(w), causeOf(w))
+}
+
+// isDue: what is declared is neither applied nor was it tried, or may now be applied where it could only be planned, or can
+// be tried again since the state that was lost is back, or was applied before something of which nobody knows any more.
+func isDue(w Snapshot) bool {
+	if appliedInputs(w) == w.Digest {
+		return false
+	}
+	last := w.lastDeployRun()
+	return last == nil || w.missingRunMayHaveDeployed() || last.Spec.InputsDigest != w.Digest || last.Spec.Operation != operation(w) ||
+		last.Status.Phase == v1alpha1.PhaseSuperseded || appliedButLost(w, last) || (isStranded(last) && stateWasRestored(w, last))
+}
+
+// undone says that a Run applied what is declared, and that this is not applied any more, for no reason that is known: what came after it
+// was deleted by hand. A destroy is a reason.
+func appliedButLost(w Snapshot, r *v1alpha1.Run) bool {
+	return r.Status.Phase == v1alpha1.PhaseSucceeded && r.Spec.Operation == v1alpha1.OperationApply && w.LastMutatingRun() == r && destroyedBy(w) == ""
+}
+
+// operation is what a Run may do that is made for a change.
+func operation(w Snapshot) v1alpha1.Operation {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return v1alpha1.OperationPlan
+	}
+	return v1alpha1.OperationApply
+}
+
+func startDeploy(w Snapshot, operation v1alpha1.Operation, c v1alpha1.Cause) (Decision, bool) {
+	return startRun(w, v1alpha1.RunSpec{Operation: operation, Cause: c, InputsDigest: w.Digest, Revision: w.Revision})
+}
+
+// How long texts in a Run may be. What they name is others' to call as they like, and a Run that the API server refuses would be made again
+// and again, and nothing said of it.
+const (
+	longestCause    = 1000
+	longestRevision = 300
+)
+
+func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
+	spec.Stack.Name, spec.PreventSelfApproval = w.Stack.Name, w.Stack.Spec.PreventSelfApproval
+	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision, longestRevision)
+	name := nextRunName(w)
+	d, ok := inProgress(name, spec)
+	d.Start, d.Name = &spec, name
+	return d, ok
+}
+
+func changesAreOnlyShown(w Snapshot) (Decision, bool) {
+	last := w.LastMutatingRun()
+	if last == nil || last.Spec.Operation != v1alpha1.OperationPlan || last.Spec.InputsDigest != w.Digest ||
+		last.Status.Plan == nil || !last.Status.Plan.Changes {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonChangesPending, "Run %s: %s; not applied, since spec.apply is Never: cairn diff %s shows them", last.Name, runinfo.Summary(last.Status.Plan), w.Stack.Name)
+}
+
+func isReady(w Snapshot) (Decision, bool) {
+	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonApplied, Message: "no resources"}
+	switch n := resources(w); {
+	case n == 1:
+		d.Message = "1 resource is as declared"
+	case n > 1:
+		d.Message = fmt.Sprintf("%d resources are as declared", n)
+	}
+	d.Message += lastCheckFailed(w)
+	d.NextDriftCheck = nextDriftCheck(w)
+	d.RequeueAfter = until(w, d.NextDriftCheck)
+	return d, true
+}
+
+func resources(w Snapshot) int32 {
+	if w.State == nil {
+		return 0
+	}
+	return w.State.Status.Resources
+}
+
+func runCondition(r *v1alpha1.Run) metav1.Condition {
+	for _, c := range r.Status.Conditions {
+		if c.Type == v1alpha1.ConditionSucceeded {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}

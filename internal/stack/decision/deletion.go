@@ -1,0 +1,149 @@
+package decision
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// The rules for a Stack that is being deleted. A Stack goes only when its state is empty, or Orphan says so.
+
+func hasNoFinalizer(w Snapshot) (Decision, bool) {
+	return Decision{}, !slices.Contains(w.Stack.Finalizers, v1alpha1.Finalizer)
+}
+
+func isOrphaned(w Snapshot) (Decision, bool) {
+	return Decision{Finish: true}, w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan
+}
+
+// runEndsFirst: a Run that is not the destroy ends, or is superseded, before anything else.
+func runEndsFirst(w Snapshot) (Decision, bool) {
+	r := w.ActiveRun()
+	if r == nil || (r.Spec.Operation == v1alpha1.OperationDestroy && w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionOrphan) {
+		return Decision{}, false
+	}
+	return progressing(v1alpha1.ReasonDeleting, "Run %s ends first: %s", r.Name, runCondition(r).Message)
+}
+
+func isDestroyed(w Snapshot) (Decision, bool) {
+	return Decision{Finish: true, RemoveState: true}, w.StateIsEmpty() && w.ActiveRun() == nil
+}
+
+func isProtected(w Snapshot) (Decision, bool) {
+	if w.Stack.Spec.DeletionPolicy != v1alpha1.DeletionProtect {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonDeletionProtected, "the Stack was deleted, but spec.deletionPolicy is Protect: set it to Destroy to destroy what it made, or to Orphan to let it go and keep that")
+}
+
+func isNeverApplied(w Snapshot) (Decision, bool) {
+	if w.Stack.Spec.Apply != v1alpha1.ApplyNever {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonApplyNever, "nothing is destroyed while spec.apply is Never: set it to Manual or Automatic, or spec.deletionPolicy to Orphan")
+}
+
+func destroyIsUnderWay(w Snapshot) (Decision, bool) {
+	r := w.ActiveRun()
+	if r == nil {
+		return Decision{}, false
+	}
+	return runProgress(r)
+}
+
+// namespaceEnds: a destroy needs a pod, and none can be made any more.
+func namespaceEnds(w Snapshot) (Decision, bool) {
+	if !w.NamespaceTerminating {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted, so no pod can be made in it to destroy %d resources: destroy them with the engine (`tofu destroy`) or leave them, then set spec.deletionPolicy to Orphan; next time delete the Stacks before the namespace", resources(w))
+}
+
+// destroyLeftSomething: a destroy went well and yet the State is not empty.
+func destroyLeftSomething(w Snapshot) (Decision, bool) {
+	if _, ok := PendingRequest(w); ok || !w.LastRunDestroyed() {
+		return Decision{}, false
+	}
+	if last := w.LatestRun(); last.Status.Plan != nil && last.Status.Plan.Script {
+		return stalled(v1alpha1.ReasonDestroyIncomplete, "the script of Run %s (spec.commands.destroy, as it was last applied) succeeded, but %s: cairn retry %s runs it once more; or destroy what is left by hand, then set spec.deletionPolicy to Orphan",
+			last.Name, remainder(w), w.Stack.Name)
+	}
+	return stalled(v1alpha1.ReasonDestroyIncomplete, "Run %s destroyed what the state had, but %s: cairn retry %s destroys once more; or delete what is left by hand, then set spec.deletionPolicy to Orphan",
+		w.LatestRun().Name, remainder(w), w.Stack.Name)
+}
+
+// destroyWasStopped: somebody did not want it to go on.
+func destroyWasStopped(w Snapshot) (Decision, bool) {
+	last := w.LatestRun()
+	if _, ok := PendingRequest(w); ok || last == nil || !stoppedByUser(w, last) {
+		return Decision{}, false
+	}
+	hint := fmt.Sprintf("; cairn retry %s destroys", w.Stack.Name)
+	if begun(last) {
+		hint = "" // the Run says it
+	}
+	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
+}
+
+// destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes. Who asks
+// need not wait for that time.
+func destroyIsDue(w Snapshot) (Decision, bool) {
+	inputs := w.State.Status.InputsDigest
+	if inputs == "" {
+		return stalled(v1alpha1.ReasonAppliedInputsUnknown, "the state holds %d resources, but no apply of Cairn's is known to have made them: destroy them with the engine, or set spec.deletionPolicy to Orphan", w.State.Status.Resources)
+	}
+	if q, ok := PendingRequest(w); ok {
+		return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: inputs})
+	}
+	last := w.LatestRun()
+	if last != nil && last.Status.Phase == v1alpha1.PhaseFailed && isOfDeletion(w, last) && !isStranded(last) {
+		again := last.Status.FinishedAt.Add(max(w.Stack.Spec.Retry.MaxBackoff.Duration, time.Second))
+		if w.Now.Before(again) && !w.isInFuture(*last.Status.FinishedAt) {
+			d, ok := Unready(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; the next try is at %s, or now: cairn retry %s; to leave what is left as it is, set spec.deletionPolicy to Orphan",
+				last.Name, runCondition(last).Message, again.UTC().Format(time.RFC3339), w.Stack.Name)
+			d.RequeueAfter = again.Sub(w.Now)
+			return d, ok
+		}
+	}
+	return startRun(w, v1alpha1.RunSpec{
+		Operation:    v1alpha1.OperationDestroy,
+		Cause:        v1alpha1.Cause{Type: v1alpha1.CauseDeletion, Message: "the Stack was deleted"},
+		InputsDigest: inputs,
+	})
+}
+
+// journalIsUnreadable: nobody can tell whether there is something that no state knows, so nothing is let go of.
+func journalIsUnreadable(w Snapshot) (Decision, bool) {
+	if w.StateUnreadable == "" {
+		return Decision{}, false
+	}
+	d, ok := stalled(v1alpha1.ReasonDestroyIncomplete, "%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", w.StateUnreadable)
+	d.RequeueAfter = unreadableRequeue
+	return d, ok
+}
+
+// unreadableAgain is when to look again whether a person has done something about a journal: no event tells it.
+const unreadableRequeue = time.Minute
+
+// Leftover is a Run that is not the Stack's any more and has not ended: one that was created late, or one that was deleted, of which there is a pod.
+type Leftover struct{ Run, Pod string }
+
+// leftoverEndsFirst: two Runs of a Stack do not run at the same time, also when one of them was deleted or created late.
+func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
+	switch left := w.Leftover; {
+	case left.Run == "":
+		return d, false
+	case left.Pod == "":
+		d, ok = progressing("Running", "Run %s ends first: it was created late, after Run %s was named", left.Run, w.Stack.Status.LastRun)
+	default:
+		d, ok = Unready(v1alpha1.ReasonPodTerminating, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
+			left.Run, left.Pod, left.Pod)
+	}
+	d.RequeueAfter = leftoverRequeue
+	return d, ok
+}
+
+// leftAgain is when to check again whether a pod has ended whose Run was deleted: its events are not the Stack's.
+const leftoverRequeue = 10 * time.Second

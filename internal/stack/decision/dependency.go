@@ -1,0 +1,173 @@
+package decision
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Dependency is a Stack that has to be applied before this one is planned.
+type Dependency struct {
+	Name string
+	// Waits says why it has to be waited for; empty when its last applied inputs are its current ones.
+	Waits string
+}
+
+// Dependent is a Stack that names this one as a dependency.
+type Dependent struct {
+	Name string
+	// Deleting says that it is being deleted.
+	Deleting bool
+	// Destroyed says that nothing is left of it, since somebody asked for that.
+	Destroyed bool
+	// Circular says that this Stack depends on it too: then neither goes first.
+	Circular bool
+}
+
+// Dependencies names the Stacks that have to be applied before a Stack, each once: those of its spec, in that order, and
+// those that run the Terragrunt units which its code depends on.
+func Dependencies(s *v1alpha1.Stack) []string {
+	var names []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, d := range s.Spec.DependsOn {
+		add(d.Name)
+	}
+	for _, v := range s.Spec.Variables {
+		if v.ValueFrom != nil && v.ValueFrom.Stack != nil {
+			add(v.ValueFrom.Stack.Name)
+		}
+	}
+	for _, u := range s.Status.Units {
+		for _, name := range u.Stacks {
+			add(name)
+		}
+	}
+	return names
+}
+
+// waitsFor says why a dependency has to be waited for. One that drifted is as it was applied as far as Cairn's doing goes,
+// and does not hold up others.
+func WaitReason(s *v1alpha1.Stack) string {
+	ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case s.DeletionTimestamp != nil:
+		return "it is being deleted"
+	case ready == nil, s.Status.ObservedGeneration != s.Generation:
+		return "it is not reconciled yet"
+	case ready.Status == metav1.ConditionTrue, ready.Reason == v1alpha1.ReasonDrifted:
+		return ""
+	}
+	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message is its own to tell, and changes often
+}
+
+// cycle finds a way from a Stack over dependencies back to it; empty when there is none. lookup gives a Stack by name, nil
+// when there is none.
+func Cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []string {
+	seen := map[string]bool{}
+	var walk func(s *v1alpha1.Stack, way []string) []string
+	walk = func(s *v1alpha1.Stack, way []string) []string {
+		for _, name := range Dependencies(s) {
+			if name == from.Name {
+				return append(way, name)
+			}
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if next := lookup(name); next != nil {
+				if found := walk(next, append(slices.Clone(way), name)); found != nil {
+					return found
+				}
+			}
+		}
+		return nil
+	}
+	return walk(from, []string{from.Name})
+}
+
+// reaches says that a Stack depends on the one named, by itself or over others.
+func DependsOn(from *v1alpha1.Stack, name string, lookup func(name string) *v1alpha1.Stack) bool {
+	seen := map[string]bool{}
+	var walk func(s *v1alpha1.Stack) bool
+	walk = func(s *v1alpha1.Stack) bool {
+		for _, next := range Dependencies(s) {
+			if next == name {
+				return true
+			}
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if other := lookup(next); other != nil && walk(other) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(from)
+}
+
+func dependsOnItself(w Snapshot) (Decision, bool) {
+	if len(w.Cycle) == 0 || w.ActiveRun() != nil {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonDependencyCycle, "the dependencies go in a circle: %s; take one of them out", strings.Join(w.Cycle, " -> "))
+}
+
+// dependencyGoesFirst: a Run is due or asked for, and something that it builds on is not as declared yet.
+func dependencyGoesFirst(w Snapshot) (Decision, bool) {
+	if _, ok := PendingRequest(w); !ok && !isDue(w) {
+		return Decision{}, false
+	}
+	for _, d := range w.Dependencies {
+		if d.Waits != "" {
+			return progressing(v1alpha1.ReasonDependencyNotReady, "waits for Stack %s: %s", d.Name, d.Waits)
+		}
+	}
+	return Decision{}, false
+}
+
+// dependentsGoFirst: what is built on this Stack is destroyed before it.
+func dependentsGoFirst(w Snapshot) (Decision, bool) {
+	for _, d := range w.Dependents {
+		switch {
+		case d.Circular, d.Destroyed:
+		case d.Deleting:
+			return progressing(v1alpha1.ReasonDeleting, "waits for Stack %s to be destroyed first: it depends on this one", d.Name)
+		default:
+			return Unready(v1alpha1.ReasonDependentsExist, "Stack %s depends on this one: delete or destroy it too, or take the dependency out of it", d.Name)
+		}
+	}
+	return Decision{}, false
+}
+
+// outputKey names an output among the versions of a document.
+func OutputKey(stack, output string) string { return OutputsKey(stack) + "#" + output }
+
+// outputsKey names all outputs of a Stack among the versions of a document.
+func OutputsKey(stack string) string { return "Stack/" + stack }
+
+// outputOf reads what outputKey and outputsKey made. The output is empty for all of them.
+func outputOf(key string) (stack, output string, ok bool) {
+	rest, ok := strings.CutPrefix(key, "Stack/")
+	stack, output, _ = strings.Cut(rest, "#")
+	return stack, output, ok
+}
+
+// units are the Terragrunt units that the code depends on. They stay known while the code cannot be read.
+func (w Snapshot) CodeUnits() []v1alpha1.Unit {
+	if w.CodeRead {
+		return w.Units
+	}
+	return w.Stack.Status.Units
+}

@@ -1,0 +1,199 @@
+package decision
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/inputs"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func dependsOn(name, waits string) func(*Snapshot) {
+	return func(w *Snapshot) { w.Dependencies = append(w.Dependencies, Dependency{Name: name, Waits: waits}) }
+}
+func dependent(d Dependent) func(*Snapshot) {
+	return func(w *Snapshot) { w.Dependents = append(w.Dependents, d) }
+}
+func circle(names ...string) func(*Snapshot) { return func(w *Snapshot) { w.Cycle = names } }
+func awaited(w *Snapshot) {
+	w.Problem, w.Digest = &Problem{Reason: "RepositoryNotReady", Message: "waits for Repository infra", Passing: true}, ""
+}
+func knownFrom(reason string) func(*Snapshot) {
+	return func(w *Snapshot) {
+		w.Stack.Status.InputsDigest, w.Stack.Status.ObservedGeneration = "sha256:before", w.Stack.Generation
+		w.Stack.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "True", Reason: reason}}
+	}
+}
+
+func TestDependencies(t *testing.T) {
+	decide(t, map[string]decision{
+		"a new Stack waits for what it depends on": {
+			world: world(dependsOn("vpc", "Running: Run vpc-1 is under way")), ready: "Unknown", reason: "DependencyNotReady", message: "waits for Stack vpc: Running",
+		},
+		"all of them": {
+			world: world(dependsOn("vpc", ""), dependsOn("dns", "it is not there")), ready: "Unknown", reason: "DependencyNotReady", message: "Stack dns: it is not there",
+		},
+		"and starts when they are as declared": {
+			world: world(dependsOn("vpc", "")), start: "Apply net-1", ready: "Unknown", reason: "Running",
+		},
+		"a Stack that is as declared does not care": {
+			world: world(dependsOn("vpc", "Running"), state(3), had("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied",
+		},
+		"a circle is named": {
+			world: world(circle("net", "vpc", "net"), dependsOn("vpc", "")), ready: "False", reason: "DependencyCycle", message: "net -> vpc -> net", stalled: true,
+		},
+		"what was known is still said while the source is on its way": {
+			world: world(awaited, knownFrom("Applied")),
+		},
+		"a new Stack says what it waits for": {
+			world: world(awaited), ready: "Unknown", reason: "RepositoryNotReady", message: "Repository infra",
+		},
+		"a Stack that others are built on is not destroyed before them": {
+			world: world(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true})), ready: "Unknown", reason: "Deleting", message: "waits for Stack app",
+		},
+		"nor while they stay": {
+			world: world(deleted, state(3), dependent(Dependent{Name: "app"})), ready: "False", reason: "DependentsExist", message: "Stack app",
+		},
+		"in a circle nobody waits": {
+			world: world(deleted, state(3), dependent(Dependent{Name: "app", Deleting: true, Circular: true})), start: "Destroy net-1", ready: "Unknown", reason: "Destroying",
+		},
+		"one that made nothing need not wait": {
+			world: world(deleted, dependent(Dependent{Name: "app"})), finish: "with state",
+		},
+		"nor one that leaves everything as it is": {
+			world: world(deleted, orphan, state(3), dependent(Dependent{Name: "app"})), finish: "without",
+		},
+	})
+}
+
+func TestDependenciesOfAStack(t *testing.T) {
+	s := &v1alpha1.Stack{}
+	s.Spec.DependsOn = []v1alpha1.Dependency{{Name: "vpc"}, {Name: "dns"}}
+	s.Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "db", Output: "o"}}}}
+	s.Status.Units = []v1alpha1.Unit{{Path: "none"}, {Path: "vpc", Stacks: []string{"vpc", "vpc-blue"}}, {Path: "db", Stacks: []string{"db"}}}
+	if diff := cmp.Diff([]string{"vpc", "dns", "db", "vpc-blue"}, Dependencies(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReaches(t *testing.T) {
+	stacks := map[string]*v1alpha1.Stack{}
+	for name, on := range map[string][]string{"a": {"c", "b"}, "b": {"d", "a"}, "c": {"a"}, "d": {"b"}, "e": {"a"}} {
+		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		for _, o := range on {
+			s.Spec.DependsOn = append(s.Spec.DependsOn, v1alpha1.Dependency{Name: o})
+		}
+		stacks[name] = s
+	}
+	lookup := func(name string) *v1alpha1.Stack { return stacks[name] }
+	// Circles that overlap: whoever is in one with another reaches it, so that of the two neither waits for the other.
+	for _, from := range []string{"a", "b", "c", "d"} {
+		for _, to := range []string{"a", "b", "c", "d"} {
+			if !DependsOn(stacks[from], to, lookup) {
+				t.Errorf("%s does not reach %s", from, to)
+			}
+		}
+	}
+	if DependsOn(stacks["a"], "e", lookup) || !DependsOn(stacks["e"], "d", lookup) {
+		t.Error("e depends on all, and none on it")
+	}
+}
+
+func TestWaitsFor(t *testing.T) {
+	ready := func(status metav1.ConditionStatus, reason string) *v1alpha1.Stack {
+		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Generation: 2}}
+		s.Status.ObservedGeneration = 2
+		s.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: "why"}}
+		return s
+	}
+	changed, gone := ready("True", "Applied"), ready("True", "Applied")
+	changed.Generation = 3
+	gone.DeletionTimestamp = &metav1.Time{Time: now}
+	for name, tt := range map[string]struct {
+		stack *v1alpha1.Stack
+		want  string
+	}{
+		"one that is as declared":            {ready("True", "Applied"), ""},
+		"one that drifted by no doing of us": {ready("False", "Drifted"), ""},
+		"one that runs":                      {ready("Unknown", "Running"), "it is not Ready (Running)"},
+		"one that was just changed":          {changed, "it is not reconciled yet"},
+		"one that is new":                    {&v1alpha1.Stack{}, "it is not reconciled yet"},
+		"one that goes":                      {gone, "it is being deleted"},
+	} {
+		if got := WaitReason(tt.stack); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestCycle(t *testing.T) {
+	stacks := map[string]*v1alpha1.Stack{}
+	add := func(name string, on ...string) {
+		s := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		for _, o := range on {
+			s.Spec.DependsOn = append(s.Spec.DependsOn, v1alpha1.Dependency{Name: o})
+		}
+		stacks[name] = s
+	}
+	add("a", "b")
+	add("b", "x", "c")
+	add("c", "a")
+	add("x", "y")
+	add("y", "y")
+	add("z", "gone", "a")
+	add("unit")
+	stacks["unit"].Status.Units = []v1alpha1.Unit{{Path: "live/other", Stacks: []string{"other"}}}
+	add("other", "unit")
+	add("v")
+	stacks["v"].Spec.Variables = []v1alpha1.Variable{{Name: "v", ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: "v", Output: "o"}}}}
+	for name, want := range map[string][]string{
+		"a": {"a", "b", "c", "a"},
+		"y": {"y", "y"},
+		"x": nil, // leads into one and is not in it
+		"z": nil,
+		"v": {"v", "v"},
+
+		"unit":  {"unit", "other", "unit"},
+		"other": {"other", "unit", "other"},
+	} {
+		got := Cycle(stacks[name], func(name string) *v1alpha1.Stack { return stacks[name] })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+func TestUnitsStayKnownWhileTheCodeCannotBeRead(t *testing.T) {
+	known, now := []v1alpha1.Unit{{Path: "live/vpc", Stacks: []string{"vpc"}}}, []v1alpha1.Unit{{Path: "live/db"}}
+	for name, tt := range map[string]struct {
+		read bool
+		now  []v1alpha1.Unit
+		want []v1alpha1.Unit
+	}{
+		"code that cannot be read": {false, nil, known},
+		"code that names others":   {true, now, now},
+		"code that names none":     {true, nil, nil},
+	} {
+		w := world()
+		w.Stack.Status.Units, w.CodeRead, w.Units = known, tt.read, tt.now
+		if diff := cmp.Diff(tt.want, Status(w, Decision{}).Units); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestOutputsOfAUnitAreACause(t *testing.T) {
+	versions := func(v string) *inputs.Document {
+		return &inputs.Document{Versions: map[string]string{OutputsKey("vpc"): v, "Secret/a": v}}
+	}
+	w := world(had("net-1", "Succeeded", "sha256:before"))
+	w.LastInputs, w.Inputs = versions("1"), *versions("2")
+	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "outputs of Stack vpc, Secret a changed"}
+	if got := causeOf(w); got != want {
+		t.Errorf("got %+v", got)
+	}
+}

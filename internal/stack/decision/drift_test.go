@@ -1,0 +1,318 @@
+package decision
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+)
+
+// checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes, and was announced.
+func checks(on v1alpha1.DriftPolicy) func(*Snapshot) {
+	return func(w *Snapshot) {
+		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}, OnDrift: on}
+		w.Stack.UID = uidAt(57 * time.Minute)
+		announce(w, slotAfter(now.Add(-time.Hour), string(w.Stack.UID), time.Hour))
+	}
+}
+
+// announce has the status announce the next check.
+func announce(w *Snapshot, next time.Time) {
+	w.Stack.Status.DriftChecks = &v1alpha1.DriftChecks{
+		Interval: metav1.Duration{Duration: driftCheckInterval(*w)}, IntervalSource: v1alpha1.IntervalFromStack, NextCheckTime: &metav1.Time{Time: next},
+	}
+}
+
+// uidAt finds a UID whose place in the hour is this one.
+func uidAt(place time.Duration) types.UID {
+	for i := 0; ; i++ {
+		if uid := fmt.Sprint(i); slotOffset(uid, time.Hour).Truncate(time.Minute) == place {
+			return types.UID(uid)
+		}
+	}
+}
+
+func lookedAgo(ago time.Duration) func(*Snapshot) {
+	return func(w *Snapshot) {
+		w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(now.Add(-ago))}
+	}
+}
+
+func knownDrift(run string) func(*Snapshot) { return driftOf(run, time.Minute) }
+
+func driftOf(run string, ago time.Duration) func(*Snapshot) {
+	return func(w *Snapshot) {
+		since := metav1.NewTime(now.Add(-3 * time.Hour))
+		w.Stack.Status.Drift = &v1alpha1.DriftStatus{Change: 1, CheckedAt: metav1.NewTime(now.Add(-ago)), Since: &since, Run: run}
+	}
+}
+
+func looks(r *v1alpha1.Run) {
+	r.Spec.Operation, r.Spec.Cause = v1alpha1.OperationPlan, v1alpha1.Cause{Type: v1alpha1.CauseDrift, Message: "look"}
+}
+func repairs(r *v1alpha1.Run) { r.Spec.Cause.Type = v1alpha1.CauseDrift }
+func ago(d time.Duration) func(*v1alpha1.Run) {
+	return func(r *v1alpha1.Run) { r.Status.FinishedAt = &metav1.Time{Time: now.Add(-d)} }
+}
+
+// is applied: net-1 did it, two hours ago.
+func isApplied(w *Snapshot) {
+	applied("sha256:now")(w)
+	state(3)(w)
+	had("net-1", "Succeeded", "sha256:now", ago(2*time.Hour))(w)
+}
+
+func TestDrift(t *testing.T) {
+	rest := 57*time.Minute + (slotOffset(string(uidAt(57*time.Minute)), time.Hour) % time.Minute).Truncate(time.Second)
+	decide(t, map[string]decision{
+		"a Stack that was not looked at since its place in the hour is looked at, and stays Ready": {
+			world: world(checks("Report"), isApplied), start: "Plan net-2", ready: "True", reason: "Applied",
+		},
+		"one that was looked at since waits for its place": {
+			world: world(checks("Report"), isApplied, lookedAgo(time.Minute)), ready: "True", reason: "Applied", requeue: rest,
+		},
+		"an apply looked too": {
+			world: world(checks("Report"), applied("sha256:now"), state(3), had("net-1", "Succeeded", "sha256:now")), ready: "True", reason: "Applied", requeue: rest,
+		},
+		"a Stack without drift.interval is not looked at": {
+			world: world(isApplied), ready: "True", reason: "Applied",
+		},
+		"a Stack with changes is not looked at: a plan of them would tell both": {
+			world: world(checks("Report"), isApplied, applied("sha256:old"), had("net-2", "Failed", "sha256:now")), ready: "False", reason: "RunFailed", stalled: true,
+		},
+		"while it is looked at, the Stack says what it said": {
+			world: world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "True", reason: "Applied",
+		},
+		"and goes on to tell drift": {
+			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Planning", "sha256:now", looks), lastRun("net-2")), ready: "False", reason: "Drifted", stalled: true, message: "1 to change", requeue: rest,
+		},
+		"a change that comes meanwhile is told, and waits for the check to end": {
+			world: world(checks("Report"), isApplied, had("net-2", "Planning", "sha256:old", looks), lastRun("net-2")), ready: "Unknown", reason: "Running",
+		},
+		"drift is told": {
+			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", looks)), ready: "False", reason: "Drifted", stalled: true, message: "1 to add since 2026-11-20T12:00:00Z, found by Run net-2; nothing that is declared changed", requeue: rest,
+		},
+		"a check that finds nothing makes the Stack Ready": {
+			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Succeeded", "sha256:now", looks, noChanges)), ready: "True", reason: "Applied", requeue: rest,
+		},
+		"what a check of other inputs found is no drift": {
+			world: world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:old", looks)), ready: "True", reason: "Applied", requeue: rest,
+		},
+		"a check that failed does not hide the last good one": {
+			world: world(checks("Report"), isApplied, knownDrift("net-0"), had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "False", reason: "Drifted", stalled: true, message: "the last drift check failed: Run net-2: what the Run says", requeue: rest,
+		},
+		"nor does it make a Stack unready": {
+			world: world(checks("Report"), isApplied, had("net-2", "Failed", "sha256:now", looks, says("Transient"))), ready: "True", reason: "Applied", message: "the last drift check failed", requeue: rest,
+		},
+		"a change is applied although drift is known": {
+			world: world(checks("Report"), isApplied, applied("sha256:old"), knownDrift("net-0"), had("net-1", "Succeeded", "sha256:old")), start: "Apply net-2", ready: "Unknown", reason: "Running",
+		},
+		"drift is put right where that is asked for": {
+			world: world(checks("Apply"), isApplied, had("net-2", "Succeeded", "sha256:now", looks)), start: "Apply net-3", ready: "Unknown", reason: "Running", message: "put back what drifted: 1 to add",
+		},
+		"drift is put right once, and then looked at again": {
+			world: world(checks("Apply"), isApplied, knownDrift("net-2"), had("net-3", "Failed", "sha256:now", repairs, says("Transient"))), ready: "False", reason: "RunFailed", stalled: true,
+		},
+		"drift that was put right in the second in which it was found is gone": {
+			world: world(checks("Apply"), isApplied, driftOf("net-2", 0), had("net-3", "Succeeded", "sha256:now", repairs)), ready: "True", reason: "Applied", requeue: rest,
+		},
+		"drift is never put right where nothing is applied": {
+			world: world(checks("Apply"), never, isApplied, knownDrift("net-0")), ready: "False", reason: "Drifted", stalled: true, requeue: rest,
+		},
+		"a deleted Stack is not looked at": {
+			world: world(checks("Report"), deleted, isApplied), start: "Destroy net-2", ready: "Unknown", reason: "Destroying",
+		},
+	})
+}
+
+// The Drifted condition is there only while there is drift, and keeps its beginning over further checks.
+func TestDriftedCondition(t *testing.T) {
+	w := world(checks("Report"), isApplied, had("net-2", "Succeeded", "sha256:now", looks))
+	s := Status(w, Decide(w))
+	c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionDrifted)
+	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "1 to add") {
+		t.Fatalf("condition %+v", c)
+	}
+	if s.Drift == nil || s.Drift.Add != 1 || !s.Drift.Since.Time.Equal(now) {
+		t.Fatalf("drift %+v", s.Drift)
+	}
+
+	w.Stack.Status = s
+	w.Now = now.Add(time.Hour)
+	had("net-3", "Succeeded", "sha256:now", looks, ago(-time.Hour))(&w)
+	s = Status(w, Decide(w))
+	if !s.Drift.Since.Time.Equal(now) || !s.Drift.CheckedAt.Time.Equal(w.Now) || s.Drift.Run != "net-3" {
+		t.Errorf("drift %+v", s.Drift)
+	}
+
+	w.Stack.Status = s
+	had("net-4", "Succeeded", "sha256:now", looks, noChanges, ago(-2*time.Hour))(&w)
+	s = Status(w, Decide(w))
+	if apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionDrifted) != nil || s.Drift.Since != nil {
+		t.Errorf("%+v %+v", s.Conditions, s.Drift)
+	}
+
+	w.Stack.Spec.Drift = nil
+	if s = Status(w, Decide(w)); s.Drift != nil {
+		t.Errorf("drift is told and not looked for: %+v", s.Drift)
+	}
+}
+
+// 1,000 Stacks with a check each hour are checked evenly over the hour, also when all were made and applied at once.
+func TestDriftIsSpread(t *testing.T) {
+	const stacks, minutes = 1000, 60
+	var checks [minutes]int
+	began := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	for i := range stacks {
+		w := world(isApplied)
+		w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
+		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}}
+		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: began}
+		w.Now = began
+		n := 0
+		for w.Now.Before(began.Add(24 * time.Hour)) {
+			d := Decide(w)
+			w.Stack.Status.DriftChecks = driftChecks(w, d)
+			if d.Start != nil {
+				n++
+				checks[int(w.Now.Sub(began).Minutes())%minutes]++
+				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now)}
+				continue
+			} else if d.RequeueAfter <= 0 {
+				t.Fatal("nothing says when to look again")
+			}
+			w.Now = w.Now.Add(d.RequeueAfter)
+		}
+		if n != 24 {
+			t.Fatalf("Stack %d was checked %d times in 24 hours", i, n)
+		}
+	}
+	var histogram strings.Builder
+	for minute, n := range checks {
+		fmt.Fprintf(&histogram, "%02d %4d %s\n", minute, n/24, strings.Repeat("#", n/24))
+		// 16.7 in a minute are expected; by chance alone more than twice as many are not.
+		if n/24 > 2*stacks/minutes || n == 0 {
+			t.Errorf("minute %d has %d checks", minute, n/24)
+		}
+	}
+	t.Logf("checks an hour, by minute\n%s", histogram.String())
+}
+
+// announcing has the status say what is decided, and gives the time until the Stack is reconciled again.
+func announcing(w *Snapshot) time.Duration {
+	d := Decide(*w)
+	w.Stack.Status.DriftChecks = driftChecks(*w, d)
+	return d.RequeueAfter
+}
+
+// 1,000 Stacks with a check each hour that takes a minute, and 20 places: never are more under way, and none waits long.
+func TestDriftKeepsToTheLimit(t *testing.T) {
+	const stacks, limit, takes = 1000, 20, time.Minute
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	queue := run.NewQueue(run.Limits{Install: limit}, func() time.Time { return at })
+	worlds, due := map[types.NamespacedName]*Snapshot{}, map[types.NamespacedName]time.Time{}
+	for i := range stacks {
+		w := world(isApplied)
+		w.Stack.UID = types.UID(fmt.Sprintf("7d9c9a3e-0000-4000-8000-%012d", i))
+		w.Stack.Spec.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: time.Hour}}
+		w.Runs[0].Status.FinishedAt = &metav1.Time{Time: at}
+		w.Now = at
+		key := types.NamespacedName{Namespace: fmt.Sprintf("team-%d", i%7), Name: fmt.Sprint(i)}
+		worlds[key], due[key] = &w, at.Add(announcing(&w))
+	}
+	entry := func(key types.NamespacedName, since time.Time) run.Entry {
+		return run.Entry{Key: key, Rank: run.RankDrift, Since: since}
+	}
+	running, waiting := map[types.NamespacedName]time.Time{}, map[types.NamespacedName]time.Time{}
+	begin := func(key types.NamespacedName) {
+		if v := queue.Admit(entry(key, waiting[key])); v.Start {
+			delete(waiting, key)
+			running[key] = at.Add(takes)
+		}
+	}
+	most, checks, longest := 0, 0, time.Duration(0)
+	for end := at.Add(4 * time.Hour); at.Before(end); at = at.Add(time.Second) {
+		for key, ends := range running {
+			if at.Before(ends) {
+				e := entry(key, at)
+				e.Running = true
+				queue.Set(e)
+				continue
+			}
+			delete(running, key)
+			checks++
+			w := worlds[key]
+			w.Now, w.Stack.Status.Drift = at, &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(at)}
+			due[key] = at.Add(announcing(w))
+			for _, next := range queue.Remove(key) {
+				begin(next)
+			}
+		}
+		for key, when := range due {
+			if at.Before(when) {
+				continue
+			}
+			w := worlds[key]
+			w.Now = at
+			if Decide(*w).Start == nil {
+				t.Fatalf("%s is woken and not due", key)
+			}
+			delete(due, key)
+			waiting[key] = at
+			begin(key)
+		}
+		most = max(most, len(running))
+		for _, since := range waiting {
+			longest = max(longest, at.Sub(since))
+		}
+	}
+	t.Logf("%d checks in 4 hours, at most %d at once, none waited longer than %s", checks, most, longest)
+	if most > limit {
+		t.Errorf("%d at once", most)
+	}
+	if checks < 3900 || longest > 15*time.Minute {
+		t.Errorf("%d checks, waited up to %s", checks, longest)
+	}
+}
+
+func TestDriftChecksAreNotKept(t *testing.T) {
+	w := world(checks("Report"), isApplied)
+	for i := 2; i < 9; i++ {
+		had(fmt.Sprintf("net-%d", i), "Succeeded", "sha256:now", looks)(&w)
+	}
+	w.Stack.Status.Drift = &v1alpha1.DriftStatus{Run: "net-5"}
+	var got []string
+	for _, r := range RunsToPrune(w) {
+		got = append(got, r.Name)
+	}
+	if diff := cmp.Diff([]string{"net-2", "net-3", "net-4", "net-6", "net-7"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The times of Runs are whole seconds; a place in the middle of one must not make a check seem to be from before it.
+func TestACheckIsDueOnceInEachInterval(t *testing.T) {
+	for i := range 50 {
+		w := world(checks("Report"), isApplied)
+		w.Stack.UID = types.UID(fmt.Sprint(i))
+		due := 0
+		for w.Now = now; w.Now.Before(now.Add(3 * time.Hour)); w.Now = w.Now.Add(300 * time.Millisecond) {
+			announcing(&w)
+			if driftCheckIsNow(w) {
+				due++
+				w.Stack.Status.Drift = &v1alpha1.DriftStatus{CheckedAt: metav1.NewTime(w.Now.Truncate(time.Second))}
+			}
+		}
+		if due < 3 || due > 4 { // at once, and then at each place
+			t.Errorf("UID %d: %d checks in 3 hours, want 3 or 4", i, due)
+		}
+	}
+}

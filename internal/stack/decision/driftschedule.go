@@ -1,0 +1,112 @@
+package decision
+
+import (
+	"hash/fnv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// When drift checks are due. The checks of all Stacks are spread evenly: each Stack has its own place within the interval, by its
+// UID. status.driftChecks.nextCheckTime announces the place at which the next check is due, and no check starts before it is announced.
+// So a new interval, as an upgrade may give to all Stacks at once, starts no check at once: the first one of each Stack is at its
+// next place.
+//
+// After an outage of the operator all Stacks have passed their places. Were all of them due at once, the spreading would be lost,
+// and users would wait. So a check that missed its place by much waits for the next one. A Stack that no Run planned for two
+// intervals is overdue, and has four places in each.
+
+// driftCheckStarts says that it is time for a drift check.
+func driftCheckIsNow(w Snapshot) bool {
+	next := announcedCheck(w)
+	return w.State != nil && next != nil && !w.Now.Before(next.Time) && isCurrent(w, next)
+}
+
+// nextDriftCheck is when the next drift check is due, in the past while that one is due or under way; nil when there is nothing to
+// check. What is announced stays, so that the status is not written between two checks.
+func nextDriftCheck(w Snapshot) *metav1.Time {
+	if w.State == nil || driftCheckInterval(w) == 0 {
+		return nil
+	}
+	if next := announcedCheck(w); next != nil && isCurrent(w, next) {
+		return next
+	}
+	interval := driftCheckInterval(w)
+	if known := w.Stack.Status.DriftChecks; isAnnounced(w, known) && w.Now.Sub(lastCheckedAt(w)) > 2*interval {
+		interval /= 4
+	}
+	return &metav1.Time{Time: slotAfter(w.Now, string(w.Stack.UID), interval)}
+}
+
+// announced is when the next check is due as the status says; nil when it says nothing of the interval that is set now.
+func announcedCheck(w Snapshot) *metav1.Time {
+	if known := w.Stack.Status.DriftChecks; isAnnounced(w, known) {
+		return known.NextCheckTime
+	}
+	return nil
+}
+
+// isAnnounced says that the status knows of checks with the interval that is set now.
+func isAnnounced(w Snapshot, known *v1alpha1.DriftChecks) bool {
+	return known != nil && known.Interval.Duration == driftCheckInterval(w) && driftCheckInterval(w) > 0
+}
+
+// isCurrent says that a place that was announced still counts: it is ahead, by no more than an interval, as it would be when the
+// clock of the process that announced it was ahead. Or it was passed a short time ago and no Run planned the Stack since.
+func isCurrent(w Snapshot, next *metav1.Time) bool {
+	late := w.Now.Sub(next.Time)
+	if late < 0 {
+		return -late <= driftCheckInterval(w)
+	}
+	return late <= max(driftCheckInterval(w)/10, time.Minute) && lastCheckedAt(w).Before(next.Time)
+}
+
+// until is how long it is until a drift check that is announced; 0 when it is due, or when there is none.
+func until(w Snapshot, next *metav1.Time) time.Duration {
+	if next == nil {
+		return 0
+	}
+	return max(0, next.Sub(w.Now))
+}
+
+// driftChecks is what the status says of drift checks. A decision without a reason has nothing new to say.
+func driftChecks(w Snapshot, d Decision) *v1alpha1.DriftChecks {
+	interval, by := intervalAndSource(w)
+	if interval == 0 {
+		return nil
+	}
+	checks := &v1alpha1.DriftChecks{Interval: metav1.Duration{Duration: interval}, IntervalSource: by, NextCheckTime: d.NextDriftCheck}
+	if d.Reason == "" {
+		checks.NextCheckTime = announcedCheck(w)
+	}
+	return checks
+}
+
+// placeAfter is the first place after a time. Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a
+// place at .5 would seem to end before it.
+func slotAfter(at time.Time, text string, interval time.Duration) time.Time {
+	place := slotOffset(text, interval).Truncate(time.Second)
+	next := at.Add(-place).Truncate(interval).Add(place + interval)
+	if whole := next.Truncate(time.Second); whole.Before(next) {
+		return whole.Add(time.Second)
+	}
+	return next
+}
+
+// placeOf is a time from 0 up to the interval, as good as random, and always the same of one text.
+func slotOffset(text string, interval time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text)) // never fails
+	return time.Duration(mix(h.Sum64()) % uint64(interval))
+}
+
+// mix spreads what two texts that are nearly the same differ in over all bits.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}

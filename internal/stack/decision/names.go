@@ -1,0 +1,52 @@
+package decision
+
+import (
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// No two Runs have the same name in the life of their Stack, whatever is deleted (docs/decisions/0041). A number is written into status.lastRun
+// under an optimistic lock, which only goes up, and the process that wrote it alone creates the Run, with one request:
+//
+//	status.lastRun: net-7 ──► create Run net-7 ──► created, or nobody can tell: the next Run is net-8
+//	                               │
+//	                               └──► rejected by the API server: this process tries net-7 again
+//
+// A number whose process ended before the request is not used.
+
+// nextRun is the name of the next Run: the one that this process reserved and could not create yet, or else the one above every number
+// ever used.
+func nextRunName(w Snapshot) string {
+	used, last := highestCreatedNumber(w), w.Stack.Status.LastRun
+	if w.Reserved == last && runinfo.Number(last) > used {
+		return w.Reserved
+	}
+	return runinfo.Name(w.Stack.Name, max(used, runinfo.Number(last))+1)
+}
+
+// highestCreated is the highest number of a Run that is known to have been created.
+func highestCreatedNumber(w Snapshot) int {
+	n := max(w.HighestTaken, runinfo.Number(w.Leftover.Run))
+	if last := w.LatestRun(); last != nil {
+		n = max(n, runinfo.Number(last.Name))
+	}
+	for _, name := range runsInState(w.State) {
+		n = max(n, runinfo.Number(name))
+	}
+	return n
+}
+
+// runsKnownTo names the Runs that a State tells apart by name. One that outlived its Stack must not meet them again.
+func runsInState(st *v1alpha1.State) []string {
+	if st == nil {
+		return nil
+	}
+	names := []string{st.Status.UpdatedBy}
+	if lock := st.Status.Lock; lock != nil {
+		names = append(names, lock.Run)
+	}
+	if rescued := st.Status.Rescued; rescued != nil {
+		names = append(names, rescued.Run)
+	}
+	return names
+}

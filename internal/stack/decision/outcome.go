@@ -1,0 +1,214 @@
+package decision
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// The rules for Runs that came to an end which is not the one they were made for, and for Stacks that were destroyed because
+// somebody asked for it. Nothing starts again by itself after them.
+
+// destroyedBy is the Run that destroyed everything because somebody asked for it; empty when what there is, if anything, is
+// there to stay. A deletion is no such thing: the Stack goes with it.
+func destroyedBy(w Snapshot) string {
+	last := w.LatestRun()
+	name := w.Stack.Status.DestroyedByRun
+	if last != nil && !w.latestRunMissing() && w.LastRunDestroyed() && w.Stack.DeletionTimestamp == nil {
+		return last.Name
+	}
+	if name != "" && slices.ContainsFunc(w.Runs, func(r v1alpha1.Run) bool { return w.recreates(&r) && runinfo.Number(r.Name) > runinfo.Number(name) }) {
+		return ""
+	}
+	return name
+}
+
+// makesAgain says that a Run has begun to make what was destroyed, or found it there. One that came to nothing, since it was
+// rejected say, is no end to that.
+func (w Snapshot) recreates(r *v1alpha1.Run) bool {
+	return r.Spec.Operation != v1alpha1.OperationDestroy && !w.isReadOnly(r) && (begun(r) || r.Status.Phase == v1alpha1.PhaseSucceeded)
+}
+
+// staysDestroyed: nothing is made again before somebody asks for it.
+func staysDestroyed(w Snapshot) (Decision, bool) {
+	name := destroyedBy(w)
+	if _, ok := PendingRequest(w); name == "" || ok || w.ActiveRun() != nil {
+		return Decision{}, false
+	}
+	after := w.LastMutatingRun()
+	if after != nil && runinfo.Number(after.Name) <= runinfo.Number(name) {
+		after = nil
+	}
+	if after != nil && after.Status.Phase == v1alpha1.PhaseSuperseded { // what was asked for is what is declared since
+		return Decision{}, false
+	}
+	text := "destroyed by Run " + name
+	if r := w.RunNamed(name); r != nil && r.Spec.Cause.By != "" {
+		text += ", asked for by " + r.Spec.Cause.By
+	}
+	if !w.StateIsEmpty() {
+		text += fmt.Sprintf("; but %s: cairn destroy %s tries again", remainder(w), w.Stack.Name)
+	}
+	if after != nil {
+		text += fmt.Sprintf("; since then Run %s was %s: %s", after.Name, after.Status.Phase, runCondition(after).Message)
+	}
+	return stalled(v1alpha1.ReasonDestroyed, "%s; cairn apply %s makes it again", text, w.Stack.Name)
+}
+
+// left says what a destroy that went well has left.
+func remainder(w Snapshot) string {
+	if w.State == nil {
+		return "the state is not known"
+	}
+	switch s := w.State.Status; {
+	case s.Resources > 0:
+		return fmt.Sprintf("the state holds %d resources still", s.Resources)
+	case s.Lock != nil && s.Lock.By != "":
+		return fmt.Sprintf("user %s holds the lock of the state, and may create resources under it (cairn state unlock %s %s ends it)",
+			s.Lock.By, w.Stack.Name, s.Lock.ID)
+	case s.Lock != nil:
+		return fmt.Sprintf("attempt %d of Run %s was lost in the middle of an apply, so there may be resources that no state knows", s.Lock.Attempt, s.Lock.Run)
+	case len(w.Unsaved) > 0:
+		return fmt.Sprintf("an apply that was killed made %s, which is in no state", w.Unsaved[0])
+	case s.Rescued != nil:
+		return "there is a state that was saved aside"
+	}
+	return "its engine encrypts the state, so that nobody else knows what it holds"
+}
+
+// destroyStopped: a destroy that was asked for came to a part of what it was for. What is gone is not made again by itself,
+// whatever changes, since somebody wanted it to go.
+func destroyStopped(w Snapshot) (Decision, bool) {
+	last := w.LastMutatingRun()
+	if _, ok := PendingRequest(w); ok || w.ActiveRun() != nil || last == nil || last.Spec.Operation != v1alpha1.OperationDestroy || !begun(last) {
+		return Decision{}, false
+	}
+	const again = "cairn apply %s makes again what is gone"
+	switch name := w.Stack.Name; last.Status.Phase {
+	case v1alpha1.PhaseFailed:
+		return stalled(v1alpha1.ReasonRunFailed, "Run %s failed: %s; cairn retry %s goes on with the destroy, "+again, last.Name, runCondition(last).Message, name, name)
+	case v1alpha1.PhaseCanceled:
+		return stalled(stoppedReason(last), "Run %s: %s, "+again, last.Name, runCondition(last).Message, name)
+	}
+	return Decision{}, false
+}
+
+func lastRunFailed(w Snapshot) (Decision, bool) {
+	last := w.LastMutatingRun()
+	if last == nil || last.Status.Phase != v1alpha1.PhaseFailed || !matchesCurrentInputs(w, last) {
+		return Decision{}, false
+	}
+	hint := "correct what is wrong, or to try again as it is: cairn retry " + w.Stack.Name
+	if last.Spec.Operation == v1alpha1.OperationDestroy {
+		hint = fmt.Sprintf("cairn retry %s tries again, cairn apply %s keeps what there is", w.Stack.Name, w.Stack.Name)
+	}
+	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
+}
+
+// failureReason is the reason of Ready after a Run that failed: that of the failure, where it has one.
+func failureReason(r *v1alpha1.Run) string {
+	if n := len(r.Status.Attempts); n > 0 && r.Status.Attempts[n-1].Failure != nil {
+		return cmp.Or(r.Status.Attempts[n-1].Failure.Reason, v1alpha1.ReasonRunFailed)
+	}
+	return v1alpha1.ReasonRunFailed
+}
+
+// stoppedReason is the reason of Ready after a Run that a user stopped.
+func stoppedReason(r *v1alpha1.Run) string {
+	if runCondition(r).Reason == v1alpha1.ReasonRejected {
+		return v1alpha1.ReasonRunRejected
+	}
+	return v1alpha1.ReasonRunCanceled
+}
+
+// lastRunCanceled: somebody did not want the Run, and no other starts before what it was for changes, or somebody asks. One
+// that had found nothing to change tells nothing of what is applied.
+func lastRunCanceled(w Snapshot) (Decision, bool) {
+	last := w.LastMutatingRun()
+	if last == nil || last.Status.Phase != v1alpha1.PhaseCanceled || !matchesCurrentInputs(w, last) {
+		return Decision{}, false
+	}
+	if foundNothing := last.Status.Plan == nil || !last.Status.Plan.Changes; foundNothing && appliedInputs(w) == w.Digest {
+		return Decision{}, false
+	}
+	hint := "" // the Run's message tells how to go on with what is half done
+	switch name := w.Stack.Name; {
+	case begun(last):
+	case last.Spec.Operation == v1alpha1.OperationDestroy:
+		hint = fmt.Sprintf("; cairn destroy %s asks for it again, cairn apply %s keeps what there is", name, name)
+	default:
+		hint = fmt.Sprintf("; change the Stack or what it reads, or cairn apply %s plans it again", name)
+	}
+	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
+}
+
+// isOfNow says that what a Run was for is what is declared now. A destroy is for what was applied before.
+func matchesCurrentInputs(w Snapshot, r *v1alpha1.Run) bool {
+	return r.Spec.Operation == v1alpha1.OperationDestroy || r.Spec.InputsDigest == w.Digest
+}
+
+// begun says that an apply of the Run began, so that something may have been changed.
+func begun(r *v1alpha1.Run) bool { return runinfo.Began(r) }
+
+// stateIsStranded: what the last apply made is in no state. To plan without it would be to make it twice.
+func stateIsStranded(w Snapshot) (Decision, bool) {
+	last := w.LastMutatingRun()
+	if last == nil || w.ActiveRun() != nil || !isStranded(last) || stateWasRestored(w, last) {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonStateNotSaved, "Run %s: %s. Nothing is planned before the state is put back: cairn state recover %s; if the state is lost, delete Run %s to continue without it: resources that it created may then be created twice",
+		last.Name, runCondition(last).Message, w.Stack.Name, last.Name)
+}
+
+func isStranded(r *v1alpha1.Run) bool {
+	return runCondition(r).Reason == string(v1alpha1.FailureStateNotSaved)
+}
+
+// stateIsBack says that a version of the state was written after the Run lost its own: only people can have done that.
+func stateWasRestored(w Snapshot, r *v1alpha1.Run) bool {
+	i := len(r.Status.Attempts) - 1
+	if i < 0 || w.State == nil || r.Status.Attempts[i].FinishedAt == nil {
+		return false
+	}
+	lost := r.Status.Attempts[i].FinishedAt.Time
+	return slices.ContainsFunc(w.State.Status.Versions, func(v v1alpha1.StateVersion) bool { return v.At.After(lost) })
+}
+
+func isShell(r *v1alpha1.Run) bool { return r.Spec.Operation == v1alpha1.OperationShell }
+
+// stoppedByHand says that somebody canceled or rejected a destroy since the Stack was deleted.
+func stoppedByUser(w Snapshot, r *v1alpha1.Run) bool {
+	return r.Status.Phase == v1alpha1.PhaseCanceled && isOfDeletion(w, r)
+}
+
+// isOfDeletion says that a destroy was made, or ended, since the Stack was deleted. What happened before says nothing about that. When it ended is
+// by Cairn's clock, which may be behind that of the API server: what that one says, and why there is the Run, goes first.
+func isOfDeletion(w Snapshot, r *v1alpha1.Run) bool {
+	if r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.FinishedAt == nil {
+		return false
+	}
+	deleted := w.Stack.DeletionTimestamp
+	return r.Spec.Cause.Type == v1alpha1.CauseDeletion || deleted.Before(&r.CreationTimestamp) || !r.Status.FinishedAt.Before(deleted)
+}
+
+// run finds a Run by name; nil when it is not there.
+func (w Snapshot) RunNamed(name string) *v1alpha1.Run {
+	if i := slices.IndexFunc(w.Runs, func(r v1alpha1.Run) bool { return r.Name == name }); i >= 0 {
+		return &w.Runs[i]
+	}
+	return nil
+}
+
+// looks says that a Run only looks, and decides nothing about how the Stack stands: a drift check, or one that somebody asked
+// for. Where nothing is ever applied every Run only looks, and all of them count. What a person does in a shell is nothing that
+// was declared, and counts as little, unless its state was lost.
+func (w Snapshot) isReadOnly(r *v1alpha1.Run) bool {
+	if isShell(r) {
+		return !isStranded(r)
+	}
+	return runinfo.IsDriftCheck(r) || (r.Spec.Operation == v1alpha1.OperationPlan && r.Spec.Cause.Type == v1alpha1.CauseManual &&
+		w.Stack.Spec.Apply != v1alpha1.ApplyNever)
+}

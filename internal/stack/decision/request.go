@@ -1,0 +1,146 @@
+package decision
+
+import (
+	"fmt"
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// The rules for what people ask for with annotations: a Run now, a look, or that everything is destroyed and the Stack stays.
+//
+//	annotation ──► pending ──► taken up: the status that names the Run says so, in one write ──► the Run is made
+//	                  │
+//	                  │                                                         │
+//	                  │                                                         └──► something is in the way: the name stays, and it waits
+//	                  └──► refused: the status says that too, and an event why
+
+// asked is the request that a Run is to be made for: one that waits to be taken up, or one that was and whose Run was named
+// but not made.
+func PendingRequest(w Snapshot) (runinfo.Request, bool) {
+	q, ok := runinfo.Requested(w.Stack, w.Now)
+	if !ok && isReservedNotCreated(w) {
+		q, ok = runinfo.LastRequested(w.Stack), true
+	}
+	return q, ok && !w.quiet && rejection(w, q) == ""
+}
+
+// isHalfTaken says that the status names a Run which was asked for, and that it was not made: the operator ended in
+// between, or the API server or the bucket refused. Until it is made, it waits like a request that was not taken up yet.
+func isReservedNotCreated(w Snapshot) bool {
+	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
+	n := s.ReservedRun
+	if w.ActiveRun() != nil || !runinfo.Settled(s.LastHandledRequest, at) || s.LastHandledRequest.Rejected || n == nil ||
+		n.Name != s.CurrentRun || runinfo.Number(n.Name) <= highestCreatedNumber(w) ||
+		n.Cause != v1alpha1.CauseManual || n.StateVersion != 0 {
+		return false
+	}
+	switch q := runinfo.LastRequested(w.Stack).Operation; {
+	case w.Stack.DeletionTimestamp != nil:
+		return n.Operation == v1alpha1.OperationDestroy
+	case q == v1alpha1.OperationApply: // it may only have been planned, by spec.apply
+		return n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationPlan
+	default:
+		return n.Operation == q
+	}
+}
+
+// refused says why nothing comes of a request; empty when something does.
+func rejection(w Snapshot, q runinfo.Request) string {
+	if q.Refused == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
+		return "this install allows no shells (cairn operator --allow-shell)"
+	}
+	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
+		(w.ActiveRun() == nil || !begun(w.ActiveRun())) && (w.State == nil || w.State.Status.InputsDigest == "") {
+		return "no apply of Cairn's has made anything that could be destroyed"
+	}
+	return q.Refused
+}
+
+// refusedRequest is a request that waits and that nothing comes of. It is not kept: it would be dangerous when, long after,
+// something did come of it.
+func RejectedRequest(w Snapshot) (q runinfo.Request, why string) {
+	if q, ok := runinfo.Requested(w.Stack, w.Now); ok {
+		return q, rejection(w, q)
+	}
+	return runinfo.Request{}, ""
+}
+
+// destroyIsAskedFor: everything is to be destroyed while the Stack stays, with the inputs that were last applied.
+func destroyIsRequested(w Snapshot) (Decision, bool) {
+	q, ok := PendingRequest(w)
+	if !ok || q.Operation != v1alpha1.OperationDestroy {
+		return Decision{}, false
+	}
+	d, waits := dependentsGoFirst(w)
+	switch r := w.ActiveRun(); {
+	case r != nil && waits: // it goes on as without the request
+		why := d.Message
+		d, _ = runProgress(r)
+		d.Message += fmt.Sprintf("; the destroy that was %s waits: %s", q.Who(), why)
+		d.RequeueAfter = time.Minute
+		return d, true
+	case r != nil && (w.State == nil || w.State.Status.InputsDigest == ""): // there may be something when it has ended
+		return Decision{}, false
+	case r != nil:
+		return progressing(v1alpha1.ReasonDestroyPending, "Run %s makes way, or ends first: the destroy that was %s is next", r.Name, q.Who())
+	case waits:
+		d.Message += "; the destroy that was " + q.Who() + " waits for that"
+		d.RequeueAfter = time.Minute
+		return d, true
+	}
+	return startRequested(w, q, v1alpha1.RunSpec{Operation: v1alpha1.OperationDestroy, InputsDigest: w.State.Status.InputsDigest})
+}
+
+// runIsAskedFor: somebody wants a Run, whether anything changed or not.
+func runIsRequested(w Snapshot) (Decision, bool) {
+	q, ok := PendingRequest(w)
+	if !ok || w.ActiveRun() != nil {
+		return Decision{}, false
+	}
+	spec := v1alpha1.RunSpec{Operation: q.Operation, InputsDigest: w.Digest, Revision: w.Revision}
+	if q.Operation == v1alpha1.OperationApply {
+		spec.Operation = operation(w)
+	}
+	d, ok := startRequested(w, q, spec)
+	if !w.isReadOnly(&v1alpha1.Run{Spec: *d.Start}) {
+		return d, ok
+	}
+	w.quiet = true
+	if meanwhile := Decide(w); meanwhile.Start == nil { // what the Stack says goes on to be true
+		meanwhile.Start, meanwhile.Name, meanwhile.Request = d.Start, d.Name, d.Request
+		d = meanwhile
+	}
+	return d, ok
+}
+
+// startAsked starts a Run that takes up a request.
+func startRequested(w Snapshot, q runinfo.Request, spec v1alpha1.RunSpec) (Decision, bool) {
+	spec.Cause = v1alpha1.Cause{Type: v1alpha1.CauseManual, Message: q.Who(), By: q.By}
+	if q.By == "" {
+		spec.Cause.By = unappliedBy(w)
+	}
+	if before := previousAuthor(w); before != "" && spec.Operation == v1alpha1.OperationApply && w.Stack.Spec.PreventSelfApproval {
+		spec.Cause.By = before // who only tries again what somebody else changed does not make it theirs
+	}
+	d, ok := startRun(w, spec)
+	d.Request = q.At
+	return d, ok
+}
+
+// lastHandledRequest is the last request that was accepted or rejected. One that was there when the Stack was created counts
+// as accepted.
+func lastHandledRequest(w Snapshot, d Decision) *v1alpha1.HandledRequest {
+	last := w.Stack.Status.LastHandledRequest
+	if d.Request != "" {
+		return runinfo.Handled(last, d.Request, false, w.Now)
+	}
+	if !w.Stack.Status.Observed() {
+		return runinfo.Handled(last, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], false, w.Now)
+	}
+	if q, why := RejectedRequest(w); why != "" {
+		return runinfo.Handled(last, q.At, true, w.Now)
+	}
+	return last
+}

@@ -1,0 +1,198 @@
+// Package decision decides what is next for a Stack, from a snapshot of facts: when a Run is due, what the status says, and when a deleted Stack
+// may go. It is pure: no client, no clock, no log.
+package decision
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// World is all that Decide looks at.
+type Snapshot struct {
+	Now   time.Time
+	Stack *v1alpha1.Stack
+	// Inputs as the spec and its sources say now. The digest is empty when Problem says why there are none.
+	Inputs   inputs.Document
+	Digest   string
+	Revision string
+	// Commit of the code, when it is from git.
+	Commit  Commit
+	Problem *Problem
+	// CodeRead says that the code was read, and Open names what in it is not known before the engine runs (closure.Closure): if there is
+	// something, the whole repository belongs to the code.
+	CodeRead bool
+	// Engine is the Stack's with what its Repository says, and nil where the Repository says nothing of it. It is known once the code
+	// was read.
+	Engine       *v1alpha1.Engine
+	UnknownReads []string
+	// Units are the Terragrunt units that the code depends on, with the Stacks that run them; of code that was read.
+	Units []v1alpha1.Unit
+	// State of the Stack; nil when there is none.
+	State *v1alpha1.State
+	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the
+	// state has no resource.
+	Unsaved []string
+	// Unreadable is why nobody can tell what there is, and what to do about it; empty when somebody can.
+	StateUnreadable string
+	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
+	Runs []v1alpha1.Run
+	// Late is the name of a Run that was created after a later one was named and that is not finished; it is not in Runs, so nothing is
+	// decided on it. Empty when there is none.
+	LateRun string
+	// Unheard says that the cache does not have the Run under way, and so may never tell its end.
+	CurrentRunUncached bool
+	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
+	HighestTaken int
+	// Reserved is the name of the Run that this process named in the status and did not create yet; empty when there is none.
+	Reserved string
+	// Left is what has to end before a Run is started or the Stack goes; gathered only then.
+	Leftover Leftover
+	// Last is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
+	LastInputs *inputs.Document
+	// Dependencies are the Stacks that go first, as they stand now.
+	Dependencies []Dependency
+	// Cycle is a way from this Stack over dependencies back to it, by name; empty when there is none.
+	Cycle []string
+	// Dependents are the Stacks that name this one as a dependency.
+	Dependents []Dependent
+	// Outputs says how the objects stand that spec.outputs names.
+	Outputs OutputsState
+	// NamespaceTerminating says that the API server makes nothing new in the Stack's namespace, since that is being deleted.
+	NamespaceTerminating bool
+	// AllowShell says that the install lets people have shells.
+	AllowShell bool
+	// AllowBuild says that the install builds images.
+	AllowBuild bool
+	// unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be forgotten.
+	Unpruned []string
+	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
+	DriftInterval time.Duration
+	// quiet asks what the Stack says apart from Runs that only look: none is to be started, nor what somebody asked for.
+	quiet bool
+	// looking is the number of a Run under way that only looks, when Runs is without it.
+	looking int
+}
+
+// Commit is the commit that the code is from.
+type Commit struct {
+	ID, Author, Subject string
+}
+
+// Problem says why the inputs cannot be had.
+type Problem struct {
+	Reason, Message string
+	// Passing problems go away by themselves; what is known of the Stack stays known meanwhile.
+	Passing bool
+	// After is when to look again, where no event tells that it has passed: something failed, and a person should know.
+	After time.Duration
+}
+
+// OutputsState says how the objects stand that spec.outputs names.
+type OutputsState struct {
+	// Foreign names one that Cairn did not make.
+	Foreign string
+	// Missing names one that is not there.
+	Missing string
+}
+
+// addRuns adds Runs of the Stack, and of an earlier Stack of its name.
+func (w *Snapshot) AddRuns(runs []v1alpha1.Run) {
+	for _, r := range runs {
+		switch {
+		case !metav1.IsControlledBy(&r, w.Stack):
+			w.HighestTaken = max(w.HighestTaken, runinfo.Number(r.Name))
+		case !r.Status.Phase.Finished() && runinfo.Number(r.Name) < runinfo.Number(w.Stack.Status.LastRun):
+			w.LateRun = r.Name
+		default:
+			w.Runs = append(w.Runs, r)
+		}
+	}
+	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return runinfo.Number(a.Name) - runinfo.Number(b.Name) })
+}
+
+// last is the newest Run; nil when there is none.
+func (w Snapshot) LatestRun() *v1alpha1.Run {
+	if len(w.Runs) == 0 {
+		return nil
+	}
+	return &w.Runs[len(w.Runs)-1]
+}
+
+// decisive is the newest Run that was made to change something, or to show what would change. Those that only look are not,
+// nor is a destroy that came to nothing since it was not wanted any more. Nil when there is none.
+func (w Snapshot) LastMutatingRun() *v1alpha1.Run {
+	return w.newestRun(func(r *v1alpha1.Run) bool {
+		return !w.isReadOnly(r) && (r.Spec.Operation != v1alpha1.OperationDestroy || r.Status.Phase != v1alpha1.PhaseSuperseded)
+	})
+}
+
+// tried is the newest Run of what was declared; nil when there is none.
+func (w Snapshot) lastDeployRun() *v1alpha1.Run {
+	return w.newestRun(w.isDeploy)
+}
+
+func (w Snapshot) isDeploy(r *v1alpha1.Run) bool {
+	return !w.isReadOnly(r) && r.Spec.Operation != v1alpha1.OperationDestroy
+}
+
+func (w Snapshot) newestRun(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
+	for i := range slices.Backward(w.Runs) {
+		if of(&w.Runs[i]) {
+			return &w.Runs[i]
+		}
+	}
+	return nil
+}
+
+// forgotten says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.
+func (w Snapshot) latestRunMissing() bool {
+	return max(runinfo.Number(w.LatestRun().Name), w.looking) < runinfo.Number(w.Stack.Status.LastRun)
+}
+
+// forgottenTry says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it
+// was deleted by hand or never made.
+func (w Snapshot) missingRunMayHaveDeployed() bool {
+	n := w.Stack.Status.ReservedRun
+	return w.latestRunMissing() && (n == nil || n.Name != w.Stack.Status.LastRun || w.isDeploy(&v1alpha1.Run{
+		Spec: v1alpha1.RunSpec{Operation: n.Operation, Cause: v1alpha1.Cause{Type: n.Cause}},
+	}))
+}
+
+// applyVanished says that the status names a Run that may apply or destroy, as one under way, and that a user deleted it,
+// or that it is not known whether it was created: nobody knows what it changed.
+func (w Snapshot) reservedApplyMissing() bool {
+	n := w.Stack.Status.ReservedRun
+	return n != nil && (n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationDestroy) &&
+		n.Name == w.Stack.Status.CurrentRun && n.Name != w.Reserved && w.RunNamed(n.Name) == nil
+}
+
+// active is the newest Run that is not finished.
+func (w Snapshot) ActiveRun() *v1alpha1.Run {
+	if r := w.LatestRun(); r != nil && !r.Status.Phase.Finished() {
+		return r
+	}
+	return nil
+}
+
+// empty says that there is nothing to destroy: no state holds a resource, none was saved aside, and no apply ended in the
+// middle, which its lock would tell, or its journal; nor is a user's engine at work with it. Of a state that the engine encrypts only the engine knows: a destroy says it.
+func (w Snapshot) StateIsEmpty() bool {
+	if w.State == nil {
+		return true
+	}
+	s := w.State.Status
+	held := s.Lock != nil && (s.Lock.Run != "" || s.Lock.By != "") // one without either is that of the end that has begun
+	return !held && s.Rescued == nil && len(w.Unsaved) == 0 && (s.Resources == 0 || (s.Resources < 0 && w.LastRunDestroyed()))
+}
+
+// destroyed says that the newest Run was a destroy and went well.
+func (w Snapshot) LastRunDestroyed() bool {
+	last := w.LatestRun()
+	return last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseSucceeded
+}

@@ -1,0 +1,242 @@
+//go:build envtest
+
+package stack
+
+import (
+	"strings"
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// enterEmpty is a room without a Stack.
+func enterEmpty(t *testing.T) *testEnv {
+	t.Helper()
+	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}
+	r.begin(memoryBucket{})
+	return r
+}
+
+// with is the same room from where a new Stack stands.
+func (r *testEnv) with(name string, changes ...func(*v1alpha1.StackSpec)) *testEnv {
+	r.Helper()
+	other := *r
+	other.stack = &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.StackSpec{
+		Source: v1alpha1.Source{Inline: map[string]string{"main.tf": "# " + name}},
+	}}
+	for _, change := range changes {
+		change(&other.stack.Spec)
+	}
+	r.Make(other.stack)
+	return &other
+}
+
+func after(names ...string) func(*v1alpha1.StackSpec) {
+	return func(s *v1alpha1.StackSpec) {
+		for _, name := range names {
+			s.DependsOn = append(s.DependsOn, v1alpha1.Dependency{Name: name})
+		}
+	}
+}
+
+func using(stack, output string) func(*v1alpha1.StackSpec) {
+	return func(s *v1alpha1.StackSpec) {
+		s.Variables = append(s.Variables, v1alpha1.Variable{Name: output, ValueFrom: &v1alpha1.ValueFrom{Stack: &v1alpha1.OutputRef{Name: stack, Output: output}}})
+	}
+}
+
+// change updates the Stack's spec.
+func (r *testEnv) change(change func(*v1alpha1.StackSpec)) {
+	r.Helper()
+	r.Seen(r.stack)
+	change(&r.stack.Spec)
+	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), r.stack))
+	r.Seen(r.stack)
+}
+
+// applied has the Stack's first Run go well.
+func (r *testEnv) applied() {
+	r.Helper()
+	r.reconcile()
+	r.ends(r.stack.Name+"-1", v1alpha1.PhaseSucceeded)
+	r.reconcile()
+	r.expectReady("True", "Applied", "")
+}
+
+// state makes the Stack's State, or changes it.
+func (r *testEnv) state(resources int32, outputs map[string]string) {
+	r.Helper()
+	state := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: r.stack.Name}}
+	if err := r.Room.Live.Get(r.Context(), client.ObjectKeyFromObject(state), state); err != nil {
+		r.Make(state)
+	}
+	state.Status = v1alpha1.StateStatus{
+		Version: 1, UpdatedBy: "net-0", OutputsVersion: 1, Resources: resources, Outputs: outputs,
+		InputsDigest: "sha256:" + strings.Repeat("0", 64),
+	}
+	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), state))
+	r.Seen(state)
+}
+
+// expectReady wants the condition; message is "" for any.
+func (r *testEnv) expectReady(ready metav1.ConditionStatus, reason, message string) {
+	r.Helper()
+	r.Seen(r.stack)
+	c := apimeta.FindStatusCondition(r.stack.Status.Conditions, v1alpha1.ConditionReady)
+	if c == nil || c.Status != ready || c.Reason != reason || message != "" && c.Message != message {
+		r.Errorf("%s is %+v, want %s %s: %s", r.stack.Name, c, ready, reason, message)
+	}
+}
+
+func (r *testEnv) expectNoRun(name string) {
+	r.Helper()
+	err := r.Room.Live.Get(r.Context(), client.ObjectKey{Namespace: r.stack.Namespace, Name: name}, &v1alpha1.Run{})
+	if client.IgnoreNotFound(err) != nil || err == nil {
+		r.Errorf("Run %s is there (%v)", name, err)
+	}
+}
+
+func TestAStackWaitsForWhatItDependsOn(t *testing.T) {
+	r := enterEmpty(t)
+	net := r.with("net", after("vpc"))
+	net.reconcile()
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not there")
+
+	vpc := r.with("vpc")
+	net.reconcile()
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
+	vpc.reconcile()
+	net.reconcile()
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not Ready (Running)")
+	net.expectNoRun("net-1")
+	vpc.ends("vpc-1", v1alpha1.PhaseSucceeded)
+	vpc.reconcile()
+	vpc.Seen(vpc.stack)
+	net.reconcile()
+	net.expectReady("Unknown", "Running", "")
+	if got := net.run("net-1").Spec.Cause.Type; got != v1alpha1.CauseSpec {
+		t.Errorf("the cause is %s", got)
+	}
+	net.ends("net-1", v1alpha1.PhaseSucceeded)
+	net.reconcile()
+	net.expectReady("True", "Applied", "")
+
+	// What was declared anew is not applied yet: nobody builds on it. What is as declared stays Ready meanwhile.
+	vpc.change(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
+	net.reconcile()
+	net.expectReady("True", "Applied", "")
+	net.change(func(s *v1alpha1.StackSpec) { s.Source.Inline["main.tf"] = "# 2" })
+	net.reconcile()
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not reconciled yet")
+	net.expectNoRun("net-2")
+}
+
+func TestDependenciesInACircle(t *testing.T) {
+	r := enterEmpty(t)
+	a, b, c := r.with("a", after("b")), r.with("b", using("c", "id")), r.with("c", after("a"))
+	for one, way := range map[*testEnv]string{a: "a -> b -> c -> a", b: "b -> c -> a -> b", c: "c -> a -> b -> c"} {
+		one.reconcile()
+		one.expectReady("False", "DependencyCycle", "the dependencies go in a circle: "+way+"; take one of them out")
+	}
+	if got := a.runs(); got != "" {
+		t.Errorf("there are Runs: %s", got)
+	}
+	c.change(func(s *v1alpha1.StackSpec) { s.DependsOn = nil })
+	c.reconcile()
+	c.expectReady("Unknown", "Running", "")
+	a.reconcile()
+	a.expectReady("Unknown", "DependencyNotReady", "")
+}
+
+// Only the output that is used counts: by its fingerprint, since the value is not seen here.
+func TestAnOutputOfAnotherStack(t *testing.T) {
+	r := enterEmpty(t)
+	vpc, net := r.with("vpc"), r.with("net", using("vpc", "id"))
+	vpc.reconcile()
+	vpc.Seen(vpc.stack)
+	net.reconcile()
+	net.expectReady("Unknown", "DependencyNotReady", "waits for Stack vpc: it is not Ready (Running)")
+
+	vpc.state(1, map[string]string{"name": "hmac:name"})
+	vpc.ends("vpc-1", v1alpha1.PhaseSucceeded)
+	vpc.reconcile()
+	vpc.Seen(vpc.stack)
+	net.reconcile()
+	net.expectReady("False", "OutputNotFound", "Stack vpc has no output id, only name: add it to its code, or correct the variable that uses it")
+	net.expectNoRun("net-1")
+
+	vpc.state(1, map[string]string{"name": "hmac:name", "id": "hmac:1"})
+	net.applied()
+	vpc.state(1, map[string]string{"name": "hmac:another", "id": "hmac:1"})
+	net.reconcile()
+	net.expectReady("True", "Applied", "")
+	net.expectNoRun("net-2")
+
+	vpc.state(1, map[string]string{"name": "hmac:another", "id": "hmac:2"})
+	net.reconcile()
+	net.expectReady("Unknown", "Running", "")
+	want := v1alpha1.Cause{Type: v1alpha1.CauseDependency, Message: "output id of Stack vpc changed"}
+	if got := net.run("net-2").Spec.Cause; got != want {
+		t.Errorf("the cause is %+v", got)
+	}
+}
+
+// What is built on a Stack is destroyed before it.
+func TestDeletionGoesBackwards(t *testing.T) {
+	r := enterEmpty(t)
+	vpc := r.with("vpc")
+	vpc.applied()
+	net := r.with("net", after("vpc"))
+	net.applied()
+	vpc.state(1, nil)
+	net.state(1, nil)
+
+	remove := func(one *testEnv) {
+		t.Helper()
+		apiserver.Must(t, r.Room.Client.Delete(t.Context(), one.stack))
+		one.Seen(one.stack)
+		one.reconcile()
+	}
+	remove(vpc)
+	vpc.expectReady("False", "DependentsExist", "Stack net depends on this one: delete or destroy it too, or take the dependency out of it")
+	remove(net)
+	net.expectReady("Unknown", "Destroying", "")
+	vpc.reconcile()
+	vpc.expectReady("Unknown", "Deleting", "waits for Stack net to be destroyed first: it depends on this one")
+	vpc.expectNoRun("vpc-2")
+
+	net.state(0, nil)
+	net.ends("net-2", v1alpha1.PhaseSucceeded)
+	net.reconcile()
+	net.Gone(net.stack)
+	vpc.reconcile()
+	vpc.expectReady("Unknown", "Destroying", "")
+	if got := vpc.run("vpc-2").Spec.Operation; got != v1alpha1.OperationDestroy {
+		t.Errorf("Run vpc-2 is to %s", got)
+	}
+}
+
+// Of Stacks that depend on each other neither can go first, so neither waits.
+func TestDeletionOfACircle(t *testing.T) {
+	r := enterEmpty(t)
+	a := r.with("a")
+	a.applied()
+	b := r.with("b", after("a"))
+	b.applied()
+	a.change(after("b"))
+	a.state(1, nil)
+	b.state(1, nil)
+	for _, one := range []*testEnv{a, b} {
+		apiserver.Must(t, r.Room.Client.Delete(t.Context(), one.stack))
+		one.Seen(one.stack)
+	}
+	a.reconcile()
+	a.expectReady("Unknown", "Destroying", "")
+	b.reconcile()
+	b.expectReady("Unknown", "Destroying", "")
+}

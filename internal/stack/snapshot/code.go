@@ -1,0 +1,181 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/source"
+)
+
+// gatherCode puts the code as it is now into the document, or says why it cannot be had.
+func (g *Gatherer) gatherCode(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+	code := w.Stack.Spec.Source
+	if code.Git != nil {
+		return g.gatherGit(ctx, w, doc)
+	}
+	w.CodeRead = true
+	var version string
+	if code.ConfigMap != nil {
+		meta, err := g.metadata(ctx, w.Stack.Namespace, "ConfigMap", code.ConfigMap.Name)
+		if err != nil {
+			return err
+		}
+		if meta != nil {
+			version = source.VersionOf(meta)
+		}
+	}
+	packed, problem, err := g.Sources.Pack(ctx, w.Stack, version, doc.Engine.Name)
+	if w.Problem = problem; err != nil || problem != nil {
+		return err
+	}
+	doc.Source, w.Revision = packed.Digest, packed.Digest
+	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(doc.Engine, packed.Engine); w.Problem != nil {
+		return nil
+	}
+	if w.Problem = checkBackendOf(doc.Backend, doc.Engine.Name); w.Problem != nil {
+		return nil
+	}
+	return g.gatherOwnImage(ctx, w, doc, version)
+}
+
+func (g *Gatherer) gatherGit(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+	repo, err := g.repositoryOf(ctx, w)
+	if err != nil || w.Problem != nil {
+		return err
+	}
+	code, err := g.Code.Of(ctx, repo, w.Stack)
+	if w.Problem = codeProblem(repo, err); err != nil {
+		return unless(w.Problem, err)
+	}
+	w.Revision, w.CodeRead, w.UnknownReads = code.Revision, true, code.Open
+	w.Commit = decision.Commit{ID: code.Commit.ID, Author: code.Commit.Author, Subject: code.Commit.Subject}
+	if w.Units, err = g.gatherUnits(ctx, w.Stack, repo, code.Dependencies); err != nil {
+		return err
+	}
+	if doc.Path = folderOf(w.Stack); doc.Path == "." {
+		doc.Path = ""
+	}
+	if doc.Engine, doc.Wrapped, w.Problem = chooseEngine(engineOf(w, repo), code.Engine); w.Problem != nil {
+		return nil
+	}
+	if w.Problem = checkBackendOf(doc.Backend, doc.Engine.Name); w.Problem != nil {
+		return nil
+	}
+	defer func() {
+		if w.Problem != nil { // a request on the Repository tries again
+			g.Code.Forget(w.Stack)
+		}
+	}()
+	doc.Source, err = g.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), code)
+	if w.Problem = codeProblem(repo, err); err != nil {
+		return unless(w.Problem, err)
+	}
+	return g.gatherImage(ctx, w, doc, repo, code)
+}
+
+// repositoryOf finds the Repository that the Stack names, if it may use it.
+func (g *Gatherer) repositoryOf(ctx context.Context, w *decision.Snapshot) (*v1alpha1.Repository, error) {
+	key, _ := w.Stack.RepositoryKey()
+	repo := &v1alpha1.Repository{}
+	err := g.Client.Get(ctx, key, repo)
+	if err == nil && repository.Allows(repo, w.Stack.Namespace) {
+		return repo, nil
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	w.Problem = &decision.Problem{Reason: v1alpha1.ReasonRepositoryNotFound, Message: fmt.Sprintf("Repository %s is not there: make it, or correct spec.source.git.repository", key.Name)}
+	if key.Namespace != w.Stack.Namespace {
+		w.Problem.Message = fmt.Sprintf("Repository %s is not there, or its spec.allowedNamespaces does not name %s", key, w.Stack.Namespace)
+	}
+	return nil, nil
+}
+
+// codeProblem is what an error about the code says to a person; nil for one that only the log can tell.
+func codeProblem(repo *v1alpha1.Repository, err error) *decision.Problem {
+	var later *source.NotPacked
+	switch reason := repository.Reason(err); {
+	case errors.Is(err, repository.ErrNotFetched):
+		p := &decision.Problem{Passing: true, Reason: v1alpha1.ReasonRepositoryNotReady, Message: "waits for Repository " + repo.Name}
+		if trouble := repository.Trouble(repo); trouble != "" {
+			p.Message += ": " + trouble
+		}
+		return p
+	case errors.As(err, &later):
+		return &decision.Problem{Passing: true, After: later.Again, Reason: v1alpha1.ReasonSourceNotReady, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+	case reason != "":
+		return &decision.Problem{Reason: reason, Message: fmt.Sprintf("Repository %s: %v", repo.Name, err)}
+	}
+	return nil
+}
+
+// unless is the error, unless it was told as a problem.
+func unless(p *decision.Problem, err error) error {
+	if p != nil {
+		return nil
+	}
+	return err
+}
+
+// buildIsAllowed says why the install builds no image for a Stack that wants one.
+func buildIsAllowed(w *decision.Snapshot) *decision.Problem {
+	if w.Stack.Spec.Runner.Build == nil || w.AllowBuild {
+		return nil
+	}
+	return &decision.Problem{Reason: v1alpha1.ReasonBuildNotAllowed, Message: "spec.runner.build: this install builds no images; ask who runs Cairn to allow it " +
+		"(runner.build.enabled of the chart, --allow-image-builds), or name an image in spec.runner.image"}
+}
+
+// gatherImage puts what an image is built from, at the same commit as the code, into the document.
+func (g *Gatherer) gatherImage(ctx context.Context, w *decision.Snapshot, doc *inputs.Document, repo *v1alpha1.Repository, code repository.Code) error {
+	build := inputs.NewBuild(w.Stack.Spec.Runner.Build)
+	if build == nil {
+		return nil
+	}
+	image, err := code.Image(repo, build)
+	if doesWithout(w.Stack, err) {
+		return nil
+	}
+	if err == nil {
+		build.Source, err = g.Sources.Keep(ctx, client.ObjectKeyFromObject(w.Stack), image)
+	}
+	if w.Problem = codeProblem(repo, err); err == nil {
+		w.Problem = buildIsAllowed(w)
+	}
+	doc.Build = build
+	return unless(w.Problem, err)
+}
+
+// doesWithout says that the Stack's image is optional, and that the error is about a Dockerfile that the code does not
+// have.
+func doesWithout(stack *v1alpha1.Stack, err error) bool {
+	return stack.Spec.Runner.Build.Optional && errors.Is(err, repository.ErrNoDockerfile)
+}
+
+// gatherOwnImage is gatherImage for code that is not from git.
+func (g *Gatherer) gatherOwnImage(ctx context.Context, w *decision.Snapshot, doc *inputs.Document, version string) error {
+	build := inputs.NewBuild(w.Stack.Spec.Runner.Build)
+	if build == nil {
+		return nil
+	}
+	err := g.Sources.PackImage(ctx, w.Stack, version, build)
+	switch {
+	case doesWithout(w.Stack, err):
+		return nil
+	case errors.Is(err, repository.ErrNoDockerfile):
+		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonDockerfileNotFound, Message: fmt.Sprintf(
+			"no file of the code is called %s (spec.runner.build.dockerfile)", build.Spec.Dockerfile)}
+		return nil
+	case err == nil:
+		w.Problem = buildIsAllowed(w)
+	}
+	doc.Build = build
+	return err
+}

@@ -1,0 +1,24 @@
+package snapshot
+
+import (
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/stack/decision"
+)
+
+func TestWhoBuildsNoImages(t *testing.T) {
+	w := &decision.Snapshot{Stack: &v1alpha1.Stack{}}
+	if buildIsAllowed(w) != nil {
+		t.Error("a Stack that wants none is in trouble")
+	}
+	w.Stack.Spec.Runner.Build = &v1alpha1.Build{}
+	if p := buildIsAllowed(w); p == nil || p.Reason != "BuildNotAllowed" || !strings.Contains(p.Message, "--allow-image-builds") {
+		t.Errorf("%+v", p)
+	}
+	w.AllowBuild = true
+	if buildIsAllowed(w) != nil {
+		t.Error("it is allowed")
+	}
+}

@@ -1,0 +1,255 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cmp"
+
+	"cairn.dev/cairn/internal/closure"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/stack/decision"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+)
+
+func (g *Gatherer) gatherDependencies(ctx context.Context, w *decision.Snapshot) error {
+	self := *w.Stack // as its code is now, which its status may not say yet
+	self.Status.Units = w.CodeUnits()
+	names := decision.Dependencies(&self)
+	if len(names) == 0 {
+		return nil
+	}
+	lookup := g.lookup(ctx, w.Stack.Namespace)
+	for _, name := range names {
+		other, err := lookup(name)
+		switch {
+		case err != nil:
+			return err
+		case other == nil:
+			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: "it is not there"})
+		default:
+			waits, err := g.waitsFor(ctx, other)
+			if err != nil {
+				return err
+			}
+			w.Dependencies = append(w.Dependencies, decision.Dependency{Name: name, Waits: waits})
+		}
+	}
+	var failed error
+	w.Cycle = decision.Cycle(&self, func(name string) *v1alpha1.Stack {
+		other, err := lookup(name)
+		if err != nil {
+			failed = err
+		}
+		return other
+	})
+	return failed
+}
+
+// waitsFor says why a dependency has to be waited for. What its status says may be from before something that changed for
+// both: then it is about to be looked at.
+func (g *Gatherer) waitsFor(ctx context.Context, other *v1alpha1.Stack) (string, error) {
+	if waits := decision.WaitReason(other); waits != "" {
+		return waits, nil
+	}
+	now := decision.Snapshot{Stack: other}
+	if err := g.gatherInputs(ctx, &now); err != nil {
+		return "", err
+	}
+	if now.Problem != nil || now.Digest != other.Status.InputsDigest {
+		return "what it reads has changed", nil
+	}
+	return "", nil
+}
+
+// lookup finds Stacks of a namespace by name; nil for one that is not there.
+func (g *Gatherer) lookup(ctx context.Context, namespace string) func(string) (*v1alpha1.Stack, error) {
+	return func(name string) (*v1alpha1.Stack, error) {
+		other := &v1alpha1.Stack{}
+		err := g.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, other)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return other, err
+	}
+}
+
+// gatherDependents finds the Stacks that have to be destroyed before this one.
+func (g *Gatherer) gatherDependents(ctx context.Context, w *decision.Snapshot) error {
+	var stacks v1alpha1.StackList
+	err := g.Client.List(ctx, &stacks, client.InNamespace(w.Stack.Namespace), client.MatchingFields{DependencyIndex: w.Stack.Name})
+	if err != nil {
+		return err
+	}
+	lookup := g.lookup(ctx, w.Stack.Namespace)
+	for i := range stacks.Items {
+		other := &stacks.Items[i]
+		circular := decision.DependsOn(w.Stack, other.Name, func(name string) *v1alpha1.Stack {
+			next, lost := lookup(name)
+			if lost != nil {
+				err = lost
+			}
+			return next
+		})
+		if err != nil {
+			return err
+		}
+		w.Dependents = append(w.Dependents, decision.Dependent{Name: other.Name, Deleting: other.DeletionTimestamp != nil, Destroyed: other.Status.DestroyedByRun != "" && other.Status.CurrentRun == "", Circular: circular})
+	}
+	return nil
+}
+
+// gatherUsedOutputs puts the fingerprints of the outputs that variables use into the document: the values are not seen
+// here.
+func (g *Gatherer) gatherUsedOutputs(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+	for _, v := range w.Stack.Spec.Variables {
+		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {
+			continue
+		}
+		ref := v.ValueFrom.Stack
+		state := &v1alpha1.State{}
+		err := g.Client.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: ref.Name}, state)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		fingerprint, ok := state.Status.Outputs[ref.Output]
+		if !ok {
+			w.Problem = outputProblem(w, ref, state.Status)
+			return nil
+		}
+		doc.Versions[decision.OutputKey(ref.Name, ref.Output)] = fingerprint
+	}
+	return g.gatherUnitOutputs(ctx, w, doc)
+}
+
+// gatherUnits finds the Stacks that run the units which a Stack's code depends on.
+func (g *Gatherer) gatherUnits(
+	ctx context.Context, stack *v1alpha1.Stack, repo *v1alpha1.Repository, code []closure.Dependency,
+) ([]v1alpha1.Unit, error) {
+	var units []v1alpha1.Unit
+	for _, d := range code {
+		unit := v1alpha1.Unit{Path: cmp.Or(d.Path, "."), Outputs: d.Outputs}
+		var stacks v1alpha1.StackList
+		err := g.Client.List(ctx, &stacks, client.InNamespace(stack.Namespace),
+			client.MatchingFields{UnitIndex: unitKey(client.ObjectKeyFromObject(repo), unit.Path)}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, err
+		}
+		unit.Stacks = runUnit(repo, stacks.Items, stack)
+		units = append(units, unit)
+	}
+	return units, nil
+}
+
+// gatherUnitOutputs puts a fingerprint of the outputs of each unit that the code reads into the document.
+func (g *Gatherer) gatherUnitOutputs(ctx context.Context, w *decision.Snapshot, doc *inputs.Document) error {
+	for _, unit := range w.Units {
+		if !unit.Outputs {
+			continue
+		}
+		for _, name := range unit.Stacks {
+			state := &v1alpha1.State{}
+			err := g.Client.Get(ctx, client.ObjectKey{Namespace: w.Stack.Namespace, Name: name}, state)
+			if client.IgnoreNotFound(err) != nil {
+				return err
+			}
+			fingerprint := outputsFingerprint(state.Status)
+			if fingerprint == "" {
+				w.Problem = outputsUnread(name)
+				return nil
+			}
+			doc.Versions[decision.OutputsKey(name)] = fingerprint
+		}
+	}
+	return nil
+}
+
+// mostStacksOfUnit is how many Stacks that run the same unit are dependencies.
+const mostStacksOfUnit = 100
+
+// runUnit names those of some Stacks that run a unit at the ref that another Stack reads, by name.
+func runUnit(repo *v1alpha1.Repository, stacks []v1alpha1.Stack, reader *v1alpha1.Stack) []string {
+	var names []string
+	for i := range stacks {
+		if repository.SameRef(repo, stacks[i].Spec.Source.Git, reader.Spec.Source.Git) {
+			names = append(names, stacks[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), mostStacksOfUnit)]
+}
+
+// outputsFingerprint identifies the outputs of a state; empty while nobody has read them. Where there is no fingerprint
+// of each output, as when the engine encrypts the state, it identifies the state.
+func outputsFingerprint(st v1alpha1.StateStatus) string {
+	switch {
+	case st.Resources < 0, len(st.Outputs) >= v1alpha1.MostOutputs:
+		return "state/" + st.SHA256
+	case st.Outputs == nil && st.OutputsVersion != st.Version:
+		return ""
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(st.Outputs)) {
+		fmt.Fprintf(sum, "%q %q\n", name, st.Outputs[name])
+	}
+	return "outputs/" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// namedOutputs is how many outputs a message names.
+const namedOutputs = 5
+
+// outputProblem says why an output cannot be had that the State of its Stack has no fingerprint of. The first two reasons
+// pass by themselves.
+func outputProblem(w *decision.Snapshot, ref *v1alpha1.OutputRef, st v1alpha1.StateStatus) *decision.Problem {
+	for _, d := range w.Dependencies {
+		if d.Name == ref.Name && d.Waits != "" {
+			return outputWaits(ref.Name, d.Waits)
+		}
+	}
+	const instead = "have that Stack write its outputs to a Secret with spec.outputs, and take the variable from there"
+	switch {
+	case st.Resources < 0:
+		return outputMissing("the state of Stack %s is encrypted by its engine, so Cairn cannot read output %s: %s", ref.Name, ref.Output, instead)
+	case st.Outputs == nil && st.OutputsVersion != st.Version:
+		return outputsUnread(ref.Name)
+	case len(st.Outputs) >= v1alpha1.MostOutputs:
+		return outputMissing("output %s of Stack %s is not among its first %d by name, which are all that others can use: %s",
+			ref.Output, ref.Name, v1alpha1.MostOutputs, instead)
+	}
+	return outputMissing("Stack %s has no output %s, %s: add it to its code, or correct the variable that uses it",
+		ref.Name, ref.Output, onlyThese(st.Outputs))
+}
+
+func outputsUnread(stack string) *decision.Problem {
+	return outputWaits(stack, "its outputs are not read yet")
+}
+
+func outputWaits(stack, why string) *decision.Problem {
+	return &decision.Problem{Passing: true, Reason: v1alpha1.ReasonDependencyNotReady, Message: fmt.Sprintf("waits for Stack %s: %s", stack, why)}
+}
+
+func outputMissing(format string, args ...any) *decision.Problem {
+	return &decision.Problem{Reason: v1alpha1.ReasonOutputNotFound, Message: fmt.Sprintf(format, args...)}
+}
+
+// onlyThese names some of the outputs that there are.
+func onlyThese(outputs map[string]string) string {
+	names := slices.Sorted(maps.Keys(outputs))
+	switch more := len(names) - namedOutputs; {
+	case len(names) == 0:
+		return "nor any other"
+	case more > 0:
+		return fmt.Sprintf("only %s and %d more", strings.Join(names[:namedOutputs], ", "), more)
+	}
+	return "only " + strings.Join(names, ", ")
+}

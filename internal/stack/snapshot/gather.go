@@ -1,0 +1,216 @@
+// Package snapshot reads the facts on which decisions about a Stack are made: Runs, State, code, scripts, dependencies and other inputs.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/repository"
+	"cairn.dev/cairn/internal/stack/decision"
+	"cairn.dev/cairn/internal/stack/source"
+	states "cairn.dev/cairn/internal/state"
+)
+
+// StateReader reads what the State object alone does not have.
+type StateReader interface {
+	// Promote restores the backup of a State when the State object was rolled back.
+	Promote(ctx context.Context, key client.ObjectKey) error
+	// Unsaved lists the addresses that exist according to the journal of a state without resources.
+	Unsaved(ctx context.Context, key client.ObjectKey) ([]string, error)
+}
+
+// Gatherer reads all facts on which decisions about a Stack are made.
+type Gatherer struct {
+	Client client.Client
+	// Live reads from the API server, where an outdated cache could lose something.
+	Live        client.Reader
+	Sources     *source.Sources
+	Code        *repository.Codes
+	Inputs      *inputs.Store
+	StateReader StateReader
+	// VerifiedHistory caches the Stacks whose history is known to be complete.
+	VerifiedHistory *VerifiedHistory
+	// AllowShell is whether the installation allows shells.
+	AllowShell bool
+	// AllowBuild is whether the installation builds images.
+	AllowBuild bool
+	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
+	DriftInterval time.Duration
+	// Clock returns the time; time.Now when nil.
+	Clock func() time.Time
+}
+
+// Gather returns a snapshot of a Stack. The reserved name is that of the Run which this process reserved and did not create yet.
+func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved string) (decision.Snapshot, error) {
+	w := decision.Snapshot{Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild, DriftInterval: g.DriftInterval, Reserved: reserved}
+	state := &v1alpha1.State{}
+	switch err := g.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
+	case err == nil:
+		w.State = state
+	case !apierrors.IsNotFound(err):
+		return w, err
+	}
+	if err := g.gatherRuns(ctx, &w); err != nil {
+		return w, err
+	}
+	if stack.DeletionTimestamp != nil {
+		// The last look at a state before it is let go is at the state itself, not at a view of it that may be old.
+		if w.ActiveRun() != nil {
+			return w, nil
+		}
+		if err := g.gatherDependents(ctx, &w); err != nil {
+			return w, err
+		}
+		if w.StateIsEmpty() || w.LastRunDestroyed() {
+			if err := g.promote(ctx, &w); err != nil {
+				return w, err
+			}
+			if err := g.gatherLiveState(ctx, &w); err != nil {
+				return w, err
+			}
+			if err := g.gatherUnsaved(ctx, &w); err != nil {
+				return w, err
+			}
+		}
+		return w, g.gatherNamespace(ctx, &w)
+	}
+	doc, err := g.gatherSource(ctx, &w) // the code says what the Stack depends on
+	if err != nil {
+		return w, err
+	}
+	if err := g.gatherDependencies(ctx, &w); err != nil {
+		return w, err
+	}
+	if err := g.gatherValues(ctx, &w, doc); err != nil {
+		return w, err
+	}
+	switch last := w.LastMutatingRun(); {
+	case last == nil:
+	case last.Spec.InputsDigest == w.Digest: // so that a start reads none of ten thousand from the bucket
+		w.LastInputs = &w.Inputs
+	default:
+		if doc, err := g.Inputs.Get(ctx, last.Spec.InputsDigest); err == nil { // it only words a cause
+			w.LastInputs = &doc
+		}
+	}
+	if err := g.gatherOutputs(ctx, &w); err != nil {
+		return w, err
+	}
+	return w, g.gatherAsked(ctx, &w)
+}
+
+// promote has a state count that Kubernetes has forgotten, unless all is left as it is: it may be of what is to be destroyed.
+func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
+	if w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
+		return nil
+	}
+	err := g.StateReader.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
+	var refused *states.Refusal
+	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &refused) && refused.Reason == states.Stale {
+		return nil // what there is was another Stack's of that name
+	}
+	return unreadable(w, err)
+}
+
+// unreadable records why the state cannot be read, if a retry would fail in the same way. It returns all other errors.
+func unreadable(w *decision.Snapshot, err error) error {
+	var refused *states.Refusal
+	if !errors.As(err, &refused) {
+		return err
+	}
+	w.StateUnreadable = refused.Message
+	return nil
+}
+
+func (g *Gatherer) gatherLiveState(ctx context.Context, w *decision.Snapshot) error {
+	state := &v1alpha1.State{}
+	err := g.Live.Get(ctx, client.ObjectKeyFromObject(w.Stack), state)
+	if apierrors.IsNotFound(err) {
+		w.State = nil
+		return nil
+	}
+	w.State = state
+	return err
+}
+
+// gatherUnsaved looks into the journal of a state without resources, and of one that its engine encrypts, once it is destroyed. One with
+// some is destroyed anyway, and its destroy looks; and of a Stack that leaves all as it is nobody asks.
+func (g *Gatherer) gatherUnsaved(ctx context.Context, w *decision.Snapshot) (err error) {
+	if w.State == nil || w.State.Status.Resources > 0 || w.Stack.Spec.DeletionPolicy == v1alpha1.DeletionOrphan {
+		return nil
+	}
+	w.Unsaved, err = g.StateReader.Unsaved(ctx, client.ObjectKeyFromObject(w.Stack))
+	return unreadable(w, err)
+}
+
+func (g *Gatherer) gatherNamespace(ctx context.Context, w *decision.Snapshot) error {
+	meta, err := metadata(ctx, g.Live, "", "Namespace", w.Stack.Namespace)
+	w.NamespaceTerminating = meta != nil && meta.DeletionTimestamp != nil
+	return err
+}
+
+func (g *Gatherer) gatherOutputs(ctx context.Context, w *decision.Snapshot) error {
+	for _, ref := range outputObjects(w.Stack.Spec.Outputs) {
+		meta, err := g.metadata(ctx, w.Stack.Namespace, ref.Kind, ref.Name)
+		if err == nil && meta == nil { // or made a moment ago
+			meta, err = metadata(ctx, g.Live, w.Stack.Namespace, ref.Kind, ref.Name)
+		}
+		switch name := ref.Kind + " " + ref.Name; {
+		case err != nil:
+			return err
+		case meta == nil:
+			w.Outputs.Missing = name
+		case !isOwnedBy(meta, w.Stack):
+			w.Outputs.Foreign = name
+		}
+	}
+	return nil
+}
+
+func isOwnedBy(meta *metav1.PartialObjectMetadata, stack *v1alpha1.Stack) bool {
+	return slices.ContainsFunc(meta.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == stack.UID })
+}
+
+func (g *Gatherer) metadata(ctx context.Context, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
+	return metadata(ctx, g.Client, namespace, kind, name)
+}
+
+// metadata of a core object, never its values; nil when it is not there.
+func metadata(ctx context.Context, c client.Reader, namespace, kind, name string) (*metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{}
+	meta.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, meta)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("metadata of %s %s: %w", kind, name, err)
+	}
+	return meta, nil
+}
+
+func (g *Gatherer) Now() time.Time {
+	if g.Clock != nil {
+		return g.Clock()
+	}
+	return time.Now()
+}
+
+// gatherAsked adds what only a destroy that is asked for has to know.
+func (g *Gatherer) gatherAsked(ctx context.Context, w *decision.Snapshot) error {
+	q, ok := decision.PendingRequest(*w)
+	if !ok || q.Operation != v1alpha1.OperationDestroy || w.Stack.DeletionTimestamp != nil {
+		return nil
+	}
+	return g.gatherDependents(ctx, w)
+}

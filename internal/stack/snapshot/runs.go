@@ -1,0 +1,203 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
+	states "cairn.dev/cairn/internal/state"
+)
+
+// gatherRuns has the Runs that went well from the status, and the others from the cache.
+func (g *Gatherer) gatherRuns(ctx context.Context, w *decision.Snapshot) error {
+	var runs v1alpha1.RunList
+	err := g.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace), client.MatchingFields{run.StackIndex: w.Stack.Name})
+	if err != nil {
+		return err
+	}
+	named := w.Stack.Status.CurrentRun
+	runs.Items = slices.DeleteFunc(runs.Items, func(r v1alpha1.Run) bool { // a cache may have more, and that may be old
+		return metav1.IsControlledBy(&r, w.Stack) && (decision.InHistory(w.Stack, r.Name) || (r.Status.Phase == v1alpha1.PhaseSucceeded && r.Name != named))
+	})
+	if w.CurrentRunUncached, err = g.addCurrent(ctx, w.Stack, &runs); err != nil {
+		return err
+	}
+	if err := g.addUnrecorded(ctx, w.Stack, &runs); err != nil {
+		return err
+	}
+	w.Runs = decision.RunsInHistory(w.Stack)
+	w.AddRuns(runs.Items)
+	return nil
+}
+
+// addNamed adds the Run that the status names, when the cache has not heard of it or has it no more: it may have been made a moment ago, or
+// gone well. One of the same name that the cache has may be that of an earlier Stack. It is unheard when the cache does not have it and it is
+// not finished: if it is deleted while the watch is broken, a new list does not have it either, and no event tells its end.
+func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (unheard bool, err error) {
+	named := stack.Status.CurrentRun
+	if named == "" || has(runs, stack, named) {
+		return false, nil
+	}
+	var run v1alpha1.Run
+	err = g.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: named}, &run)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, g.refreshUnfinished(ctx, stack, runs)
+	case err != nil:
+		return false, err
+	case !metav1.IsControlledBy(&run, stack): // an earlier Stack's, of which there may be more
+		return false, g.addAll(ctx, stack, runs)
+	}
+	runs.Items = append(runs.Items, run)
+	return !run.Status.Phase.Finished(), nil
+}
+
+// addAll adds what the API server has of a Stack's Runs, and of those of an earlier Stack of its name.
+func (g *Gatherer) addAll(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+	var all v1alpha1.RunList
+	err := g.Live.List(ctx, &all, client.InNamespace(stack.Namespace), client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(stack.Name)})
+	if err != nil {
+		return err
+	}
+	for _, one := range all.Items {
+		known := slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.UID == one.UID }) ||
+			(metav1.IsControlledBy(&one, stack) && decision.InHistory(stack, one.Name))
+		if one.Spec.Stack.Name == stack.Name && !known {
+			runs.Items = append(runs.Items, one)
+		}
+	}
+	return nil
+}
+
+// has says that a Stack's Run of a name is among some.
+func has(runs *v1alpha1.RunList, stack *v1alpha1.Stack, name string) bool {
+	return slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == name && metav1.IsControlledBy(&r, stack) })
+}
+
+// lookAgain reads those Runs anew that are not finished as far as the cache knows. A Run is named when all before it are: where one is
+// named and not made yet, a cache that says otherwise is behind, and would have the status go back to a Run that is over.
+func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+	var known []v1alpha1.Run
+	for _, one := range runs.Items {
+		if !one.Status.Phase.Finished() && metav1.IsControlledBy(&one, stack) {
+			err := g.Live.Get(ctx, client.ObjectKeyFromObject(&one), &one)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		known = append(known, one)
+	}
+	runs.Items = known
+	return nil
+}
+
+// Told remembers of which Stacks the history is whole, as far as the API server knows: an older version, which keeps none, is not at work as
+// long as this process is.
+type VerifiedHistory struct {
+	mu     sync.Mutex
+	stacks map[client.ObjectKey]types.UID
+}
+
+// NewTold remembers nothing yet.
+func NewVerifiedHistory() *VerifiedHistory {
+	return &VerifiedHistory{stacks: map[client.ObjectKey]types.UID{}}
+}
+
+func (t *VerifiedHistory) contains(stack *v1alpha1.Stack) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stacks[client.ObjectKeyFromObject(stack)] == stack.UID
+}
+
+func (t *VerifiedHistory) Add(stack *v1alpha1.Stack) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stacks[client.ObjectKeyFromObject(stack)] = stack.UID
+}
+
+func (t *VerifiedHistory) Forget(key client.ObjectKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.stacks, key)
+}
+
+// addUntold adds all Runs of a Stack of which some are not known that are newer than those in its history: the newest was deleted by hand, the
+// status was, or an older version wrote it. Those before them were told, and deleted since. Where others failed numbers are missing too, so
+// that is asked once.
+func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
+	newest := stack.Status.LastRun
+	if newest == "" {
+		return nil
+	}
+	if !decision.InHistory(stack, newest) && newest != stack.Status.CurrentRun && !has(runs, stack, newest) {
+		var run v1alpha1.Run
+		err := g.Live.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: newest}, &run)
+		if err == nil && metav1.IsControlledBy(&run, stack) {
+			return g.addAll(ctx, stack, runs)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	if g.VerifiedHistory.contains(stack) || !lacks(stack, runs) {
+		return nil
+	}
+	return g.addAll(ctx, stack, runs)
+}
+
+// lacks says that a number between those of the history and that of the newest Run is not among some Runs.
+func lacks(stack *v1alpha1.Stack, runs *v1alpha1.RunList) bool {
+	told, newest := 0, runinfo.Number(stack.Status.LastRun)
+	for i := range stack.Status.History {
+		told = max(told, runinfo.Number(stack.Status.History[i].Name))
+	}
+	missing := newest - 1 - told
+	for i := range runs.Items {
+		if n := runinfo.Number(runs.Items[i].Name); n > told && n < newest {
+			missing--
+		}
+	}
+	return missing > 0
+}
+
+// gatherLeft finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the API server for pods, just before
+// the next Run is named or the Stack goes, and only where the Run that was named last does not exist, or an earlier Stack of this name left a State.
+func (g *Gatherer) GatherLeftover(ctx context.Context, w *decision.Snapshot) error {
+	if w.Leftover.Run = w.LateRun; w.LateRun != "" {
+		return nil
+	}
+	if last := w.Stack.Status.LastRun; w.RunNamed(last) != nil || (last == "" && w.State == nil) {
+		return nil
+	}
+	var pods corev1.PodList
+	err := g.Live.List(ctx, &pods, client.InNamespace(w.Stack.Namespace), client.MatchingLabels{runinfo.LabelStack: runinfo.LabelValue(w.Stack.Name)})
+	if err != nil {
+		return fmt.Errorf("list pods of Stack %s: %w", w.Stack.Name, err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		of := metav1.GetControllerOf(pod)
+		if of == nil || of.Name != runinfo.Name(w.Stack.Name, runinfo.Number(of.Name)) || states.Ended(pod, true) {
+			continue
+		}
+		if known := w.RunNamed(of.Name); known == nil || known.UID != of.UID {
+			w.Leftover = decision.Leftover{Run: of.Name, Pod: pod.Name}
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package source
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files map[string][]byte
+		want  string
+	}{
+		"plain code":              {files: map[string][]byte{"main.tf": nil}},
+		"code of OpenTofu":        {files: map[string][]byte{"main.tofu": nil}},
+		"a module in a folder":    {files: map[string][]byte{"main.tf": nil, "modules/net/main.tf": nil}},
+		"a way out":               {files: map[string][]byte{"main.tf": nil, "../main.tf": nil}, want: "SourceInvalid"},
+		"a way out in the middle": {files: map[string][]byte{"main.tf": nil, "a/../../main.tf": nil}, want: "SourceInvalid"},
+		"an absolute path":        {files: map[string][]byte{"main.tf": nil, "/etc/passwd": nil}, want: "SourceInvalid"},
+		"a backslash":             {files: map[string][]byte{"main.tf": nil, `..\main.tf`: nil}, want: "SourceInvalid"},
+		"no code":                 {files: map[string][]byte{"README": nil}, want: "SourceInvalid"},
+		"nothing":                 {want: "SourceInvalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if p := check(tt.files); p != nil {
+				got = p.Reason
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPackIsTheSameOfTheSame(t *testing.T) {
+	files := map[string][]byte{"main.tf": []byte("a"), "b.tf": []byte("b"), "modules/c/main.tf": []byte("c")}
+	first, err := pack(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if again, _ := pack(files); !bytes.Equal(first, again) {
+			t.Fatal("two archives of the same files differ")
+		}
+	}
+	files["main.tf"] = []byte("other")
+	if other, _ := pack(files); bytes.Equal(first, other) {
+		t.Error("archives of other files are the same")
+	}
+}
+
+// After a start each Stack is packed once: what it takes to compress is not made anew for each.
+func TestPackTakesLittleMemory(t *testing.T) {
+	files := map[string][]byte{"main.tf": []byte("# code")}
+	var before, after runtime.MemStats
+	const times = 100
+	runtime.ReadMemStats(&before)
+	for range times {
+		if _, err := pack(files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 300<<10 { // without a pool it is 800, and with the race detector a pool loses one in four
+		t.Errorf("%d bytes each", each)
+	}
+}

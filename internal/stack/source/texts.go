@@ -1,0 +1,116 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/policy"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/stack/decision"
+)
+
+// text is what a ConfigMap says.
+type Text struct {
+	Files map[string]string
+	// digest of its name and of what it says.
+	digest string
+	// binary are the keys that hold no text.
+	Binary []string
+}
+
+// text reads a ConfigMap past the cache, once for each version; nil when it is not there any more.
+func (s *Sources) Text(ctx context.Context, key client.ObjectKey, version string) (*Text, error) {
+	if said, ok := s.texts.Get(version); ok {
+		return said, nil
+	}
+	var cm corev1.ConfigMap
+	err := s.live.Get(ctx, key, &cm)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s: %w", key.Name, err)
+	}
+	data, err := json.Marshal(inputs.Policy{Name: cm.Name, Files: cm.Data})
+	if err != nil {
+		return nil, err
+	}
+	said := &Text{Files: cm.Data, digest: inputs.Digest(data), Binary: slices.Sorted(maps.Keys(cm.BinaryData))}
+	s.texts.Add(VersionOf(&cm), said, len(data))
+	return said, nil
+}
+
+// policiesIn are the files of a ConfigMap that are policies.
+func PoliciesIn(said *Text) map[string]string {
+	files := map[string]string{}
+	for name, content := range said.Files {
+		if isPolicy(name) {
+			files[name] = content
+		}
+	}
+	return files
+}
+
+func isPolicy(name string) bool {
+	return slices.Contains([]string{".rego", ".yaml", ".yml"}, path.Ext(name))
+}
+
+// checkPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
+func (s *Sources) CheckPolicy(ctx context.Context, why string, p inputs.Policy, said *Text) (*decision.Problem, error) {
+	invalid := func(message string) (*decision.Problem, error) {
+		return &decision.Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: runinfo.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
+	}
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(said.Files)), said.Binary) {
+		if !isPolicy(key) {
+			return invalid(fmt.Sprintf("key %s of ConfigMap %s ends in none of .rego, .yaml and .yml", key, p.Name))
+		}
+	}
+	if i := slices.IndexFunc(said.Binary, isPolicy); i >= 0 {
+		return invalid(fmt.Sprintf("key %s of ConfigMap %s is not text", said.Binary[i], p.Name))
+	}
+	if len(p.Files) == 0 {
+		return invalid(fmt.Sprintf("ConfigMap %s has no key that ends in .rego, .yaml or .yml", p.Name))
+	}
+	wrong, err := s.compile(ctx, p, said.digest)
+	if err != nil {
+		return nil, fmt.Errorf("compile the policies of ConfigMap %s: %w", p.Name, err)
+	}
+	if wrong != "" {
+		return invalid(wrong)
+	}
+	return nil, nil
+}
+
+// compile says what is wrong with policies; once for all ConfigMaps of one name that say the same, in whatever namespace.
+func (s *Sources) compile(ctx context.Context, p inputs.Policy, digest string) (string, error) {
+	if wrong, ok := s.checked.Get(digest); ok {
+		return wrong, nil
+	}
+	var modules []policy.Module
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+		modules = append(modules, policy.Module{Name: p.Name + "/" + name, Text: p.Files[name]})
+	}
+	wrong := ""
+	var invalid *policy.Invalid
+	switch err := s.Compile(ctx, modules); {
+	case errors.As(err, &invalid):
+		wrong = err.Error()
+	case errors.Is(err, policy.ErrTooMuch):
+		wrong = fmt.Sprintf("the policies of ConfigMap %s cannot be compiled: %v", p.Name, err)
+	case err != nil: // nobody knows
+		return "", err
+	}
+	s.checked.Add(digest, wrong)
+	return wrong, nil
+}
