@@ -5,6 +5,7 @@ package gitops
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	lua "github.com/yuin/gopher-lua"
@@ -15,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// scripts is the path of the health checks from the directory of a package that is two levels below the repository's root.
-const scripts = "../../docs/argocd/health.yaml"
+// scripts is the path of the health checks from the repository's root.
+const scripts = "docs/argocd/health.yaml"
 
 // KStatus is the status of an object by the generic rules of kstatus: InProgress, Failed, Current or Terminating.
 func KStatus(t *testing.T, o client.Object) string {
@@ -53,7 +54,14 @@ func ArgoHealth(t *testing.T, kind string, o client.Object) (health, message str
 
 func script(t *testing.T, kind string) string {
 	t.Helper()
-	text, err := os.ReadFile(scripts)
+	path := scripts
+	for range 5 { // the test's package may be some levels below the root
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+		path = filepath.Join("..", path)
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
