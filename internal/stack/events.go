@@ -1,12 +1,9 @@
 package stack
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"cairn.dev/cairn/internal/run"
 	"cairn.dev/cairn/internal/stack/decision"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,35 +54,4 @@ func (r Recorder) RequestRejected(w decision.Snapshot, q runinfo.Request, why st
 
 func (r Recorder) record(w decision.Snapshot, kind, reason, action, text string) {
 	r.Eventf(w.Stack, nil, kind, reason, action, "%s", runinfo.Note(text))
-}
-
-// unmade is how that begins.
-func unmade(name string) string { return "Run " + name + " cannot be made: " }
-
-// tellRefused says why a Run cannot be made, and gives that back. Of one that only looks an event says it: what Ready says goes on to be true.
-func (r *Reconciler) tellRefused(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
-	if !run.IsRefusal(why) {
-		return why
-	}
-	said := decision.ReadyOf(w.Stack.Status)
-	message := runinfo.Steady(said.Message, unmade(d.Name)+why.Error())
-	if message == said.Message {
-		return why
-	}
-	r.Events.record(w, corev1.EventTypeWarning, v1alpha1.EventRunCreateFailed, "Reconcile", message)
-	if d.Reason != v1alpha1.ReasonRunning && d.Reason != v1alpha1.ReasonDestroying {
-		return why
-	}
-	d.Message = message
-	_, err := r.report(ctx, w, d)
-	return errors.Join(why, err)
-}
-
-// asRefused goes on to say that a Run could not be made, until it is.
-func asRefused(w decision.Snapshot, d decision.Decision) decision.Decision {
-	said := decision.ReadyOf(w.Stack.Status)
-	if d.Start != nil && w.Stack.Status.CurrentRun == d.Name && said.Reason == d.Reason && strings.HasPrefix(said.Message, unmade(d.Name)) {
-		d.Message = said.Message
-	}
-	return d
 }

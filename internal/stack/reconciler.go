@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,7 +114,6 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 	if d.Finish {
 		return r.finish(ctx, w, d)
 	}
-	d = asRefused(w, d)
 	request, why := decision.RejectedRequest(w)
 	before := w.Stack.Status.LastRun
 	changed, err := r.report(ctx, w, d)
@@ -128,7 +128,7 @@ func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, d decision.D
 			return err
 		}
 		if err := r.start(ctx, w, d); err != nil {
-			return r.tellRefused(ctx, w, d, err)
+			return r.reportRejection(ctx, w, d, err)
 		}
 	}
 	if changed {
@@ -148,7 +148,7 @@ func (r *Reconciler) report(ctx context.Context, w decision.Snapshot, d decision
 	w.Stack.Status = next
 	err = r.Client.Status().Patch(ctx, w.Stack, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err == nil && d.Start != nil {
-		r.Reserved.add(w.Stack, d.Name)
+		r.Reserved.set(w.Stack, reservationOf(w, d))
 	}
 	return changed, err
 }
@@ -193,9 +193,38 @@ func (r *Reconciler) start(ctx context.Context, w decision.Snapshot, d decision.
 	case err == nil:
 		r.trace(ctx, w, made)
 	case run.IsRefusal(err):
-		r.Reserved.add(w.Stack, d.Name)
+		r.Reserved.set(w.Stack, reservationOf(w, d))
 	}
 	return err
+}
+
+// reportRejection reports that the API server rejected a Run, for a quota or by a webhook, and returns the error. The rejection is in the Ready
+// condition until the Run is created; for a read-only Run it is in an event alone, since what Ready says is still true.
+func (r *Reconciler) reportRejection(ctx context.Context, w decision.Snapshot, d decision.Decision, why error) error {
+	if !run.IsRefusal(why) {
+		return why
+	}
+	before := reservationOf(w, d).Rejection
+	w.Reserved = decision.Reservation{Run: d.Name, Rejection: runinfo.Steady(before, "Run "+d.Name+" cannot be created: "+why.Error())}
+	r.Reserved.set(w.Stack, w.Reserved)
+	if w.Reserved.Rejection == before {
+		return why
+	}
+	r.Events.record(w, corev1.EventTypeWarning, v1alpha1.EventRunCreateFailed, "Reconcile", w.Reserved.Rejection)
+	if d.Reason != v1alpha1.ReasonRunning && d.Reason != v1alpha1.ReasonDestroying {
+		return why
+	}
+	d.Message = w.Reserved.Rejection
+	_, err := r.report(ctx, w, d)
+	return errors.Join(why, err)
+}
+
+// reservationOf is the reservation of the Run that is to be created. The rejection of the same Run is kept.
+func reservationOf(w decision.Snapshot, d decision.Decision) decision.Reservation {
+	if w.Reserved.Run == d.Name {
+		return w.Reserved
+	}
+	return decision.Reservation{Run: d.Name}
 }
 
 // owner makes a Run the Stack's. It does not block the Stack's deletion: a foreground deletion would have the garbage

@@ -41,7 +41,7 @@ func TestARequestMakesOneRun(t *testing.T) {
 	written := r.stack.ResourceVersion
 	r.reconcile()
 	r.expect("Unknown", "Running", "net-1 net-2 ")
-	if s := r.stack.Status; handled(s.LastHandledRequest) != "1" || s.CurrentRun != "net-2" || r.stack.ResourceVersion == written {
+	if s := r.stack.Status; s.LastHandledRequest == nil || s.LastHandledRequest.Value != "1" || s.LastHandledRequest.Rejected || s.CurrentRun != "net-2" || r.stack.ResourceVersion == written {
 		t.Errorf("%+v", s)
 	}
 	run := &v1alpha1.Run{}
@@ -107,7 +107,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 		r.reconcile()
 		r.expect("True", "Applied", "net-1 ")
 	}
-	if handled(r.stack.Status.LastHandledRequest) != "1 rejected" {
+	if q := r.stack.Status.LastHandledRequest; q == nil || q.Value != "1" || !q.Rejected {
 		t.Error("it still waits")
 	}
 	n, text := 0, ""

@@ -7,39 +7,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// Reserved has the names of Runs that this process wrote into the status of a Stack and did not create yet. It is not kept over a restart.
+// Reserved has the names of Runs that this process wrote into the status of a Stack and did not create yet. It is lost with the process.
 type Reserved struct {
-	mu    sync.Mutex
-	names map[client.ObjectKey]reservation
+	mu   sync.Mutex
+	runs map[client.ObjectKey]reservation
 }
 
 type reservation struct {
 	stack types.UID
-	run   string
+	decision.Reservation
 }
 
-// NewReserved has no names yet.
-func NewReserved() *Reserved { return &Reserved{names: map[client.ObjectKey]reservation{}} }
+// NewReserved returns an empty set.
+func NewReserved() *Reserved { return &Reserved{runs: map[client.ObjectKey]reservation{}} }
 
-func (r *Reserved) of(stack *v1alpha1.Stack) string {
+func (r *Reserved) of(stack *v1alpha1.Stack) decision.Reservation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := r.names[client.ObjectKeyFromObject(stack)]; n.stack == stack.UID {
-		return n.run
+	if n := r.runs[client.ObjectKeyFromObject(stack)]; n.stack == stack.UID {
+		return n.Reservation
 	}
-	return ""
+	return decision.Reservation{}
 }
 
-func (r *Reserved) add(stack *v1alpha1.Stack, name string) {
+func (r *Reserved) set(stack *v1alpha1.Stack, run decision.Reservation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.names[client.ObjectKeyFromObject(stack)] = reservation{stack.UID, name}
+	r.runs[client.ObjectKeyFromObject(stack)] = reservation{stack.UID, run}
 }
 
 func (r *Reserved) remove(key client.ObjectKey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.names, key)
+	delete(r.runs, key)
 }

@@ -209,7 +209,7 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if ready := decision.ReadyOf(w.Stack.Status); ready.Reason != "Running" || !strings.HasPrefix(ready.Message, "Run net-2 cannot be made: ") || !strings.Contains(ready.Message, "denied the request: no") {
+	if ready := decision.ReadyOf(w.Stack.Status); ready.Reason != "Running" || !strings.HasPrefix(ready.Message, "Run net-2 cannot be created: ") || !strings.Contains(ready.Message, "denied the request: no") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	if d.written != 2 || len(told.Events) != 1 { // that it is named, and that it is refused
@@ -217,7 +217,7 @@ func TestARunThatIsRefusedIsTold(t *testing.T) {
 	}
 
 	d.refuses, w.Reserved = nil, r.Reserved.of(w.Stack)
-	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.made != "net-2" || r.Reserved.of(w.Stack) != "" {
+	if _, err := r.act(t.Context(), w, decision.Decide(w)); err != nil || d.made != "net-2" || r.Reserved.of(w.Stack).Run != "" {
 		t.Errorf("made is %q: %v", d.made, err)
 	}
 	withRun("net-2", "Planning", "sha256:now")(&w)

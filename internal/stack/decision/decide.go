@@ -265,6 +265,9 @@ func startRun(w Snapshot, spec v1alpha1.RunSpec) (Decision, bool) {
 	spec.Cause.Message, spec.Revision = runinfo.Clip(spec.Cause.Message, longestCause), runinfo.Clip(spec.Revision, longestRevision)
 	name := nextRunName(w)
 	d, ok := inProgress(name, spec)
+	if w.Reserved.Run == name && w.Reserved.Rejection != "" {
+		d.Message = w.Reserved.Rejection
+	}
 	d.Start, d.Name = &spec, name
 	return d, ok
 }

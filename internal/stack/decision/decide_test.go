@@ -78,7 +78,9 @@ func had(name string, phase v1alpha1.RunPhase, inputs string, more ...func(*v1al
 var inputsOfLast = inputs.Document{Source: "sha256:old code"}
 
 func reserved(name string) func(*Snapshot) {
-	return func(w *Snapshot) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun, w.Reserved = name, name, name }
+	return func(w *Snapshot) {
+		w.Stack.Status.CurrentRun, w.Stack.Status.LastRun, w.Reserved.Run = name, name, name
+	}
 }
 func unheard(w *Snapshot)       { w.CurrentRunUncached = true }
 func podIsLeft(w *Snapshot)     { w.Leftover = Leftover{Run: "net-4", Pod: "net-4-plan-1"} }

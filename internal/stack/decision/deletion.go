@@ -136,7 +136,7 @@ func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
 	case left.Run == "":
 		return d, false
 	case left.Pod == "":
-		d, ok = progressing("Running", "Run %s ends first: it was created late, after Run %s was named", left.Run, w.Stack.Status.LastRun)
+		d, ok = progressing(v1alpha1.ReasonRunning, "Run %s ends first: it was created late, after Run %s was named", left.Run, w.Stack.Status.LastRun)
 	default:
 		d, ok = Unready(v1alpha1.ReasonPodTerminating, "Run %s was deleted, and its pod %s has not ended: the Stack waits for that; if its node is off for good: kubectl delete pod %s --force",
 			left.Run, left.Pod, left.Pod)

@@ -196,7 +196,7 @@ func TestWhatADeletedApplyDidIsNotKnown(t *testing.T) {
 		if s := Status(w, d); s.AppliedInputsDigest != "" {
 			t.Errorf("%s: the status says that %s is applied", operation, s.AppliedInputsDigest)
 		}
-		w.Reserved = "net-2" // this one was never created
+		w.Reserved.Run = "net-2" // this one was never created
 		if d := Decide(w); d.Reason != "Applied" {
 			t.Errorf("%s: got %+v", operation, d)
 		}

@@ -57,7 +57,7 @@ func TestARunThatIsCreatedLate(t *testing.T) {
 // What a user asked for is not lost when the Run that was named for it could not be created yet.
 func TestARunThatIsCreatedLateTakesNoRequestAway(t *testing.T) {
 	w := world(had("net-0", "Succeeded", "sha256:now"), applied("sha256:now"), asks("Apply"), namedFor("net-2", "Apply", "Manual"), createdLate("net-1"))
-	w.Stack.Status.LastHandledRequest, w.Reserved = &v1alpha1.HandledRequest{Value: "now"}, "net-2"
+	w.Stack.Status.LastHandledRequest, w.Reserved.Run = &v1alpha1.HandledRequest{Value: "now"}, "net-2"
 	w.Stack.Status = Status(w, Decide(w))
 	w.LateRun, w.Leftover = "", Leftover{} // it is superseded
 	if d := Decide(w); d.Start == nil || d.Name != "net-2" {

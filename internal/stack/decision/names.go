@@ -18,8 +18,8 @@ import (
 // ever used.
 func nextRunName(w Snapshot) string {
 	used, last := highestCreatedNumber(w), w.Stack.Status.LastRun
-	if w.Reserved == last && runinfo.Number(last) > used {
-		return w.Reserved
+	if w.Reserved.Run == last && runinfo.Number(last) > used {
+		return w.Reserved.Run
 	}
 	return runinfo.Name(w.Stack.Name, max(used, runinfo.Number(last))+1)
 }

@@ -49,8 +49,8 @@ type Snapshot struct {
 	CurrentRunUncached bool
 	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	HighestTaken int
-	// Reserved is the name of the Run that this process named in the status and did not create yet; empty when there is none.
-	Reserved string
+	// Reserved is the Run that this process named in the status and did not create yet.
+	Reserved Reservation
 	// Left is what has to end before a Run is started or the Stack goes; gathered only then.
 	Leftover Leftover
 	// Last is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
@@ -77,6 +77,14 @@ type Snapshot struct {
 	quiet bool
 	// looking is the number of a Run under way that only looks, when Runs is without it.
 	looking int
+}
+
+// Reservation is a Run that was named in the status and not created yet.
+type Reservation struct {
+	// Run is its name; empty when there is none.
+	Run string
+	// Rejection is why the API server rejected it; empty when it did not.
+	Rejection string
 }
 
 // Commit is the commit that the code is from.
@@ -169,7 +177,7 @@ func (w Snapshot) missingRunMayHaveDeployed() bool {
 func (w Snapshot) reservedApplyMissing() bool {
 	n := w.Stack.Status.ReservedRun
 	return n != nil && (n.Operation == v1alpha1.OperationApply || n.Operation == v1alpha1.OperationDestroy) &&
-		n.Name == w.Stack.Status.CurrentRun && n.Name != w.Reserved && w.RunNamed(n.Name) == nil
+		n.Name == w.Stack.Status.CurrentRun && n.Name != w.Reserved.Run && w.RunNamed(n.Name) == nil
 }
 
 // active is the newest Run that is not finished.

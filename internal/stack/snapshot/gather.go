@@ -50,8 +50,8 @@ type Gatherer struct {
 	Clock func() time.Time
 }
 
-// Gather returns a snapshot of a Stack. The reserved name is that of the Run which this process reserved and did not create yet.
-func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved string) (decision.Snapshot, error) {
+// Gather returns a snapshot of a Stack, with the Run that this process reserved for it and did not create yet.
+func (g *Gatherer) Gather(ctx context.Context, stack *v1alpha1.Stack, reserved decision.Reservation) (decision.Snapshot, error) {
 	w := decision.Snapshot{Now: g.Now(), Stack: stack, AllowShell: g.AllowShell, AllowBuild: g.AllowBuild, DriftInterval: g.DriftInterval, Reserved: reserved}
 	state := &v1alpha1.State{}
 	switch err := g.Client.Get(ctx, client.ObjectKeyFromObject(stack), state); {
