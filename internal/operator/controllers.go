@@ -21,9 +21,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
-	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
-	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	stacksource "cairn.dev/cairn/internal/stack/source"
 	"cairn.dev/cairn/internal/state"
@@ -60,30 +58,19 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 
-	// The status counts too: a leader that is one no more may have written it last, from an old view.
-	err = ctrl.NewControllerManagedBy(mgr).Named("stack").
-		For(&v1alpha1.Stack{}).
-		Owns(&v1alpha1.Run{}).
-		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(ask.related)).
-		Watches(&v1alpha1.State{}, handler.EnqueueRequestsFromMapFunc(ask.usersOf)).
-		Watches(&v1alpha1.Repository{}, handler.EnqueueRequestsFromMapFunc(ask.stacksFrom), builder.WithPredicates(readiness())).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.stacksOf("Secret"))).
-		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ask.stacksOf("ConfigMap"))).
-		WatchesRawSource(source.Channel(mirrors.Moved(), moved(mgr.GetClient(), codes))).
-		WatchesRawSource(source.Channel(sources.Packed(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
-		Complete(p.watch.over("stack", &stack.Reconciler{
-			Gatherer: snapshot.Gatherer{
-				Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources, Code: codes, Inputs: p.inputs, StateReader: p.states,
-				VerifiedHistory: snapshot.NewVerifiedHistory(), AllowShell: o.AllowShell, AllowBuild: o.Builds.Allowed, DriftInterval: o.DriftInterval,
-			},
-			States:          p.states,
-			Runs:            run.Kept{Bucket: p.bucket},
-			Events:          stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
-			ConflictBackoff: stack.NewConflictBackoff(),
-			Reserved:        stack.NewReserved(),
-			Traces:          p.telemetry.traces,
-		}))
-	if err != nil {
+	stacks := &stack.Reconciler{
+		Gatherer: snapshot.Gatherer{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sources: sources, Code: codes, Inputs: p.inputs, StateReader: p.states,
+			VerifiedHistory: snapshot.NewVerifiedHistory(), AllowShell: o.AllowShell, AllowBuild: o.Builds.Allowed, DriftInterval: o.DriftInterval,
+		},
+		States:          p.states,
+		Runs:            run.Kept{Bucket: p.bucket},
+		Events:          stack.Recorder{EventRecorder: mgr.GetEventRecorder("cairn")},
+		ConflictBackoff: stack.NewConflictBackoff(),
+		Reserved:        stack.NewReserved(),
+		Traces:          p.telemetry.traces,
+	}
+	if err := stacks.SetupWithManager(mgr, mirrors.Moved(), p.watch.over("stack", stacks)); err != nil {
 		return err
 	}
 
@@ -157,13 +144,6 @@ func (l lookups) repositoriesOf(ctx context.Context, o client.Object) []reconcil
 	return l.list(ctx, &v1alpha1.RepositoryList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{repository.SecretIndex: o.GetName()})
 }
 
-// stacksOf finds the Stacks that read or write a Secret or ConfigMap.
-func (l lookups) stacksOf(kind string) handler.MapFunc {
-	return func(ctx context.Context, o client.Object) []reconcile.Request {
-		return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.ObjectIndex: snapshot.ObjectKey(kind, o.GetName())})
-	}
-}
-
 // limitOf tells how many Runs of a Repository's Stacks may run at once, by namespace/name; 0 is no limit.
 func (l lookups) limitOf(ctx context.Context) func(string) int {
 	return func(key string) int {
@@ -176,45 +156,6 @@ func (l lookups) limitOf(ctx context.Context) func(string) int {
 		}
 		return int(repo.Spec.Limits.Runs)
 	}
-}
-
-// stacksFrom finds the Stacks that read from a Repository.
-func (l lookups) stacksFrom(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.StackList{}, client.MatchingFields{repository.StackIndex: client.ObjectKeyFromObject(o).String()})
-}
-
-// usersOf finds the Stack of a State, and those that use its outputs.
-func (l lookups) usersOf(ctx context.Context, o client.Object) []reconcile.Request {
-	return append(l.dependents(ctx, o), sameName(ctx, o)...)
-}
-
-func (l lookups) dependents(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.StackList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{snapshot.DependencyIndex: o.GetName()})
-}
-
-// unitUsers finds the Stacks whose code depends on the Terragrunt unit that a Stack runs, or ran.
-func (l lookups) unitUsers(ctx context.Context, o client.Object) []reconcile.Request {
-	unit := snapshot.UnitOf(o.(*v1alpha1.Stack))
-	if unit == "" {
-		return nil
-	}
-	same := client.InNamespace(o.GetNamespace())
-	return l.list(ctx, &v1alpha1.StackList{}, same, client.MatchingFields{snapshot.UnitUserIndex: unit})
-}
-
-// related finds the Stacks that depend on a Stack, and those that wait to be destroyed after it.
-func (l lookups) related(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := append(l.dependents(ctx, o), l.unitUsers(ctx, o)...)
-	for _, name := range decision.Dependencies(o.(*v1alpha1.Stack)) {
-		key, other := client.ObjectKey{Namespace: o.GetNamespace(), Name: name}, &v1alpha1.Stack{}
-		if err := l.cache.Get(ctx, key, other); err != nil {
-			continue
-		}
-		if q, asked := runinfo.Requested(other, time.Now()); other.DeletionTimestamp != nil || (asked && q.Operation == v1alpha1.OperationDestroy) {
-			requests = append(requests, reconcile.Request{NamespacedName: key})
-		}
-	}
-	return requests
 }
 
 // list finds objects in the cache. Only their names are looked at, so they are not copied.

@@ -14,7 +14,7 @@ const (
 	maxConflictBackoff = 5 * time.Second
 )
 
-// NewBehind says when to look again at Stacks whose views are old: each time twice as late as before. While a watch is away each look may be one
+// NewConflictBackoff says when to look again at Stacks whose views are old: each time twice as late as before. While a watch is away each look may be one
 // more write that is refused.
 func NewConflictBackoff() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](minConflictBackoff, maxConflictBackoff)

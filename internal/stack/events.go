@@ -19,7 +19,7 @@ import (
 // want to know of. Progress is in the Run.
 type Recorder struct{ events.EventRecorder }
 
-// Tell records the decision.
+// DecisionEvent records the decision.
 func (r Recorder) DecisionEvent(w decision.Snapshot, d decision.Decision) {
 	if d.Ready == metav1.ConditionUnknown {
 		return
@@ -33,7 +33,7 @@ func (r Recorder) DecisionEvent(w decision.Snapshot, d decision.Decision) {
 	r.record(w, kind, d.Reason, "Reconcile", d.Message)
 }
 
-// Stay tells that Runs past spec.runHistoryLimit are not deleted, and of how many that were the bucket still has something.
+// PruneFailed tells that Runs past spec.runHistoryLimit are not deleted, and of how many that were the bucket still has something.
 func (r Recorder) PruneFailed(w decision.Snapshot, left int, why error) {
 	var text []string
 	if n := len(w.Unpruned); n == 1 {
@@ -47,7 +47,7 @@ func (r Recorder) PruneFailed(w decision.Snapshot, left int, why error) {
 	r.record(w, corev1.EventTypeWarning, v1alpha1.EventOldRunsCleanupFailed, "Prune", fmt.Sprintf("%s: %v", strings.Join(text, "; "), why))
 }
 
-// Refuse tells that nothing comes of what somebody asked for.
+// RequestRejected tells that nothing comes of what somebody asked for.
 func (r Recorder) RequestRejected(w decision.Snapshot, q runinfo.Request, why string) {
 	r.record(w, corev1.EventTypeWarning, v1alpha1.EventRequestRejected, "Reconcile", fmt.Sprintf("the %s that was %s: %s", q.Operation, q.Who(), why))
 }

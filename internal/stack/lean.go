@@ -39,7 +39,7 @@ func Lean(stack *v1alpha1.Stack) {
 	}
 }
 
-// together has the names and UIDs of a history in one text: of ten Runs they are twenty, and each by itself takes up to a third more.
+// packNames has the names and UIDs of a history in one text: of ten Runs they are twenty, and each by itself takes up to a third more.
 func packNames(history []v1alpha1.PastRun) []v1alpha1.PastRun {
 	history = slices.Clone(history)
 	var texts []string
@@ -58,10 +58,10 @@ func packNames(history []v1alpha1.PastRun) []v1alpha1.PastRun {
 	return history
 }
 
-// common is a text that many Stacks have, once.
+// intern is a text that many Stacks have, once.
 func intern[T ~string](text T) T { return unique.Make(text).Value() }
 
-// same is a text, and the other one if that says the same.
+// share is a text, and the other one if that says the same.
 func share(text, other string) string {
 	if text == other {
 		return other

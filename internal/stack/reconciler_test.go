@@ -72,7 +72,7 @@ type testEnv struct {
 
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
-// enter makes a Stack whose variable file is in a Secret.
+// newTestEnv makes a Stack whose variable file is in a Secret.
 func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	r := &testEnv{Room: apiserver.Enter(t, indexes()...)}

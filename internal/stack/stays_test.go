@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
-// desk takes note of what is deleted and made, and of how often a status is written.
+// fakeClient takes note of what is deleted and made, and of how often a status is written.
 type fakeClient struct {
 	client.Client
 	deleted []string
@@ -78,7 +78,7 @@ func (s *stuck) Forget(_ context.Context, r *v1alpha1.Run) error {
 	return fmt.Errorf("delete plans of %s: StatusCode: 403, RequestID: TX%07dA, HostID: k%d/+=, AccessDenied: Access Denied", r.Name, s.asked, s.asked)
 }
 
-// atTheDesk is a reconciler that deletes and writes at a desk, and the events that it tells.
+// newTestReconciler is a reconciler that deletes and writes at a desk, and the events that it tells.
 func newTestReconciler(runs Runs) (*Reconciler, *fakeClient, *events.FakeRecorder) {
 	d, told := &fakeClient{}, events.NewFakeRecorder(100)
 	return &Reconciler{Gatherer: snapshot.Gatherer{Client: d}, Runs: runs, Events: Recorder{told}, States: letGo{}}, d, told

@@ -136,7 +136,7 @@ func TestAStackWhoseStateIsForgottenIsDestroyed(t *testing.T) {
 	r := newTestEnv(t)
 	r.reconcile()
 	r.ends("net-1", v1alpha1.PhaseSucceeded)
-	r.States = &forgotten{back: func() {
+	r.StateReader = &forgotten{back: func() {
 		st := &v1alpha1.State{ObjectMeta: metav1.ObjectMeta{Namespace: r.stack.Namespace, Name: "net"}}
 		st.Status = v1alpha1.StateStatus{Version: 1, UpdatedBy: "net-1", Resources: 2, InputsDigest: firstRun(r).Spec.InputsDigest}
 		apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), st)))

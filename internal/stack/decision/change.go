@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// cause says what changed since the newest Run, and who did it, where that is known.
+// causeOf says what changed since the newest Run, and who did it, where that is known.
 func causeOf(w Snapshot) v1alpha1.Cause {
 	c := changeCause(w)
 	if by := unappliedBy(w); c.By == "" || (by != "" && c.Type == v1alpha1.CauseCommit && w.Stack.Spec.PreventSelfApproval) {
@@ -25,7 +25,7 @@ func causeOf(w Snapshot) v1alpha1.Cause {
 	return c
 }
 
-// causedBefore is who caused what is not applied and what somebody asks to be applied; empty when that is nobody, or only the
+// previousAuthor is who caused what is not applied and what somebody asks to be applied; empty when that is nobody, or only the
 // author of a commit, whom the API server does not know.
 func previousAuthor(w Snapshot) string {
 	if !isDue(w) {
@@ -38,7 +38,7 @@ func previousAuthor(w Snapshot) string {
 	return c.By
 }
 
-// stillBy is who caused the newest Run, if what that was for is not applied: the next one would apply it too, and that a
+// unappliedBy is who caused the newest Run, if what that was for is not applied: the next one would apply it too, and that a
 // Secret changed meanwhile does not make it another's doing.
 func unappliedBy(w Snapshot) string {
 	last := w.lastDeployRun()

@@ -39,7 +39,7 @@ type Decision struct {
 // A rule decides, or leaves it to the next one.
 type rule func(Snapshot) (Decision, bool)
 
-// unheardAgain is when a Stack is reconciled again whose Run under way the cache does not have, unless an event comes first.
+// UncachedRequeue is when a Stack is reconciled again whose Run under way the cache does not have, unless an event comes first.
 const UncachedRequeue = time.Minute
 
 // Decide says the one next thing, and when to check again.
@@ -51,7 +51,7 @@ func Decide(w Snapshot) Decision {
 	return d
 }
 
-// sooner is the shorter of two times after which a Stack is reconciled again; 0 is never.
+// Sooner is the shorter of two times after which a Stack is reconciled again; 0 is never.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || (b != 0 && b < a) {
 		return b
@@ -117,6 +117,7 @@ func decideByRules(w Snapshot) Decision {
 	return Decision{}
 }
 
+// Unready is the decision that the Stack is not Ready, for a reason.
 func Unready(reason, format string, args ...any) (Decision, bool) {
 	return Decision{Ready: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}, true
 }
@@ -165,7 +166,7 @@ func decideResumed(w Snapshot) Decision {
 	return Decide(w)
 }
 
-// inputsArrive: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
+// inputsArePending: what is needed to tell the inputs is on its way, so what was known of the Stack is still the best there is
 // to say.
 func inputsArePending(w Snapshot) (Decision, bool) {
 	if w.Problem == nil || !w.Problem.Passing || w.ActiveRun() != nil {
@@ -196,7 +197,7 @@ func runIsUnderWay(w Snapshot) (Decision, bool) {
 	return runProgress(r)
 }
 
-// under is what a Stack says while a Run is under way: what is in its way, or just that it is under way. It does not
+// runProgress is what a Stack says while a Run is under way: what is in its way, or just that it is under way. It does not
 // follow each phase: that would be a write for each, and the Run tells it.
 func runProgress(r *v1alpha1.Run) (Decision, bool) {
 	switch c := runCondition(r); c.Reason {
@@ -235,7 +236,7 @@ func isDue(w Snapshot) bool {
 		last.Status.Phase == v1alpha1.PhaseSuperseded || appliedButLost(w, last) || (isStranded(last) && stateWasRestored(w, last))
 }
 
-// undone says that a Run applied what is declared, and that this is not applied any more, for no reason that is known: what came after it
+// appliedButLost says that a Run applied what is declared, and that this is not applied any more, for no reason that is known: what came after it
 // was deleted by hand. A destroy is a reason.
 func appliedButLost(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseSucceeded && r.Spec.Operation == v1alpha1.OperationApply && w.LastMutatingRun() == r && destroyedBy(w) == ""

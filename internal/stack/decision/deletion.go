@@ -124,7 +124,7 @@ func journalIsUnreadable(w Snapshot) (Decision, bool) {
 	return d, ok
 }
 
-// unreadableAgain is when to look again whether a person has done something about a journal: no event tells it.
+// unreadableRequeue is when to look again whether a person has done something about a journal: no event tells it.
 const unreadableRequeue = time.Minute
 
 // Leftover is a Run that is not the Stack's any more and has not ended: one that was created late, or one that was deleted, of which there is a pod.
@@ -145,5 +145,5 @@ func leftoverEndsFirst(w Snapshot) (d Decision, ok bool) {
 	return d, ok
 }
 
-// leftAgain is when to check again whether a pod has ended whose Run was deleted: its events are not the Stack's.
+// leftoverRequeue is when to check again whether a pod has ended whose Run was deleted: its events are not the Stack's.
 const leftoverRequeue = 10 * time.Second

@@ -55,7 +55,7 @@ func Dependencies(s *v1alpha1.Stack) []string {
 	return names
 }
 
-// waitsFor says why a dependency has to be waited for. One that drifted is as it was applied as far as Cairn's doing goes,
+// WaitReason says why a dependency has to be waited for. One that drifted is as it was applied as far as Cairn's doing goes,
 // and does not hold up others.
 func WaitReason(s *v1alpha1.Stack) string {
 	ready := apimeta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady)
@@ -70,7 +70,7 @@ func WaitReason(s *v1alpha1.Stack) string {
 	return fmt.Sprintf("it is not Ready (%s)", ready.Reason) // its message is its own to tell, and changes often
 }
 
-// cycle finds a way from a Stack over dependencies back to it; empty when there is none. lookup gives a Stack by name, nil
+// Cycle finds a way from a Stack over dependencies back to it; empty when there is none. lookup gives a Stack by name, nil
 // when there is none.
 func Cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []string {
 	seen := map[string]bool{}
@@ -95,7 +95,7 @@ func Cycle(from *v1alpha1.Stack, lookup func(name string) *v1alpha1.Stack) []str
 	return walk(from, []string{from.Name})
 }
 
-// reaches says that a Stack depends on the one named, by itself or over others.
+// DependsOn says that a Stack depends on the one named, by itself or over others.
 func DependsOn(from *v1alpha1.Stack, name string, lookup func(name string) *v1alpha1.Stack) bool {
 	seen := map[string]bool{}
 	var walk func(s *v1alpha1.Stack) bool
@@ -151,10 +151,10 @@ func dependentsGoFirst(w Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// outputKey names an output among the versions of a document.
+// OutputKey names an output among the versions of a document.
 func OutputKey(stack, output string) string { return OutputsKey(stack) + "#" + output }
 
-// outputsKey names all outputs of a Stack among the versions of a document.
+// OutputsKey names all outputs of a Stack among the versions of a document.
 func OutputsKey(stack string) string { return "Stack/" + stack }
 
 // outputOf reads what outputKey and outputsKey made. The output is empty for all of them.
@@ -164,7 +164,7 @@ func outputOf(key string) (stack, output string, ok bool) {
 	return stack, output, ok
 }
 
-// units are the Terragrunt units that the code depends on. They stay known while the code cannot be read.
+// CodeUnits are the Terragrunt units that the code depends on. They stay known while the code cannot be read.
 func (w Snapshot) CodeUnits() []v1alpha1.Unit {
 	if w.CodeRead {
 		return w.Units

@@ -14,13 +14,13 @@ import (
 // The rules for drift. A check is a Run that plans the inputs which are applied: whatever it would change is drift. While
 // one is under way, and when one fails, the Stack goes on to say what it said before.
 
-// every is the time between two drift checks; 0 for none.
+// driftCheckInterval is the time between two drift checks; 0 for none.
 func driftCheckInterval(w Snapshot) time.Duration {
 	interval, _ := intervalAndSource(w)
 	return interval
 }
 
-// driftInterval is the time between two drift checks, 0 for none, and what sets it: the Stack goes before the installation.
+// intervalAndSource is the time between two drift checks, 0 for none, and what sets it: the Stack goes before the installation.
 func intervalAndSource(w Snapshot) (time.Duration, v1alpha1.IntervalSource) {
 	if d := w.Stack.Spec.Drift; d != nil && d.Interval != nil {
 		return d.Interval.Duration, v1alpha1.IntervalFromStack
@@ -28,7 +28,7 @@ func intervalAndSource(w Snapshot) (time.Duration, v1alpha1.IntervalSource) {
 	return w.DriftInterval, v1alpha1.IntervalFromInstallation
 }
 
-// lookIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without it.
+// readOnlyRunIsUnderWay: a Run that only looks changes nothing, so that all but the start of another Run is as without it.
 func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
 	r := w.ActiveRun()
 	if r == nil || !w.isReadOnly(r) {
@@ -45,7 +45,7 @@ func readOnlyRunIsUnderWay(w Snapshot) (Decision, bool) {
 	return d, d.Start == nil
 }
 
-// driftIsToBePutRight: drift is known, and the Stack asks for what was applied to be put back.
+// driftCorrectionIsDue: drift is known, and the Stack asks for what was applied to be put back.
 func driftCorrectionIsDue(w Snapshot) (Decision, bool) {
 	drift := driftStatus(w)
 	if drift == nil || drift.Since == nil || !appliesDrift(w) {
@@ -91,7 +91,7 @@ func isDrifted(w Snapshot) (Decision, bool) {
 	return d, ok
 }
 
-// drifted says in a few words what would have to be done to put back what was applied.
+// driftSummary says in a few words what would have to be done to put back what was applied.
 func driftSummary(s *v1alpha1.DriftStatus) string {
 	return runinfo.Summary(&v1alpha1.Plan{Changes: true, Add: s.Add, Change: s.Change, Destroy: s.Destroy, Replace: s.Replace})
 }
@@ -109,7 +109,7 @@ func lastCheckFailed(w Snapshot) string {
 	return "; the last drift check failed: Run " + last.Name + ": " + runCondition(last).Message
 }
 
-// lookedAt is when a Run last looked at what there is, or tried to; zero when nobody can tell.
+// lastCheckedAt is when a Run last looked at what there is, or tried to; zero when nobody can tell.
 func lastCheckedAt(w Snapshot) time.Time {
 	var at time.Time
 	if drift := w.Stack.Status.Drift; drift != nil && !w.isInFuture(drift.CheckedAt) {
@@ -122,7 +122,7 @@ func lastCheckedAt(w Snapshot) time.Time {
 	return at
 }
 
-// isAhead says that a time is later than any that is: the clock of who wrote it was ahead. Nothing waits until it is past. By as much as an hour, or
+// isInFuture says that a time is later than any that is: the clock of who wrote it was ahead. Nothing waits until it is past. By as much as an hour, or
 // an interval, two clocks may differ for long, and a check that seems to be ahead for good would be made over and over.
 func (w Snapshot) isInFuture(at metav1.Time) bool {
 	return at.After(w.Now.Add(max(driftCheckInterval(w), time.Hour)))

@@ -18,7 +18,7 @@ import (
 // and users would wait. So a check that missed its place by much waits for the next one. A Stack that no Run planned for two
 // intervals is overdue, and has four places in each.
 
-// driftCheckStarts says that it is time for a drift check.
+// driftCheckIsNow says that it is time for a drift check.
 func driftCheckIsNow(w Snapshot) bool {
 	next := announcedCheck(w)
 	return w.State != nil && next != nil && !w.Now.Before(next.Time) && isCurrent(w, next)
@@ -40,7 +40,7 @@ func nextDriftCheck(w Snapshot) *metav1.Time {
 	return &metav1.Time{Time: slotAfter(w.Now, string(w.Stack.UID), interval)}
 }
 
-// announced is when the next check is due as the status says; nil when it says nothing of the interval that is set now.
+// announcedCheck is when the next check is due as the status says; nil when it says nothing of the interval that is set now.
 func announcedCheck(w Snapshot) *metav1.Time {
 	if known := w.Stack.Status.DriftChecks; isAnnounced(w, known) {
 		return known.NextCheckTime
@@ -84,7 +84,7 @@ func driftChecks(w Snapshot, d Decision) *v1alpha1.DriftChecks {
 	return checks
 }
 
-// placeAfter is the first place after a time. Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a
+// slotAfter is the first place after a time. Places are whole seconds, as the times of Runs are: a check that ended 0.4 s after a
 // place at .5 would seem to end before it.
 func slotAfter(at time.Time, text string, interval time.Duration) time.Time {
 	place := slotOffset(text, interval).Truncate(time.Second)
@@ -95,7 +95,7 @@ func slotAfter(at time.Time, text string, interval time.Duration) time.Time {
 	return next
 }
 
-// placeOf is a time from 0 up to the interval, as good as random, and always the same of one text.
+// slotOffset is a time from 0 up to the interval, as good as random, and always the same of one text.
 func slotOffset(text string, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text)) // never fails

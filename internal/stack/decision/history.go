@@ -16,7 +16,7 @@ import (
 //
 // A Run that did not go well stays in the cache, so that somebody who deletes it by hand is heard.
 
-// past are the Runs of a Stack's history, as far as they are decided on.
+// RunsInHistory are the Runs of a Stack's history, as far as they are decided on.
 func RunsInHistory(stack *v1alpha1.Stack) []v1alpha1.Run {
 	runs := make([]v1alpha1.Run, 0, len(stack.Status.History)+1)
 	for i := range stack.Status.History {
@@ -40,14 +40,15 @@ func RunsInHistory(stack *v1alpha1.Stack) []v1alpha1.Run {
 	return runs
 }
 
-// told says that the end of a Run is in the status already, and so is all that came of it.
+// isRecorded says that the end of a Run is in the status already, and so is all that came of it.
 func (w Snapshot) isRecorded(r *v1alpha1.Run) bool { return InHistory(w.Stack, r.Name) }
 
+// InHistory reports whether status.history has a Run.
 func InHistory(stack *v1alpha1.Stack, name string) bool {
 	return slices.ContainsFunc(stack.Status.History, func(p v1alpha1.PastRun) bool { return p.Name == name })
 }
 
-// history is what the status keeps of the Runs that went well: all of those that something may yet be decided on, and of the others
+// nextHistory is what the status keeps of the Runs that went well: all of those that something may yet be decided on, and of the others
 // what it takes to delete them one day.
 func nextHistory(w Snapshot) []v1alpha1.PastRun {
 	gone, whole := RunsToPrune(w), runsWithDetails(w)
@@ -71,7 +72,7 @@ func nextHistory(w Snapshot) []v1alpha1.PastRun {
 	return kept
 }
 
-// spokenOf names the Runs of these that rules look at for more than whether they are there: now, once somebody has deleted by hand what
+// runsWithDetails names the Runs of these that rules look at for more than whether they are there: now, once somebody has deleted by hand what
 // did not go well, and once spec.apply is another, of which it depends what only looks. What is not kept here is not known again.
 func runsWithDetails(w Snapshot) []string {
 	names, stack := []string{w.Stack.Status.DestroyedByRun}, *w.Stack
@@ -88,7 +89,7 @@ func runsWithDetails(w Snapshot) []string {
 	return names
 }
 
-// inShort is a plan without what it would do to each resource.
+// withoutResources is a plan without what it would do to each resource.
 func withoutResources(plan *v1alpha1.Plan) *v1alpha1.Plan {
 	if plan == nil {
 		return nil
@@ -98,7 +99,7 @@ func withoutResources(plan *v1alpha1.Plan) *v1alpha1.Plan {
 	return &short
 }
 
-// superfluous are the finished Runs past spec.runHistoryLimit, without the newest Run. Drift checks are not counted: of them the
+// RunsToPrune are the finished Runs past spec.runHistoryLimit, without the newest Run. Drift checks are not counted: of them the
 // newest is kept. The one stays that found the drift which is known.
 func RunsToPrune(w Snapshot) []v1alpha1.Run {
 	if len(w.Runs) == 0 || w.Stack.Spec.RunHistoryLimit == nil {

@@ -14,7 +14,7 @@ import (
 //
 // A number whose process ended before the request is not used.
 
-// nextRun is the name of the next Run: the one that this process reserved and could not create yet, or else the one above every number
+// nextRunName is the name of the next Run: the one that this process reserved and could not create yet, or else the one above every number
 // ever used.
 func nextRunName(w Snapshot) string {
 	used, last := highestCreatedNumber(w), w.Stack.Status.LastRun
@@ -24,7 +24,7 @@ func nextRunName(w Snapshot) string {
 	return runinfo.Name(w.Stack.Name, max(used, runinfo.Number(last))+1)
 }
 
-// highestCreated is the highest number of a Run that is known to have been created.
+// highestCreatedNumber is the highest number of a Run that is known to have been created.
 func highestCreatedNumber(w Snapshot) int {
 	n := max(w.HighestTaken, runinfo.Number(w.Leftover.Run))
 	if last := w.LatestRun(); last != nil {
@@ -36,7 +36,7 @@ func highestCreatedNumber(w Snapshot) int {
 	return n
 }
 
-// runsKnownTo names the Runs that a State tells apart by name. One that outlived its Stack must not meet them again.
+// runsInState names the Runs that a State tells apart by name. One that outlived its Stack must not meet them again.
 func runsInState(st *v1alpha1.State) []string {
 	if st == nil {
 		return nil

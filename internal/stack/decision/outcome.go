@@ -26,7 +26,7 @@ func destroyedBy(w Snapshot) string {
 	return name
 }
 
-// makesAgain says that a Run has begun to make what was destroyed, or found it there. One that came to nothing, since it was
+// recreates says that a Run has begun to make what was destroyed, or found it there. One that came to nothing, since it was
 // rejected say, is no end to that.
 func (w Snapshot) recreates(r *v1alpha1.Run) bool {
 	return r.Spec.Operation != v1alpha1.OperationDestroy && !w.isReadOnly(r) && (begun(r) || r.Status.Phase == v1alpha1.PhaseSucceeded)
@@ -58,7 +58,7 @@ func staysDestroyed(w Snapshot) (Decision, bool) {
 	return stalled(v1alpha1.ReasonDestroyed, "%s; cairn apply %s makes it again", text, w.Stack.Name)
 }
 
-// left says what a destroy that went well has left.
+// remainder says what a destroy that went well has left.
 func remainder(w Snapshot) string {
 	if w.State == nil {
 		return "the state is not known"
@@ -145,7 +145,7 @@ func lastRunCanceled(w Snapshot) (Decision, bool) {
 	return stalled(stoppedReason(last), "Run %s: %s%s", last.Name, runCondition(last).Message, hint)
 }
 
-// isOfNow says that what a Run was for is what is declared now. A destroy is for what was applied before.
+// matchesCurrentInputs says that what a Run was for is what is declared now. A destroy is for what was applied before.
 func matchesCurrentInputs(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Spec.Operation == v1alpha1.OperationDestroy || r.Spec.InputsDigest == w.Digest
 }
@@ -167,7 +167,7 @@ func isStranded(r *v1alpha1.Run) bool {
 	return runCondition(r).Reason == string(v1alpha1.FailureStateNotSaved)
 }
 
-// stateIsBack says that a version of the state was written after the Run lost its own: only people can have done that.
+// stateWasRestored says that a version of the state was written after the Run lost its own: only people can have done that.
 func stateWasRestored(w Snapshot, r *v1alpha1.Run) bool {
 	i := len(r.Status.Attempts) - 1
 	if i < 0 || w.State == nil || r.Status.Attempts[i].FinishedAt == nil {
@@ -179,7 +179,7 @@ func stateWasRestored(w Snapshot, r *v1alpha1.Run) bool {
 
 func isShell(r *v1alpha1.Run) bool { return r.Spec.Operation == v1alpha1.OperationShell }
 
-// stoppedByHand says that somebody canceled or rejected a destroy since the Stack was deleted.
+// stoppedByUser says that somebody canceled or rejected a destroy since the Stack was deleted.
 func stoppedByUser(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Status.Phase == v1alpha1.PhaseCanceled && isOfDeletion(w, r)
 }
@@ -194,7 +194,7 @@ func isOfDeletion(w Snapshot, r *v1alpha1.Run) bool {
 	return r.Spec.Cause.Type == v1alpha1.CauseDeletion || deleted.Before(&r.CreationTimestamp) || !r.Status.FinishedAt.Before(deleted)
 }
 
-// run finds a Run by name; nil when it is not there.
+// RunNamed finds a Run by name; nil when it is not there.
 func (w Snapshot) RunNamed(name string) *v1alpha1.Run {
 	if i := slices.IndexFunc(w.Runs, func(r v1alpha1.Run) bool { return r.Name == name }); i >= 0 {
 		return &w.Runs[i]
@@ -202,7 +202,7 @@ func (w Snapshot) RunNamed(name string) *v1alpha1.Run {
 	return nil
 }
 
-// looks says that a Run only looks, and decides nothing about how the Stack stands: a drift check, or one that somebody asked
+// isReadOnly says that a Run only looks, and decides nothing about how the Stack stands: a drift check, or one that somebody asked
 // for. Where nothing is ever applied every Run only looks, and all of them count. What a person does in a shell is nothing that
 // was declared, and counts as little, unless its state was lost.
 func (w Snapshot) isReadOnly(r *v1alpha1.Run) bool {

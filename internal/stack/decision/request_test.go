@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -82,13 +81,6 @@ func namedFor(name string, operation v1alpha1.Operation, cause v1alpha1.CauseTyp
 	return func(w *Snapshot) {
 		named(name)(w)
 		w.Stack.Status.ReservedRun = &v1alpha1.ReservedRun{Name: name, Operation: operation, Cause: cause}
-	}
-}
-
-// saidReason is what the Ready condition says.
-func saidReason(reason string) func(*Snapshot) {
-	return func(w *Snapshot) {
-		apimeta.SetStatusCondition(&w.Stack.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: "Unknown", Reason: reason})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// World is all that Decide looks at.
+// Snapshot is all that Decide looks at.
 type Snapshot struct {
 	Now   time.Time
 	Stack *v1alpha1.Stack
@@ -38,22 +38,22 @@ type Snapshot struct {
 	// Unsaved are the addresses of what applies made and no state has, as their journal says; of a deletion alone, and when the
 	// state has no resource.
 	Unsaved []string
-	// Unreadable is why nobody can tell what there is, and what to do about it; empty when somebody can.
+	// StateUnreadable is why nobody can tell what there is, and what to do about it; empty when somebody can.
 	StateUnreadable string
 	// Runs of the Stack, oldest first. Those that went well are as the status has them, once it does: see history.go.
 	Runs []v1alpha1.Run
-	// Late is the name of a Run that was created after a later one was named and that is not finished; it is not in Runs, so nothing is
+	// LateRun is the name of a Run that was created after a later one was named and that is not finished; it is not in Runs, so nothing is
 	// decided on it. Empty when there is none.
 	LateRun string
-	// Unheard says that the cache does not have the Run under way, and so may never tell its end.
+	// CurrentRunUncached says that the cache does not have the Run under way, and so may never tell its end.
 	CurrentRunUncached bool
-	// Taken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
+	// HighestTaken is the highest number of a Run that an earlier Stack of the same name left; 0 when there is none.
 	HighestTaken int
 	// Reserved is the Run that this process named in the status and did not create yet.
 	Reserved Reservation
-	// Left is what has to end before a Run is started or the Stack goes; gathered only then.
+	// Leftover is what has to end before a Run is started or the Stack goes; gathered only then.
 	Leftover Leftover
-	// Last is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
+	// LastInputs is the document of the newest Run's inputs, to tell what changed since; nil when there is none.
 	LastInputs *inputs.Document
 	// Dependencies are the Stacks that go first, as they stand now.
 	Dependencies []Dependency
@@ -69,7 +69,7 @@ type Snapshot struct {
 	AllowShell bool
 	// AllowBuild says that the install builds images.
 	AllowBuild bool
-	// unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be forgotten.
+	// Unpruned names the Runs past spec.runHistoryLimit that could not be deleted, so that they are not to be forgotten.
 	Unpruned []string
 	// DriftInterval is the installation's default for spec.drift.interval; 0 for no checks.
 	DriftInterval time.Duration
@@ -109,7 +109,7 @@ type OutputsState struct {
 	Missing string
 }
 
-// addRuns adds Runs of the Stack, and of an earlier Stack of its name.
+// AddRuns adds Runs of the Stack, and of an earlier Stack of its name.
 func (w *Snapshot) AddRuns(runs []v1alpha1.Run) {
 	for _, r := range runs {
 		switch {
@@ -124,7 +124,7 @@ func (w *Snapshot) AddRuns(runs []v1alpha1.Run) {
 	slices.SortFunc(w.Runs, func(a, b v1alpha1.Run) int { return runinfo.Number(a.Name) - runinfo.Number(b.Name) })
 }
 
-// last is the newest Run; nil when there is none.
+// LatestRun is the newest Run; nil when there is none.
 func (w Snapshot) LatestRun() *v1alpha1.Run {
 	if len(w.Runs) == 0 {
 		return nil
@@ -132,7 +132,7 @@ func (w Snapshot) LatestRun() *v1alpha1.Run {
 	return &w.Runs[len(w.Runs)-1]
 }
 
-// decisive is the newest Run that was made to change something, or to show what would change. Those that only look are not,
+// LastMutatingRun is the newest Run that was made to change something, or to show what would change. Those that only look are not,
 // nor is a destroy that came to nothing since it was not wanted any more. Nil when there is none.
 func (w Snapshot) LastMutatingRun() *v1alpha1.Run {
 	return w.newestRun(func(r *v1alpha1.Run) bool {
@@ -140,7 +140,7 @@ func (w Snapshot) LastMutatingRun() *v1alpha1.Run {
 	})
 }
 
-// tried is the newest Run of what was declared; nil when there is none.
+// lastDeployRun is the newest Run of what was declared; nil when there is none.
 func (w Snapshot) lastDeployRun() *v1alpha1.Run {
 	return w.newestRun(w.isDeploy)
 }
@@ -158,12 +158,12 @@ func (w Snapshot) newestRun(of func(*v1alpha1.Run) bool) *v1alpha1.Run {
 	return nil
 }
 
-// forgotten says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.
+// latestRunMissing says that a newer Run than the newest there is was deleted by hand: what came of it is in the status alone.
 func (w Snapshot) latestRunMissing() bool {
 	return max(runinfo.Number(w.LatestRun().Name), w.looking) < runinfo.Number(w.Stack.Status.LastRun)
 }
 
-// forgottenTry says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it
+// missingRunMayHaveDeployed says that the forgotten Run may have tried what is declared. One that was to look, or to destroy, tells nothing of that, whether it
 // was deleted by hand or never made.
 func (w Snapshot) missingRunMayHaveDeployed() bool {
 	n := w.Stack.Status.ReservedRun
@@ -172,7 +172,7 @@ func (w Snapshot) missingRunMayHaveDeployed() bool {
 	}))
 }
 
-// applyVanished says that the status names a Run that may apply or destroy, as one under way, and that a user deleted it,
+// reservedApplyMissing says that the status names a Run that may apply or destroy, as one under way, and that a user deleted it,
 // or that it is not known whether it was created: nobody knows what it changed.
 func (w Snapshot) reservedApplyMissing() bool {
 	n := w.Stack.Status.ReservedRun
@@ -180,7 +180,7 @@ func (w Snapshot) reservedApplyMissing() bool {
 		n.Name == w.Stack.Status.CurrentRun && n.Name != w.Reserved.Run && w.RunNamed(n.Name) == nil
 }
 
-// active is the newest Run that is not finished.
+// ActiveRun is the newest Run that is not finished.
 func (w Snapshot) ActiveRun() *v1alpha1.Run {
 	if r := w.LatestRun(); r != nil && !r.Status.Phase.Finished() {
 		return r
@@ -188,7 +188,7 @@ func (w Snapshot) ActiveRun() *v1alpha1.Run {
 	return nil
 }
 
-// empty says that there is nothing to destroy: no state holds a resource, none was saved aside, and no apply ended in the
+// StateIsEmpty says that there is nothing to destroy: no state holds a resource, none was saved aside, and no apply ended in the
 // middle, which its lock would tell, or its journal; nor is a user's engine at work with it. Of a state that the engine encrypts only the engine knows: a destroy says it.
 func (w Snapshot) StateIsEmpty() bool {
 	if w.State == nil {
@@ -199,7 +199,7 @@ func (w Snapshot) StateIsEmpty() bool {
 	return !held && s.Rescued == nil && len(w.Unsaved) == 0 && (s.Resources == 0 || (s.Resources < 0 && w.LastRunDestroyed()))
 }
 
-// destroyed says that the newest Run was a destroy and went well.
+// LastRunDestroyed says that the newest Run was a destroy and went well.
 func (w Snapshot) LastRunDestroyed() bool {
 	last := w.LatestRun()
 	return last != nil && last.Spec.Operation == v1alpha1.OperationDestroy && last.Status.Phase == v1alpha1.PhaseSucceeded

@@ -15,7 +15,7 @@ import (
 // longestMessage is how long the message of a condition may be.
 const longestMessage = 32 << 10
 
-// status is the Stack's status after a decision.
+// Status is the Stack's status after a decision.
 func Status(w Snapshot, d Decision) v1alpha1.StackStatus {
 	s := *w.Stack.Status.DeepCopy()
 	s.ObservedGeneration = w.Stack.Generation
@@ -171,7 +171,7 @@ func untrackedCondition(w Snapshot) *metav1.Condition {
 	}
 }
 
-// orphaned is the newest Run whose plan left something out that an apply had made which was killed. An apply that went well
+// lastRunWithOrphans is the newest Run whose plan left something out that an apply had made which was killed. An apply that went well
 // ends it: whoever let it begin was told. Nil when there is none.
 func lastRunWithOrphans(w Snapshot) *v1alpha1.Run {
 	last := w.newestRun(func(r *v1alpha1.Run) bool { return r.Status.Plan != nil })
@@ -181,9 +181,10 @@ func lastRunWithOrphans(w Snapshot) *v1alpha1.Run {
 	return last
 }
 
+// ReadyReason is the reason of the Ready condition; empty when there is none.
 func ReadyReason(s v1alpha1.StackStatus) string { return ReadyOf(s).Reason }
 
-// readyOf is the Ready condition; an empty one when there is none.
+// ReadyOf is the Ready condition; an empty one when there is none.
 func ReadyOf(s v1alpha1.StackStatus) metav1.Condition {
 	if c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady); c != nil {
 		return *c

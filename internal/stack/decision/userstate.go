@@ -90,7 +90,7 @@ func plannedState(w Snapshot, d Decision) *v1alpha1.PlannedState {
 	return &v1alpha1.PlannedState{Version: version, Run: d.Name}
 }
 
-// isOfUserState says that a Run was the first to plan a version of the State that a user wrote.
+// plansUserState says that a Run was the first to plan a version of the State that a user wrote.
 func plansUserState(w Snapshot, r *v1alpha1.Run) bool {
 	p := w.Stack.Status.PlannedState
 	return p != nil && p.Run == r.Name

@@ -199,6 +199,7 @@ func metadata(ctx context.Context, c client.Reader, namespace, kind, name string
 	return meta, nil
 }
 
+// Now returns the time.
 func (g *Gatherer) Now() time.Time {
 	if g.Clock != nil {
 		return g.Clock()

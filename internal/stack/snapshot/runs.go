@@ -41,7 +41,7 @@ func (g *Gatherer) gatherRuns(ctx context.Context, w *decision.Snapshot) error {
 	return nil
 }
 
-// addNamed adds the Run that the status names, when the cache has not heard of it or has it no more: it may have been made a moment ago, or
+// addCurrent adds the Run that the status names, when the cache has not heard of it or has it no more: it may have been made a moment ago, or
 // gone well. One of the same name that the cache has may be that of an earlier Stack. It is unheard when the cache does not have it and it is
 // not finished: if it is deleted while the watch is broken, a new list does not have it either, and no event tells its end.
 func (g *Gatherer) addCurrent(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) (unheard bool, err error) {
@@ -85,7 +85,7 @@ func has(runs *v1alpha1.RunList, stack *v1alpha1.Stack, name string) bool {
 	return slices.ContainsFunc(runs.Items, func(r v1alpha1.Run) bool { return r.Name == name && metav1.IsControlledBy(&r, stack) })
 }
 
-// lookAgain reads those Runs anew that are not finished as far as the cache knows. A Run is named when all before it are: where one is
+// refreshUnfinished reads those Runs anew that are not finished as far as the cache knows. A Run is named when all before it are: where one is
 // named and not made yet, a cache that says otherwise is behind, and would have the status go back to a Run that is over.
 func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
 	var known []v1alpha1.Run
@@ -105,14 +105,14 @@ func (g *Gatherer) refreshUnfinished(ctx context.Context, stack *v1alpha1.Stack,
 	return nil
 }
 
-// Told remembers of which Stacks the history is whole, as far as the API server knows: an older version, which keeps none, is not at work as
+// VerifiedHistory remembers of which Stacks the history is whole, as far as the API server knows: an older version, which keeps none, is not at work as
 // long as this process is.
 type VerifiedHistory struct {
 	mu     sync.Mutex
 	stacks map[client.ObjectKey]types.UID
 }
 
-// NewTold remembers nothing yet.
+// NewVerifiedHistory remembers nothing yet.
 func NewVerifiedHistory() *VerifiedHistory {
 	return &VerifiedHistory{stacks: map[client.ObjectKey]types.UID{}}
 }
@@ -123,19 +123,21 @@ func (t *VerifiedHistory) contains(stack *v1alpha1.Stack) bool {
 	return t.stacks[client.ObjectKeyFromObject(stack)] == stack.UID
 }
 
+// Add records that the history of a Stack is complete.
 func (t *VerifiedHistory) Add(stack *v1alpha1.Stack) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stacks[client.ObjectKeyFromObject(stack)] = stack.UID
 }
 
+// Forget removes a Stack.
 func (t *VerifiedHistory) Forget(key client.ObjectKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.stacks, key)
 }
 
-// addUntold adds all Runs of a Stack of which some are not known that are newer than those in its history: the newest was deleted by hand, the
+// addUnrecorded adds all Runs of a Stack of which some are not known that are newer than those in its history: the newest was deleted by hand, the
 // status was, or an older version wrote it. Those before them were told, and deleted since. Where others failed numbers are missing too, so
 // that is asked once.
 func (g *Gatherer) addUnrecorded(ctx context.Context, stack *v1alpha1.Stack, runs *v1alpha1.RunList) error {
@@ -174,7 +176,7 @@ func lacks(stack *v1alpha1.Stack, runs *v1alpha1.RunList) bool {
 	return missing > 0
 }
 
-// gatherLeft finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the API server for pods, just before
+// GatherLeftover finds a Run that was created late, or a pod that has not ended and whose Run was deleted. It asks the API server for pods, just before
 // the next Run is named or the Stack goes, and only where the Run that was named last does not exist, or an earlier Stack of this name left a State.
 func (g *Gatherer) GatherLeftover(ctx context.Context, w *decision.Snapshot) error {
 	if w.Leftover.Run = w.LateRun; w.LateRun != "" {

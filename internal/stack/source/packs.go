@@ -21,7 +21,7 @@ const (
 	packAgain = time.Minute
 )
 
-// notPacked says that an archive is being made, or could not be made for a reason that may pass.
+// NotPacked says that an archive is being made, or could not be made for a reason that may pass.
 type NotPacked struct {
 	why   error
 	Again time.Duration

@@ -193,7 +193,7 @@ func bytesOf(texts map[string]string) map[string][]byte {
 	return files
 }
 
-// versionOf names one version of one object.
+// VersionOf names one version of one object.
 func VersionOf(o metav1.Object) string { return string(o.GetUID()) + "/" + o.GetResourceVersion() }
 
 func (s *Sources) keep(ctx context.Context, version string, terragrunt bool, read func() map[string][]byte) (Packed, *decision.Problem, error) {

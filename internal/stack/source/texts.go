@@ -20,16 +20,16 @@ import (
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
-// text is what a ConfigMap says.
+// Text is what a ConfigMap says.
 type Text struct {
 	Files map[string]string
 	// digest of its name and of what it says.
 	digest string
-	// binary are the keys that hold no text.
+	// Binary are the keys that hold no text.
 	Binary []string
 }
 
-// text reads a ConfigMap past the cache, once for each version; nil when it is not there any more.
+// Text reads a ConfigMap past the cache, once for each version; nil when it is not there any more.
 func (s *Sources) Text(ctx context.Context, key client.ObjectKey, version string) (*Text, error) {
 	if said, ok := s.texts.Get(version); ok {
 		return said, nil
@@ -51,7 +51,7 @@ func (s *Sources) Text(ctx context.Context, key client.ObjectKey, version string
 	return said, nil
 }
 
-// policiesIn are the files of a ConfigMap that are policies.
+// PoliciesIn are the files of a ConfigMap that are policies.
 func PoliciesIn(said *Text) map[string]string {
 	files := map[string]string{}
 	for name, content := range said.Files {
@@ -66,7 +66,7 @@ func isPolicy(name string) bool {
 	return slices.Contains([]string{".rego", ".yaml", ".yml"}, path.Ext(name))
 }
 
-// checkPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
+// CheckPolicy refuses what would not be asked as it is meant: nobody looks for the policy that is never asked.
 func (s *Sources) CheckPolicy(ctx context.Context, why string, p inputs.Policy, said *Text) (*decision.Problem, error) {
 	invalid := func(message string) (*decision.Problem, error) {
 		return &decision.Problem{Reason: v1alpha1.ReasonPolicyInvalid, Message: runinfo.Clip(fmt.Sprintf("%s (%s)", message, why), 4<<10)}, nil
