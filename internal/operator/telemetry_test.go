@@ -196,19 +196,19 @@ func TestTheReasonsOfStacksAreKnown(t *testing.T) {
 			constants[c[1]] = c[2]
 		}
 	}
-	under := regexp.MustCompile(`(?s)\nfunc under\(.*?\n}\n`).FindString(read(t, "internal/stack/decide.go")) // what a Stack says of its Run
+	progress := regexp.MustCompile(`(?s)\nfunc runProgress\(.*?\n}\n`).FindString(read(t, "internal/stack/decision/decide.go")) // what a Stack says of its Run
 	reasons := map[string]bool{}
-	for _, name := range regexp.MustCompile(`v1alpha1\.(Reason\w+)`).FindAllStringSubmatch(under, -1) {
+	for _, name := range regexp.MustCompile(`v1alpha1\.(Reason\w+)`).FindAllStringSubmatch(progress, -1) {
 		reasons[constants[name[1]]] = true
 	}
-	files, err := filepath.Glob("../stack/*.go")
+	files, err := filepath.Glob("../stack/*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	used := regexp.MustCompile(`(?:\b(?:unready|stalled|progressing)\(|Problem\{(?:Passing: true, )?Reason: )v1alpha1\.(Reason\w+)(?:,|})`)
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {
-			for _, m := range used.FindAllStringSubmatch(read(t, "internal/stack/"+filepath.Base(file)), -1) {
+			for _, m := range used.FindAllStringSubmatch(read(t, "internal/"+strings.TrimPrefix(file, "../")), -1) {
 				reasons[constants[m[1]]] = true
 			}
 		}
