@@ -102,7 +102,7 @@ type Failure struct {
 	// Reason is a more specific reason than the class, in CamelCase. The Ready condition of the Stack has the
 	// same reason. Example: BackendInCode.
 	// +optional
-	Reason string `json:"reason,omitempty"`
+	Reason FailureReason `json:"reason,omitempty"`
 	// Message is the first error of the engine, or the reason why the pod ended.
 	Message string `json:"message"`
 }

@@ -5,6 +5,31 @@ package v1alpha1
 // +kubebuilder:validation:Enum=Transient;ConfigurationError;PolicyDenied;PodLost;Canceled;StateNotSaved
 type FailureClass string
 
+// FailureReason is a more specific reason of a failure than its class.
+//
+// +kubebuilder:validation:Enum=BackendInCode;ImagePullFailed;Interrupted;PodTerminated;PodVanished
+type FailureReason string
+
+// Reasons of failures whose class does not say enough.
+const (
+	// FailureBackendInCode: the code has a backend of its own. The Ready condition of the Stack has the same
+	// reason.
+	FailureBackendInCode FailureReason = ReasonBackendInCode
+	// FailureImagePullFailed: the node could not pull the image of the engine. Where another Run built that
+	// image, Cairn builds it again.
+	FailureImagePullFailed FailureReason = "ImagePullFailed"
+	// FailureInterrupted: the runner was told to stop, and the cause is not known yet.
+	FailureInterrupted FailureReason = "Interrupted"
+	// FailurePodTerminated: the runner was told to stop since its pod had to end. The message says why.
+	FailurePodTerminated FailureReason = "PodTerminated"
+	// FailurePodVanished: the pod was gone before anything reported that its containers had ended, so a runner
+	// may still be at work. Cairn waits two minutes before anything follows an apply.
+	FailurePodVanished FailureReason = "PodVanished"
+)
+
+// PolicyRequireApproval is the action of a policy finding that requires an approval of the plan.
+const PolicyRequireApproval = "RequireApproval"
+
 // Classes of failures. The class is also the reason of the Succeeded condition of a failed Run.
 const (
 	// FailureTransient: the same plan may succeed later; Cairn retries with a new plan, as often as spec.retry

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/podspec"
 )
 
 // addBuildFlags are for images that are built in the cluster.
-func addBuildFlags(f *pflag.FlagSet, b *run.BuildSettings) {
-	b.Images = maps.Clone(run.BuilderImages)
+func addBuildFlags(f *pflag.FlagSet, b *podspec.BuildSettings) {
+	b.Images = maps.Clone(podspec.BuilderImages)
 	f.BoolVar(&b.Allowed, "allow-image-builds", false, "build images for Stacks that want it (spec.runner.build), in pods that fit Pod Security \"baseline\" and not \"restricted\"")
 	f.Var(builderImages(b.Images), "builder-image", "image of a builder, as in Buildah=registry.example.com/buildah:1; builders are Buildah, BuildKit and Kaniko")
 	f.BoolVar(&b.Unconfined, "unconfined-builds", false, "take pods of Buildah and BuildKit out of the node's profiles of seccomp and AppArmor")

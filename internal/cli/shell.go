@@ -19,7 +19,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 func shellCommand(s *session) *cobra.Command {
@@ -147,7 +147,7 @@ func (s *session) inside(ctx context.Context, shell *v1alpha1.Run, command []str
 	if err != nil {
 		return err
 	}
-	executor, err := executorFor(config, shell, run.ShellCommand(command), tty)
+	executor, err := executorFor(config, shell, runinfo.ShellCommand(command), tty)
 	if err != nil {
 		return s.explain(err)
 	}
@@ -200,7 +200,7 @@ func executorFor(config *rest.Config, shell *v1alpha1.Run, command []string, tty
 	url := client.Post().Namespace(shell.Namespace).Resource("pods").SubResource("exec").
 		Name(shell.Status.Attempts[len(shell.Status.Attempts)-1].Pod).
 		VersionedParams(&corev1.PodExecOptions{
-			Container: run.ShellContainer, Command: command, Stdin: true, Stdout: true, Stderr: !tty, TTY: tty,
+			Container: runinfo.ShellContainer, Command: command, Stdin: true, Stdout: true, Stderr: !tty, TTY: tty,
 		}, scheme.ParameterCodec).URL()
 	socket, err := remotecommand.NewWebSocketExecutor(config, "GET", url.String())
 	if err != nil {

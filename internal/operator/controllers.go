@@ -21,6 +21,9 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	stacksource "cairn.dev/cairn/internal/stack/source"
@@ -81,7 +84,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 
-	turns := run.NewTurns(run.NewQueue(run.Limits{
+	turns := scheduler.New(scheduler.NewQueue(scheduler.Limits{
 		Install: o.Shard.share(o.MaxRuns), Namespace: o.MaxRunsPerNamespace, Repository: ask.limitOf(context.Background()),
 	}, time.Now), mgr.GetClient())
 	if err := mgr.Add(turns); err != nil {
@@ -96,13 +99,13 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.runsWithout)).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(ask.runsWithout)).
 		Complete(p.watch.over("run", &run.Reconciler{
-			Client: mgr.GetClient(),
-			Live:   mgr.GetAPIReader(),
-			Inputs: p.inputs,
-			Turns:  turns,
+			Client:    mgr.GetClient(),
+			Live:      mgr.GetAPIReader(),
+			Inputs:    p.inputs,
+			Scheduler: turns,
 
-			Witness: p.telemetry.witness(mgr, p.log),
-			Pods: run.PodSettings{
+			Recorder: p.telemetry.witness(mgr, p.log),
+			Pods: podspec.Settings{
 				StoreURL:        o.StoreURL,
 				CABundle:        p.keys.Bundle,
 				RunnerImage:     o.RunnerImage,
@@ -173,7 +176,7 @@ func (l lookups) list(ctx context.Context, list client.ObjectList, opts ...clien
 
 // runsOf finds the Runs of a Stack that are not finished.
 func (l lookups) runsOf(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.UnfinishedIndex: o.GetName()})
+	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.UnfinishedField: o.GetName()})
 }
 
 // siblings finds the Runs that may have waited for a finished one. One that went well is not in the cache any more, and neither is one that is
@@ -183,12 +186,12 @@ func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Requ
 	if !r.Status.Phase.Finished() && r.DeletionTimestamp == nil && l.cache.Get(ctx, client.ObjectKeyFromObject(r), &v1alpha1.Run{}, client.UnsafeDisableDeepCopy) == nil {
 		return nil
 	}
-	return l.unfinished(ctx, client.InNamespace(r.Namespace), client.MatchingFields{run.UnfinishedIndex: r.Spec.Stack.Name})
+	return l.unfinished(ctx, client.InNamespace(r.Namespace), client.MatchingFields{index.UnfinishedField: r.Spec.Stack.Name})
 }
 
 // runsWithout finds the Runs that wait for an object that is missing.
 func (l lookups) runsWithout(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{run.WaitingIndex: v1alpha1.ReasonInputsNotFound})
+	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.ReasonField: v1alpha1.ReasonInputsNotFound})
 }
 
 // unfinished finds Runs by an index that has only those which are not finished.

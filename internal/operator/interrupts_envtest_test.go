@@ -14,7 +14,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/dispatch"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -25,9 +25,9 @@ func TestACancelIsTheEventThatInterrupts(t *testing.T) {
 		Scheme: scheme(), Cache: cacheOptions(Options{}), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 	})
 	apiserver.Must(t, err)
-	apiserver.Must(t, index(t.Context(), mgr, Options{Server: true}))
+	apiserver.Must(t, addIndexes(t.Context(), mgr, Options{Server: true}))
 	reads := &counted{Reader: mgr.GetClient(), began: make(chan struct{}, 100)}
-	orders := run.NewOrders(run.OrdersOptions{Client: reads, Live: reads})
+	orders := dispatch.NewOrders(dispatch.OrdersOptions{Client: reads, Live: reads})
 	apiserver.Must(t, tell(t.Context(), mgr, orders.Changed))
 	go func() { _ = mgr.Start(t.Context()) }() // ends with the test
 	if !mgr.GetCache().WaitForCacheSync(t.Context()) {

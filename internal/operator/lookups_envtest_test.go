@@ -15,7 +15,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 func enter(t *testing.T) apiserver.Room {
 	t.Helper()
 	return apiserver.Enter(t,
-		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.StackIndex, Values: run.IndexStack},
-		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.UnfinishedIndex, Values: run.IndexUnfinished},
-		apiserver.Index{Of: &v1alpha1.Run{}, Field: run.WaitingIndex, Values: run.IndexWaiting},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.UnfinishedField, Values: index.UnfinishedStackNames},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.ReasonField, Values: index.Reasons},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.ObjectIndex, Values: snapshot.IndexObjects},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.DependencyIndex, Values: snapshot.IndexDependencies},
 		apiserver.Index{Of: &v1alpha1.Stack{}, Field: snapshot.UnitUserIndex, Values: snapshot.IndexUnitUsers},

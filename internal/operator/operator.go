@@ -22,7 +22,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/stack/snapshot"
 	"cairn.dev/cairn/internal/version"
@@ -81,7 +82,7 @@ type Options struct {
 	// AllowUnrestrictedRunners lets spec.runner.template make pods that do not fit Pod Security "restricted".
 	AllowUnrestrictedRunners bool
 	// Builds says whether, and how, images are built for Stacks (spec.runner.build).
-	Builds run.BuildSettings
+	Builds podspec.BuildSettings
 	// Namespaces are the only ones whose objects are looked at; all of the cluster's when empty.
 	Namespaces []string
 	// Shard is the part of the namespaces that the operator looks after; all of them when it is zero.
@@ -137,7 +138,7 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := index(ctx, mgr, o); err != nil {
+	if err := addIndexes(ctx, mgr, o); err != nil {
 		return fmt.Errorf("index the cache: %w", err)
 	}
 	p, err := makeParts(ctx, mgr, o)
@@ -225,18 +226,18 @@ func newClient(namespaces []string, patience time.Duration) client.NewClientFunc
 	}
 }
 
-// index has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred thousand Runs it is a tenth of
+// addIndexes has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred thousand Runs it is a tenth of
 // the memory.
-func index(ctx context.Context, mgr ctrl.Manager, o Options) error {
+func addIndexes(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	type indexed struct {
 		of     client.Object
 		field  string
 		values client.IndexerFunc
 	}
 	all := []indexed{
-		{&v1alpha1.Run{}, run.StackIndex, run.IndexStack},
-		{&v1alpha1.Run{}, run.UnfinishedIndex, run.IndexUnfinished},
-		{&v1alpha1.Run{}, run.WaitingIndex, run.IndexWaiting},
+		{&v1alpha1.Run{}, index.StackField, index.StackNames},
+		{&v1alpha1.Run{}, index.UnfinishedField, index.UnfinishedStackNames},
+		{&v1alpha1.Run{}, index.ReasonField, index.Reasons},
 		{&v1alpha1.Stack{}, snapshot.ObjectIndex, snapshot.IndexObjects},
 		{&v1alpha1.Stack{}, snapshot.DependencyIndex, snapshot.IndexDependencies},
 		{&v1alpha1.Stack{}, snapshot.UnitIndex, snapshot.IndexUnit},
@@ -245,7 +246,7 @@ func index(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		{&v1alpha1.Repository{}, repository.SecretIndex, repository.IndexSecret},
 	}
 	if o.Server {
-		all = append(all, indexed{&v1alpha1.Run{}, run.PodIndex, run.IndexPods})
+		all = append(all, indexed{&v1alpha1.Run{}, index.PodField, index.PodUIDs})
 	}
 	for _, i := range all {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.field, i.values); err != nil {

@@ -21,7 +21,8 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/listing"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/pki"
@@ -93,7 +94,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	policies := policyeval.New(policyeval.Options{
 		Live: p.direct, Namespace: o.Namespace, Bucket: p.bucket, Inputs: p.inputs.Get, Evaluate: o.Policies.Evaluate, Log: p.log, Metrics: p.telemetry.server,
 	})
-	orders := run.NewOrders(run.OrdersOptions{
+	orders := dispatch.NewOrders(dispatch.OrdersOptions{
 		Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
 		Policy: policies.Asked,
 	})
@@ -150,7 +151,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Bucket:    p.bucket,
 		Runs:      runsByPod{mgr.GetClient()},
 		Orders:    orders,
-		Reports:   run.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Verdict, Witness: p.telemetry.witness(mgr, p.log)},
+		Reports:   dispatch.Reports{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Verdict: policies.Verdict, Recorder: p.telemetry.witness(mgr, p.log)},
 		Inputs:    p.inputs.Get,
 		Outputs:   outputsOf(mgr.GetClient(), p.direct),
 		Policies:  policies,
@@ -276,13 +277,13 @@ type runsByPod struct{ client.Reader }
 
 // ByPod finds the Run that names the pod.
 func (r runsByPod) ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error) {
-	return run.ByPod(ctx, r.Reader, namespace, pod)
+	return index.ByPod(ctx, r.Reader, namespace, pod)
 }
 
 // outputsOf says where a Run's outputs go.
 func outputsOf(cached, live client.Reader) func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 	return func(ctx context.Context, r *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
-		stack, err := run.StackOf(ctx, cached, live, r)
+		stack, err := index.StackOf(ctx, cached, live, r)
 		if err != nil || stack == nil {
 			return nil, nil, err
 		}

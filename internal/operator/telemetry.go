@@ -13,7 +13,7 @@ import (
 
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/repository"
-	"cairn.dev/cairn/internal/run"
+	runtelemetry "cairn.dev/cairn/internal/run/telemetry"
 	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/tracing"
 	"cairn.dev/cairn/internal/upkeep"
@@ -28,7 +28,7 @@ type telemetry struct {
 	registry     *prometheus.Registry
 	bucket       *bucket.Metrics
 	repositories *repository.Metrics
-	runs         *run.Metrics
+	runs         *runtelemetry.Metrics
 	server       *servermetrics.Metrics
 	upkeep       *upkeep.Metrics
 	downloads    *prometheus.CounterVec
@@ -48,7 +48,7 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 		Name: "cairn_build_info", Help: "1 while the process lives. process is serve, operator or server.",
 	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
 	return &telemetry{
-		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: run.NewMetrics(r), server: servermetrics.New(r),
+		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: runtelemetry.NewMetrics(r), server: servermetrics.New(r),
 		upkeep: upkeep.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
@@ -92,8 +92,8 @@ func (t *telemetry) publish() (withdraw func(), err error) {
 }
 
 // witness is told what becomes of Runs.
-func (t *telemetry) witness(mgr ctrl.Manager, log *slog.Logger) *run.Witness {
-	return &run.Witness{Metrics: t.runs, Traces: t.traces, Cache: mgr.GetClient(), Log: log}
+func (t *telemetry) witness(mgr ctrl.Manager, log *slog.Logger) *runtelemetry.Recorder {
+	return &runtelemetry.Recorder{Metrics: t.runs, Traces: t.traces, Cache: mgr.GetClient(), Log: log}
 }
 
 // download counts what runners asked for.

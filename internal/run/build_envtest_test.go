@@ -16,6 +16,10 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/run/runtest"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -29,14 +33,15 @@ func (r *room) buildsAn() {
 	r.stack.Spec.Runner.Build = &v1alpha1.Build{Image: "registry.example.com/a"}
 	apiserver.Must(r.T, r.Room.Client.Update(r.Context(), r.stack))
 	r.Seen(r.stack)
-	r.Pods = buildSettings()
+	r.Pods = settings
+	r.Pods.Builds = podspec.BuildSettings{Allowed: true, Images: map[v1alpha1.Builder]string{"Buildah": "buildah:1"}}
 }
 
 // reports has the pod of the current attempt report.
 func (r *room) reports(done runnerapi.Done) {
 	r.Helper()
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live}
-	a := current(&r.run.Status)
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live}
+	a := runinfo.Current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, runnerapi.Report{Done: &done}))
 	r.Seen(r.run)
 }
@@ -52,7 +57,7 @@ func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
 	if pods := r.pods(); len(pods) != 1 || pods[0].Name != "net-2-build-1" || pods[0].Spec.Containers[0].Image != "buildah:1" {
 		t.Fatalf("%+v", pods)
 	}
-	r.reports(runnerapi.Done{Image: imageDigest})
+	r.reports(runnerapi.Done{Image: runtest.ImageDigest})
 	r.reconcile()
 	r.expectAttempts("Build", "Plan")
 	var image string
@@ -61,7 +66,7 @@ func TestAnImageIsBuiltAndThenRunIn(t *testing.T) {
 			image = pod.Spec.Containers[0].Image
 		}
 	}
-	if image != "registry.example.com/a@"+imageDigest || r.run.Status.Image.Digest != imageDigest || r.run.Status.Image.Run != "net-2" {
+	if image != "registry.example.com/a@"+runtest.ImageDigest || r.run.Status.Image.Digest != runtest.ImageDigest || r.run.Status.Image.Run != "net-2" {
 		t.Errorf("it plans in %q: %+v", image, r.run.Status.Image)
 	}
 }
@@ -73,12 +78,12 @@ func TestAnImageThatIsKnownIsRunIn(t *testing.T) {
 	apiserver.Must(t, err)
 	key, err := doc.Build.Key()
 	apiserver.Must(t, err)
-	r.stack.Status.Image = built(key)
+	r.stack.Status.Image = runtest.Built(key)
 	apiserver.Must(t, r.Room.Client.Status().Update(t.Context(), r.stack))
 	r.Seen(r.stack)
 	r.reconcile()
 	r.expectAttempts("Plan")
-	if got := r.pods()[0].Spec.Containers[0].Image; got != "registry.example.com/a@"+imageDigest {
+	if got := r.pods()[0].Spec.Containers[0].Image; got != "registry.example.com/a@"+runtest.ImageDigest {
 		t.Error(got)
 	}
 }
@@ -93,7 +98,7 @@ func TestANamespaceThatIsTooStrictForABuild(t *testing.T) {
 		apiserver.Must(t, r.Room.Live.Get(t.Context(), client.ObjectKey{Name: r.Namespace}, namespace))
 		namespace.Labels["pod-security.kubernetes.io/enforce"] = level
 		apiserver.Must(t, r.Room.Client.Update(t.Context(), namespace))
-		probe, err := makePod(r.run, r.stack, toBuild(), v1alpha1.AttemptBuild, 99, r.Pods)
+		probe, err := podspec.New(r.run, r.stack, runtest.ToBuild(), v1alpha1.AttemptBuild, 99, r.Pods)
 		apiserver.Must(t, err)
 		apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := apiserver.Kube.Create(ctx, probe.DeepCopy(), client.DryRunAll) // the admission hears of it a moment later

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -92,10 +94,10 @@ func TestReconcileCancelsAnApplyWhosePodWaits(t *testing.T) {
 // Somebody canceled the Run after its pod was made and before that was written down: the pod does not stay.
 func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 	r := enter(t)
-	_, err := r.pod(t.Context(), r.run, r.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
+	_, err := r.pod(t.Context(), r.run, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	other := r.another("web", "")
-	foreign, err := r.pod(t.Context(), other.run, other.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
+	foreign, err := r.pod(t.Context(), other.run, other.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	r.isCanceled()
 	r.reconcile()
@@ -114,7 +116,7 @@ func TestReconcileDeletesThePodOfAnAttemptThatDidNotBegin(t *testing.T) {
 // What is canceled makes room for those that wait.
 func TestACanceledRunLeavesItsPlace(t *testing.T) {
 	r := enter(t)
-	r.limit(Limits{Namespace: 1})
+	r.limit(scheduler.Limits{Namespace: 1})
 	next, last := r.another("web", ""), r.another("zoo", "")
 	r.reconcile()
 	next.reconcile()

@@ -12,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/dispatch"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *Orders {
-	return NewOrders(OrdersOptions{Client: r.Room.Client, Live: r.Room.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"})
+func (r *room) orders(policy func(context.Context, *v1alpha1.Run) (bool, error)) *dispatch.Orders {
+	return dispatch.NewOrders(dispatch.OrdersOptions{Client: r.Room.Client, Live: r.Room.Live, Inputs: r.Inputs, Policy: policy, Patience: time.Minute, Recipient: "age1"})
 }
 
 // An order to plan says whether there will be policies to ask, and one that cannot tell is none.
@@ -68,7 +69,7 @@ func TestARunnerIsNotSentAwayForAnOldViewOfItsStack(t *testing.T) {
 func TestAReportEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
-	reports := Reports{Client: former{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: former{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
@@ -93,7 +94,7 @@ func TestAReportOnAnAttemptThatAnotherServerBegan(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	old, uid := r.run.DeepCopy(), r.run.Status.Attempts[0].PodUID
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	reports.Client = before{r.Room.Client, old}
@@ -117,12 +118,12 @@ func TestAReportOnARunThatThisServerHasNotHeardOf(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	key, uid := client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID
-	reports := Reports{Client: unheard{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: unheard{r.Room.Client}, Live: r.Room.Live, Verdict: noPolicies}
 	apiserver.Must(t, reports.Report(t.Context(), key, uid, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}}))
 	r.Seen(r.run)
 	r.expectPhase(v1alpha1.PhaseApplying, "Applying")
 	key.Name += "-gone"
-	if err := reports.Report(t.Context(), key, uid, 1, runnerapi.Report{}); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), key, uid, 1, runnerapi.Report{}); !errors.Is(err, dispatch.ErrNotCurrent) {
 		t.Errorf("of a Run that is gone: %v", err)
 	}
 }
@@ -134,70 +135,13 @@ func TestAnOperatorEndsNoRunForAnOldViewOfItsStack(t *testing.T) {
 	r.expectAttempts("Plan")
 }
 
-func TestAnInterruptComesWithTheCancel(t *testing.T) {
-	r := enter(t)
-	r.reconcile()
-	orders, uid := r.orders(nil), r.run.Status.Attempts[0].PodUID
-	wait := func(ctx context.Context, attempt int32) <-chan string {
-		said := make(chan string, 1)
-		go func() {
-			i, err := orders.Interrupt(ctx, r.run.Namespace, uid, attempt)
-			if err != nil {
-				t.Error(err)
-			}
-			said <- i.Reason
-		}()
-		return said
-	}
-	waits := func(n int) bool {
-		orders.mu.Lock()
-		defer orders.mu.Unlock()
-		w := orders.waiting[uid]
-		return (w == nil && n == 0) || (w != nil && w.n == n)
-	}
-	eventually := func(what string, ok func() bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
-
-	// While it goes on nothing is said, and who hangs up leaves nothing behind.
-	ctx, hangUp := context.WithCancel(t.Context())
-	first := wait(ctx, 1)
-	eventually("nobody waits", func() bool { return waits(1) })
-	orders.Changed(r.run) // news, but no cancel: it waits on
-	eventually("nobody waits after news", func() bool { return waits(1) })
-	hangUp()
-	if reason := <-first; reason != "" {
-		t.Errorf("interrupted by %q", reason)
-	}
-	eventually("one that hung up waits still", func() bool { return waits(0) })
-
-	second := wait(t.Context(), 1)
-	eventually("nobody waits", func() bool { return waits(1) })
-	before := r.run.DeepCopy()
-	r.run.Spec.Cancel, r.run.Spec.CanceledBy = true, "bob"
-	apiserver.Must(t, r.Room.Client.Patch(t.Context(), r.run, client.MergeFrom(before)))
-	r.Seen(r.run)
-	orders.Changed(r.run)
-	if reason := <-second; reason != "canceled by bob" {
-		t.Errorf("interrupted by %q", reason)
-	}
-	if reason := <-wait(t.Context(), 1); reason != "canceled by bob" { // asked again: its answer was lost
-		t.Errorf("interrupted by %q", reason)
-	}
-}
-
 // The last report of a plan is written with the verdict that is kept, and the Run does what follows from that.
 func TestADeniedPlanFailsItsRunWhateverTheRunnerSays(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
 	asked := ""
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(_ context.Context, run *v1alpha1.Run, digest string) (*runnerapi.PolicyResult, bool, error) {
 		asked = run.Name + " " + digest
 		return &denied, true, nil
 	}}
@@ -221,7 +165,7 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	before, away := r.run.ResourceVersion, errors.New("the bucket is away")
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: func(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
 		return nil, true, away
 	}}
 	err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: &runnerapi.Done{Plan: planOne}})
@@ -235,7 +179,7 @@ func TestAReportWithoutAVerdictIsNotWritten(t *testing.T) {
 func TestARunnerCannotCancelItsRun(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	done := &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Canceled", Message: "canceled by bob"}}
 	apiserver.Must(t, reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), r.run.Status.Attempts[0].PodUID, 1, runnerapi.Report{Done: done}))
 	r.Seen(r.run)
@@ -244,3 +188,15 @@ func TestARunnerCannotCancelItsRun(t *testing.T) {
 		t.Errorf("the Run is %s and will not be tried again", r.run.Status.Phase)
 	}
 }
+
+// noPolicies is the verdict where there are none to ask.
+func noPolicies(context.Context, *v1alpha1.Run, string) (*runnerapi.PolicyResult, bool, error) {
+	return nil, false, nil
+}
+
+var (
+	planOne = &runnerapi.Plan{Digest: "sha256:one", Changes: true, Add: 1}
+	denied  = runnerapi.PolicyResult{Checked: 2, Findings: []runnerapi.Finding{
+		{Policy: "rules/a.rego", Action: runnerapi.Deny, Message: "no owner"}, {Policy: "rules/b.rego", Action: runnerapi.Deny, Message: "no name"},
+	}}
+)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn.dev/cairn/internal/run/runtest"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -21,6 +23,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -51,14 +54,14 @@ func TestPodsFitANamespaceThatIsRestricted(t *testing.T) {
 	apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "runners"}, Value: 10})))
 	apiserver.Must(t, client.IgnoreAlreadyExists(r.Room.Client.Create(t.Context(), &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "gvisor"}, Handler: "runsc"})))
 
-	bad := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 99, settings)
+	bad := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 99, settings)
 	bad.Spec.HostNetwork = true
 	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := apiserver.Kube.Create(ctx, bad.DeepCopy(), client.DryRunAll)
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "PodSecurity"), ignoreForbidden(err)
 	}))
 
-	r.reads(withTemplate(t, fullTemplate))
+	r.reads(runtest.WithTemplate(t, runtest.FullTemplate))
 	r.reconcile()
 	r.expectAttempts("Plan")
 	if pods := r.pods(); len(pods) != 1 || pods[0].Spec.NodeSelector["pool"] != "runners" || pods[0].Labels["team"] != "net" {
@@ -76,7 +79,7 @@ func ignoreForbidden(err error) error {
 // A Run whose pod may not be ends, and says what to change.
 func TestARunWhosePodMayNotBeFails(t *testing.T) {
 	r := enter(t)
-	r.reads(withTemplate(t, `{spec: {hostNetwork: true}}`))
+	r.reads(runtest.WithTemplate(t, `{spec: {hostNetwork: true}}`))
 	r.reconcile()
 	r.expectAttempts()
 	c := r.run.Status.Conditions
@@ -120,13 +123,13 @@ func TestAPodThatAWebhookChangedStaysThePodOfItsAttempt(t *testing.T) {
 	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: policy.Name}, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: policy.Name},
 	}
-	doc := inputs.Document{Source: "sha256:code", ServiceAccountName: "net-runner", Template: template(t, `{metadata: {labels: {azure.workload.identity/use: "true"}}}`)}
+	doc := inputs.Document{Source: "sha256:code", ServiceAccountName: "net-runner", Template: runtest.Template(t, `{metadata: {labels: {azure.workload.identity/use: "true"}}}`)}
 	for _, o := range []client.Object{policy, binding} {
 		apiserver.Must(t, apiserver.Kube.Create(t.Context(), o))
 		t.Cleanup(func() { apiserver.Must(t, apiserver.Kube.Delete(context.WithoutCancel(t.Context()), o)) })
 	}
 	apiserver.Must(t, wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		probe := buildPod(r.run, r.stack, doc, v1alpha1.AttemptPlan, 99, settings)
+		probe := podspec.BuildPod(r.run, r.stack, doc, v1alpha1.AttemptPlan, 99, settings)
 		err := apiserver.Kube.Create(ctx, probe, client.DryRunAll)
 		return slices.ContainsFunc(probe.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "aws-iam-token" }), err
 	}))

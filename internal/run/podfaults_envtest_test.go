@@ -17,11 +17,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"k8s.io/utils/ptr"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
+
+// Parts of the status of pods, in the words of a kubelet.
+const (
+	ready  = `{type: Ready, status: "True"}, {type: ContainersReady, status: "True"}, {type: PodScheduled, status: "True"}`
+	atWork = `initContainerStatuses: [{name: runner, state: {terminated: {exitCode: 0, reason: Completed}}}], containerStatuses: [{name: engine, ready: true, state: {running: {}}}]`
+)
+
+// endedAs is a pod that ended as its engine's container did.
+func endedAs(terminated string) string {
+	return `phase: Failed, initContainerStatuses: [{name: runner, state: {terminated: {exitCode: 0, reason: Completed}}}], containerStatuses: [{name: engine, state: {terminated: ` + terminated + `}}]`
+}
 
 // onNode gives the Run's pod to node-a, where it runs.
 func (r *room) onNode() *corev1.Pod {
@@ -111,7 +128,7 @@ func TestReconcileWaitsForANodeThatIsSilent(t *testing.T) {
 	r.Gone(pod)
 	r.reconcile()
 	r.expectAttempts("Plan", "Apply PodLost")
-	if got := current(&r.run.Status).Failure.Message; !strings.HasPrefix(got, "pod net-1-plan-1 is gone before it reported: node node-a does not answer since") {
+	if got := runinfo.Current(&r.run.Status).Failure.Message; !strings.HasPrefix(got, "pod net-1-plan-1 is gone before it reported: node node-a does not answer since") {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -127,7 +144,7 @@ func TestReportOfADrain(t *testing.T) {
 	r.interrupted()
 	r.expectAttempts("Plan Transient")
 	const want = "interrupted: pod net-1-plan-1 was evicted from node node-a through the API, as a drain of the node does: Eviction API: evicting"
-	if got := current(&r.run.Status).Failure.Message; got != want {
+	if got := runinfo.Current(&r.run.Status).Failure.Message; got != want {
 		t.Errorf("it says %q", got)
 	}
 	r.expectSays(v1alpha1.ReasonRetrying, want)
@@ -136,9 +153,9 @@ func TestReportOfADrain(t *testing.T) {
 // interrupted is the last report of a runner that was told to end.
 func (r *room) interrupted() {
 	r.Helper()
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
-	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Message: runnerapi.Interrupted, Interrupted: true}}}
-	a := current(&r.run.Status)
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	done := runnerapi.Report{Done: &runnerapi.Done{Failure: &runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: runnerapi.Interrupted}}}
+	a := runinfo.Current(&r.run.Status)
 	apiserver.Must(r.T, reports.Report(r.Context(), client.ObjectKeyFromObject(r.run), a.PodUID, a.Number, done))
 	r.Seen(r.run)
 }
@@ -162,7 +179,7 @@ func TestReconcileExplainsAnEviction(t *testing.T) {
 // An image that cannot be had keeps its place for a while, and not for ever.
 func TestReconcileGivesUpAPodThatDoesNotStart(t *testing.T) {
 	r := enter(t)
-	r.limit(Limits{Namespace: 1})
+	r.limit(scheduler.Limits{Namespace: 1})
 	next := r.another("web", "")
 	r.reconcile()
 	next.reconcile()
@@ -172,7 +189,7 @@ func TestReconcileGivesUpAPodThatDoesNotStart(t *testing.T) {
 	r.reconcile()
 	r.expectSays(v1alpha1.ReasonPodPending, `pod net-1-plan-1: ImagePullBackOff: Back-off pulling image "registry/tools:1"`)
 	r.is(func(s *v1alpha1.RunStatus) {
-		s.Attempts[0].StartedAt = metav1.NewMicroTime(s.Attempts[0].StartedAt.Add(-pullFor))
+		s.Attempts[0].StartedAt = metav1.NewMicroTime(s.Attempts[0].StartedAt.Add(-5 * time.Minute))
 	})
 	r.reconcile()
 	r.expectAttempts("Plan Transient")
@@ -204,7 +221,7 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 				fail, none := admissionregistrationv1.Fail, admissionregistrationv1.SideEffectClassNone
 				hook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 					Name: "pods.example.com", FailurePolicy: &fail, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-					ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr("https://127.0.0.1:1/")},
+					ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1/")},
 					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": r.Namespace}},
 					Rules: []admissionregistrationv1.RuleWithOperations{{
 						Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
@@ -223,7 +240,7 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := enter(t)
-			r.limit(Limits{Namespace: 1})
+			r.limit(scheduler.Limits{Namespace: 1})
 			tt.guard(r)
 			r.expectGuard()
 			r.reconcile()
@@ -239,7 +256,9 @@ func TestReconcileTellsWhyAPodIsRefused(t *testing.T) {
 			if result.RequeueAfter < soonest || result.RequeueAfter > latest || r.run.ResourceVersion != before {
 				t.Errorf("it is tried again after %s, and written again: %v", result.RequeueAfter, r.run.ResourceVersion != before)
 			}
-			if v := r.Turns.queue.Admit(Entry{Key: client.ObjectKey{Namespace: r.Namespace, Name: "web-1"}, UID: "other"}); !v.Start {
+			other := r.run.DeepCopy()
+			other.Name, other.UID = "web-1", "other"
+			if v, err := r.Scheduler.Take(t.Context(), other, r.stack, v1alpha1.AttemptPlan); err != nil || !v.Start {
 				t.Errorf("it keeps its place: %s", v.Message())
 			}
 		})
@@ -262,7 +281,7 @@ func (r *room) limitRange(item corev1.LimitRangeItem) {
 func (r *room) expectGuard() {
 	r.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		pod := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
+		pod := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 		if err := apiserver.Kube.Create(r.Context(), pod, client.DryRunAll); err != nil {
 			return
 		}

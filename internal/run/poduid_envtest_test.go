@@ -7,13 +7,14 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/test/apiserver"
 )
 
 // Between the look at a pod and its deletion another one may have got its name.
 func TestAPodIsDeletedOnlyIfItIsTheAttempts(t *testing.T) {
 	r := enter(t)
-	pod := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
+	pod := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), pod))
 	r.run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: pod.Name, PodUID: "another"}}
 	apiserver.Must(t, r.Reconciler.deletePod(t.Context(), r.run))

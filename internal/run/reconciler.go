@@ -1,7 +1,11 @@
+// Package run has the reconciler of Runs: it gathers a snapshot, decides, creates pods and writes the status.
 package run
 
 import (
 	"cmp"
+
+	"k8s.io/utils/ptr"
+
 	"context"
 	"errors"
 	"fmt"
@@ -17,18 +21,24 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/run/scheduler"
+	"cairn.dev/cairn/internal/run/telemetry"
 )
 
 // Reconciler brings a Run to its end: it makes the pods, the runners do the work, and what they report moves it on.
 type Reconciler struct {
 	Client client.Client
 	// Live reads past the cache, where an old view could start a second pod or lose one.
-	Live   client.Reader
-	Inputs *inputs.Store
-	Turns  *Turns
-	Pods   PodSettings
+	Live      client.Reader
+	Inputs    *inputs.Store
+	Scheduler *scheduler.Scheduler
+	Pods      podspec.Settings
 	// Witness is told what was written; nil for none.
-	Witness *Witness
+	Recorder *telemetry.Recorder
 	// Clock; time.Now when nil.
 	Clock func() time.Time
 }
@@ -38,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	run := &v1alpha1.Run{}
 	err := r.Client.Get(ctx, req.NamespacedName, run)
 	if apierrors.IsNotFound(err) || (err == nil && (run.Status.Phase.Finished() || run.DeletionTimestamp != nil)) {
-		r.Turns.Leave(ctx, req.NamespacedName)
+		r.Scheduler.Leave(ctx, req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -48,14 +58,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("gather: %w", err)
 	}
-	status, decision := Settle(world)
+	status, decision := decision.Settle(world)
 	switch {
 	case decision.NeedsPod():
 		status, decision, err = r.begin(ctx, world, status, decision)
 	case beginsInPod(run, &status):
 		status, decision, err = r.goOn(ctx, world, status, decision)
 	default:
-		r.Turns.See(ctx, run, world.Stack, &status)
+		r.Scheduler.See(ctx, run, world.Stack, &status)
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -79,8 +89,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // begin makes the pod of the attempt that was decided on, if it is the Run's turn. Before the first one the API server is asked whether the Stack
 // named a later Run: a former leader may have created this one late, and an old view of the Stack would not tell.
-func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStatus, d Decision) (v1alpha1.RunStatus, Decision, error) {
-	turn, err := r.Turns.Take(ctx, w.Run, w.Stack, d.Begin)
+func (r *Reconciler) begin(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
+	turn, err := r.Scheduler.Take(ctx, w.Run, w.Stack, d.Begin)
 	if err != nil {
 		return status, d, err
 	}
@@ -89,46 +99,46 @@ func (r *Reconciler) begin(ctx context.Context, w World, status v1alpha1.RunStat
 		return status, d, nil
 	}
 	if len(w.Run.Status.Attempts) == 0 {
-		if w.Stack, err = stackIn(ctx, r.Live, w.Run); err != nil {
+		if w.Stack, err = index.StackIn(ctx, r.Live, w.Run); err != nil {
 			return status, d, err
 		}
-		if status, d = Settle(w); !d.NeedsPod() {
-			r.Turns.See(ctx, w.Run, w.Stack, &status)
+		if status, d = decision.Settle(w); !d.NeedsPod() {
+			r.Scheduler.See(ctx, w.Run, w.Stack, &status)
 			return status, d, nil
 		}
 	}
-	pod, err := r.pod(ctx, w.Run, w.Stack, d, nextNumber(&status))
+	pod, err := r.pod(ctx, w.Run, w.Stack, d, runinfo.NextNumber(&status))
 	if err != nil && d.Begin == v1alpha1.AttemptBuild {
 		err = ofBuild(err)
 	}
-	var unfit *unfit
+	var unfit *podspec.InvalidError
 	switch {
 	case errors.As(err, &unfit):
-		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
+		r.Scheduler.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = noPod(status, unfit, w.Run.Generation, w.Now)
 	case err != nil && inputsGone(err):
-		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
+		r.Scheduler.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = withoutInputs(w, status, err)
 	case err != nil && IsRefusal(err):
-		r.Turns.Leave(ctx, client.ObjectKeyFromObject(w.Run))
+		r.Scheduler.Leave(ctx, client.ObjectKeyFromObject(w.Run))
 		status, d = refused(w, status, err)
 	case err != nil:
 		return status, d, err
 	default:
-		status = Begin(status, d, w.Run.Generation, pod.Name, pod.UID, w.Now)
+		status = decision.Begin(status, d, w.Run.Generation, pod.Name, pod.UID, w.Now)
 	}
 	return status, d, nil
 }
 
 // beginsInPod says that the status begins an attempt in the pod of the one before.
 func beginsInPod(run *v1alpha1.Run, status *v1alpha1.RunStatus) bool {
-	before, after := current(&run.Status), current(status)
+	before, after := runinfo.Current(&run.Status), runinfo.Current(status)
 	return before != nil && after != nil && before.FinishedAt != nil && after.FinishedAt == nil && before.Number < after.Number
 }
 
 // goOn lets the pod that made a plan apply it, if it is the Run's turn: a pod that waits has no place.
-func (r *Reconciler) goOn(ctx context.Context, w World, status v1alpha1.RunStatus, d Decision) (v1alpha1.RunStatus, Decision, error) {
-	turn, err := r.Turns.Take(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
+func (r *Reconciler) goOn(ctx context.Context, w decision.Snapshot, status v1alpha1.RunStatus, d decision.Decision) (v1alpha1.RunStatus, decision.Decision, error) {
+	turn, err := r.Scheduler.Take(ctx, w.Run, w.Stack, v1alpha1.AttemptApply)
 	if err == nil && !turn.Start {
 		status, d = waits(w.Run.Status, turn, w.Run.Generation, w.Now)
 	}
@@ -139,15 +149,15 @@ func (r *Reconciler) goOn(ctx context.Context, w World, status v1alpha1.RunStatu
 var errForeign = errors.New("it exists and is not of this Run: it has to go first")
 
 // pod makes the attempt's pod, or takes the one that an earlier pass made and could not report.
-func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d Decision, number int32) (*corev1.Pod, error) {
+func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, d decision.Decision, number int32) (*corev1.Pod, error) {
 	doc, err := r.Inputs.Get(ctx, run.Spec.InputsDigest)
 	if err != nil {
 		return nil, err
 	}
-	if doc, err = inImage(doc, d.Begin, cmp.Or(d.Image, run.Status.Image)); err != nil {
+	if doc, err = podspec.WithImage(doc, d.Begin, cmp.Or(d.Image, run.Status.Image)); err != nil {
 		return nil, err
 	}
-	pod, err := makePod(run, stack, doc, d.Begin, number, r.Pods)
+	pod, err := podspec.New(run, stack, doc, d.Begin, number, r.Pods)
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +181,14 @@ func (r *Reconciler) pod(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1
 
 // withoutLostAccount lets a destroy run as the namespace's default account when the Stack's own was deleted before it.
 func (r *Reconciler) withoutLostAccount(ctx context.Context, pod *corev1.Pod) error {
-	if pod.Spec.ServiceAccountName == defaultAccount {
+	if pod.Spec.ServiceAccountName == podspec.DefaultAccount {
 		return nil
 	}
 	account := &metav1.PartialObjectMetadata{}
 	account.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceAccount"))
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: pod.Spec.ServiceAccountName}, account)
 	if apierrors.IsNotFound(err) {
-		pod.Spec.ServiceAccountName = defaultAccount
+		pod.Spec.ServiceAccountName = podspec.DefaultAccount
 		return nil
 	}
 	return err
@@ -196,16 +206,16 @@ func (r *Reconciler) report(ctx context.Context, run *v1alpha1.Run, status v1alp
 	}
 	err := r.Client.Status().Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), how...)
 	if err == nil {
-		r.Witness.saw(ctx, &before.Status, run)
+		r.Recorder.Record(ctx, &before.Status, run)
 	}
 	return err
 }
 
 // deletePod deletes the pod of the last attempt, if it is still the one that the attempt names.
 func (r *Reconciler) deletePod(ctx context.Context, run *v1alpha1.Run) error {
-	a := current(&run.Status)
+	a := runinfo.Current(&run.Status)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: a.Pod}}
-	return client.IgnoreNotFound(ignoreConflict(r.Client.Delete(ctx, pod, client.Preconditions{UID: ptr(types.UID(a.PodUID))})))
+	return client.IgnoreNotFound(ignoreConflict(r.Client.Delete(ctx, pod, client.Preconditions{UID: ptr.To(types.UID(a.PodUID))})))
 }
 
 func ignoreConflict(err error) error {

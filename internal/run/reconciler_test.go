@@ -18,6 +18,11 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -43,6 +48,11 @@ type room struct {
 	stack *v1alpha1.Stack
 }
 
+var settings = podspec.Settings{
+	StoreURL: "https://store:8443", CABundle: func() []byte { return []byte("PEM") },
+	RunnerImage: "cairn:1", RunnerCommand: "/usr/local/bin/cairn-runner", EngineImage: "cairn-tools:1",
+}
+
 func TestMain(m *testing.M) { apiserver.Main(m, "../../charts/cairn/files/crds") }
 
 // enter makes a Stack with its first Run.
@@ -55,12 +65,12 @@ func enter(t *testing.T) *room {
 func enterFor(t *testing.T, operation v1alpha1.Operation) *room {
 	t.Helper()
 	r := &room{Room: apiserver.Enter(t,
-		apiserver.Index{Of: &v1alpha1.Run{}, Field: StackIndex, Values: IndexStack},
-		apiserver.Index{Of: &v1alpha1.Run{}, Field: PodIndex, Values: IndexPods},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
+		apiserver.Index{Of: &v1alpha1.Run{}, Field: index.PodField, Values: index.PodUIDs},
 	)}
 	r.Reconciler = &Reconciler{
 		Client: r.Room.Client, Live: r.Room.Live, Inputs: inputs.NewStore(memory{}), Pods: settings,
-		Turns: NewTurns(NewQueue(Limits{}, time.Now), r.Room.Client),
+		Scheduler: scheduler.New(scheduler.NewQueue(scheduler.Limits{}, time.Now), r.Room.Client),
 	}
 	digest, err := r.Inputs.Put(t.Context(), inputs.Document{Source: "sha256:code"})
 	apiserver.Must(t, err)
@@ -133,7 +143,7 @@ func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
 	apiserver.Must(t, r.Room.Client.Delete(t.Context(), r.stack))
 	r.stack.ObjectMeta = metav1.ObjectMeta{Namespace: r.run.Namespace, Name: r.stack.Name}
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), r.stack))
-	stack, err := StackOf(t.Context(), r.Room.Live, r.Room.Live, r.run)
+	stack, err := index.StackOf(t.Context(), r.Room.Live, r.Room.Live, r.run)
 	if err != nil || stack != nil {
 		t.Errorf("it is taken for a Run of %v, %v", stack, err)
 	}
@@ -142,7 +152,7 @@ func TestARunIsOfTheStackThatMadeIt(t *testing.T) {
 // The pod was made and the operator died before it could write that: the next one takes that pod.
 func TestReconcileAdoptsThePodOfACrash(t *testing.T) {
 	r := enter(t)
-	pod, err := r.pod(t.Context(), r.run, r.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
+	pod, err := r.pod(t.Context(), r.run, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
 	r.reconcile()
 	r.expectAttempts("Plan")
@@ -159,9 +169,9 @@ func TestTwoOperatorsMakeOneAttempt(t *testing.T) {
 	r := enter(t)
 	stale := r.run.DeepCopy()
 	r.reconcile()
-	pod, err := r.pod(t.Context(), stale, r.stack, Decision{Begin: v1alpha1.AttemptPlan}, 1)
+	pod, err := r.pod(t.Context(), stale, r.stack, decision.Decision{Begin: v1alpha1.AttemptPlan}, 1)
 	apiserver.Must(t, err)
-	late := Begin(stale.Status, Decision{Begin: v1alpha1.AttemptPlan, Phase: v1alpha1.PhasePlanning, Reason: "Planning"}, 1, pod.Name, pod.UID, time.Now())
+	late := decision.Begin(stale.Status, decision.Decision{Begin: v1alpha1.AttemptPlan, Phase: v1alpha1.PhasePlanning, Reason: "Planning"}, 1, pod.Name, pod.UID, time.Now())
 	if err := r.report(t.Context(), stale, late); err == nil {
 		t.Error("the write of the operator that came late was accepted")
 	}
@@ -174,7 +184,7 @@ func TestTwoOperatorsMakeOneAttempt(t *testing.T) {
 
 func TestReconcileRefusesThePodOfAnother(t *testing.T) {
 	r := enter(t)
-	other := buildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
+	other := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
 	other.OwnerReferences = nil
 	apiserver.Must(t, r.Room.Client.Create(t.Context(), other))
 	r.reconcile()
@@ -206,13 +216,13 @@ func TestReports(t *testing.T) {
 	r := enter(t)
 	r.reconcile()
 	uid := r.run.Status.Attempts[0].PodUID
-	reports := Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
+	reports := dispatch.Reports{Client: r.Room.Client, Live: r.Room.Live, Verdict: noPolicies}
 	done := runnerapi.Report{Done: &runnerapi.Done{Plan: &runnerapi.Plan{Digest: "sha256:plan", Changes: true, Add: 1}}}
 
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, done); !errors.Is(err, dispatch.ErrNotCurrent) {
 		t.Errorf("a report on an attempt that is not: %v", err)
 	}
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), "another", 1, done); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), "another", 1, done); !errors.Is(err, dispatch.ErrNotCurrent) {
 		t.Errorf("a report of another pod: %v", err)
 	}
 	before := r.run.ResourceVersion
@@ -234,7 +244,7 @@ func TestReports(t *testing.T) {
 	if r.run.Status.Phase != v1alpha1.PhaseSucceeded {
 		t.Errorf("the Run is %s", r.run.Status.Phase)
 	}
-	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{}); !errors.Is(err, ErrNotCurrent) {
+	if err := reports.Report(t.Context(), client.ObjectKeyFromObject(r.run), uid, 2, runnerapi.Report{}); !errors.Is(err, dispatch.ErrNotCurrent) {
 		t.Errorf("a late report: %v", err)
 	}
 }

@@ -222,7 +222,7 @@ func TestAHookHasNoMoreTimeThanItsAttempt(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if report := s.done(2); *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "interrupted", Interrupted: true}) || step(t, report, "plan").Message != "interrupted" {
+	if report := s.done(2); *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: "interrupted"}) || step(t, report, "plan").Message != "interrupted" {
 		t.Errorf("%s %+v", allSteps(report), report.Done.Failure)
 	}
 }

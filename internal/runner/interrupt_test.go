@@ -33,7 +33,7 @@ func TestInterruptWhileApplying(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	report := s.done(2)
-	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Message: "interrupted", Interrupted: true}) {
+	if steps(report) != "fetch= init= apply!" || *report.Done.Failure != (runnerapi.Failure{Class: "Transient", Reason: runnerapi.ReasonInterrupted, Message: "interrupted"}) {
 		t.Errorf("%s %+v", steps(report), report.Done.Failure)
 	}
 	if got := s.resources(); len(got) != 2 || s.lock != nil || s.rescued != nil {

@@ -10,5 +10,8 @@ const (
 	FailureStateNotSaved      = "StateNotSaved"
 )
 
-// ReasonBackendInCode is the one reason that a runner reports, as v1alpha1.ReasonBackendInCode.
-const ReasonBackendInCode = "BackendInCode"
+// Reasons of a failure that a runner reports. They are those of v1alpha1.FailureReason.
+const (
+	ReasonBackendInCode = "BackendInCode"
+	ReasonInterrupted   = "Interrupted"
+)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Interrupted is the message of the failure of an attempt whose runner was told to end, and knows no more than that.
+// Interrupted is the message of a failure with ReasonInterrupted.
 const Interrupted = "interrupted"
 
 // Report is what an attempt has done so far: the whole of it each time, so that one may be lost or sent twice.
@@ -46,12 +46,10 @@ type Done struct {
 type Failure struct {
 	// Class: Transient, ConfigurationError, PolicyDenied, Canceled or StateNotSaved (see ExitStranded).
 	Class string `json:"class"`
-	// Reason is BackendInCode, or empty where the class says enough.
+	// Reason is BackendInCode or Interrupted, or empty where the class says enough.
 	Reason string `json:"reason,omitempty"`
 	// Message is the engine's first error, without secrets.
 	Message string `json:"message"`
-	// Interrupted is true when the runner was told to stop and knows no more than that.
-	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Plan is what a plan would do. A replacement counts in Add, in Destroy and in Replace.

@@ -20,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/repository"
 	runs "cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
@@ -91,7 +92,7 @@ func newTestEnv(t *testing.T) *testEnv {
 
 func indexes() []apiserver.Index {
 	return []apiserver.Index{
-		{Of: &v1alpha1.Run{}, Field: runs.StackIndex, Values: runs.IndexStack},
+		{Of: &v1alpha1.Run{}, Field: index.StackField, Values: index.StackNames},
 		{Of: &v1alpha1.Stack{}, Field: snapshot.DependencyIndex, Values: snapshot.IndexDependencies},
 		{Of: &v1alpha1.Stack{}, Field: snapshot.UnitIndex, Values: snapshot.IndexUnit},
 		{Of: &v1alpha1.Stack{}, Field: repository.StackIndex, Values: repository.IndexStack},

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/telemetry"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/tracing"
 )
@@ -23,6 +23,6 @@ func (r *Reconciler) trace(ctx context.Context, w decision.Snapshot, made *v1alp
 			repository = repo.UID
 		}
 	}
-	id, parent := run.DecisionID(made, repository)
-	r.Traces.Tell(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.Now(), Attributes: run.Attributes(made)})
+	id, parent := telemetry.DecisionID(made, repository)
+	r.Traces.Tell(tracing.Span{ID: id, Parent: parent, Name: "decide", Start: w.Now, End: r.Now(), Attributes: telemetry.Attributes(made)})
 }

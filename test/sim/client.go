@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/stack/snapshot"
 )
 
@@ -73,12 +73,12 @@ func (c *kube) List(_ context.Context, list client.ObjectList, opts ...client.Li
 		switch field {
 		case "":
 			return true
-		case run.StackIndex:
+		case index.StackField:
 			return o.(*v1alpha1.Run).Spec.Stack.Name == value
-		case run.PodIndex:
-			return slices.Contains(run.IndexPods(o), value)
-		case run.WaitingIndex:
-			return slices.Contains(run.IndexWaiting(o), value)
+		case index.PodField:
+			return slices.Contains(index.PodUIDs(o), value)
+		case index.ReasonField:
+			return slices.Contains(index.Reasons(o), value)
 		case snapshot.DependencyIndex:
 			return slices.Contains(snapshot.IndexDependencies(o), value)
 		}

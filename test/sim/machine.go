@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
@@ -58,7 +58,7 @@ func startPod(w *world, i, _ int) {
 	w.tracef("pod %s starts", m.pod)
 	n := dup(w.api.pod(m.pod))
 	n.Status.Phase = corev1.PodRunning
-	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: run.ShellContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: runinfo.ShellContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	r := &runner{w: w, server: w.servers[0], machine: m, pod: m.pod, uid: m.uid, run: m.run, stack: m.stack, started: w.time, begun: map[string]bool{}}
 	m.runner = r
 	r.task = w.begin(m.pod, r.work)
@@ -118,7 +118,7 @@ func tellEnd(w *world, i, _ int) {
 	if code != 0 {
 		n.Status.Phase = corev1.PodFailed
 	}
-	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: run.ShellContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
+	n.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: runinfo.ShellContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}}
 	w.api.put(pods, n)
 }
 

@@ -16,7 +16,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/run/scheduler"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/snapshot"
@@ -62,7 +65,7 @@ type manager struct {
 	stack stack.Reconciler
 	run   run.Reconciler
 	state state.Reconciler
-	turns *run.Queue
+	turns *scheduler.Queue
 }
 
 var silent = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
@@ -95,7 +98,7 @@ func (m *manager) lead() {
 	w := m.w
 	m.leads = true
 	cached, live := &kube{w: w, view: m.view, of: m.id}, &kube{w: w, of: m.id}
-	m.turns = run.NewQueue(run.Limits{Install: w.places}, m.clock)
+	m.turns = scheduler.NewQueue(scheduler.Limits{Install: w.places}, m.clock)
 	store := w.states(m.id, m.clock)
 	m.stack = stack.Reconciler{
 		Gatherer: snapshot.Gatherer{
@@ -106,8 +109,8 @@ func (m *manager) lead() {
 		ConflictBackoff: stack.NewConflictBackoff(), Reserved: stack.NewReserved(),
 	}
 	m.run = run.Reconciler{
-		Client: cached, Live: live, Inputs: w.shared.inputs, Turns: run.NewTurns(m.turns, cached), Clock: m.clock,
-		Pods: run.PodSettings{StoreURL: "https://store", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
+		Client: cached, Live: live, Inputs: w.shared.inputs, Scheduler: scheduler.New(m.turns, cached), Clock: m.clock,
+		Pods: podspec.Settings{StoreURL: "https://store", CABundle: func() []byte { return nil }, RunnerImage: "cairn", EngineHasRunner: true, EngineImage: "tools"},
 	}
 	m.state = state.Reconciler{Client: cached, States: store}
 	m.lookAtAll()
@@ -199,7 +202,7 @@ func (m *manager) tell(k kind, c change) {
 			m.add(ofStack, s.GetName())
 		}
 		for _, r := range m.view.objects[runs] {
-			if k == secrets && slices.Contains(run.IndexWaiting(r), v1alpha1.ReasonInputsNotFound) {
+			if k == secrets && slices.Contains(index.Reasons(r), v1alpha1.ReasonInputsNotFound) {
 				m.add(ofRun, r.GetName())
 			}
 		}
@@ -257,7 +260,7 @@ func (m *manager) do(controller int, name string) {
 		result, err = m.run.Reconcile(context.Background(), req)
 		for {
 			select {
-			case e := <-m.run.Turns.Wake():
+			case e := <-m.run.Scheduler.Wake():
 				m.add(ofRun, e.Object.Name)
 				continue
 			default:

@@ -10,7 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/dispatch"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
 )
@@ -122,7 +124,7 @@ func forbidden(text string) error { return &runnerapi.Error{Code: 403, Message: 
 // under a pod that has the lock.
 func (r *runner) caller(has func(*v1alpha1.Run) *state.Refusal) (*v1alpha1.Run, error) {
 	w := r.w
-	found, err := run.ByPod(ctx, r.server.cached, namespace, r.uid)
+	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if err != nil {
 		return nil, err
 	}
@@ -210,16 +212,16 @@ func stepsOf(kind runnerapi.OrderKind, done *runnerapi.Done) []runnerapi.Step {
 // order is what the server answers.
 func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) {
 	w := r.w
-	found, err := run.ByPod(ctx, r.server.cached, namespace, r.uid)
+	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if err != nil || found == nil {
 		r.wakeAt = max(r.started+600, w.time+30)
 		return runnerapi.OrderWait, nil, err
 	}
-	of, err := run.StackOf(ctx, r.server.cached, w.direct, found)
+	of, err := index.StackOf(ctx, r.server.cached, w.direct, found)
 	if err != nil {
 		return "", nil, err
 	}
-	kind, until := run.NextKind(found, of, r.uid, after, w.now())
+	kind, until := dispatch.NextKind(found, of, r.uid, after, w.now())
 	r.wakeAt = w.time + 1<<40
 	if !until.IsZero() {
 		r.wakeAt = until.Unix() - epoch
@@ -261,15 +263,16 @@ func (r *runner) report(report runnerapi.Report) error {
 				return err
 			}
 		}
-		if report.Done != nil && report.Done.Failure != nil {
-			report.Done.Failure.Interrupted = report.Done.Failure.Message == runnerapi.Interrupted
-		}
 		return r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, report)
 	})
 }
 
 func failed(class, format string, args ...any) runnerapi.Done {
-	return runnerapi.Done{Failure: &runnerapi.Failure{Class: class, Message: fmt.Sprintf(format, args...)}}
+	f := &runnerapi.Failure{Class: class, Message: fmt.Sprintf(format, args...)}
+	if f.Message == runnerapi.Interrupted {
+		f.Reason = runnerapi.ReasonInterrupted
+	}
+	return runnerapi.Done{Failure: f}
 }
 
 // stops says why the engine has to end what it does; empty when it goes on.
@@ -280,11 +283,11 @@ func (r *runner) stops() (class, why string) {
 	case r.w.time >= r.deadline:
 		return "Transient", "timed out"
 	}
-	found, _ := run.ByPod(ctx, r.server.cached, namespace, r.uid)
+	found, _ := index.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if found == nil {
 		return "", ""
 	}
-	if why := run.InterruptReason(found); why != "" && r.current(found) == nil {
+	if why := decision.InterruptReason(found); why != "" && r.current(found) == nil {
 		return "Canceled", why
 	}
 	if r.current(found) != nil { // the heartbeat is refused

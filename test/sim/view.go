@@ -8,6 +8,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/dispatch"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -104,13 +105,13 @@ func (v *view) relist(k kind) {
 type server struct {
 	view    *view
 	cached  *kube
-	reports run.Reports
+	reports dispatch.Reports
 }
 
 func (w *world) newServer() *server {
 	s := &server{view: &view{api: &w.api}}
 	s.cached = &kube{w: w, view: s.view, of: -1}
-	s.reports = run.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Verdict: noPolicies, Retry: atOnce}
+	s.reports = dispatch.Reports{Client: s.cached, Live: w.direct, Clock: w.now, Verdict: noPolicies, Retry: atOnce}
 	for k := range kinds {
 		s.view.relist(k)
 	}

@@ -47,7 +47,6 @@ func exitCode(err error) *int32 {
 // reason, whatever it broke, unless a state could not be saved.
 func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 	class, reason, message := string(engine.Transient), "", err.Error()
-	interrupted := false
 	var failed *programError
 	var denied *deniedError
 	var stopped *interrupt.CanceledError
@@ -58,9 +57,12 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 		class = stranded
 	case ctx.Err() != nil:
 		cause := context.Cause(ctx)
-		message, interrupted = cause.Error(), errors.Is(cause, interrupt.ErrStopping)
-		if errors.As(cause, &stopped) {
+		message = cause.Error()
+		switch {
+		case errors.As(cause, &stopped):
 			class = canceled
+		case errors.Is(cause, interrupt.ErrStopping):
+			reason = runnerapi.ReasonInterrupted
 		}
 	case errors.As(err, &failed):
 		class = string(failed.class)
@@ -75,5 +77,5 @@ func (a *attempt) failure(ctx context.Context, err error) *runnerapi.Failure {
 			message = report.Truncate(message, report.LongestMessage-len(about)) + about
 		}
 	}
-	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message), Interrupted: interrupted}
+	return &runnerapi.Failure{Class: class, Reason: reason, Message: a.clean(message)}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
@@ -61,7 +60,7 @@ func clampFailure(f *runnerapi.Failure) *runnerapi.Failure {
 	return &runnerapi.Failure{
 		Class: oneOf(f.Class, runnerapi.FailureTransient, runnerapi.FailureConfigurationError, runnerapi.FailurePolicyDenied,
 			runnerapi.FailureCanceled, runnerapi.FailureStateNotSaved),
-		Reason: oneOf(f.Reason, "", engine.BackendInCode), Message: httpapi.OneLine(f.Message, maxMessage), Interrupted: f.Interrupted,
+		Reason: oneOf(f.Reason, "", runnerapi.ReasonBackendInCode, runnerapi.ReasonInterrupted), Message: httpapi.OneLine(f.Message, maxMessage),
 	}
 }
 

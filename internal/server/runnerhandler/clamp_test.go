@@ -21,7 +21,7 @@ func TestClampLeavesAnHonestReportAsItIs(t *testing.T) {
 			{Name: "after-plan-2", State: "Skipped", Message: "plan failed"}, {Name: "apply", State: "Waiting"}, {Name: "outputs", State: "Running"},
 		},
 		Done: &runnerapi.Done{
-			Failure: &runnerapi.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no", Interrupted: true},
+			Failure: &runnerapi.Failure{Class: "ConfigurationError", Reason: "BackendInCode", Message: "no"},
 			Plan: &runnerapi.Plan{Digest: "sha256:1", Changes: true, Add: 3, Resources: []runnerapi.ResourceChange{
 				{Address: `module.net["ä"].x.y`, Action: "create"}}},
 			Outputs: map[string]json.RawMessage{"id": json.RawMessage(`"vpc-1"`)},

@@ -15,7 +15,8 @@ func TestARunnerReportsWordsOfTheAPI(t *testing.T) {
 		runnerapi.FailurePolicyDenied:       string(v1alpha1.FailurePolicyDenied),
 		runnerapi.FailureCanceled:           string(v1alpha1.FailureCanceled),
 		runnerapi.FailureStateNotSaved:      string(v1alpha1.FailureStateNotSaved),
-		runnerapi.ReasonBackendInCode:       v1alpha1.ReasonBackendInCode,
+		runnerapi.ReasonBackendInCode:       string(v1alpha1.FailureBackendInCode),
+		runnerapi.ReasonInterrupted:         string(v1alpha1.FailureInterrupted),
 	} {
 		if reported != want {
 			t.Errorf("a runner reports %s, the API says %s", reported, want)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/scheduler"
 )
 
 // checks for drift each hour. The Stack's place in the hour is at 12:00 less 3 minutes, and was announced.
@@ -217,7 +217,7 @@ func announcing(w *Snapshot) time.Duration {
 func TestDriftKeepsToTheLimit(t *testing.T) {
 	const stacks, limit, takes = 1000, 20, time.Minute
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	queue := run.NewQueue(run.Limits{Install: limit}, func() time.Time { return at })
+	queue := scheduler.NewQueue(scheduler.Limits{Install: limit}, func() time.Time { return at })
 	worlds, due := map[types.NamespacedName]*Snapshot{}, map[types.NamespacedName]time.Time{}
 	for i := range stacks {
 		w := world(isApplied)
@@ -228,8 +228,8 @@ func TestDriftKeepsToTheLimit(t *testing.T) {
 		key := types.NamespacedName{Namespace: fmt.Sprintf("team-%d", i%7), Name: fmt.Sprint(i)}
 		worlds[key], due[key] = &w, at.Add(announcing(&w))
 	}
-	entry := func(key types.NamespacedName, since time.Time) run.Entry {
-		return run.Entry{Key: key, Rank: run.RankDrift, Since: since}
+	entry := func(key types.NamespacedName, since time.Time) scheduler.Entry {
+		return scheduler.Entry{Key: key, Rank: scheduler.RankDrift, Since: since}
 	}
 	running, waiting := map[types.NamespacedName]time.Time{}, map[types.NamespacedName]time.Time{}
 	begin := func(key types.NamespacedName) {

@@ -1,7 +1,6 @@
 package decision
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -108,10 +107,12 @@ func lastRunFailed(w Snapshot) (Decision, bool) {
 	return stalled(failureReason(last), "Run %s failed: %s; %s", last.Name, runCondition(last).Message, hint)
 }
 
-// failureReason is the reason of Ready after a Run that failed: that of the failure, where it has one.
+// failureReason is the reason of Ready after a Run that failed.
 func failureReason(r *v1alpha1.Run) string {
-	if n := len(r.Status.Attempts); n > 0 && r.Status.Attempts[n-1].Failure != nil {
-		return cmp.Or(r.Status.Attempts[n-1].Failure.Reason, v1alpha1.ReasonRunFailed)
+	if n := len(r.Status.Attempts); n > 0 {
+		if f := r.Status.Attempts[n-1].Failure; f != nil && f.Reason == v1alpha1.FailureBackendInCode {
+			return v1alpha1.ReasonBackendInCode
+		}
 	}
 	return v1alpha1.ReasonRunFailed
 }

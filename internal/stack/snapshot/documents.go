@@ -6,7 +6,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/window"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/source"
 )
@@ -33,11 +34,11 @@ func (g *Gatherer) gatherSource(ctx context.Context, w *decision.Snapshot) (inpu
 	if w.Problem = checkBackend(w); w.Problem != nil {
 		return doc, nil
 	}
-	if err := run.CheckTemplate(doc); err != nil {
+	if err := podspec.CheckTemplate(doc); err != nil {
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonTemplateInvalid, Message: err.Error()}
 		return doc, nil
 	}
-	if _, err := run.ParseWindows(spec.Windows); err != nil {
+	if _, err := window.Parse(spec.Windows); err != nil {
 		w.Problem = &decision.Problem{Reason: v1alpha1.ReasonWindowInvalid, Message: err.Error()}
 		return doc, nil
 	}

@@ -5,7 +5,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/inputs"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/podspec"
 	"cairn.dev/cairn/internal/stack/decision"
 )
 
@@ -74,7 +74,7 @@ func references(spec *v1alpha1.StackSpec) []Reference {
 	for _, m := range spec.ModuleCredentials {
 		refs = append(refs, Reference{Kind: "Secret", Name: m.Secret.Name, Why: "credentials for modules from " + m.Host, Credential: true})
 	}
-	for _, r := range run.TemplateReads(spec.Runner.Template) {
+	for _, r := range podspec.TemplateReads(spec.Runner.Template) {
 		refs = append(refs, Reference{Kind: r.Kind, Name: r.Name, Why: r.Why, Optional: r.Optional, Credential: !r.Decides})
 	}
 	if b := spec.Runner.Build; b != nil && b.PushSecret != nil {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run"
+	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack/decision"
 	states "cairn.dev/cairn/internal/state"
@@ -22,7 +22,7 @@ import (
 // gatherRuns has the Runs that went well from the status, and the others from the cache.
 func (g *Gatherer) gatherRuns(ctx context.Context, w *decision.Snapshot) error {
 	var runs v1alpha1.RunList
-	err := g.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace), client.MatchingFields{run.StackIndex: w.Stack.Name})
+	err := g.Client.List(ctx, &runs, client.InNamespace(w.Stack.Namespace), client.MatchingFields{index.StackField: w.Stack.Name})
 	if err != nil {
 		return err
 	}

@@ -368,8 +368,9 @@ export interface components {
                         /**
                          * @description Reason is a more specific reason than the class, in CamelCase. The Ready condition of the Stack has the
                          *     same reason. Example: BackendInCode.
+                         * @enum {string}
                          */
-                        reason?: string;
+                        reason?: "BackendInCode" | "ImagePullFailed" | "Interrupted" | "PodTerminated" | "PodVanished";
                     };
                     /**
                      * Format: date-time

@@ -58,9 +58,7 @@ export function waitsFor(run: RunObject, now: number): string | undefined {
   }
   switch (said?.reason) {
     case 'Queued':
-      return message.startsWith('waits for ') || !message
-        ? `Waits for ${message.replace(/^waits for /, '') || 'an earlier Run or a concurrency limit'}.`
-        : `Waits: ${message}.`
+      return message ? `${message.charAt(0).toUpperCase()}${message.slice(1)}.` : 'Queued.'
     case 'Canceling':
       return `Waits for the interrupted engine: ${message}`
     case 'WindowClosed':

@@ -1,0 +1,132 @@
+package decision
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/approval"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// approvalRule names what requires an approval before a plan is applied.
+type approvalRule string
+
+const (
+	// requiredByApply: spec.apply of the Stack is not Automatic.
+	requiredByApply approvalRule = "Apply"
+	// requiredBySelfApproval: the Run was created with spec.preventSelfApproval. Nobody who changes the Stack can take it from the Run.
+	requiredBySelfApproval approvalRule = "SelfApproval"
+	// requiredByOrphans: the plan may create resources a second time.
+	requiredByOrphans approvalRule = "Orphans"
+	// requiredByChanges: the plan has a kind of change that spec.requireApprovalFor of the Stack lists.
+	requiredByChanges approvalRule = "Changes"
+	// requiredByPolicy: a policy requires an approval of this plan.
+	requiredByPolicy approvalRule = "Policy"
+)
+
+// approvalRules are all rules that require an approval of the Run's plan. Without any the plan is applied at once.
+func approvalRules(w Snapshot) []approvalRule {
+	plan, rules := w.Run.Status.Plan, []approvalRule(nil)
+	for _, r := range []struct {
+		rule     approvalRule
+		requires bool
+	}{
+		{requiredByApply, w.Stack.Spec.Apply != v1alpha1.ApplyAutomatic},
+		{requiredBySelfApproval, w.Run.Spec.PreventSelfApproval},
+		{requiredByOrphans, len(plan.Orphaned) > 0},
+		{requiredByChanges, len(listedChanges(w)) > 0},
+		{requiredByPolicy, plan.Policy != nil && plan.Policy.ApprovalRequired > 0},
+	} {
+		if r.requires {
+			rules = append(rules, r.rule)
+		}
+	}
+	return rules
+}
+
+// approved reports whether the Run's plan may be applied now, as far as approvals are concerned.
+func approved(w Snapshot) bool {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return false
+	}
+	if len(approvalRules(w)) == 0 {
+		return true
+	}
+	return approval.Of(w.Run, w.Stack.Spec.PreventSelfApproval) == approval.Valid
+}
+
+// listedChanges are the kinds of change in the Run's plan that spec.requireApprovalFor of the Stack lists now, in the
+// order of kindsOfChange.
+func listedChanges(w Snapshot) []v1alpha1.ChangeKind {
+	return slices.DeleteFunc(kindsOfChange(w), func(kind v1alpha1.ChangeKind) bool {
+		return !slices.Contains(w.Stack.Spec.RequireApprovalFor, kind)
+	})
+}
+
+// kindsOfChange are the kinds of change in the Run's plan, by its counts. A replacement counts as Replace, and in Delete
+// and Create too, as engines count it.
+func kindsOfChange(w Snapshot) []v1alpha1.ChangeKind {
+	plan, kinds := w.Run.Status.Plan, []v1alpha1.ChangeKind(nil)
+	for _, k := range []struct {
+		kind  v1alpha1.ChangeKind
+		there bool
+	}{
+		{v1alpha1.ChangeCreate, plan.Add > 0},
+		{v1alpha1.ChangeUpdate, plan.Change > 0},
+		{v1alpha1.ChangeReplace, plan.Replace > 0},
+		{v1alpha1.ChangeDelete, plan.Destroy > 0},
+		{v1alpha1.ChangeStackDeletion, w.Stack.DeletionTimestamp != nil && w.Run.Spec.Operation == v1alpha1.OperationDestroy},
+	} {
+		if k.there {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	return kinds
+}
+
+// approvalHint says what lets a plan that waits go on, and which rules let it wait that a user does not see in spec.apply.
+func approvalHint(w Snapshot) string {
+	if w.Stack.Spec.Apply == v1alpha1.ApplyNever {
+		return "; not applied while spec.apply of the Stack is Never"
+	}
+	var parts []string
+	a := w.Run.Spec.Approval
+	switch approval.Of(w.Run, w.Stack.Spec.PreventSelfApproval) {
+	case approval.OtherPlan:
+		parts = append(parts, "the approval by "+a.By+" was for another plan")
+	case approval.SelfApproval:
+		parts = append(parts, "the approval by "+a.By+", who caused this Run, does not count (spec.preventSelfApproval): somebody else has to")
+	}
+	rules := approvalRules(w)
+	if slices.Contains(rules, requiredByChanges) && !slices.Contains(rules, requiredByApply) {
+		parts = append(parts, "spec.requireApprovalFor of the Stack lists "+runinfo.InWords(listedChanges(w)))
+	}
+	if slices.Contains(rules, requiredByPolicy) {
+		parts = append(parts, policyRequirement(w.Run.Status.Plan.Policy))
+	}
+	if script := runinfo.ByScript(w.Run); script != "" {
+		parts = append(parts, script)
+	}
+	approve := "approve with cairn approve " + w.Stack.Name
+	if orphans := runinfo.Orphans(w.Run.Status.Plan); orphans != "" {
+		approve = orphans + ", and this plan may make it once more: see to it first, or " + approve
+	}
+	return "; " + strings.Join(append(parts, approve), "; ")
+}
+
+// policyRequirement names the first policy that requires an approval, with its message.
+func policyRequirement(result *v1alpha1.PolicyResult) string {
+	for _, f := range result.Findings {
+		if f.Action != v1alpha1.PolicyRequireApproval {
+			continue
+		}
+		text := fmt.Sprintf("policy %s requires an approval: %s", f.Policy, runinfo.Clip(f.Message, 300))
+		if n := result.ApprovalRequired - 1; n > 0 {
+			text += fmt.Sprintf(" (and %d more)", n)
+		}
+		return text
+	}
+	return "the policies require an approval"
+}

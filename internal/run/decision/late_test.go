@@ -1,0 +1,44 @@
+package decision
+
+import (
+	"testing"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// A Run that was named and not created, and given up for a later one, may be created late: by a former leader that froze in between. It ends
+// before it has a pod, or at the next point where nothing of it is under way.
+func TestARunThatIsCreatedLateIsSuperseded(t *testing.T) {
+	const superseded = v1alpha1.PhaseSuperseded
+	named := func(run string) func(*Snapshot) {
+		return func(w *Snapshot) { w.Stack.Status.CurrentRun, w.Stack.Status.LastRun = run, run }
+	}
+	for name, test := range map[string]struct {
+		world Snapshot
+		want  v1alpha1.RunPhase
+	}{
+		"the newest Run of its Stack begins":                         {world(named("net-7")), v1alpha1.PhasePlanning},
+		"also when the Stack does not say that it is under way":      {world(), v1alpha1.PhasePlanning},
+		"one that is created after the next begins ends":             {world(named("net-8")), superseded},
+		"also when the next one is gone":                             {world(named("net-8"), under("")), superseded},
+		"also when the Stack says that it is under way":              {world(named("net-8"), under("net-7")), superseded},
+		"also while its Stack is suspended":                          {world(named("net-8"), suspended), superseded},
+		"one whose pod has not started yet ends":                     {world(named("net-8"), planning, pod(PodPending)), superseded},
+		"one that plans ends after that":                             {world(named("net-8"), planned, pod(PodRunning)), superseded},
+		"one that waits for an approval ends":                        {world(named("net-8"), waiting), superseded},
+		"one that applies goes on to the end, which the next awaits": {world(named("net-8"), applying, pod(PodRunning)), v1alpha1.PhaseApplying},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, d := Settle(test.world)
+			if d.NeedsPod() { // what it is once there is the pod
+				s.Phase = d.Phase
+			}
+			if s.Phase != test.want {
+				t.Errorf("it is %s (%s), want %s", s.Phase, d.Message, test.want)
+			}
+		})
+	}
+}
+
+// under has the status name this Run as the one under way.
+func under(run string) func(*Snapshot) { return func(w *Snapshot) { w.Stack.Status.CurrentRun = run } }

@@ -1,0 +1,67 @@
+package decision
+
+import (
+	"time"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Snapshot is all that Decide reads.
+type Snapshot struct {
+	Now time.Time
+	// Run that is decided on.
+	Run *v1alpha1.Run
+	// Stack of the Run; nil when it is gone.
+	Stack *v1alpha1.Stack
+	// Older is the name of an older Run of the Stack that is not finished; it goes first.
+	Older string
+	// Pod of the current attempt.
+	Pod Pod
+	// Missing names an object that the next pod needs and that is not there; empty when all are.
+	Missing string
+	// ImageKey names the image that is built for the Run to run in; empty when none is.
+	ImageKey string
+}
+
+// PodState is what is known of an attempt's pod. Unknown is unknown: never taken for gone.
+type PodState string
+
+// What is known of an attempt's pod.
+const (
+	PodUnknown PodState = ""
+	PodPending PodState = "Pending"
+	PodRunning PodState = "Running"
+	// PodTerminating: it is to end; its engine saves what it has.
+	PodTerminating PodState = "Leaving"
+	// PodEnded: its containers have ended, as its node says.
+	PodEnded PodState = "Ended"
+	// PodGone: the API server, asked directly, has no pod of that UID.
+	PodGone PodState = "Gone"
+)
+
+// Pod is what is known of an attempt's pod.
+type Pod struct {
+	State PodState
+	// Message says why it is pending or, in words that follow its name, why it is to end or how it ended.
+	Message string
+	// Detail is what its node or Kubernetes says of that.
+	Detail string
+	// Quiet says what a pending pod seems to wait for of which nothing is said.
+	Quiet string
+	// Patience is how long a pending pod may go on to wait; 0 as long as the attempt may take.
+	Patience time.Duration
+	// Class of the failure when it does not start, or ended before its runner reported; empty is PodLost.
+	Class v1alpha1.FailureClass
+	// Reason of that failure, where the class does not say enough.
+	Reason v1alpha1.FailureReason
+	// Node that it was given to.
+	Node string
+	// Until is when it has to have ended.
+	Until time.Time
+	// SilentSince is since when its node does not answer; zero while it does.
+	SilentSince time.Time
+	// Untold says that its node takes it for ended and does not say so of its containers.
+	Untold bool
+	// Stranded says that it ended with a state that is nowhere but in its log.
+	Stranded bool
+}

@@ -1,0 +1,85 @@
+package decision
+
+import (
+	"fmt"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// replaced says who asked for another Run in place of this one; empty when nobody did, or when this one is not theirs to
+// end.
+func replaced(w Snapshot) string {
+	q, ok := runinfo.Requested(w.Stack, w.Now)
+	if !ok || q.Refused != "" || w.Stack.Spec.Suspend || finds(w) || !makesWay(w, q) {
+		return ""
+	}
+	return "another Run was " + q.Who()
+}
+
+// makesWay says that a Run which is not at work ends for a request. One who only wants to look takes nothing from others
+// that would not come back by itself: what was asked for, approved, or begun. A shell takes nothing: it waits its turn.
+//
+// For a destroy, which may have to wait for other Stacks or have nothing to destroy, the Stack says when.
+func makesWay(w Snapshot, q runinfo.Request) bool {
+	r := w.Run
+	if q.Operation == v1alpha1.OperationShell {
+		return false
+	}
+	if q.Operation == v1alpha1.OperationDestroy && r.Spec.Operation != v1alpha1.OperationPlan && w.Stack.DeletionTimestamp == nil {
+		ready := apimeta.FindStatusCondition(w.Stack.Status.Conditions, v1alpha1.ConditionReady)
+		return ready != nil && ready.Reason == v1alpha1.ReasonDestroyPending
+	}
+	if q.Operation != v1alpha1.OperationPlan || w.Stack.DeletionTimestamp != nil || r.Spec.Operation == v1alpha1.OperationPlan {
+		return true
+	}
+	return r.Spec.Cause.Type != v1alpha1.CauseManual && r.Spec.Approval == nil && !runinfo.Began(r)
+}
+
+// inputsAreStale: what this Run would do is no longer what is wanted, and nothing of it is under way.
+func inputsAreStale(w Snapshot) (Decision, bool) {
+	why := staleness(w)
+	if why == "" || applied(w) {
+		return Decision{}, false
+	}
+	a := runinfo.Current(&w.Run.Status)
+	if a != nil && a.Failure != nil && runinfo.Began(w.Run) { // something may have been applied
+		return Decision{Phase: v1alpha1.PhaseFailed, Reason: string(a.Failure.Class),
+			Message: fmt.Sprintf("%s: %s; not tried again since %s", failedStep(a), a.Failure.Message, why)}, true
+	}
+	return Decision{Phase: v1alpha1.PhaseSuperseded, Reason: v1alpha1.ReasonSuperseded, Message: why}, true
+}
+
+// staleness says why what the Run would do is not wanted any more; empty when it is.
+func staleness(w Snapshot) string {
+	destroy := w.Run.Spec.Operation == v1alpha1.OperationDestroy
+	switch {
+	case w.Stack == nil:
+		return "the Stack was deleted"
+	case !destroy && w.Stack.DeletionTimestamp != nil:
+		return "the Stack is being deleted"
+	case runinfo.Number(w.Stack.Status.LastRun) < runinfo.Number(w.Run.Name): // a view of the Stack from before this Run tells nothing
+		return ""
+	case runinfo.Number(w.Stack.Status.LastRun) > runinfo.Number(w.Run.Name):
+		return "a newer Run of the Stack exists (" + w.Stack.Status.LastRun + "): a former leader created this one late"
+	case !destroy && w.Stack.Status.InputsDigest != w.Run.Spec.InputsDigest:
+		return "the inputs changed"
+	case destroy && !mayDestroy(w.Stack):
+		return "spec.deletionPolicy is " + string(w.Stack.Spec.DeletionPolicy) + " now"
+	}
+	return replaced(w)
+}
+
+// mayDestroy says that spec.deletionPolicy lets what the Stack made be destroyed. Orphan speaks of what a deletion leaves, not of
+// what somebody asks for.
+func mayDestroy(stack *v1alpha1.Stack) bool {
+	switch stack.Spec.DeletionPolicy {
+	case v1alpha1.DeletionProtect:
+		return false
+	case v1alpha1.DeletionOrphan:
+		return stack.DeletionTimestamp == nil
+	}
+	return true
+}

@@ -1,0 +1,289 @@
+// Package dispatch is between the server and the runners: orders and interrupts to them, reports from them.
+package dispatch
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/runnerapi"
+)
+
+// OrdersOptions are what Orders tell runners, and where they know it from. All are needed.
+type OrdersOptions struct {
+	// Client reads Runs and Stacks from a cache that has PodIndex.
+	Client client.Reader
+	// Live reads without a cache.
+	Live client.Reader
+	// Inputs has the documents of Runs.
+	Inputs *inputs.Store
+	// Policy says whether there are policies to ask about the plan of a Run.
+	Policy func(context.Context, *v1alpha1.Run) (bool, error)
+	// Patience and Recipient are passed on to runners.
+	Patience  time.Duration
+	Recipient string
+}
+
+// Orders tells waiting runners what to do next, as soon as their Run says it.
+type Orders struct {
+	OrdersOptions
+
+	mu      sync.Mutex
+	waiting map[types.UID]*waiters
+}
+
+// waiters are the requests of one pod that wait for its Run to change.
+type waiters struct {
+	changed chan struct{}
+	n       int
+}
+
+// NewOrders makes Orders that wait for nobody yet.
+func NewOrders(o OrdersOptions) *Orders {
+	return &Orders{OrdersOptions: o, waiting: map[types.UID]*waiters{}}
+}
+
+// Changed wakes the runners that wait on a Run. It is called for each event on a Run.
+func (o *Orders) Changed(run *v1alpha1.Run) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, a := range run.Status.Attempts {
+		if w, ok := o.waiting[a.PodUID]; ok {
+			close(w.changed)
+			delete(o.waiting, a.PodUID)
+		}
+	}
+}
+
+// watch gives a channel that is closed at the next change of the pod's Run, and what to call when nobody waits for it.
+func (o *Orders) watch(pod types.UID) (changed <-chan struct{}, leave func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.waiting[pod]
+	if w == nil {
+		w = &waiters{changed: make(chan struct{})}
+		o.waiting[pod] = w
+	}
+	w.n++
+	return w.changed, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if w.n--; w.n == 0 && o.waiting[pod] == w {
+			delete(o.waiting, pod)
+		}
+	}
+}
+
+// Next is the pod's next order after the attempt it has done last; Wait when there is none by the time ctx is done.
+func (o *Orders) Next(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, error) {
+	for {
+		order, again, err := o.wait(ctx, namespace, pod, after)
+		if !again {
+			return order, err
+		}
+	}
+}
+
+// wait gives the order that there is, or says to look again when something has changed.
+func (o *Orders) wait(ctx context.Context, namespace string, pod types.UID, after int32) (order runnerapi.Order, again bool, err error) {
+	changed, leave := o.watch(pod) // before looking, so that no change is missed
+	defer leave()
+	order, until, err := o.look(ctx, namespace, pod, after)
+	if err != nil || order.Kind != runnerapi.OrderWait {
+		return order, false, err
+	}
+	var timer <-chan time.Time
+	if !until.IsZero() {
+		timer = time.After(time.Until(until))
+	}
+	select {
+	case <-ctx.Done():
+		return order, false, nil
+	case <-changed:
+	case <-timer:
+	}
+	return order, true, nil
+}
+
+func (o *Orders) look(ctx context.Context, namespace string, pod types.UID, after int32) (runnerapi.Order, time.Time, error) {
+	run, err := index.ByPod(ctx, o.Client, namespace, pod)
+	if err != nil {
+		return runnerapi.Order{}, time.Time{}, err
+	}
+	if run == nil { // made, but not named yet
+		return runnerapi.Order{Kind: runnerapi.OrderWait}, time.Time{}, nil
+	}
+	stack, err := index.StackOf(ctx, o.Client, o.Live, run)
+	if err != nil {
+		return runnerapi.Order{}, time.Time{}, err
+	}
+	kind, until := NextKind(run, stack, pod, after, time.Now())
+	if kind == runnerapi.OrderWait || kind == runnerapi.OrderExit {
+		return runnerapi.Order{Kind: kind}, until, nil
+	}
+	doc, err := o.Inputs.Get(ctx, run.Spec.InputsDigest)
+	if err != nil {
+		return runnerapi.Order{}, time.Time{}, err
+	}
+	order := orderOf(run, stack, doc)
+	if kind == runnerapi.OrderBuild {
+		order = buildOrder(run, stack, doc)
+	}
+	order.Kind, order.Patience, order.Recipient = kind, o.Patience, o.Recipient
+	if kind == runnerapi.OrderPlan {
+		order.Policy, err = o.Policy(ctx, run)
+	}
+	return order, time.Time{}, err
+}
+
+// NextKind decides what a pod is told that has done all up to the attempt after; until is when a Wait is over.
+func NextKind(run *v1alpha1.Run, stack *v1alpha1.Stack, pod types.UID, after int32, now time.Time) (kind runnerapi.OrderKind, until time.Time) {
+	a := runinfo.Current(&run.Status)
+	switch {
+	case a == nil || a.Number < after: // an old view of the Run
+		return runnerapi.OrderWait, time.Time{}
+	case stack == nil || a.PodUID != pod || run.Status.Phase.Finished():
+		return runnerapi.OrderExit, time.Time{}
+	case a.FinishedAt == nil && a.Number == after: // the view is from before the last report
+		return runnerapi.OrderWait, time.Time{}
+	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptApply:
+		return runnerapi.OrderApply, time.Time{}
+	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptBuild:
+		return runnerapi.OrderBuild, time.Time{}
+	case a.FinishedAt == nil && a.Phase == v1alpha1.AttemptShell:
+		return runnerapi.OrderShell, time.Time{}
+	case a.FinishedAt == nil:
+		return runnerapi.OrderPlan, time.Time{}
+	case a.Failure != nil || a.Phase != v1alpha1.AttemptPlan || !now.Before(decision.IdleUntil(stack, a)):
+		return runnerapi.OrderExit, time.Time{}
+	}
+	return runnerapi.OrderWait, decision.IdleUntil(stack, a)
+}
+
+// orderOf is the order for the Run's current attempt, but for its kind and what the install adds.
+func orderOf(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runnerapi.Order {
+	order := runnerapi.Order{
+		Attempt:   runinfo.Current(&run.Status).Number,
+		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
+		Destroy:       run.Spec.Operation == v1alpha1.OperationDestroy,
+		Source:        doc.Source,
+		Path:          doc.Path,
+		Engine:        string(doc.Engine.Name),
+		EngineVersion: doc.Engine.Version,
+		Wrapped:       wrappedOf(doc),
+		Outputs:       givesOutputs(run, stack),
+		Timeout:       stack.Spec.Timeout.Duration,
+		Operation:     string(run.Spec.Operation),
+		Revision:      run.Spec.Revision,
+		Cause:         causeOf(run),
+		Hooks:         hooksOf(doc),
+		Command:       commandOf(run, doc),
+	}
+	podspec.VolumesOf(run, doc).Tell(&order)
+	if plan := run.Status.Plan; plan != nil {
+		order.PlanDigest = plan.Digest
+		if runinfo.IsApply(*runinfo.Current(&run.Status)) && plan.EngineVersion != "" {
+			order.EngineVersion = "= " + plan.EngineVersion
+		}
+		if made := plan.Wrapped; runinfo.IsApply(*runinfo.Current(&run.Status)) && made != nil {
+			order.Wrapped = []runnerapi.WrappedEngine{{Name: string(made.Name), Version: "= " + made.Version}}
+		}
+	}
+	return order
+}
+
+// givesOutputs says that outputs are written after the Run: also after a destroy that somebody asked for, which leaves none,
+// so that nobody goes on reading what is no more. With a Stack that is deleted its objects go anyway.
+func givesOutputs(run *v1alpha1.Run, stack *v1alpha1.Stack) bool {
+	switch run.Spec.Operation {
+	case v1alpha1.OperationApply:
+		return true
+	case v1alpha1.OperationDestroy:
+		return stack.DeletionTimestamp == nil
+	default:
+		return false
+	}
+}
+
+// causeOf words why there is a Run. It begins with the cause's type, by which scripts can tell.
+func causeOf(run *v1alpha1.Run) string {
+	c := run.Spec.Cause
+	if c.Message == "" {
+		return string(c.Type)
+	}
+	return string(c.Type) + ": " + c.Message
+}
+
+// commandOf is the script that applies the Run's plan, as it was pinned; empty where the engine does.
+func commandOf(run *v1alpha1.Run, doc inputs.Document) string {
+	switch run.Spec.Operation {
+	case v1alpha1.OperationDestroy:
+		return doc.Commands.Destroy
+	case v1alpha1.OperationShell:
+		return ""
+	}
+	return doc.Commands.Apply
+}
+
+// wrappedOf are the engines that Terragrunt may run, as they were pinned.
+func wrappedOf(doc inputs.Document) []runnerapi.WrappedEngine {
+	var all []runnerapi.WrappedEngine
+	for _, w := range doc.Wrapped {
+		all = append(all, runnerapi.WrappedEngine{Name: string(w.Name), Version: w.Version})
+	}
+	return all
+}
+
+// hooksOf are the hooks as they were pinned. Their text is shared, not copied.
+func hooksOf(doc inputs.Document) []runnerapi.Hook {
+	if len(doc.Hooks) == 0 {
+		return nil
+	}
+	hooks := make([]runnerapi.Hook, len(doc.Hooks))
+	for i, h := range doc.Hooks {
+		hooks[i] = runnerapi.Hook{Step: string(h.Step), When: string(h.When), Script: h.Script, Continue: h.OnFailure == v1alpha1.HookContinue}
+	}
+	return hooks
+}
+
+// buildOrder is the order for a build, but for its kind and what the install adds.
+func buildOrder(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document) runnerapi.Order {
+	order := runnerapi.Order{
+		Attempt:   runinfo.Current(&run.Status).Number,
+		Namespace: run.Namespace, Stack: stack.Name, Run: run.Name,
+		Operation: string(run.Spec.Operation),
+		Timeout:   stack.Spec.Timeout.Duration,
+	}
+	if doc.Build == nil || run.Status.Image == nil {
+		return order
+	}
+	spec := doc.Build.Spec
+	order.Source = doc.Build.Source
+	order.Build = &runnerapi.Build{
+		Builder: string(spec.Builder), Image: spec.Image, Tag: imageTag(run.Status.Image.Key), Dockerfile: spec.Dockerfile, Context: spec.Context,
+		Target: spec.Target, Cache: spec.Cache, Insecure: spec.Insecure,
+	}
+	for _, arg := range spec.Args {
+		order.Build.Args = append(order.Build.Args, arg.Name+"="+arg.Value)
+	}
+	if spec.PushSecret != nil {
+		order.Build.PushDir, order.Build.PushSecret = podspec.DirPush, spec.PushSecret.Name
+	}
+	return order
+}
+
+// imageTag keeps an image in its registry: many of them delete what has no tag.
+func imageTag(key string) string {
+	hex := strings.TrimPrefix(key, "sha256:")
+	return "cairn-" + hex[:min(len(hex), 16)]
+}

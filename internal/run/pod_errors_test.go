@@ -1,0 +1,136 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/runtest"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+func snapshot() decision.Snapshot {
+	return decision.Snapshot{Now: runtest.Now, Stack: runtest.Stack(), Run: runtest.Run()}
+}
+
+func forbidden(why string) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "net-7-plan-1", errors.New(why))
+}
+
+// What API servers say, word for word.
+func TestRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		says string
+	}{
+		"a quota": {
+			forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5"),
+			`the pod cannot be made: pods "net-7-plan-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5; it waits until others of the namespace have ended, or the ResourceQuota allows more`,
+		},
+		"a quota of what the pod does not say": {
+			forbidden("failed quota: few: must specify limits.memory for: engine,runner"), "; the ResourceQuota asks for it: set spec.runner.resources",
+		},
+		"an account": {
+			forbidden(`error looking up service account infra/runner: serviceaccount "runner" not found`), "; make that ServiceAccount, or set spec.runner.serviceAccountName",
+		},
+		"Pod Security": {
+			forbidden(`violates PodSecurity "restricted:latest": hostPath volumes (volume "v")`), "; change spec.runner.template, or what the namespace enforces",
+		},
+		"a class": {
+			forbidden("no PriorityClass with name urgent was found"), "; make that PriorityClass",
+		},
+		"Cairn itself": {
+			apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "system:serviceaccount:cairn-system:cairn" cannot create resource "pods" in API group "" in the namespace "infra"`)),
+			"; Cairn has no permission to make pods in this namespace",
+		},
+		"a policy": {
+			forbidden("ValidatingAdmissionPolicy 'images' with binding 'images' denied request: only our registry"), "; that policy has to let it",
+		},
+		"a webhook, whatever code it gives": {
+			&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 400, Reason: "BadRequest", Message: `admission webhook "a.b" denied the request: no`}}, "; that webhook has to let it",
+		},
+		"a webhook that is away": {
+			apierrors.NewInternalError(errors.New(`failed calling webhook "a.b": failed to call webhook: Post "https://a.b.svc:443/": no endpoints available`)), "; that webhook has to answer again",
+		},
+		"a name that is taken": {
+			fmt.Errorf("pod net-7-plan-1: %w", errForeign), "pod net-7-plan-1: it exists and is not of this Run",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !IsRefusal(tt.err) {
+				t.Fatal("it is taken for a mishap")
+			}
+			s, d := refused(snapshot(), v1alpha1.RunStatus{}, tt.err)
+			if !strings.HasPrefix(d.Message, "the pod cannot be made: ") || !strings.Contains(d.Message, tt.says) || s.Phase != v1alpha1.PhaseQueued || d.Reason != v1alpha1.ReasonPodCreateFailed {
+				t.Errorf("%s %+v", s.Phase, d)
+			}
+		})
+	}
+	for name, err := range map[string]error{
+		"a server that is away":        apierrors.NewServiceUnavailable("away"),
+		"a server that has too much":   apierrors.NewTooManyRequests("later", 1),
+		"an error that is none of its": errors.New("connection refused"),
+		"a server that fails":          apierrors.NewInternalError(errors.New("etcd")),
+	} {
+		if IsRefusal(err) {
+			t.Errorf("%s is taken for a refusal", name)
+		}
+	}
+}
+
+func TestAPodThatWasRefusedIsTriedMoreAndMoreRarely(t *testing.T) {
+	for waited, want := range map[time.Duration]time.Duration{0: soonest, 20 * time.Second: soonest, 2 * time.Minute: 30 * time.Second, time.Hour: latest} {
+		w := snapshot()
+		w.Now = w.Now.Add(waited)
+		w.Run.CreationTimestamp = metav1.NewTime(runtest.Now)
+		if got := askAgain(w); got != want {
+			t.Errorf("after %s it is tried again in %s", waited, got)
+		}
+		w.Run.CreationTimestamp = metav1.Time{}
+		runtest.Planned(w.Run)
+		if got := askAgain(w); got != want {
+			t.Errorf("%s after its plan it is tried again in %s", waited, got)
+		}
+	}
+}
+
+// What a webhook answers may be another text each time. Told each time it would be a write, by which the pod would be tried again at once.
+func TestWhatAWebhookSaysAnewIsToldOnce(t *testing.T) {
+	says := func(s v1alpha1.RunStatus, format string, args ...any) v1alpha1.RunStatus {
+		s, _ = refused(snapshot(), *s.DeepCopy(), apierrors.NewInternalError(fmt.Errorf(format, args...)))
+		return s
+	}
+	reset := `failed calling webhook "a.b": Post "https://a.b.svc:443/": read tcp 10.0.0.7:%d->10.0.0.8:443: read: connection reset by peer`
+	first := says(v1alpha1.RunStatus{}, reset, 41234)
+	if again := says(first, reset, 50001); !equality.Semantic.DeepEqual(first, again) {
+		t.Errorf("it said %q, and says %q", first.Conditions[0].Message, again.Conditions[0].Message)
+	}
+	if other := says(first, `admission webhook "a.b" denied the request: no`); !strings.Contains(other.Conditions[0].Message, "request: no") {
+		t.Errorf("of another reason it says %q", other.Conditions[0].Message)
+	}
+	few := forbidden("exceeded quota: few, requested: pods=1, used: pods=5, limited: pods=5")
+	s, _ := refused(snapshot(), v1alpha1.RunStatus{}, few)
+	s, _ = refused(snapshot(), s, forbidden("exceeded quota: few, requested: pods=1, used: pods=9, limited: pods=9"))
+	if !strings.Contains(s.Conditions[0].Message, "limited: pods=9") {
+		t.Errorf("of a quota it says %q", s.Conditions[0].Message)
+	}
+}
+
+func TestARefusedBuildSaysWhatItNeeds(t *testing.T) {
+	err := ofBuild(errors.New(`pods "a" is forbidden: violates PodSecurity "restricted:latest": x`))
+	if !strings.Contains(err.Error(), `fits Pod Security "baseline"`) {
+		t.Error(err)
+	}
+	if other := errors.New("exceeded quota"); !errors.Is(ofBuild(other), other) || ofBuild(other).Error() != other.Error() {
+		t.Error("any refusal is said to be of Pod Security")
+	}
+}

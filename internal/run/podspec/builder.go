@@ -1,0 +1,141 @@
+package podspec
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/pod-security-admission/api"
+
+	"k8s.io/utils/ptr"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/runnerapi"
+)
+
+// BuildSettings are the install's part of a pod that builds an image.
+type BuildSettings struct {
+	// Allowed says that the install builds images.
+	Allowed bool
+	// Images has the image of each builder, for Stacks that name none.
+	Images map[v1alpha1.Builder]string
+	// Unconfined takes the pod out of the node's default profiles of seccomp and AppArmor, which keep a builder that is not root
+	// from making namespaces. Without it the pod fits Pod Security "baseline".
+	Unconfined bool
+	// UserNamespace gives the pod users of its own (hostUsers: false).
+	UserNamespace bool
+}
+
+// BuilderImages are the builders' own images, where the install names no others.
+var BuilderImages = map[v1alpha1.Builder]string{
+	v1alpha1.BuilderBuildah:  "quay.io/containers/buildah:v1.43.1",
+	v1alpha1.BuilderBuildKit: "docker.io/moby/buildkit:v0.25.1-rootless",
+	v1alpha1.BuilderKaniko:   "gcr.io/kaniko-project/executor:v1.24.0",
+}
+
+const (
+	// builderUser is the one that the images of Buildah and BuildKit have users of its own for.
+	builderUser int64 = 1000
+	// builderGrace is how long a build that is to end has: it has nothing to save.
+	builderGrace int64 = 60
+	// pushVolume has the credentials to push with.
+	pushVolume = "push"
+	// DirPush is the folder of pushVolume, below the inputs folder.
+	DirPush = "push"
+)
+
+// kanikoMay is what Kaniko needs as root, to unpack images in its own container and to run their programs. All of it fits Pod Security "baseline".
+var kanikoMay = []corev1.Capability{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP", "SETGID", "SETUID", "SYS_CHROOT"}
+
+// makeBuilderPod is the pod of an attempt that builds an image. It has the credentials to push with, and nothing else of the Stack: no
+// variables, no environment, no account but the namespace's default, and of its template only what says where the pod runs.
+func makeBuilderPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, number int32, set Settings) (*corev1.Pod, error) {
+	if !set.Builds.Allowed {
+		return nil, &InvalidError{"spec.runner.build: this install builds no images (--allow-image-builds)"}
+	}
+	spec := doc.Build.Spec
+	image := cmp.Or(spec.BuilderImage, set.Builds.Images[spec.Builder])
+	if image == "" {
+		return nil, &InvalidError{fmt.Sprintf("spec.runner.build: the install names no image of %s: name one in builderImage", spec.Builder)}
+	}
+	pod := BuildPod(run, stack, inputs.Document{Image: image, Resources: doc.Resources}, v1alpha1.AttemptBuild, number, set)
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To(builderGrace)
+	pod.Spec.InitContainers[0].SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	pod.Spec.SecurityContext, pod.Spec.Containers[0].SecurityContext = builderMay(spec.Builder, set.Builds)
+	if set.Builds.UserNamespace {
+		pod.Spec.HostUsers = ptr.To(false)
+	}
+	if spec.PushSecret != nil {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: pushVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: spec.PushSecret.Name, Optional: ptr.To(true), // the runner says what is missing
+			Items: []corev1.KeyToPath{{Key: corev1.DockerConfigJsonKey, Path: runnerapi.DockerConfig}},
+		}}})
+		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts,
+			corev1.VolumeMount{Name: pushVolume, MountPath: path.Join(dirInputs, DirPush), ReadOnly: true})
+	}
+	if err := schedule(pod, doc.Template); err != nil {
+		return nil, err
+	}
+	if !set.AllowUnrestricted && !set.Builds.Unconfined { // how confined it is the install says; annotations of old say it too
+		if why := beyond(api.LevelBaseline, pod); why != "" {
+			return nil, &InvalidError{"of spec.runner.template: " + why}
+		}
+	}
+	return pod, nil
+}
+
+// builderMay is what a builder may do. Kaniko is root, confined as any container is. The others are nobody in particular, who may
+// become the users that newuidmap has for them: in a namespace of users of their own they are root.
+func builderMay(builder v1alpha1.Builder, set BuildSettings) (*corev1.PodSecurityContext, *corev1.SecurityContext) {
+	if builder == v1alpha1.BuilderKaniko {
+		return &corev1.PodSecurityContext{
+				RunAsUser: ptr.To(int64(0)), RunAsGroup: ptr.To(int64(0)),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			}, &corev1.SecurityContext{
+				AllowPrivilegeEscalation: ptr.To(false),
+				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: kanikoMay},
+			}
+	}
+	pod := &corev1.PodSecurityContext{
+		RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(builderUser), RunAsGroup: ptr.To(builderUser), FSGroup: ptr.To(builderUser),
+	}
+	container := &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"SETGID", "SETUID"}},
+	}
+	if set.Unconfined {
+		container.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+		container.AppArmorProfile = &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	}
+	return pod, container
+}
+
+// schedule takes of a template what says where a pod runs, and what a cluster's policies may ask for.
+func schedule(pod *corev1.Pod, raw *apiextensionsv1.JSON) error {
+	if raw == nil {
+		return nil
+	}
+	t, err := readTemplate(raw)
+	if err != nil {
+		return err
+	}
+	for _, own := range []struct{ to, from map[string]string }{{pod.Labels, t.Labels}, {pod.Annotations, t.Annotations}} {
+		from := maps.Clone(own.from)
+		maps.DeleteFunc(from, func(key, _ string) bool {
+			domain, _, _ := strings.Cut(key, "/")
+			return domain == "cairn.dev" || strings.HasSuffix(domain, ".cairn.dev") || key == labelManagedBy
+		})
+		maps.Copy(own.to, from)
+	}
+	to, from := &pod.Spec, t.Spec
+	to.NodeSelector, to.Affinity, to.Tolerations, to.TopologySpreadConstraints = from.NodeSelector, from.Affinity, from.Tolerations, from.TopologySpreadConstraints
+	to.SchedulerName, to.PriorityClassName, to.SchedulingGates = from.SchedulerName, from.PriorityClassName, from.SchedulingGates
+	to.DNSConfig, to.HostAliases = from.DNSConfig, from.HostAliases
+	to.ImagePullSecrets = append(to.ImagePullSecrets, from.ImagePullSecrets...)
+	return nil
+}

@@ -1,0 +1,211 @@
+// Package podspec builds the pods of attempts: Cairn's own part, the Stack's template over it, and its limits.
+package podspec
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/utils/ptr"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/runinfo"
+	"cairn.dev/cairn/internal/runnerapi"
+)
+
+// Settings are the installation's part of a runner pod.
+type Settings struct {
+	// StoreURL is where runners find the store, https.
+	StoreURL string
+	// CABundle gives the PEM of the authorities that the store's certificate may be from.
+	CABundle func() []byte
+	// RunnerImage has cairn-runner, which is copied from it into the engine's container.
+	RunnerImage string
+	// RunnerCommand is cairn-runner within RunnerImage.
+	RunnerCommand string
+	// EngineHasRunner says that EngineImage has this version's runner where it would be copied to.
+	EngineHasRunner bool
+	// EngineImage has the engine, for Stacks that name no image of their own.
+	EngineImage string
+	// RunnerPullPolicy and EnginePullPolicy say when these two images are pulled; the API server's default when empty.
+	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
+	// ImagePullSecrets are names of Secrets in the namespaces of Stacks. A pod that names some does not get its account's.
+	ImagePullSecrets []string
+	// AllowUnrestricted lets templates make pods that do not fit Pod Security "restricted", or that have a token for the
+	// Kubernetes API.
+	AllowUnrestricted bool
+	// TokenAudiences are those for which templates may ask for tokens of the pod's account.
+	TokenAudiences []string
+	// Builds are for pods that build images.
+	Builds BuildSettings
+}
+
+const labelManagedBy = "app.kubernetes.io/managed-by"
+
+// gracePeriod is how long an engine that is interrupted may take to finish what is in flight and save its state.
+const gracePeriod int64 = 600
+
+// DefaultAccount is the ServiceAccount that is there in every namespace.
+const DefaultAccount = "default"
+
+// Where things are in a runner pod.
+const (
+	dirToken  = runinfo.DirCairn + "/token"
+	dirInputs = runinfo.DirCairn + "/inputs"
+)
+
+// tokenVolumeName is of the volume with the token for the store; inputsVolume begins the names of those that places are in.
+const (
+	tokenVolumeName = "token"
+	inputsVolume    = "inputs-"
+)
+
+// homeVariable: an image's user may have no home, or one that is not to be written to.
+var homeVariable = corev1.EnvVar{Name: "HOME", Value: runinfo.DirWork + "/home"}
+
+// binVolume is what the runner is copied to.
+const binVolume = "bin"
+
+// runnerContainer copies the runner into the pod, before all others.
+const runnerContainer = "runner"
+
+// BuildPod builds the pod of an attempt, without the template of the Stack. It holds no Kubernetes permission and fits Pod Security "restricted".
+func BuildPod(run *v1alpha1.Run, stack *v1alpha1.Stack, doc inputs.Document, phase v1alpha1.AttemptPhase, number int32, set Settings) *corev1.Pod {
+	volumes, mounts := VolumesOf(run, doc).mount(dirInputs)
+	volumes = append(volumes,
+		corev1.Volume{Name: binVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		corev1.Volume{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		tokenVolume(),
+	)
+	bin := corev1.VolumeMount{Name: binVolume, MountPath: runinfo.DirBin}
+	engine := corev1.Container{
+		Name:    runinfo.ShellContainer,
+		Image:   cmp.Or(doc.Image, set.EngineImage),
+		Command: []string{runinfo.DirBin + "/cairn-runner", "run", "--store=" + set.StoreURL, "--token=" + dirToken + "/token", "--work=" + runinfo.DirWork, "--inputs=" + dirInputs},
+		Env: append([]corev1.EnvVar{
+			{Name: "CAIRN_STORE_CA", Value: string(set.CABundle())},
+			homeVariable,
+		}, doc.Env...),
+		EnvFrom:         doc.EnvFrom,
+		Resources:       resourcesOf(doc),
+		SecurityContext: restricted(),
+		VolumeMounts: append(mounts, bin,
+			corev1.VolumeMount{Name: "work", MountPath: runinfo.DirWork},
+			corev1.VolumeMount{Name: tokenVolumeName, MountPath: dirToken, ReadOnly: true}),
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+	if doc.Image == "" {
+		engine.ImagePullPolicy = set.EnginePullPolicy
+	}
+	var pullSecrets []corev1.LocalObjectReference
+	for _, name := range set.ImagePullSecrets {
+		pullSecrets = append(pullSecrets, corev1.LocalObjectReference{Name: name})
+	}
+	if doc.Build != nil && doc.Build.Spec.PushSecret != nil { // who may push to a registry may pull from it
+		pullSecrets = append(pullSecrets, corev1.LocalObjectReference{Name: doc.Build.Spec.PushSecret.Name})
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: run.Namespace,
+			Name:      runinfo.PodName(run.Name, phase, number),
+			Labels: map[string]string{
+				labelManagedBy:     "cairn",
+				runinfo.LabelStack: runinfo.LabelValue(stack.Name),
+				runinfo.LabelRun:   runinfo.LabelValue(run.Name),
+			},
+			Annotations: map[string]string{ // an apply is not to be moved
+				"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+				"karpenter.sh/do-not-disrupt":                    "true",
+			},
+			OwnerReferences: []metav1.OwnerReference{owner(run)},
+		},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			ServiceAccountName:            cmp.Or(doc.ServiceAccountName, DefaultAccount),
+			AutomountServiceAccountToken:  ptr.To(false),
+			EnableServiceLinks:            ptr.To(false),
+			TerminationGracePeriodSeconds: ptr.To(gracePeriod),
+			SecurityContext: &corev1.PodSecurityContext{
+				RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(65532)), RunAsGroup: ptr.To(int64(65532)), FSGroup: ptr.To(int64(65532)),
+				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+			InitContainers: []corev1.Container{{
+				Name:            runnerContainer,
+				Image:           set.RunnerImage,
+				ImagePullPolicy: set.RunnerPullPolicy,
+				Command:         []string{set.RunnerCommand, "copy", runinfo.DirBin + "/cairn-runner"},
+				Resources:       corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}},
+				SecurityContext: readOnly(restricted()),
+				VolumeMounts:    []corev1.VolumeMount{bin},
+			}},
+			Containers:       []corev1.Container{engine},
+			Volumes:          volumes,
+			ImagePullSecrets: pullSecrets,
+		},
+	}
+	if doc.Image == "" && doc.Template == nil && set.EngineHasRunner {
+		leaveOutCopy(&pod.Spec)
+	}
+	return pod
+}
+
+// leaveOutCopy takes out what copies the runner. A kubelet looks once a second whether an init container has ended, and until then
+// nothing else starts.
+func leaveOutCopy(spec *corev1.PodSpec) {
+	spec.InitContainers = nil
+	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
+	spec.Containers[0].VolumeMounts = slices.DeleteFunc(spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == binVolume })
+}
+
+// owner makes a pod the Run's. It does not block the Run's deletion: to say so takes update of runs/finalizers where the API
+// server has the admission plugin OwnerReferencesPermissionEnforcement, as OpenShift's has, and the operator has it not.
+func owner(run *v1alpha1.Run) metav1.OwnerReference {
+	ref := *metav1.NewControllerRef(run, v1alpha1.GroupVersion.WithKind("Run"))
+	ref.BlockOwnerDeletion = nil
+	return ref
+}
+
+func tokenVolume() corev1.Volume {
+	return corev1.Volume{Name: tokenVolumeName, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+			Audience: runnerapi.Audience, ExpirationSeconds: ptr.To(int64(3600)), Path: "token",
+		}}},
+	}}}
+}
+
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}
+
+// readOnly is for a container that writes to volumes only. Of the engine's image nobody knows that.
+func readOnly(c *corev1.SecurityContext) *corev1.SecurityContext {
+	c.ReadOnlyRootFilesystem = ptr.To(true)
+	return c
+}
+
+func resourcesOf(doc inputs.Document) corev1.ResourceRequirements {
+	if len(doc.Resources.Requests)+len(doc.Resources.Limits) == 0 {
+		return corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("256Mi"),
+		}}
+	}
+	return corev1.ResourceRequirements{Requests: quantities(doc.Resources.Requests), Limits: quantities(doc.Resources.Limits)}
+}
+
+// quantities reads amounts; the API server let none in that cannot be read.
+func quantities(amounts map[corev1.ResourceName]v1alpha1.Amount) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for name, amount := range amounts {
+		if q, err := resource.ParseQuantity(amount.String()); err == nil {
+			list[name] = q
+		}
+	}
+	return list
+}

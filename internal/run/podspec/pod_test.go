@@ -1,0 +1,88 @@
+package podspec
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/run/runtest"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/decision"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+var everything = runtest.Everything
+
+// podWorld is a Stack and its Run, as the API server has them.
+func podWorld() decision.Snapshot {
+	return decision.Snapshot{Stack: runtest.Stack(), Run: runtest.Run(runtest.Committed)}
+}
+
+var settings = Settings{
+	StoreURL: "https://store:8443", CABundle: func() []byte { return []byte("PEM") },
+	RunnerImage: "cairn:1", RunnerCommand: "/usr/local/bin/cairn-runner", EngineImage: "cairn-tools:1",
+}
+
+func TestBuildPod(t *testing.T) {
+	for name, operation := range map[string]v1alpha1.Operation{"pod-apply": v1alpha1.OperationApply, "pod-destroy": v1alpha1.OperationDestroy} {
+		t.Run(name, func(t *testing.T) {
+			w := podWorld()
+			w.Run.Spec.Operation = operation
+			runtest.Golden(t, name, BuildPod(w.Run, w.Stack, everything, v1alpha1.AttemptPlan, 1, settings))
+		})
+	}
+}
+
+// Names of any length that the API server takes give names and labels that it takes.
+func TestLongNames(t *testing.T) {
+	for _, length := range []int{1, 62, 63, 64, 200} {
+		w := podWorld()
+		w.Stack.Name = strings.Repeat("n", length-1) + "x"
+		w.Run.Name = runinfo.Name(w.Stack.Name, 12345)
+		w.Run.ObjectMeta.UID = "uid"
+		pod := BuildPod(w.Run, w.Stack, inputs.Document{}, v1alpha1.AttemptApply, 100, settings)
+		if len(pod.Name) > 253 {
+			t.Errorf("a Stack's name of %d characters gives a pod's name of %d", length, len(pod.Name))
+		}
+		for _, value := range pod.Labels {
+			if len(value) > 63 {
+				t.Errorf("a Stack's name of %d characters gives a label of %d", length, len(value))
+			}
+		}
+		if runinfo.Number(w.Run.Name) != 12345 {
+			t.Errorf("%s has the number %d", w.Run.Name, runinfo.Number(w.Run.Name))
+		}
+	}
+	if runinfo.LabelValue(strings.Repeat("a", 64)) == runinfo.LabelValue(strings.Repeat("a", 65)) {
+		t.Error("two long names share a label")
+	}
+}
+
+// TestTheRunnerIsInTheDefaultImage: its pods start without a copy, and so the kubelet's second; no others do.
+func TestTheRunnerIsInTheDefaultImage(t *testing.T) {
+	set := Settings{CABundle: func() []byte { return nil }, EngineImage: "tools:1", RunnerImage: "cairn:1", EngineHasRunner: true}
+	template := &apiextensionsv1.JSON{Raw: []byte(`{"metadata": {"labels": {"a": "b"}}}`)}
+	for name, test := range map[string]struct {
+		doc    inputs.Document
+		copies bool
+	}{
+		"a Stack that names no image":     {inputs.Document{}, false},
+		"a Stack with an image":           {inputs.Document{Image: "other:1"}, true},
+		"a Stack with a pod template too": {inputs.Document{Template: template}, true},
+	} {
+		pod, err := New(&v1alpha1.Run{}, &v1alpha1.Stack{}, test.doc, v1alpha1.AttemptPlan, 1, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mounted := slices.ContainsFunc(pod.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == runinfo.DirBin })
+		has := slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == binVolume })
+		if copies := len(pod.Spec.InitContainers) > 0; copies != test.copies || mounted != test.copies || has != test.copies {
+			t.Errorf("%s: copied %v, mounted %v, a volume %v; want %v", name, copies, mounted, has, test.copies)
+		}
+	}
+}

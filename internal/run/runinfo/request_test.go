@@ -1,0 +1,170 @@
+package runinfo
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"cairn.dev/cairn/internal/run/runtest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// scene is a Stack and the time at which it is looked at.
+type scene struct {
+	Now   time.Time
+	Stack *v1alpha1.Stack
+}
+
+var now = runtest.Now
+
+func world(options ...func(*scene)) scene {
+	w := scene{Now: now, Stack: runtest.Stack()}
+	for _, o := range options {
+		o(&w)
+	}
+	return w
+}
+
+// asked for by alice a moment ago, and not taken up.
+func asked(operation v1alpha1.Operation) func(*scene) {
+	return func(w *scene) {
+		w.Stack.Status.ObservedGeneration = 1
+		w.Stack.Annotations = map[string]string{
+			v1alpha1.RequestedAtAnnotation: "now", v1alpha1.RequestedOperationAnnotation: string(operation), v1alpha1.RequestedByAnnotation: "alice",
+		}
+	}
+}
+
+func taken(w *scene)     { w.Stack.Status.LastHandledRequest = &v1alpha1.HandledRequest{Value: "now"} }
+func suspended(w *scene) { w.Stack.Spec.Suspend = true }
+func protected(w *scene) { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionProtect }
+func orphaned(w *scene)  { w.Stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }
+func deleting(w *scene)  { w.Stack.DeletionTimestamp = &metav1.Time{Time: now} }
+
+// at says when something is asked for, and when the last time was.
+func at(this, last string) func(*scene) {
+	return atAfter(this, Handled(nil, last, false, now))
+}
+
+// afterRejected says when something is asked for, and that the last request was rejected at eleven.
+func afterRejected(this, last string) func(*scene) {
+	return atAfter(this, &v1alpha1.HandledRequest{Value: last, Time: metav1.Time{Time: now.Add(-time.Hour)}, Rejected: true})
+}
+
+func atAfter(this string, last *v1alpha1.HandledRequest) func(*scene) {
+	return func(w *scene) {
+		w.Stack.Annotations[v1alpha1.RequestedAtAnnotation], w.Stack.Status.LastHandledRequest = this, last
+	}
+}
+
+func TestRequested(t *testing.T) {
+	none := func(w *scene) {
+		w.Stack.Annotations = map[string]string{v1alpha1.RequestedOperationAnnotation: "Destroy"}
+		w.Stack.Status.ObservedGeneration = 1
+	}
+	tests := map[string]struct {
+		world scene
+		want  Request
+	}{
+		"nothing":                      {world: world(none)},
+		"one that was taken up":        {world: world(asked("Apply"), taken)},
+		"one from before the Stack":    {world: world(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = 0 })},
+		"one of a Stack not seen yet":  {world: world(asked("Apply"), func(w *scene) { w.Stack.Status.ObservedGeneration = -1 })},
+		"an apply":                     {world: world(asked("Apply")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"nothing more said":            {world: world(asked("")), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"a look":                       {world: world(asked("Plan")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
+		"a destroy":                    {world: world(asked("Destroy")), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
+		"a destroy of what would stay": {world: world(asked("Destroy"), orphaned), want: Request{At: "now", Operation: "Destroy", By: "alice"}},
+		"a destroy of what is protected": {
+			world: world(asked("Destroy"), protected),
+			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.deletionPolicy is Protect"},
+		},
+		"a destroy of what is never applied": {
+			world: world(asked("Destroy"), func(w *scene) { w.Stack.Spec.Apply = v1alpha1.ApplyNever }),
+			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.apply is Never"},
+		},
+		"a destroy of what is suspended": {
+			world: world(asked("Destroy"), suspended),
+			want:  Request{At: "now", Operation: "Destroy", By: "alice", Refused: "nothing is destroyed while spec.suspend is true"},
+		},
+		"an apply of what is suspended waits":   {world: world(asked("Apply"), suspended), want: Request{At: "now", Operation: "Apply", By: "alice"}},
+		"a later one":                           {world: world(asked("Destroy"), at("2026-11-20T12:00:01+01:00", "2026-11-20T11:00:00.5Z")), want: Request{At: "2026-11-20T12:00:01+01:00", Operation: "Destroy", By: "alice"}},
+		"one from before the last":              {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00.5Z"))},
+		"one of the same time":                  {world: world(asked("Destroy"), at("2026-11-20T12:00:00+01:00", "2026-11-20T11:00:00Z"))},
+		"one after what is no time":             {world: world(asked("Plan"), at("2026-11-20T12:00:00Z", "now")), want: Request{At: "2026-11-20T12:00:00Z", Operation: "Plan", By: "alice"}},
+		"one that is no time itself":            {world: world(asked("Plan"), at("2", "2026-11-20T12:00:00Z")), want: Request{At: "2", Operation: "Plan", By: "alice"}},
+		"one of a clock that is a little ahead": {world: world(asked("Plan"), at("2026-11-20T12:05:00Z", "")), want: Request{At: "2026-11-20T12:05:00Z", Operation: "Plan", By: "alice"}},
+		"one that is far ahead of its time": {
+			world: world(asked("Destroy"), at("2126-11-20T13:00:01+01:00", "2026-11-20T11:00:00Z")),
+			want: Request{
+				At: "2126-11-20T13:00:01+01:00", Operation: "Destroy", By: "alice",
+				Refused: "cairn.dev/requested-at is 2126-11-20T12:00:01Z, and it is 2026-11-20T12:00:00Z: look at the clock of who asks, and ask again",
+			},
+		},
+		"one that was refused for that":            {world: world(asked("Plan"), afterRejected("2126-11-20T12:00:00Z", "2126-11-20T12:00:00Z"))},
+		"one that was refused when it was ahead":   {world: world(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2026-11-20T11:30:00Z"))},
+		"one after one that was ahead of its time": {world: world(asked("Plan"), afterRejected("2026-11-20T11:30:00Z", "2126-11-20T12:00:00Z")), want: Request{At: "2026-11-20T11:30:00Z", Operation: "Plan", By: "alice"}},
+		"one after one that was rejected for else": {world: world(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2026-11-20T10:00:00Z")), want: Request{At: "2026-11-20T10:30:00Z", Operation: "Plan", By: "alice"}},
+		"one from before such a one":               {world: world(asked("Plan"), afterRejected("2026-11-20T10:30:00Z", "2126-11-20T12:00:00Z"))},
+		"a word that the last one ended with":      {world: world(asked("Plan"), at("now", "please now")), want: Request{At: "now", Operation: "Plan", By: "alice"}},
+		"a destroy of what is deleted is the deletion's matter": {
+			world: world(asked("Destroy"), protected, deleting), want: Request{At: "now", Operation: "Destroy", By: "alice"},
+		},
+		"what nobody knows": {
+			world: world(asked("destroy")),
+			want:  Request{At: "now", Operation: "destroy", By: "alice", Refused: `cairn.dev/requested-operation is "destroy": it can be Plan, Apply, Destroy or Shell`},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, ok := Requested(tt.world.Stack, tt.world.Now)
+			if diff := cmp.Diff(tt.want, got); diff != "" || ok != (tt.want.At != "") {
+				t.Errorf("%v, -want +got:\n%s", ok, diff)
+			}
+		})
+	}
+}
+
+// What is done with is so for good, and hides no later request, whatever it said.
+func TestWhatTheStatusSaysOfARequest(t *testing.T) {
+	for _, tt := range []struct {
+		at             string
+		refused, wants bool
+	}{
+		{"now", false, false},
+		{"now", true, true},
+		{"2026-11-20T12:04:59Z", false, false},
+		{"2026-11-20T12:05:01Z", false, true},
+	} {
+		last := Handled(nil, tt.at, tt.refused, now)
+		want := &v1alpha1.HandledRequest{Value: tt.at, Time: metav1.Time{Time: now}, Rejected: tt.wants}
+		if diff := cmp.Diff(want, last); diff != "" || !Settled(last, tt.at) || Settled(last, "2026-11-20T12:00:00Z") {
+			t.Errorf("of %s, -want +got:\n%s", tt.at, diff)
+		}
+		if again := Handled(last, tt.at, !tt.wants, now.Add(time.Hour)); again != last {
+			t.Errorf("%s is handled a second time: %+v", tt.at, again)
+		}
+		later := now.Add(MaxClockSkew).Format(time.RFC3339)
+		w := world(asked(v1alpha1.OperationPlan), atAfter(later, last))
+		if q, ok := Requested(w.Stack, now.Add(MaxClockSkew)); !ok || q.Refused != "" {
+			t.Errorf("%s hides one of %s: %+v", tt.at, later, q)
+		}
+	}
+	if none := Handled(nil, "", false, now); none != nil {
+		t.Errorf("without a request: %+v", none)
+	}
+}
+
+func TestNoShellIsAskedForOfAStackThatIsDeleted(t *testing.T) {
+	q, ok := Requested(world(asked("Shell")).Stack, now)
+	if !ok || q.Refused != "" {
+		t.Errorf("%+v", q)
+	}
+	if q, ok := Requested(world(asked("Shell"), deleting).Stack, now); !ok || q.Refused != "the Stack is being deleted" {
+		t.Errorf("%+v", q)
+	}
+}

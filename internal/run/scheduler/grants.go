@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// grantFor is how long a Run may take from being given a place until its object says that it runs.
+	grantFor = time.Minute
+	// patience is how long a Run waits before it keeps a place of its namespace free from lower ranks, while it lacks one of
+	// its Repository only.
+	patience = 5 * time.Minute
+)
+
+// next takes back the grants that were not used, and grants the places that are free. It returns the Runs that got one,
+// in order, and then those that lost one.
+func (q *Queue) next() (wake []types.NamespacedName) {
+	now := q.now()
+	lost := q.takeBack(now)
+	for r := q.first(now); r != nil; r = q.first(now) {
+		q.dequeue(r)
+		r.granted = now
+		q.count(r)
+		wake = append(wake, r.Key)
+	}
+	return append(wake, lost...)
+}
+
+// takeBack forgets the Runs that were granted a place and for too long did not say that they run.
+func (q *Queue) takeBack(now time.Time) (lost []types.NamespacedName) {
+	if len(q.grants) == 0 || now.Before(q.expires) {
+		return nil
+	}
+	q.expires = now.Add(grantFor)
+	for key, r := range q.grants {
+		ends := r.granted.Add(grantFor)
+		switch {
+		case !now.Before(ends):
+			q.drop(key)
+			lost = append(lost, key)
+		case ends.Before(q.expires):
+			q.expires = ends
+		}
+	}
+	slices.SortFunc(lost, byName)
+	return lost
+}
+
+// first is the Run that may start next; nil when none may.
+func (q *Queue) first(now time.Time) *queued {
+	if q.install.full() {
+		return nil
+	}
+	kept := map[*group]bool{} // namespaces whose last place is kept from the ranks that follow
+	for _, lines := range q.lines {
+		var first *queued
+		var keep []*group
+		for _, l := range lines {
+			if l.namespace.full() || kept[l.namespace] && l.namespace.left() == 1 {
+				continue
+			}
+			for _, x := range l.lanes {
+				r := x.runs[0]
+				switch {
+				case !x.repository.full():
+					if first == nil || byTurn(r, first) < 0 {
+						first = r
+					}
+				case now.Sub(r.Since) >= patience:
+					keep = append(keep, l.namespace)
+				}
+			}
+		}
+		if first != nil {
+			return first
+		}
+		for _, g := range keep {
+			kept[g] = true
+		}
+	}
+	return nil
+}
+
+// byTurn puts first whose namespace has the fewest running, then who waits longest.
+func byTurn(a, b *queued) int {
+	return cmp.Or(cmp.Compare(a.groups.namespace.running, b.groups.namespace.running), bySince(a, b))
+}
+
+func bySince(a, b *queued) int { return cmp.Or(a.Since.Compare(b.Since), byName(a.Key, b.Key)) }
+
+func byName(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Rank is how urgent a Run is; a smaller one goes first.
+type Rank int
+
+// Ranks.
+const (
+	// RankApply is for applies of approved plans, and for destroys.
+	RankApply Rank = iota
+	// RankPlan is for plans that people wait for.
+	RankPlan
+	// RankPullRequest is for plans that show what a pull request would do.
+	RankPullRequest
+	// RankDrift is for looking whether all is as it was.
+	RankDrift
+
+	ranks
+)
+
+// Limits say how many Runs may run at once. 0 is no limit.
+type Limits struct {
+	// Install is for all Runs together.
+	Install int
+	// Namespace is for each namespace.
+	Namespace int
+	// Repository gives the limit of a Repository, by namespace/name; nil is no limit for any. It is asked, under the
+	// Queue's lock, each time one of the Repository's Runs is set or asks to be admitted, so it has to be quick.
+	Repository func(key string) int
+}
+
+// Entry is what the Queue knows of a Run that runs or waits for a place.
+type Entry struct {
+	// Key of the Run.
+	Key types.NamespacedName
+	// UID of the Run; one of the same name with another UID takes its place.
+	UID types.UID
+	// Rank decides who goes first.
+	Rank Rank
+	// Repository that the Run's code is from, by namespace/name; empty when from none.
+	Repository string
+	// Since is when it began to wait. Of two it is the earlier one that goes first.
+	Since time.Time
+	// Running says that it has an attempt under way; otherwise it waits for a place.
+	Running bool
+}
+
+// Queue says which Runs may start: never more than the limits allow, the most urgent first and, of those, the one whose
+// namespace has the fewest running, then the one that waits longest. A Run that its own namespace or Repository holds up
+// holds up no others, with one exception: one that is five minutes old and now waits for nothing but its Repository keeps
+// the last place of its namespace free from lower ranks, which otherwise could keep it from starting by turns.
+//
+//	        Set, Admit               a place is free                Set: it runs
+//	(none) ────────────► waiting ─────────────────────► granted ─────────────────► running
+//	   ▲                    │ Remove                       │ Remove, or a minute      │ Remove
+//	   └────────────────────┴──────────────────────────────┴──────────────────────────┘   Set: it waits ──► waiting
+//
+// How to use it:
+//
+//   - Call Set with what is true of a Run whenever it is looked at while it runs or wants to, Remove when it is finished,
+//     gone, or waits for something else such as an approval. After a restart call Set for all that run before anything that
+//     waits; the Queue knows nothing else of the time before.
+//   - Call Admit right before an attempt is begun in a new pod, from the Run's own reconcile: that is one at a time for a
+//     Run, and reads its own writes. Admit's yes is good for a minute. If nothing is begun after all, call Remove.
+//   - Wake the Runs that are returned. Each was given a place, which its Admit will confirm; or it lost one, because for a
+//     minute its object did not say that it runs, and has to say anew what it wants. That a Run waits does not take a grant
+//     back, since that may be told from before the grant; only Remove and the minute do.
+//   - Call Reclaim every few seconds, for grants to be taken back although nothing else happens.
+//
+// No call sorts all that wait. All take O(log n) for their own Run and O(l) to find the next one, l being the number of
+// different rank, namespace and Repository among those that wait. It is safe for concurrent use.
+type Queue struct {
+	limits Limits
+	now    func() time.Time
+
+	mu           sync.Mutex
+	runs         map[types.NamespacedName]*queued
+	grants       map[types.NamespacedName]*queued // those of runs that are granted
+	expires      time.Time                        // no grant ends before; later ones end later
+	install      *group
+	namespaces   map[string]*group
+	repositories map[string]*group
+	unlimited    *group // stands for the Repository of Runs that have none
+	lines        [ranks]map[*group]*line
+}
+
+// NewQueue makes a Queue. now is its clock.
+func NewQueue(limits Limits, now func() time.Time) *Queue {
+	q := &Queue{
+		limits: limits, now: now,
+		runs: map[types.NamespacedName]*queued{}, grants: map[types.NamespacedName]*queued{},
+		install:    &group{name: "of this installation", limit: limits.Install},
+		namespaces: map[string]*group{}, repositories: map[string]*group{}, unlimited: &group{},
+	}
+	for rank := range q.lines {
+		q.lines[rank] = map[*group]*line{}
+	}
+	return q
+}
+
+// Set says what is true of a Run, and returns the Runs to wake, the next one first. It may be among them itself.
+func (q *Queue) Set(e Entry) []types.NamespacedName {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var granted time.Time
+	if r := q.placed(e); r != nil {
+		granted = r.granted
+	}
+	q.put(e, granted)
+	return q.next()
+}
+
+// Remove forgets a Run, and returns the Runs to wake, the next one first. One that is not known is no error.
+func (q *Queue) Remove(key types.NamespacedName) []types.NamespacedName {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.drop(key)
+	return q.next()
+}
+
+// Reclaim takes back the places of Runs that did not start, asks for the limits of Repositories, and returns the Runs to
+// wake.
+func (q *Queue) Reclaim() []types.NamespacedName {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for key, g := range q.repositories {
+		g.limit = q.limits.Repository(key)
+	}
+	return q.next()
+}
+
+// Admit says whether a Run may start now. If so it counts as running, and asking again gets the same answer; if not it
+// waits. One that runs already may go on.
+func (q *Queue) Admit(e Entry) Admission {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var granted time.Time
+	if q.placed(e) != nil {
+		granted = q.now()
+	}
+	q.put(e, granted)
+	wake := slices.DeleteFunc(q.next(), func(key types.NamespacedName) bool { return key == e.Key })
+	r := q.runs[e.Key]
+	v := Admission{Start: r.lane == nil, Wake: wake}
+	if !v.Start {
+		v.Why, v.Ahead = q.why(r)
+	}
+	return v
+}
+
+// placed is a Run if it has a place now; nil otherwise.
+func (q *Queue) placed(e Entry) *queued {
+	if r := q.runs[e.Key]; r != nil && r.UID == e.UID && r.lane == nil {
+		return r
+	}
+	return nil
+}
+
+// put takes a Run in as it is now: running if it says so, granted unless that is zero, or else waiting.
+func (q *Queue) put(e Entry, granted time.Time) {
+	if e.Running {
+		granted = time.Time{}
+	}
+	if r := q.placed(e); r != nil && (e.Running || !granted.IsZero()) {
+		e.Repository = r.Repository // it has its place among that one's, whatever its Stack reads from by now
+	}
+	q.drop(e.Key)
+	r := &queued{Entry: e, groups: q.join(e), granted: granted}
+	q.runs[e.Key] = r
+	if e.Running || !granted.IsZero() {
+		q.count(r)
+	} else {
+		q.enqueue(r)
+	}
+}
+
+// drop forgets a Run.
+func (q *Queue) drop(key types.NamespacedName) {
+	r := q.runs[key]
+	if r == nil {
+		return
+	}
+	if r.lane != nil {
+		q.dequeue(r)
+	} else {
+		r.groups.each(func(g *group) { g.running-- })
+	}
+	delete(q.runs, key)
+	delete(q.grants, key)
+	if g := r.groups.namespace; g.empty() {
+		delete(q.namespaces, key.Namespace)
+	}
+	if g := r.groups.repository; g != q.unlimited && g.empty() {
+		delete(q.repositories, r.Repository)
+	}
+}

@@ -1,0 +1,145 @@
+// Package scheduler decides which Runs start when concurrency limits are reached.
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/run/index"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+// Event names a Run that is to be looked at.
+type Event = event.TypedGenericEvent[types.NamespacedName]
+
+// Scheduler is the Queue as the reconciler uses it. Run events go in; the Runs that may start come out as events.
+type Scheduler struct {
+	queue *Queue
+	cache client.Reader
+	wake  chan Event
+
+	// mu keeps what is told of a Run from coming between what fill reads and what it makes of that.
+	mu     sync.Mutex
+	filled bool
+}
+
+// New is a Scheduler that reads from a cache which Runs are running when the process starts.
+func New(queue *Queue, cache client.Reader) *Scheduler {
+	return &Scheduler{queue: queue, cache: cache, wake: make(chan Event, 1000)}
+}
+
+// Wake gives the Runs whose turn it is.
+func (t *Scheduler) Wake() <-chan Event { return t.wake }
+
+// Start takes places back now and then that were given and not used.
+func (t *Scheduler) Start(ctx context.Context) error {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			t.tell(ctx, t.queue.Reclaim())
+		}
+	}
+}
+
+// Take asks for the place of an attempt that is about to begin.
+func (t *Scheduler) Take(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, phase v1alpha1.AttemptPhase) (Admission, error) {
+	if err := t.fill(ctx); err != nil {
+		return Admission{}, err
+	}
+	e := entry(run, stack)
+	e.Rank = rank(run, phase)
+	verdict := t.queue.Admit(e)
+	t.tell(ctx, verdict.Wake)
+	return verdict, nil
+}
+
+// See takes note of how a Run stands that does not ask for a place now.
+func (t *Scheduler) See(ctx context.Context, run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) {
+	t.mu.Lock()
+	keys := t.see(run, stack, status)
+	t.mu.Unlock()
+	t.tell(ctx, keys)
+}
+
+func (t *Scheduler) see(run *v1alpha1.Run, stack *v1alpha1.Stack, status *v1alpha1.RunStatus) []types.NamespacedName {
+	a := runinfo.Current(status)
+	if stack == nil || status.Phase.Finished() || a == nil || a.FinishedAt != nil {
+		return t.queue.Remove(client.ObjectKeyFromObject(run))
+	}
+	e := entry(run, stack)
+	e.Rank, e.Running = rank(run, a.Phase), true
+	return t.queue.Set(e)
+}
+
+// Leave says that a Run neither runs nor waits for a place.
+func (t *Scheduler) Leave(ctx context.Context, key types.NamespacedName) {
+	t.mu.Lock()
+	keys := t.queue.Remove(key)
+	t.mu.Unlock()
+	t.tell(ctx, keys)
+}
+
+// fill tells the Queue once of all that ran before the process started, so that it does not give away their places.
+func (t *Scheduler) fill(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.filled {
+		return nil
+	}
+	var runs v1alpha1.RunList
+	if err := t.cache.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
+		return err
+	}
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		if a := runinfo.Current(&run.Status); run.Status.Phase.Finished() || a == nil || a.FinishedAt != nil {
+			continue
+		}
+		stack, err := index.StackIn(ctx, t.cache, run)
+		if err != nil {
+			return err
+		}
+		t.see(run, stack, &run.Status) // nothing waits yet that it could wake
+	}
+	t.filled = true
+	return nil
+}
+
+func (t *Scheduler) tell(ctx context.Context, keys []types.NamespacedName) {
+	for _, key := range keys {
+		select {
+		case t.wake <- Event{Object: key}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func entry(run *v1alpha1.Run, stack *v1alpha1.Stack) Entry {
+	e := Entry{Key: client.ObjectKeyFromObject(run), UID: run.UID, Since: run.CreationTimestamp.Time}
+	if key, ok := stack.RepositoryKey(); ok {
+		e.Repository = key.String()
+	}
+	return e
+}
+
+// rank of an attempt of a Run.
+func rank(run *v1alpha1.Run, phase v1alpha1.AttemptPhase) Rank {
+	switch {
+	case phase == v1alpha1.AttemptApply, run.Spec.Operation == v1alpha1.OperationDestroy:
+		return RankApply
+	case run.Spec.Cause.Type == v1alpha1.CauseDrift:
+		return RankDrift
+	default:
+		return RankPlan
+	}
+}

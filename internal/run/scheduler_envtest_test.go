@@ -1,0 +1,274 @@
+//go:build envtest
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/inputs"
+	"cairn.dev/cairn/internal/run/podspec"
+	"cairn.dev/cairn/internal/run/scheduler"
+	"cairn.dev/cairn/test/apiserver"
+)
+
+// limit begins a process with these limits. Limits of the whole install would count the Runs of other tests too.
+func (r *room) limit(l scheduler.Limits) {
+	r.Scheduler = scheduler.New(scheduler.NewQueue(l, time.Now), r.Room.Client)
+}
+
+// another is the same room with another Stack and its first Run, whose code is from a Repository if one is named.
+func (r *room) another(name, repository string) *room {
+	r.Helper()
+	other := *r
+	other.stack = r.stack.DeepCopy()
+	other.stack.ObjectMeta = metav1.ObjectMeta{Name: name}
+	if repository != "" {
+		other.stack.Spec.Source = v1alpha1.Source{Git: &v1alpha1.GitSource{Repository: v1alpha1.RepositoryRef{Name: repository}}}
+	}
+	status := other.stack.Status
+	r.Make(other.stack)
+	other.stack.Status = status
+	other.stack.Status.LastRun = name + "-1"
+	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), other.stack))
+	r.Seen(other.stack)
+	other.run = &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{
+		Name:            name + "-1",
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(other.stack, v1alpha1.GroupVersion.WithKind("Stack"))},
+	}, Spec: *r.run.Spec.DeepCopy()}
+	other.run.Spec.Stack.Name = name
+	r.Make(other.run)
+	return &other
+}
+
+// is sets the Run's status, as a report of its runner would.
+func (r *room) is(change func(*v1alpha1.RunStatus)) {
+	r.Helper()
+	r.Seen(r.run)
+	change(&r.run.Status)
+	apiserver.Must(r.T, r.Room.Client.Status().Update(r.Context(), r.run))
+	r.Seen(r.run)
+}
+
+func succeeds(s *v1alpha1.RunStatus) {
+	s.Phase, s.FinishedAt = v1alpha1.PhaseSucceeded, &metav1.Time{Time: time.Now()}
+}
+
+// expectWaits wants a Run that waits for a place, and says so.
+func (r *room) expectWaits(message string) {
+	r.Helper()
+	r.expectAttempts()
+	c := r.run.Status.Conditions
+	if r.run.Status.Phase != v1alpha1.PhaseQueued || len(c) == 0 || c[0].Reason != v1alpha1.ReasonQueued || c[0].Message != message {
+		r.Errorf("%s is %q %v, want Queued: %s", r.run.Name, r.run.Status.Phase, c, message)
+	}
+}
+
+// expectWoken wants that these Runs are woken, and no others.
+func (r *room) expectWoken(want ...*room) {
+	r.Helper()
+	for _, next := range want {
+		select {
+		case e := <-r.Scheduler.Wake():
+			if e.Object != client.ObjectKeyFromObject(next.run) {
+				r.Errorf("%s is woken, not %s", e.Object, next.run.Name)
+			}
+		case <-time.After(time.Minute):
+			r.Errorf("%s is never woken", next.run.Name)
+		}
+	}
+	select {
+	case e := <-r.Scheduler.Wake():
+		r.Errorf("%s is woken too", e.Object)
+	default:
+	}
+}
+
+func TestARunWaitsForItsTurn(t *testing.T) {
+	r := enter(t)
+	r.limit(scheduler.Limits{Namespace: 1})
+	next, last := r.another("web", ""), r.another("zoo", "")
+	r.reconcile()
+	r.expectAttempts("Plan")
+	next.reconcile()
+	last.reconcile()
+	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
+	last.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); among the next 5")
+	r.expectWoken()
+
+	written := next.run.ResourceVersion
+	if next.reconcile().ResourceVersion != written {
+		t.Error("a pass of a Run that waits as before wrote it")
+	}
+	result, err := next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)})
+	apiserver.Must(t, err)
+	if result.RequeueAfter <= 0 || result.RequeueAfter > 5*time.Minute {
+		t.Errorf("its place in the line is looked at again in %s", result.RequeueAfter)
+	}
+
+	r.reconcile()
+	r.is(succeeds)
+	r.reconcile()
+	r.expectWoken(next)
+	last.reconcile()
+	last.expectAttempts()
+	next.reconcile()
+	next.expectAttempts("Plan")
+
+	// One that is deleted leaves its place too.
+	apiserver.Must(t, r.Room.Client.Delete(t.Context(), next.run))
+	r.Gone(next.run)
+	_, err = next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)})
+	apiserver.Must(t, err)
+	r.expectWoken(last)
+}
+
+// Between its plan and its apply a Run has no pod, and so no place.
+func TestARunThatAwaitsApprovalHasNoPlace(t *testing.T) {
+	r := enter(t)
+	r.limit(scheduler.Limits{Namespace: 1})
+	next := r.another("web", "")
+	r.reconcile()
+	next.reconcile()
+	r.is(func(s *v1alpha1.RunStatus) {
+		s.Phase, s.Plan = v1alpha1.PhaseAwaitingApproval, &v1alpha1.Plan{Digest: "sha256:plan", Changes: true}
+		s.Attempts[0].FinishedAt = &metav1.MicroTime{Time: time.Now()}
+	})
+	r.stack.Spec.Apply = v1alpha1.ApplyManual
+	apiserver.Must(t, r.Room.Client.Update(t.Context(), r.stack))
+	r.Seen(r.stack)
+	r.reconcile()
+	r.expectWoken(next)
+}
+
+// What ran before the process started goes on to count.
+func TestARestartCountsWhatRuns(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	next := r.another("web", "")
+	next.limit(scheduler.Limits{Namespace: 1})
+	next.reconcile()
+	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
+	if n := len(r.pods()); n != 1 {
+		t.Errorf("there are %d pods", n)
+	}
+}
+
+// A process that cannot tell what runs gives away nothing, and finds out later.
+func TestNoPlaceIsGivenBeforeItIsKnownWhatRuns(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	next := r.another("web", "")
+	reader := &unsure{Reader: r.Room.Client, err: errors.New("not now")}
+	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
+	if _, err := next.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(next.run)}); !errors.Is(err, reader.err) {
+		t.Errorf("got %v", err)
+	}
+	reader.err = nil
+	next.reconcile()
+	next.expectWaits("concurrency limit of namespace " + r.Namespace + " reached (1 of 1); next")
+}
+
+// A Run that ends while it is read what runs does not keep its place for ever.
+func TestARunThatEndsDuringTheStart(t *testing.T) {
+	r := enter(t)
+	r.reconcile()
+	next := r.another("web", "")
+	reader, left := &unsure{Reader: r.Room.Client}, make(chan struct{})
+	next.Scheduler = scheduler.New(scheduler.NewQueue(scheduler.Limits{Namespace: 1}, time.Now), reader)
+	reader.listed = func() {
+		go func() {
+			next.Scheduler.Leave(t.Context(), client.ObjectKeyFromObject(r.run))
+			close(left)
+		}()
+		select { // it has to wait, so this takes its time
+		case <-left:
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	next.reconcile()
+	<-left
+	next.reconcile()
+	next.expectAttempts("Plan")
+}
+
+// unsure is a cache that may fail to list, and that says when it has listed.
+type unsure struct {
+	client.Reader
+	err    error
+	listed func()
+}
+
+func (u *unsure) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if u.err != nil {
+		return u.err
+	}
+	err := u.Reader.List(ctx, list, opts...)
+	if u.listed != nil {
+		u.listed()
+	}
+	return err
+}
+
+func TestLimitsHoldOverPassesAtTheSameTime(t *testing.T) {
+	r := enter(t)
+	r.limit(scheduler.Limits{Namespace: 3, Repository: func(key string) int {
+		return map[string]int{r.Namespace + "/infra": 1}[key]
+	}})
+	all := []*room{r}
+	for i := range 5 {
+		all = append(all, r.another(fmt.Sprintf("inline%d", i), ""), r.another(fmt.Sprintf("infra%d", i), "infra"))
+	}
+	var passes sync.WaitGroup
+	for _, one := range all {
+		for range 3 {
+			passes.Go(func() {
+				if _, err := one.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(one.run)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	passes.Wait()
+	infra := 0
+	for _, pod := range r.pods() {
+		if strings.HasPrefix(pod.Name, "infra") {
+			infra++
+		}
+	}
+	if n := len(r.pods()); n != 3 || infra > 1 {
+		t.Errorf("there are %d pods, %d of them of the Repository", n, infra)
+	}
+	for _, one := range all {
+		r.Seen(one.run)
+		if c := one.run.Status.Conditions; len(one.run.Status.Attempts) == 0 && !strings.HasPrefix(c[0].Message, "concurrency limit ") {
+			t.Errorf("%s says %v", one.run.Name, c)
+		}
+	}
+}
+
+// A pod that the API server does not let be made takes no place from those that could be.
+func TestARefusedPodGivesItsPlaceBack(t *testing.T) {
+	r := enter(t)
+	r.limit(scheduler.Limits{Namespace: 1})
+	next := r.another("web", "")
+	foreign := podspec.BuildPod(r.run, r.stack, inputs.Document{}, v1alpha1.AttemptPlan, 1, settings)
+	foreign.OwnerReferences = nil
+	apiserver.Must(t, r.Room.Client.Create(t.Context(), foreign))
+	r.reconcile()
+	if c := r.run.Status.Conditions; len(c) == 0 || c[0].Reason != v1alpha1.ReasonPodCreateFailed {
+		t.Fatalf("got %v", c)
+	}
+	next.reconcile()
+	next.expectAttempts("Plan")
+}
