@@ -126,10 +126,6 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 // lookups tell from the cache to whom an event is news.
 type lookups struct{ cache client.Reader }
 
-func sameName(_ context.Context, o client.Object) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
-}
-
 func itself(_ context.Context, key types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
 }

@@ -106,6 +106,7 @@ func decideByRules(w Snapshot) Decision {
 			namespaceEnds,
 			destroyLeftSomething,
 			destroyWasStopped,
+			statesDiverged,
 			destroyIsDue,
 		}
 	}

@@ -321,6 +321,18 @@ func TestDecide(t *testing.T) {
 		"a destroy that failed a while ago is tried again": {
 			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }), start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
 		},
+		"a destroy whose plan needs a user to merge two states is not retried": {
+			world: world(deleted, state(3), rescued, had("net-2", "Failed", "sha256:kept", destroys, says("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			ready: "False", reason: "DestroyFailed", stalled: true, message: "what the Run says",
+		},
+		"it is once they are merged": {
+			world: world(deleted, state(3), had("net-2", "Failed", "sha256:kept", destroys, says("ConfigurationError")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		},
+		"a destroy that failed for another reason while a rescued state waits is retried": {
+			world: world(deleted, state(3), rescued, had("net-2", "Failed", "sha256:kept", destroys, says("Transient")), func(w *Snapshot) { w.Now = now.Add(10 * time.Minute) }),
+			start: "Destroy net-3", ready: "Unknown", reason: "Destroying",
+		},
 		"a deleted Stack that is protected stays": {
 			world: world(deleted, protect, state(3)), ready: "False", reason: "DeletionProtected", stalled: true,
 		},

@@ -87,8 +87,20 @@ func destroyWasStopped(w Snapshot) (Decision, bool) {
 	return stalled(stoppedReason(last), "Run %s: %s%s; to leave what is left as it is, set spec.deletionPolicy to Orphan", last.Name, runCondition(last).Message, hint)
 }
 
-// destroyIsDue starts the destroy, and starts it again some time after one that failed, for as long as it takes. Who asks
-// need not wait for that time.
+// statesDiverged: the last destroy found a rescued state that does not follow the current version. A user merges the two; until
+// then every plan ends the same way. A rescued state that does follow became a version before the plan.
+func statesDiverged(w Snapshot) (Decision, bool) {
+	last := w.LatestRun()
+	if _, ok := PendingRequest(w); ok || last == nil || w.State.Status.Rescued == nil || !isOfDeletion(w, last) ||
+		runCondition(last).Reason != string(v1alpha1.FailureConfigurationError) {
+		return Decision{}, false
+	}
+	return stalled(v1alpha1.ReasonDestroyFailed, "Run %s failed: %s; to leave the resources as they are, set spec.deletionPolicy to Orphan",
+		last.Name, runCondition(last).Message)
+}
+
+// destroyIsDue starts the destroy, and retries one that failed after spec.retry.maxBackoff, for as long as it takes. A request
+// starts it at once.
 func destroyIsDue(w Snapshot) (Decision, bool) {
 	inputs := w.State.Status.InputsDigest
 	if inputs == "" {

@@ -16,8 +16,8 @@ import (
 //	                  │                                                         └──► something is in the way: the name stays, and it waits
 //	                  └──► refused: the status says that too, and an event why
 
-// asked is the request that a Run is to be made for: one that waits to be taken up, or one that was and whose Run was named
-// but not made.
+// PendingRequest is the request to create a Run for: one that was not handled yet, or one that was and whose Run is reserved
+// but not created.
 func PendingRequest(w Snapshot) (runinfo.Request, bool) {
 	q, ok := runinfo.Requested(w.Stack, w.Now)
 	if !ok && isReservedNotCreated(w) {
@@ -26,8 +26,8 @@ func PendingRequest(w Snapshot) (runinfo.Request, bool) {
 	return q, ok && !w.quiet && rejection(w, q) == ""
 }
 
-// isHalfTaken says that the status names a Run which was asked for, and that it was not made: the operator ended in
-// between, or the API server or the bucket refused. Until it is made, it waits like a request that was not taken up yet.
+// isReservedNotCreated reports whether the status reserves a Run for a request and the Run was not created: the operator
+// stopped in between, or the API server or the bucket refused. Until it is created, the request is pending.
 func isReservedNotCreated(w Snapshot) bool {
 	s, at := w.Stack.Status, w.Stack.Annotations[v1alpha1.RequestedAtAnnotation]
 	n := s.ReservedRun
@@ -46,7 +46,7 @@ func isReservedNotCreated(w Snapshot) bool {
 	}
 }
 
-// refused says why nothing comes of a request; empty when something does.
+// rejection is why a request cannot create a Run; empty when it can.
 func rejection(w Snapshot, q runinfo.Request) string {
 	if q.Refused == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
 		return "this install allows no shells (cairn operator --allow-shell)"
@@ -58,8 +58,8 @@ func rejection(w Snapshot, q runinfo.Request) string {
 	return q.Refused
 }
 
-// refusedRequest is a request that waits and that nothing comes of. It is not kept: it would be dangerous when, long after,
-// something did come of it.
+// RejectedRequest is a pending request that cannot create a Run, and why. It is not kept: it would be dangerous if it
+// created a Run long after.
 func RejectedRequest(w Snapshot) (q runinfo.Request, why string) {
 	if q, ok := runinfo.Requested(w.Stack, w.Now); ok {
 		return q, rejection(w, q)
