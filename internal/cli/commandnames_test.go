@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/session"
 )
 
 var (
@@ -27,7 +29,7 @@ var (
 
 // Every command that a message, a note, a help text or a page of the documentation names exists.
 func TestCommandsInTextsExist(t *testing.T) {
-	cmd := root(newSession())
+	cmd := root(session.FromProcess())
 	cmd.InitDefaultHelpCmd()
 	cmd.InitDefaultCompletionCmd()
 	all := map[string]bool{}

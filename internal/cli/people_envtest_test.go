@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/plan"
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/test/apiserver"
@@ -206,8 +207,8 @@ func TestApprovals(t *testing.T) {
 	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--show")
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 	s, _, _ := quiet()
-	s.flags.KubeConfig = &d.kubeconfig
-	who, err := s.user(t.Context())
+	s.Flags.KubeConfig = &d.kubeconfig
+	who, err := s.User(t.Context())
 	apiserver.Must(t, err)
 	if a := r.Spec.Approval; a == nil || a.PlanDigest != digest || a.By != who {
 		t.Errorf("approval %v, want %s by %s", a, digest, who)
@@ -268,7 +269,7 @@ func TestAnInterruptLeavesTheRunAlone(t *testing.T) {
 		return r.Status.Phase
 	})
 	_, errOut, code := d.cairn(ctx, "", "apply", "net", "--yes")
-	if code != exitInterrupted || !strings.Contains(errOut, "goes on") && !strings.Contains(errOut, "still is") {
+	if code != session.ExitInterrupted || !strings.Contains(errOut, "goes on") && !strings.Contains(errOut, "still is") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 	r := &v1alpha1.Run{}
@@ -383,7 +384,7 @@ func TestAFollowedLogIsWholeWhateverTheServerDoes(t *testing.T) {
 	if out != string(log) {
 		t.Errorf("the log is\n%s", out)
 	}
-	if code != exitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") || !strings.Contains(errOut, "cut off") {
+	if code != session.ExitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") || !strings.Contains(errOut, "cut off") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 }
@@ -393,7 +394,7 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 	d := newDesk(t)
 	r := d.run("net-1", v1alpha1.PhaseSucceeded)
 	s, _, _ := quiet()
-	s.flags.KubeConfig = &d.kubeconfig
+	s.Flags.KubeConfig = &d.kubeconfig
 	for want, spec := range map[string]map[string]any{
 		"this Run is Succeeded already":                           {"cancel": true},
 		"this Run is Succeeded and does not wait for an approval": {"approval": map[string]any{"planDigest": digest, "by": "me"}},
@@ -405,8 +406,8 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.patch(t.Context(), r.DeepCopy(), client.RawPatch(types.MergePatchType, data))
-		var short explained
+		err = s.Patch(t.Context(), r.DeepCopy(), client.RawPatch(types.MergePatchType, data))
+		var short session.Explanation
 		if err == nil || !errors.As(err, &short) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q, want %q", err, want)
 		}

@@ -6,25 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
+	"cairn.dev/cairn/cmd/cairn-controller/app"
+	"cairn.dev/cairn/internal/cli/convert"
+	"cairn.dev/cairn/internal/cli/dev"
 	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/stack"
+	"cairn.dev/cairn/internal/cli/state"
 )
 
 // Main runs the command line and gives the process's exit code.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := newSession()
-	return exitCode(s.ErrOut, s.program, root(s).ExecuteContext(ctx))
+	s := session.FromProcess()
+	return exitCode(s.ErrOut, s.Program, root(s).ExecuteContext(ctx))
 }
 
 // exitCode says what went wrong, and gives the exit code for it.
@@ -32,31 +36,23 @@ func exitCode(stderr io.Writer, program string, err error) int {
 	if err == nil {
 		return 0
 	}
-	var exit exitError
+	var exit session.ExitError
 	if !errors.As(err, &exit) {
-		exit = exitError{exitFailed, err}
+		exit = session.ExitError{Code: session.ExitFailed, Err: err}
 	}
-	if exit.err != nil {
+	if exit.Err != nil {
 		fmt.Fprintf(stderr, "%s: %s\n", program, screen.CleanLines(err.Error())) // which may quote strangers
 	}
-	return exit.code
-}
-
-// programName is how the command is called by its user: as a plugin of kubectl it is a command of that.
-func programName(argv0 string) string {
-	if strings.TrimSuffix(filepath.Base(argv0), ".exe") == "kubectl-cairn" {
-		return "kubectl cairn"
-	}
-	return "cairn"
+	return exit.Code
 }
 
 // Groups of commands, as the usage shows them.
 const (
 	groupStacks = "stacks"
-	groupRun    = "processes"
+	groupRun    = "local"
 )
 
-func root(s *session) *cobra.Command {
+func root(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cairn",
 		Short: "Runs OpenTofu on Kubernetes: plans every change, applies exactly what was approved",
@@ -65,24 +61,25 @@ func root(s *session) *cobra.Command {
 Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while something is in progress.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.program},
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: s.Program},
 
-		PersistentPreRun: func(c *cobra.Command, _ []string) { s.within(c.Context()) },
+		PersistentPreRun: func(c *cobra.Command, _ []string) { s.BindRequests(c.Context()) },
 	}
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)
-	cmd.AddGroup(&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "Processes:"})
-	s.forPeople(cmd, groupStacks,
-		getCommand(s), describeCommand(s), planCommand(s), diffCommand(s), applyCommand(s), approveCommand(s), rejectCommand(s),
-		destroyCommand(s), cancelCommand(s), retryCommand(s), shellCommand(s), logsCommand(s), historyCommand(s), outputsCommand(s),
-		suspendCommand(s), resumeCommand(s), stateCommand(s), migrateCommand(s), generateCommand(s),
-	)
-	cmd.AddCommand(versionCommand(), evaluatePoliciesCommand())
-	for _, c := range []*cobra.Command{devCommand(), demoCommand(), serveCommand(), operatorCommand(), serverCommand()} {
+	cmd.AddGroup(&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "On this machine:"})
+	for _, c := range slices.Concat(stack.Commands(s), []*cobra.Command{state.Command(s)}, convert.Commands(s)) {
+		s.AddFlags(c.PersistentFlags())
+		c.GroupID = groupStacks
+		cmd.AddCommand(c)
+	}
+	for _, c := range dev.Commands() {
 		c.GroupID = groupRun
 		cmd.AddCommand(c)
 	}
+	cmd.AddCommand(versionCommand())
+	cmd.AddCommand(app.Commands()...)
 	for _, c := range cmd.Commands() {
 		if c.HasSubCommands() && !c.Runnable() {
 			onlySubcommands(c)
@@ -105,13 +102,4 @@ func onlySubcommands(cmd *cobra.Command) {
 		}
 		return fmt.Errorf("%s: see %s --help", text, cmd.CommandPath())
 	}
-}
-
-// logger writes to standard error.
-func logger(level slog.Level, json bool) logr.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	if json {
-		return logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, options))
-	}
-	return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, options))
 }

@@ -1,0 +1,20 @@
+package app
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"cairn.dev/cairn/internal/operator"
+)
+
+func TestPullPolicies(t *testing.T) {
+	var o operator.Options
+	p := (*pullPolicy)(&o.RunnerPullPolicy)
+	if err := p.Set("Never"); err != nil || o.RunnerPullPolicy != corev1.PullNever {
+		t.Errorf("got %v and %q", err, o.RunnerPullPolicy)
+	}
+	if err := p.Set("never"); err == nil || o.RunnerPullPolicy != corev1.PullNever {
+		t.Errorf("one that Kubernetes does not know: got %v and %q", err, o.RunnerPullPolicy)
+	}
+}

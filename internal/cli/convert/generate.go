@@ -1,0 +1,113 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/migrate"
+)
+
+// generating are the flags of generate.
+type generating struct{ repository, ref, format string }
+
+func generateCommand(s *session.Session) *cobra.Command {
+	var g generating
+	cmd := &cobra.Command{
+		Use:   "generate DIR",
+		Short: "Generate a Stack for each root module in a directory",
+		Long: `Finds the root modules in DIR and its subdirectories, and writes the manifests of one Stack for each and of one Repository to standard output.
+Standard error gets what was found, what was skipped and why, and what you have to do. The command changes neither the cluster nor the code, and
+imports no resources.
+
+A root module is a directory with code that has a backend block, or that no other directory calls as a module; with a terragrunt.hcl that names code,
+Terragrunt runs it. Where the code has a backend block, the state stays there (backend: {fromCode: true}); otherwise Cairn stores the state.
+
+The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply: Manual), and deleting a Stack
+keeps its resources (deletionPolicy: Orphan), until you change these fields.`,
+		Example: s.Examples(`
+			cairn generate . > stacks.yaml
+			cairn generate envs/prod -n prod
+			cairn generate . --repository https://git.example.com/acme/infra.git --ref main`),
+		Args: s.MaxArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(g.format, session.FormatJSON, session.FormatYAML); err != nil {
+				return err
+			}
+			return generateFrom(cmd.Context(), s, args[0], g)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&g.repository, "repository", "", "URL of the repository, as in https://git.example.com/acme/infra.git; default: that of git's remote origin")
+	f.StringVar(&g.ref, "ref", "", "branch, tag or commit of the Repository; default: the remote's default branch")
+	f.StringVarP(&g.format, "output", "o", "", "json or yaml: one document with objects and notes on standard output")
+	return cmd
+}
+
+func generateFrom(ctx context.Context, s *session.Session, dir string, g generating) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	code := migrate.Code{Files: os.DirFS(dir), URL: g.repository, Ref: g.ref}
+	if s.Flags.Namespace != nil {
+		code.Namespace = *s.Flags.Namespace
+	}
+	// Where DIR is in the repository counts also when its URL is given.
+	prefix, err := gitAnswer(ctx, dir, "rev-parse", "--show-prefix")
+	if err == nil {
+		code.Folder = path.Clean("/" + prefix)[1:]
+	} else if code.URL == "" {
+		return fmt.Errorf("%s is in no Git repository (%w): give its URL with --repository, and its root directory as DIR", dir, err)
+	}
+	if code.URL == "" {
+		if code.URL, err = gitAnswer(ctx, dir, "remote", "get-url", "origin"); err != nil {
+			return fmt.Errorf("git has no remote origin (%w): give the repository's URL with --repository", err)
+		}
+	}
+	result, err := migrate.Generate(code)
+	var address *migrate.AddressError
+	if errors.As(err, &address) && g.repository == "" {
+		return fmt.Errorf("%w; it is that of git's remote origin: give the URL that the cluster fetches from with --repository URL", err)
+	}
+	if err != nil {
+		return err
+	}
+	if len(result.Stacks) == 0 {
+		s.Note("Found no root module in %s.", dir)
+	}
+	return printMigration(s, result, g.format)
+}
+
+// gitAnswers is how long git may take for a question about a folder.
+const gitAnswers = 30 * time.Second
+
+// gitAnswer is what git says about a folder.
+func gitAnswer(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitAnswers)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		line, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		return "", errors.New(line)
+	}
+	return strings.TrimSpace(string(out)), err
+}

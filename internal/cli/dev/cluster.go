@@ -1,0 +1,176 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/dev"
+	"cairn.dev/cairn/dev/kubelet"
+	children "cairn.dev/cairn/dev/process"
+)
+
+// systemNamespace is where `cairn dev` keeps Cairn's own things.
+const systemNamespace = "cairn-system"
+
+// devCluster is a cluster on this machine with Cairn in it.
+type cluster struct {
+	client.WithWatch
+	kubeconfig, bin string
+
+	plane *dev.ControlPlane
+	// node is nil, and there are no processes, when both are left out.
+	node      *kubelet.Kubelet
+	processes []*process
+	// group ends the processes with this one.
+	group *children.Group
+	// page is where browsers find Cairn, and links the folder of links that sign in there; empty where people are not known by tokens.
+	page, links string
+}
+
+// withDev starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
+// something ends that is needed.
+func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) error {
+	data, remove, err := dataFolder(o.data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if o.kubeconfig == "" {
+		o.kubeconfig = filepath.Join(data, "kubeconfig")
+	}
+	if o.bin == "" {
+		if o.bin, err = dev.BinDir(); err != nil {
+			return err
+		}
+	}
+	plane, err := dev.Start(ctx, dev.Options{
+		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, AuditReads: o.auditReads, Log: o.log.WithName("controlplane"),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := plane.Stop(context.WithoutCancel(ctx)); err != nil {
+			o.log.Error(err, "stop the control plane")
+		}
+	}()
+	c, err := newCluster(ctx, o, data, plane)
+	if err != nil {
+		return err
+	}
+	err = c.run(ctx, use)
+	if c.group != nil {
+		err = errors.Join(err, c.group.Close())
+	}
+	return err
+}
+
+// dataFolder gives the folder's absolute path and what to do with it in the end.
+func dataFolder(data string) (path string, remove func(), err error) {
+	if data != "" {
+		path, err = filepath.Abs(data)
+		return path, func() {}, err
+	}
+	path, err = os.MkdirTemp("", "cairn-dev-")
+	return path, func() { _ = os.RemoveAll(path) }, err // a temporary folder that stays is no harm
+}
+
+// newDevCluster installs Cairn into a control plane and makes its node and its processes, which do not run yet.
+func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane) (*cluster, error) {
+	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
+		return nil, err
+	}
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(known); err != nil {
+			return nil, err
+		}
+	}
+	c, err := client.NewWithWatch(plane.RESTConfig(), client.Options{Scheme: known})
+	if err != nil {
+		return nil, err
+	}
+	if err := install(ctx, c, systemNamespace, o.log); err != nil {
+		return nil, err
+	}
+	kubeconfigs := map[string]string{}
+	for _, process := range o.processes() {
+		if kubeconfigs[process], err = access(ctx, c, plane, process, data, o.namespaces); err != nil {
+			return nil, err
+		}
+	}
+	cluster := &cluster{WithWatch: c, kubeconfig: o.kubeconfig, bin: o.bin, plane: plane}
+	if o.bare {
+		return cluster, nil
+	}
+	cluster.node, err = kubelet.New(kubelet.Options{
+		Config:        plane.RESTConfig(),
+		Dir:           filepath.Join(data, "pods"),
+		PathPrefix:    o.bin,
+		ShutdownGrace: time.Minute, // for engines to save their state
+		Log:           o.log.WithName("kubelet"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if cluster.group, err = children.NewGroup(); err != nil {
+		return nil, err
+	}
+	return cluster, cluster.addProcesses(ctx, o, data, kubeconfigs)
+}
+
+// path has cairn itself, and kubectl and the engines.
+func (c *cluster) path() string {
+	program, err := os.Executable()
+	if err != nil {
+		return c.bin
+	}
+	return filepath.Dir(program) + string(os.PathListSeparator) + c.bin
+}
+
+// run runs the cluster for as long as use takes.
+func (c *cluster) run(ctx context.Context, use func(context.Context, *cluster) error) error {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	g, ctx := errgroup.WithContext(ctx)
+	// The store outlives the pods, so that an engine that is interrupted can save its state.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	for _, p := range c.processes {
+		g.Go(func() error { p.run(serving); return nil })
+	}
+	g.Go(func() error {
+		defer stopServing()
+		if c.node == nil {
+			return nil
+		}
+		return c.node.Run(ctx)
+	})
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.plane.Done():
+			return fmt.Errorf("the control plane ended: %w", c.plane.Err())
+		}
+	})
+	g.Go(func() error {
+		defer done()
+		for _, p := range c.processes {
+			if err := p.ready(ctx); err != nil {
+				return fmt.Errorf("wait for cairn %s: %w", p.name, err)
+			}
+		}
+		return use(ctx, c)
+	})
+	return g.Wait()
+}

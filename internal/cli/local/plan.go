@@ -1,0 +1,326 @@
+package local
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/statefile"
+	"cairn.dev/cairn/internal/cli/workcopy"
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/userapi"
+)
+
+// planLocal is a plan of a working directory: the flags of plan that go with --local.
+type Plan struct {
+	Dir, engine, root string
+	variableFiles     []string
+}
+
+// localFlags are the flags that only a plan of a working directory takes.
+var localFlags = []string{"engine", "root", "var-file"}
+
+func (p *Plan) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&p.Dir, "local", "", "plan the code in this directory on this machine, instead of a Run in the cluster")
+	f.StringVar(&p.engine, "engine", "", "with --local: program that plans; default: tofu or terraform, as the Stack says")
+	f.StringVar(&p.root, "root", "", "with --local: directory above it to copy as a whole, for code that reads files there; usually the root of the repository")
+	f.StringArrayVar(&p.variableFiles, "var-file", nil, "with --local: file with variables, which override the Stack's; can be repeated, later files win")
+	_ = cmd.MarkFlagDirname("local") // fails only for a flag that does not exist
+	_ = cmd.MarkFlagDirname("root")
+	cmd.MarkFlagsMutuallyExclusive("local", "raw")
+	cmd.MarkFlagsMutuallyExclusive("local", "output")
+}
+
+// split separates the name of the Stack from the arguments for the engine's plan, which follow --.
+func (p *Plan) Split(cmd *cobra.Command, args []string) (own, engine []string, err error) {
+	own = args
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		own, engine = args[:n], args[n:]
+	}
+	if p.Dir != "" {
+		return own, engine, checkPlanArguments(engine)
+	}
+	if len(engine) > 0 {
+		return nil, nil, errors.New("arguments for the engine's plan after -- need --local DIR")
+	}
+	for _, name := range localFlags {
+		if cmd.Flags().Changed(name) {
+			return nil, nil, fmt.Errorf("--%s needs --local DIR", name)
+		}
+	}
+	return own, nil, nil
+}
+
+func Run(ctx context.Context, s *session.Session, name string, p Plan, args []string) (err error) {
+	stack, err := s.Stack(ctx, name)
+	if err != nil {
+		return err
+	}
+	kind, program, err := localEngine(stack, p.engine)
+	if err != nil {
+		return err
+	}
+	own, err := absolute(p.variableFiles)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp("", "cairn-plan-local-") // for nobody else: 0700
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	l := &localPlan{Session: s, stack: stack, kind: kind, program: program, temporary: temporary}
+	if err := l.checkVersion(ctx); err != nil {
+		return l.ended(ctx, err)
+	}
+	if err := l.copyCode(ctx, p.Dir, p.root); err != nil {
+		return l.ended(ctx, err)
+	}
+	if err := l.copyState(ctx); err != nil {
+		return l.ended(ctx, err)
+	}
+	files, err := l.variables(ctx, own, args)
+	if err != nil {
+		return l.ended(ctx, err)
+	}
+	return l.ended(ctx, l.plan(ctx, append(files, own...), args))
+}
+
+// rejectedArguments would have the plan read or write another state, or save a plan to apply, which this is not for.
+var rejectedArguments = []string{"out", "state", "state-out", "backup", "lock", "lock-timeout"}
+
+func checkPlanArguments(args []string) error {
+	for _, arg := range args {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && slices.Contains(rejectedArguments, name) {
+			return fmt.Errorf("-%s is not allowed with --local: the plan uses a copy of the state, and cannot be applied", name)
+		}
+	}
+	return nil
+}
+
+func absolute(files []string) ([]string, error) {
+	var paths []string
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("--var-file: %w", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// localEngine finds the program for a Stack's engine.
+func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, error) {
+	var kind engine.Engine
+	switch stack.EngineOf().Name {
+	case v1alpha1.EngineTerragrunt:
+		return nil, "", fmt.Errorf("stack %s is for Terragrunt, which creates its root module itself: cairn plan --local plans code for OpenTofu and Terraform only", stack.Name)
+	case v1alpha1.EngineTerraform:
+		kind = engine.Terraform{}
+	default:
+		kind = engine.OpenTofu{}
+	}
+	path, err := exec.LookPath(cmp.Or(program, kind.Program()))
+	if err != nil {
+		return nil, "", fmt.Errorf("%s cannot be found on this machine: install it, or name another program with --engine (%w)", kind.Name(), err)
+	}
+	path, err = filepath.Abs(path)
+	return kind, path, err
+}
+
+// localRun is one plan on this machine.
+type localPlan struct {
+	*session.Session
+	stack     *v1alpha1.Stack
+	kind      engine.Engine
+	program   string
+	temporary string
+	// code is the copy of the code.
+	code *workcopy.Copy
+}
+
+func (l *localPlan) state() string  { return filepath.Join(l.temporary, "state") }
+func (l *localPlan) values() string { return filepath.Join(l.temporary, "values") }
+
+// ended is how it ends: an interruption counts more than what came of it.
+func (l *localPlan) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return session.Interrupted("interrupted: nothing was changed")
+	}
+	return err
+}
+
+// checkVersion says when the engine is not one that the Stack would be planned with.
+func (l *localPlan) checkVersion(ctx context.Context) error {
+	var out bytes.Buffer
+	cmd := l.command(ctx, l.temporary, l.kind.Version())
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", l.program, err)
+	}
+	version, err := engine.ParseVersion(out.Bytes())
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.program, err)
+	}
+	l.Note("Planning with %s %s (%s).", l.kind.Name(), version, l.program)
+	if wanted := l.stack.EngineOf().Version; wanted != "" {
+		if meets, err := engine.Meets(version, wanted); err == nil && !meets {
+			l.Note("Mind: the Stack wants %s; what another version plans may be different.", wanted)
+		}
+	}
+	return nil
+}
+
+// copyCode copies the code, and has the engine keep the state beside it.
+func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) {
+	to := filepath.Join(l.temporary, "code")
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	if l.code, err = workcopy.Make(ctx, dir, root, to); err != nil {
+		return fmt.Errorf("copy the code: %w", err)
+	}
+	what := "files of " + l.code.From
+	switch n := len(l.code.Modules); {
+	case root != "":
+		what = "files of " + l.code.Base
+	case n == 1:
+		what += " and of 1 local module elsewhere"
+	case n > 1:
+		what += fmt.Sprintf(" and of %d local modules elsewhere", n)
+	}
+	l.Note("Copied the %d %s (%.1f MiB); nothing is written there.", l.code.Files, what, float64(l.code.Bytes)/(1<<20))
+	if l.code.State {
+		l.Note("The state in %s is not used, but the Stack's.", l.code.From)
+	}
+	if len(l.code.Unknown) > 0 {
+		l.Note("Paths that are not known before the engine runs: %s. If they lead out of %s, copy that too with --root.", strings.Join(l.code.Unknown, "; "), l.code.From)
+	}
+	code, err := os.OpenRoot(l.code.Dir)
+	if err != nil {
+		return err
+	}
+	defer code.Close() //nolint:errcheck // only read
+	if err := engine.CheckCode(l.kind, engine.Backend{}, code.FS()); err != nil {
+		return err
+	}
+	override := fmt.Sprintf("terraform {\n  backend \"local\" {\n    path = %s\n  }\n}\n", statefile.Quote(l.state()))
+	return code.WriteFile(engine.OverrideFile, []byte(override), 0o600)
+}
+
+// copyState gets the state, if there is one.
+func (l *localPlan) copyState(ctx context.Context) error {
+	server, err := l.Server(ctx)
+	if err != nil {
+		return err
+	}
+	data, err := server.State(ctx, l.stack.Namespace, l.stack.Name, 0)
+	var refused *userapi.Error
+	if errors.As(err, &refused) && refused.Code == 404 {
+		if err := l.checkOwnBackend(); err != nil {
+			return err
+		}
+		l.Note("Stack %s has no state yet: the plan makes everything.", l.stack.Name)
+		return nil
+	}
+	if err != nil {
+		return l.ExplainServer(err)
+	}
+	return os.WriteFile(l.state(), data, 0o600)
+}
+
+// checkOwnBackend rejects code that has a backend of its own while Cairn has no state, as the runner does.
+func (l *localPlan) checkOwnBackend() error {
+	if l.stack.Spec.Backend != nil {
+		return nil
+	}
+	found, err := engine.FindBackend(os.DirFS(l.code.Dir))
+	if err != nil || found == nil {
+		return err
+	}
+	return found.Refuse(l.kind, l.stack.Name)
+}
+
+// plan runs the engine. What it prints goes to the terminal as it is.
+func (l *localPlan) plan(ctx context.Context, files, args []string) error {
+	init := []string{"init", "-input=false"}
+	plan := []string{"plan", "-input=false", "-lock=false", "-detailed-exitcode"}
+	if !l.Color {
+		init, plan = append(init, "-no-color"), append(plan, "-no-color") // an engine does not look where it prints to
+	}
+	for _, file := range files {
+		init = append(init, "-var-file="+file) // a module's source may depend on variables
+		plan = append(plan, "-var-file="+file)
+	}
+	cmd := l.command(ctx, l.code.Dir, init)
+	cmd.Stdout = l.ErrOut // the plan alone is the result
+	if err := cmd.Run(); err != nil {
+		return l.failed("init", err)
+	}
+	cmd = l.command(ctx, l.code.Dir, append(plan, args...))
+	cmd.Stdout = l.Out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == engine.PlanChanges {
+		return session.ErrChanges
+	}
+	if err != nil {
+		return l.failed("plan", err)
+	}
+	return nil
+}
+
+// failed is the end of an engine that said itself what was wrong.
+func (l *localPlan) failed(step string, err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		return session.ExitError{Code: session.ExitFailed}
+	}
+	return fmt.Errorf("%s %s: %w", l.program, step, err)
+}
+
+// interruptPatience is how long an engine may take to end once it is interrupted.
+const interruptPatience = 10 * time.Second
+
+// command is an engine's. It is interrupted when this process is, and not by the terminal as well: a second interruption
+// would end it in the middle.
+func (l *localPlan) command(ctx context.Context, dir string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, l.program, args...)
+	cmd.Dir = dir
+	cmd.Env = localEnvironment(os.Environ())
+	cmd.Stderr = l.ErrOut
+	cmd.SysProcAttr = childAttributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = interruptPatience
+	return cmd
+}
+
+// localEnvironment is what the engine gets: this process's environment but for what would lead it to another state, or out
+// of the copy, and for arguments, which checkPlanArguments would not see.
+func localEnvironment(env []string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return name == "TF_DATA_DIR" || name == "TF_WORKSPACE" || strings.HasPrefix(name, "TF_HTTP_") ||
+			name == "TF_CLI_ARGS" || strings.HasPrefix(name, "TF_CLI_ARGS_")
+	})
+	return append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0")
+}

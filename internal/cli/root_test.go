@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"cairn.dev/cairn/internal/cli/session"
+)
+
+func TestExitCodes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		code int
+		says string
+	}{
+		"what went well says nothing":              {nil, 0, ""},
+		"any error is a failure":                   {errors.New("no"), 1, "cairn: no\n"},
+		"changes that wait are no error":           {session.ErrChanges, 2, ""},
+		"an exit code may come with an error":      {session.ExitError{Code: session.ExitInterrupted, Err: errors.New("goes on")}, 130, "cairn: goes on\n"},
+		"what it quotes does not steer a terminal": {errors.New("Stack a\x1b[2J\u202e:\n  no"), 1, "cairn: Stack a\ufffd[2J\ufffd:\n  no\n"},
+		"a wrapped one keeps code and what it is":  {fmt.Errorf("apply: %w", session.ExitError{Code: session.ExitChanges, Err: errors.New("waits")}), 2, "cairn: apply: waits\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if code := exitCode(&out, "cairn", tt.err); code != tt.code {
+				t.Errorf("code %d, want %d", code, tt.code)
+			}
+			if diff := cmp.Diff(tt.says, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A script that mistypes it would else take the help for a state.
+func TestACommandThatIsNoneIsRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"state pul net":            `unknown command "pul" for "cairn state": did you mean pull, push?`,
+		"state -n a everything":    `unknown command "everything" for "cairn state": see cairn state --help`,
+		"state remote --stack net": "unknown flag: --stack",
+		"sttae":                    `unknown command "sttae" for "cairn"`,
+		"state":                    "",
+	} {
+		s, out, _ := quiet()
+		cmd := root(s)
+		cmd.SetArgs(strings.Fields(line))
+		switch err := cmd.Execute(); {
+		case want == "" && (err != nil || !strings.Contains(out.String(), "Usage:")):
+			t.Errorf("%s: %v, and it says %s", line, err, out)
+		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || out.Len() > 0):
+			t.Errorf("%s: %v, and it says %s", line, err, out)
+		}
+	}
+}
+
+func TestAPluginOfKubectlIsCalledThat(t *testing.T) {
+	for argv0, want := range map[string]string{
+		"cairn": "cairn", "/usr/bin/kubectl-cairn": "kubectl cairn", "kubectl-cairn.exe": "kubectl cairn", "./kubectl-cairn-2": "cairn",
+	} {
+		if got := session.ProgramName(argv0); got != want {
+			t.Errorf("%s: %q, want %q", argv0, got, want)
+		}
+	}
+	s, out, _ := quiet()
+	s.Program = "kubectl cairn"
+	cmd := root(s)
+	cmd.SetArgs([]string{"plan", "--help"})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kubectl cairn plan STACK", "  kubectl cairn plan net --raw"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+}
+
+// TestEveryCommandHelps: each says what it is for, and those for people give examples and complete names.
+func TestEveryCommandHelps(t *testing.T) {
+	s, _, _ := quiet()
+	for _, c := range root(s).Commands() {
+		if c.Short == "" {
+			t.Errorf("%s says nothing", c.Name())
+		}
+		if c.GroupID != groupStacks || c.HasSubCommands() {
+			continue
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.Name())
+		}
+		if c.ValidArgsFunction == nil {
+			t.Errorf("%s completes nothing", c.Name())
+		}
+	}
+}
+
+// quiet returns a session whose output can be read, without a terminal.
+func quiet() (s *session.Session, out, errOut *bytes.Buffer) {
+	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
+	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+}

@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// completion gives the words that may come after args.
+type Completion func(ctx context.Context, s *Session, args []string) ([]string, error)
+
+// complete makes a completion work in a shell: it says nothing of errors, and does not wait long.
+func (s *Session) Complete(words Completion) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
+		defer cancel()
+		s.BindRequests(ctx)
+		all, err := words(ctx, s, args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		all = slices.DeleteFunc(all, func(word string) bool {
+			return !strings.HasPrefix(word, toComplete) || slices.Contains(args, word)
+		})
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeStacks is for commands that take one Stack.
+func CompleteStacks(ctx context.Context, s *Session, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return nil, nil
+	}
+	return s.CompleteNames(ctx, "stack")
+}
+
+// completeStacksAndRuns is for commands that take one Stack or Run.
+func CompleteStacksAndRuns(ctx context.Context, s *Session, args []string) ([]string, error) {
+	if len(args) > 0 {
+		return nil, nil
+	}
+	return s.CompleteNames(ctx, "")
+}
+
+func (s *Session) CompleteNames(ctx context.Context, kind string) ([]string, error) {
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	return s.names(ctx, ns, kind)
+}
+
+// examples are those of a command's help, with the name that it is called by.
+func (s *Session) Examples(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		line = strings.TrimLeft(line, "\t")
+		if rest, ok := strings.CutPrefix(line, "cairn "); ok {
+			line = s.Program + " " + rest
+		}
+		lines = append(lines, "  "+line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,95 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+
+	"cairn.dev/cairn/internal/cli/screen"
+)
+
+// style is how screens are drawn now.
+func (s *Session) Style() screen.Style {
+	return screen.Style{Color: s.Color, Program: s.Program, Now: s.Now()}
+}
+
+// Formats of what is printed; the empty one is for people.
+const (
+	FormatJSON = "json"
+	FormatYAML = "yaml"
+	FormatWide = "wide"
+	FormatName = "name"
+)
+
+// checkFormat refuses a format that a command does not know.
+func CheckFormat(format string, known ...string) error {
+	if format == "" || slices.Contains(known, format) {
+		return nil
+	}
+	return fmt.Errorf("-o %s: what there is: %s", format, strings.Join(known, ", "))
+}
+
+// printTable prints a table for people.
+func (s *Session) PrintTable(t *metav1.Table, wide, namespaces bool) error {
+	return printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces}).PrintObj(t, s.Out)
+}
+
+// printObject prints an object, or a list of them, as kubectl does.
+func (s *Session) PrintObject(format string, o runtime.Object) error {
+	var printer printers.ResourcePrinter
+	switch format {
+	case FormatJSON:
+		printer = &printers.JSONPrinter{}
+	case FormatYAML:
+		printer = &printers.YAMLPrinter{}
+	default:
+		printer = &printers.NamePrinter{}
+	}
+	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, s.Out)
+}
+
+// named gives an object its kind, which the client leaves out.
+func SetKind(o runtime.Object) error {
+	gvk, err := apiutil.GVKForObject(o, kinds)
+	if err != nil {
+		return err
+	}
+	o.GetObjectKind().SetGroupVersionKind(gvk)
+	return nil
+}
+
+// printValue prints a value that is no Kubernetes object as JSON or YAML.
+func (s *Session) PrintValue(format string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	if format == FormatYAML {
+		if data, err = yaml.JSONToYAML(data); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(s.Out, strings.TrimRight(string(data), "\n"))
+	return err
+}
+
+// takes makes a command take one argument, or up to that many; the error for any other number says which.
+func (s *Session) MaxArgs(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= 1 && len(args) <= most {
+			return nil
+		}
+		return fmt.Errorf("what it takes is: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
+	}
+}
+
+// note tells what is done, beside what the engine prints.
+func (s *Session) Note(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/userapi"
+)
+
+func TestNamesThatMayHaveBeenMeant(t *testing.T) {
+	names := []string{"database", "net", "net-1", "net-2", "network", "vpc"}
+	for name, want := range map[string][]string{
+		"nett":     {"net"},
+		"databas":  {"database"},
+		"netw":     {"net", "network"},
+		"ne":       {"net", "net-1", "net-2"},
+		"frontend": nil,
+	} {
+		if diff := cmp.Diff(want, Similar(name, names)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestKindsBeforeNames(t *testing.T) {
+	for arg, want := range map[string][2]string{
+		"net": {"", "net"}, "stack/net": {"stack", "net"}, "Run/net-7": {"run", "net-7"}, "runs.cairn.dev/net-7": {"run", "net-7"}, "pod/x": {"", "pod/x"},
+	} {
+		kind, name := SplitKind(arg)
+		if diff := cmp.Diff(want, [2]string{kind, name}); diff != "" {
+			t.Errorf("%s: %s", arg, diff)
+		}
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	s, _, _ := quietSession()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	said := func(code int, message string) error { return &userapi.Error{Code: code, Message: message} }
+	gone := func() error {
+		server := httptest.NewServer(http.NotFoundHandler())
+		server.Close()
+		_, err := http.Get(server.URL)
+		return err
+	}()
+	for name, tt := range map[string]struct{ err, want string }{
+		"what an admission policy says is said alone": {s.Explain(&apierrors.StatusError{ErrStatus: metav1.Status{
+			Reason: metav1.StatusReasonForbidden, Code: 403, Message: "runs.cairn.dev \"net-1\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' denied request: by has to be you",
+		}}).Error(), "by has to be you"},
+		"no right is said with the verb": {s.Explain(apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("stacks").GroupResource(), "net",
+			errors.New(`User "bob" cannot patch resource "stacks"`))).Error(), "cannot patch resource"},
+		"an unknown person logs in":         {s.Explain(apierrors.NewUnauthorized("who")).Error(), "log in"},
+		"a cluster that is away is named":   {s.Explain(gone).Error(), "does not answer"},
+		"a server that is away is named":    {s.ExplainServer(gone).Error(), "--server"},
+		"the server's refusal is shown":     {s.ExplainServer(said(409, "the lock is held")).Error(), "the lock is held"},
+		"the server's verb is shown":        {s.ExplainServer(said(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
+		"who the server does not know":      {s.ExplainServer(said(401, "no")).Error(), "log in"},
+		"another error stays as it is":      {s.Explain(io.ErrUnexpectedEOF).Error(), "unexpected EOF"},
+		"a format that is none names those": {CheckFormat("xml", FormatJSON, FormatYAML).Error(), "json, yaml"},
+	} {
+		if !strings.Contains(tt.err, tt.want) {
+			t.Errorf("%s: %q has no %q", name, tt.err, tt.want)
+		}
+	}
+	if _, err := s.Kubernetes(); err == nil {
+		if _, _, err = s.StackOrRun(t.Context(), "net"); err == nil || err.Error() != noKubeconfig {
+			t.Errorf("without a kubeconfig: %v", err)
+		}
+	} else if err.Error() != noKubeconfig {
+		t.Errorf("without a kubeconfig: %v", err)
+	}
+}
+
+// TestCredentialsGoToHTTPSOnly: what is sent to the server opens the cluster.
+func TestCredentialsGoToHTTPSOnly(t *testing.T) {
+	s, _, _ := quietSession()
+	for _, address := range []string{"http://cairn", "cairn:8443", "https://", "file:///x", "https://a b"} {
+		s.URL = address
+		if _, _, err := s.Address(t.Context()); err == nil || !strings.Contains(err.Error(), "no https:// URL") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	s.URL, s.CA = "https://cairn/", filepath.Join(t.TempDir(), "ca")
+	if err := os.WriteFile(s.CA, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Address(t.Context()); err == nil || !strings.Contains(err.Error(), "no certificate") {
+		t.Error(err)
+	}
+}
+
+// TestTheServerIsTrustedByItsOwnAuthorities, whatever the kubeconfig says of the API server.
+func TestTheServerIsTrustedByItsOwnAuthorities(t *testing.T) {
+	kube := &rest.Config{
+		Host: "https://kubernetes", BearerToken: "token", Impersonate: rest.ImpersonationConfig{UserName: "bob"},
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true, ServerName: "kubernetes", CAData: []byte("kubernetes"), CertData: []byte("cert"), KeyData: []byte("key")},
+	}
+	got := serverConfig(kube, "https://cairn", []byte("cairn"))
+	if diff := cmp.Diff(rest.TLSClientConfig{CAData: []byte("cairn"), CertData: []byte("cert"), KeyData: []byte("key")}, got.TLSClientConfig); diff != "" {
+		t.Error(diff)
+	}
+	if got.Host != "https://cairn" || got.BearerToken != "token" || got.Impersonate.UserName != "bob" {
+		t.Errorf("%v", got)
+	}
+}
+
+// quietSession returns a session whose output can be read, without a terminal.
+func quietSession() (s *Session, out, errOut *bytes.Buffer) {
+	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
+	return New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+}

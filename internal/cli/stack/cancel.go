@@ -1,0 +1,64 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
+	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/cli/session"
+)
+
+func cancelCommand(s *session.Session) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "cancel STACK|RUN",
+		Short: "Cancel a Run; an active apply finishes pending operations and saves the state",
+		Long: `Cancels a Run or, of a Stack, the one under way. What is queued or waits ends at once. An engine at work is interrupted,
+ends what it has in flight and saves the state; that can take a while, and nothing hurries it. A Run that was canceled is
+not tried again before the Stack changes or somebody asks for it. It takes the verb cancel on the Run.`,
+		Example: s.Examples(`
+			cairn cancel net
+			cairn cancel net-7 --wait`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, run, err := s.StackOrRun(ctx, args[0])
+			switch {
+			case err != nil:
+				return err
+			case run == nil:
+				return fmt.Errorf("the Stack %s never had a Run, so there is nothing to cancel", stack.Name)
+			case finished(run):
+				return fmt.Errorf("there is nothing to cancel: Run %s is %s already", run.Name, run.Status.Phase)
+			}
+			who, err := s.User(ctx)
+			if err != nil {
+				return err
+			}
+			if !run.Spec.Cancel {
+				if err := s.Patch(ctx, run, action.CancelRun(who)); err != nil {
+					return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)
+				}
+			}
+			if !wait {
+				fmt.Fprintf(s.Out, "Run %s is told to end; `%s why %s` shows how it does.\n", run.Name, s.Program, run.Name)
+				return nil
+			}
+			if run, err = follow(ctx, s, run, finished); err != nil {
+				return err
+			}
+			if run.Status.Phase == v1alpha1.PhaseCanceled {
+				_, err := fmt.Fprintln(s.Out, screen.Result(run))
+				return err
+			}
+			return errors.New("too late to cancel: " + screen.Result(run))
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run to its end")
+	return cmd
+}

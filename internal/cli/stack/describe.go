@@ -1,0 +1,108 @@
+package stack
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/screen"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+func describeCommand(s *session.Session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "describe STACK|RUN",
+		Aliases: []string{"why"},
+		Short:   "Show the details of a Stack or Run: why it is not Ready, and what to do next",
+		Example: s.Examples(`
+			cairn describe net
+			cairn describe net-7`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := describe(cmd.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			return d.Write(s.Out, s.Style())
+		},
+	}
+}
+
+// description gathers what there is to say. What this person may not read is left out.
+func describe(ctx context.Context, s *session.Session, arg string) (screen.Description, error) {
+	var d screen.Description
+	stack, run, err := s.StackOrRun(ctx, arg)
+	if err != nil {
+		return d, err
+	}
+	_, name := session.SplitKind(arg)
+	d.Stack, d.Run, d.Alone = stack, run, run != nil && run.Name == name && (stack == nil || stack.Name != name)
+	if kind, _ := session.SplitKind(arg); kind == "run" {
+		d.Alone = true
+	}
+	var about []client.Object
+	if stack != nil && !d.Alone {
+		c, err := s.Kubernetes()
+		if err != nil {
+			return d, err
+		}
+		if d.Runs, err = runsOf(ctx, s, stack.Namespace, stack.Name); err != nil {
+			return d, err
+		}
+		state := &v1alpha1.State{}
+		if err := c.Get(ctx, client.ObjectKeyFromObject(stack), state); err == nil {
+			d.State = state
+		} else if session.IgnoreUnreadable(err) != nil {
+			return d, s.Explain(err)
+		}
+		about = append(about, stack)
+	}
+	if run != nil {
+		about = append(about, run)
+	}
+	for _, o := range about {
+		events, err := eventsOf(ctx, s, o)
+		if err != nil {
+			return d, err
+		}
+		d.Events = append(d.Events, events...)
+	}
+	return d, nil
+}
+
+// events are those of an object.
+func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev1.Event, error) {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	list := &corev1.EventList{}
+	about := fields.OneTermEqualSelector("involvedObject.uid", string(o.GetUID()))
+	if err := session.IgnoreUnreadable(c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFieldsSelector{Selector: about})); err != nil {
+		return nil, s.Explain(err)
+	}
+	return list.Items, nil
+}
+
+// runs are those of a Stack, newest first.
+func runsOf(ctx context.Context, s *session.Session, ns, stack string) ([]v1alpha1.Run, error) {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	list := &v1alpha1.RunList{}
+	if err := c.List(ctx, list, client.InNamespace(ns)); err != nil {
+		return nil, s.Explain(err)
+	}
+	runs := slices.DeleteFunc(list.Items, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })
+	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name)) })
+	return runs, nil
+}

@@ -1,0 +1,133 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/session"
+)
+
+// untilGets is how often a Run is read by who waits for a moment of it, and when it was there, with an API server that
+// watches so.
+func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)) (gets int, took time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, _, _ := quietStack()
+	s.Client = interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			if gets++; gets > 100 {
+				cancel()
+			}
+			return nil
+		},
+		Watch: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
+			return watches()
+		},
+	})
+	began := time.Now()
+	err := until(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKey{Namespace: "ns", Name: "net-1"}, newProgress(s), func(client.Object, bool) (bool, error) {
+		return gets == enough, nil
+	})
+	if err != nil {
+		t.Errorf("read %d times: %v", gets, err)
+	}
+	return gets, time.Since(began)
+}
+
+func TestAWatchThatEndsAtOnceIsNotAskedForWithoutAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, took := untilGets(t, 5, func() (watch.Interface, error) {
+			w := watch.NewFake()
+			w.Stop()
+			return w, nil
+		})
+		if took != 4*askAgain {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestWhoMayNotWatchLooks: roles for one thing bring get, and no watch.
+func TestWhoMayNotWatchLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, took := untilGets(t, 5, func() (watch.Interface, error) {
+			return nil, apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), "net-1", errors.New("bob cannot watch"))
+		})
+		if took != 4*lookEvery {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	s, _, errOut := quietStack()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	s.Now = func() time.Time { return now }
+	stack := &v1alpha1.Stack{ObjectMeta: metav1.ObjectMeta{Name: "net"}}
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-1"}, Spec: v1alpha1.RunSpec{Operation: v1alpha1.OperationApply, Cause: v1alpha1.Cause{Message: "new"}}}
+	run.Status.Phase = v1alpha1.PhasePlanning
+	run.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptPlan, Pod: "net-1-plan-1", Steps: []v1alpha1.Step{
+		{Name: "init", State: v1alpha1.StepRunning, StartedAt: &metav1.MicroTime{Time: now.Add(-3 * time.Second)}},
+	}}}
+	t.Run("a request is pending in silence, unless it takes long", func(t *testing.T) {
+		p := newProgress(s)
+		p.pending(stack)
+		if errOut.Len() > 0 {
+			t.Errorf("%q", errOut)
+		}
+		now = now.Add(patience)
+		p.draw()
+		p.draw()
+		if diff := cmp.Diff("Stack net: not reconciled yet\n", errOut.String()); diff != "" {
+			t.Error(diff)
+		}
+		now = now.Add(-patience)
+	})
+	t.Run("line by line, each thing once, also when it is followed twice", func(t *testing.T) {
+		errOut.Reset()
+		for range 2 {
+			p := newProgress(s)
+			p.run(run)
+			p.run(run)
+			p.end()
+		}
+		if diff := cmp.Diff("Run net-1 (Apply): new\nplan in pod net-1-plan-1\n", errOut.String()); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("on a terminal one line that is drawn over and goes in the end", func(t *testing.T) {
+		errOut.Reset()
+		s.Redraw = true
+		p := newProgress(s)
+		p.run(run)
+		now = now.Add(time.Second)
+		p.draw()
+		p.end()
+		want := "\r\x1b[?7lRun net-1 plans: init 3.0s\x1b[K\x1b[?7h" + "\r\x1b[?7lRun net-1 plans: init 4.0s\x1b[K\x1b[?7h" + "\r\x1b[K"
+		if diff := cmp.Diff(want, errOut.String()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// quietStack returns a session whose output can be read, without a terminal.
+func quietStack() (s *session.Session, out, errOut *bytes.Buffer) {
+	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
+	return session.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut}, "cairn"), out, errOut
+}

@@ -1,0 +1,93 @@
+package stack
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/local"
+	"cairn.dev/cairn/internal/cli/session"
+)
+
+func planCommand(s *session.Session) *cobra.Command {
+	var (
+		how     showing
+		workdir local.Plan
+	)
+	cmd := &cobra.Command{
+		Use:   "plan STACK [flags] [-- ARGUMENTS OF plan]",
+		Short: "Plan a Stack in the cluster, or a working directory with --local; nothing is applied",
+		Long: `Requests a Run that only plans, follows it and shows its plan. Nothing is applied, and a plan that waits for an approval
+continues to wait. Needs the verb plan on the Stack.
+
+With --local DIR no Run is created: the engine on this machine plans the code in DIR, which need not be pushed, against the state of the Stack. It
+works in a temporary copy of DIR and of the local modules that its code calls, with a copy of the state and without a lock, so neither the code nor
+the state changes. The temporary files are removed at the end. The plan gets the Stack's variables as far as you may read them: values in the Stack,
+ConfigMaps and Secrets with your permissions, outputs of other Stacks through their states. Files of --var-file override them. Providers use the
+credentials of this machine, not the Stack's. Needs the verb pull on the State.
+
+Exit codes: 0 no changes, 1 failed, 2 changes.`,
+		Example: s.Examples(`
+			cairn plan net
+			cairn plan net --raw
+			cairn plan net -o json
+			cairn plan net --local .
+			cairn plan net --local envs/prod/net --root .
+			cairn plan net --local . --var-file mine.tfvars -- -target=aws_vpc.this`),
+		ValidArgsFunction: s.Complete(session.CompleteStacks),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, engineArgs, err := workdir.Split(cmd, args)
+			if err != nil {
+				return err
+			}
+			if err := s.MaxArgs(1)(cmd, args); err != nil {
+				return err
+			}
+			if err := how.check(); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if workdir.Dir != "" {
+				return local.Run(ctx, s, args[0], workdir, engineArgs)
+			}
+			stack, err := s.Stack(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			run, err := requested(ctx, s, stack, v1alpha1.OperationPlan)
+			if err != nil {
+				return err
+			}
+			if run, err = follow(ctx, s, run, finished); err != nil {
+				return err
+			}
+			if err := outcome(s, run); err != nil {
+				if run.Status.Plan != nil { // a policy denied it
+					return errors.Join(showPlan(ctx, s, run, how), err)
+				}
+				return err
+			}
+			if err := showPlan(ctx, s, run, how); err != nil {
+				return err
+			}
+			return changesWait(run)
+		},
+	}
+	how.addFlags(cmd)
+	workdir.AddFlags(cmd)
+	return cmd
+}
+
+// addFlags gives a command the flags that say how a plan is shown.
+func (h *showing) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&h.raw, "raw", false, "show the engine's own text")
+	cmd.Flags().StringVarP(&h.format, "output", "o", "", "json or yaml")
+}
+
+func (h *showing) check() error {
+	if h.raw && h.format != "" {
+		return errors.New("--raw is text for people: leave it out, or -o")
+	}
+	return session.CheckFormat(h.format, session.FormatJSON, session.FormatYAML)
+}

@@ -1,0 +1,182 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/statefile"
+	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/userapi"
+)
+
+// backendUser is the user name that an engine shows beside the token. It has to show one, and the server does not read
+// it.
+const backendUser = "cairn"
+
+func backendCommand(s *session.Session) *cobra.Command {
+	var token, config bool
+	cmd := &cobra.Command{
+		Use:   "backend STACK",
+		Short: "Print how OpenTofu or Terraform on your machine uses a Stack's state",
+		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks and
+writes the state of a Stack as you. The configuration has no secret. The engine gets your token from the environment variable
+TF_HTTP_PASSWORD, which --token fills.
+
+It takes the verb pull on the State to read, push to lock and write, and unlock to end the lock of another user.`,
+		Example: s.Examples(`
+			cairn state backend net > backend_override.tf
+			export TF_HTTP_PASSWORD="$(cairn state backend net --token)"
+			tofu init && tofu apply
+			cairn state backend net --backend-config > net.tfbackend`),
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: s.Complete(func(ctx context.Context, s *session.Session, args []string) ([]string, error) {
+			if len(args) > 0 {
+				return nil, nil
+			}
+			return s.CompleteNames(ctx, "stack")
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if token {
+				return printToken(s)
+			}
+			return printBackend(cmd.Context(), s, args[0], config)
+		},
+	}
+	cmd.Flags().BoolVar(&token, "token", false,
+		"print the bearer token of your kubeconfig, for TF_HTTP_PASSWORD, and nothing else")
+	cmd.Flags().BoolVar(&config, "backend-config", false,
+		"print the arguments alone, for a file of init -backend-config=FILE, where the code has a backend \"http\" {}")
+	cmd.MarkFlagsMutuallyExclusive("token", "backend-config")
+	return cmd
+}
+
+func printBackend(ctx context.Context, s *session.Session, arg string, config bool) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	if err := keepsState(ctx, s, key); err != nil {
+		return err
+	}
+	address, ca, err := s.Address(ctx)
+	if err != nil {
+		return err
+	}
+	if way := session.PortForwardHint(address); way != "" {
+		s.Note("%s", way)
+	}
+	backend := userapi.StateBackend(address, key.Namespace, key.Name)
+	_, err = io.WriteString(s.Out, backendFile(s, key, backend, string(ca), config))
+	return err
+}
+
+// keepsState says that Cairn keeps the state of a Stack, as far as this user may read that.
+func keepsState(ctx context.Context, s *session.Session, key client.ObjectKey) error {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return err
+	}
+	stack := &v1alpha1.Stack{}
+	switch err := c.Get(ctx, key, stack); {
+	case apierrors.IsForbidden(err): // who may work with its state need not be allowed to read it
+		return nil
+	case err != nil:
+		return s.NotFound(ctx, err, key.Namespace, key.Name, "stack")
+	case stack.Spec.Backend != nil:
+		return fmt.Errorf("the engine keeps the state of Stack %s in its own backend (%s), as spec.backend says: "+
+			"use that backend on your machine too", key.Name, state.BackendName(stack.Spec.Backend))
+	}
+	return nil
+}
+
+// backendFile is a file of the engines' language: a whole block, or the arguments of one.
+func backendFile(s *session.Session, key client.ObjectKey, address, ca string, config bool) string {
+	use := "Save this file beside the code as backend_override.tf, and do not commit it."
+	if config {
+		use = "Save this file as " + key.Name + ".tfbackend, for init -backend-config=" + key.Name + ".tfbackend."
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "# The state of Stack %s in namespace %s, for OpenTofu or Terraform on your machine. "+
+		"There is no secret in this file.\n# %s\n", key.Name, key.Namespace, use)
+	fmt.Fprintf(&text, "# Give the engine your token before you run it:\n"+
+		"#   export TF_HTTP_PASSWORD=\"$(%s state backend %s -n %s --token)\"\n", s.Program, key.Name, key.Namespace)
+	indent := ""
+	if !config {
+		text.WriteString("terraform {\n  backend \"http\" {\n")
+		indent = "    "
+	}
+	for _, argument := range [][2]string{
+		{"address       ", address}, {"lock_address  ", address}, {"unlock_address", address},
+		{"lock_method   ", "LOCK"}, {"unlock_method ", "UNLOCK"}, {"username      ", backendUser},
+	} {
+		fmt.Fprintf(&text, "%s%s = %s\n", indent, argument[0], statefile.Quote(argument[1]))
+	}
+	if ca != "" {
+		fmt.Fprintf(&text, "%sclient_ca_certificate_pem = <<EOT\n%s\nEOT\n", indent, strings.TrimSpace(ca))
+	}
+	if !config {
+		text.WriteString("  }\n}\n")
+	}
+	return text.String()
+}
+
+// printToken prints the bearer token that the kubeconfig shows to Kubernetes.
+func printToken(s *session.Session) error {
+	config, err := s.Config()
+	if err != nil {
+		return err
+	}
+	token, err := bearerToken(config)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.Out, token)
+	return err
+}
+
+// bearerToken is what a kubeconfig shows to Kubernetes: a token, that of a file, or what a plugin gives.
+func bearerToken(config *rest.Config) (string, error) {
+	if config.Impersonate.UserName != "" {
+		return "", errors.New("an engine cannot act as another user (--as): take a token of that user, " +
+			"as kubectl create token gives one of a ServiceAccount")
+	}
+	catch := &catcher{}
+	through, err := rest.HTTPWrappersForConfig(config, catch)
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequest(http.MethodGet, "https://kubernetes.invalid/", nil) //nolint:noctx // it is sent nowhere
+	if err != nil {
+		return "", err
+	}
+	answer, err := through.RoundTrip(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	token, ok := strings.CutPrefix(catch.authorization, "Bearer ")
+	if !ok || token == "" {
+		return "", errors.New("your kubeconfig has no bearer token: create one with kubectl create token SERVICEACCOUNT, " +
+			"or give the engine your client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
+	}
+	return token, nil
+}
+
+// catcher sends a request nowhere, and keeps what it shows.
+type catcher struct{ authorization string }
+
+func (c *catcher) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.authorization = r.Header.Get("Authorization")
+	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
+}

@@ -1,0 +1,94 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/statefile"
+)
+
+func diffCommand(s *session.Session) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "diff STACK [FROM] [TO]",
+		Short: "Compare two versions of a Stack's state",
+		Long: `Shows what the state with version TO has otherwise than that with version FROM: resources that are there or gone, and
+attributes that are different. Without TO it is the current version; without FROM the one before it. Of sensitive values
+it is said that they are different, and no more. The exit code is 0 also when something is different.`,
+		Example: s.Examples(`
+			cairn state diff net
+			cairn state diff net 3
+			cairn state diff net 3 5 -o json`),
+		Args:              cobra.RangeArgs(1, 3),
+		ValidArgsFunction: s.Complete(completeVersions(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
+				return err
+			}
+			return showDiff(cmd.Context(), s, args[0], args[1:], format)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	return cmd
+}
+
+func showDiff(ctx context.Context, s *session.Session, arg string, versions []string, format string) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	from, to, err := versionsOf(ctx, s, key, versions)
+	if err != nil {
+		return err
+	}
+	before, after, err := readBoth(ctx, s, key, from, to)
+	if err != nil {
+		return err
+	}
+	d := statefile.Compare(before, after)
+	if format != "" {
+		return s.PrintValue(format, d)
+	}
+	fmt.Fprintf(s.Out, "State %s: version %d (serial %d) -> version %d (serial %d)\n\n", key.Name, from, before.Serial, to, after.Serial)
+	return d.Write(s.Out, style(s))
+}
+
+// versionsOf are the two versions to compare.
+func versionsOf(ctx context.Context, s *session.Session, key client.ObjectKey, versions []string) (from, to int64, err error) {
+	if len(versions) == 2 {
+		if from, err = parseVersion(versions[0]); err == nil {
+			to, err = parseVersion(versions[1])
+		}
+		return from, to, err
+	}
+	st, err := getState(ctx, s, key)
+	if err != nil {
+		return 0, 0, err
+	}
+	to = st.Status.Version
+	if len(versions) == 1 {
+		from, err = parseVersion(versions[0])
+		return from, to, err
+	}
+	kept := st.Status.Versions
+	if len(kept) < 2 {
+		return 0, 0, fmt.Errorf("only %d version of the state of Stack %s is kept: there is nothing to compare it with", len(kept), key.Name)
+	}
+	return kept[len(kept)-2].Version, to, nil
+}
+
+// lookAtBoth reads two versions at once.
+func readBoth(ctx context.Context, s *session.Session, key client.ObjectKey, from, to int64) (before, after *statefile.State, err error) {
+	if _, err := s.Server(ctx); err != nil { // what both need is found out once, and not by both at the same time
+		return nil, nil, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { before, err = readState(ctx, s, key, from); return err })
+	group.Go(func() (err error) { after, err = readState(ctx, s, key, to); return err })
+	return before, after, group.Wait()
+}

@@ -1,0 +1,112 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/statefile"
+)
+
+func listCommand(s *session.Session) *cobra.Command {
+	var (
+		version int64
+		format  string
+	)
+	cmd := &cobra.Command{
+		Use:   "list STACK [ADDRESS...]",
+		Short: "List the resources in a Stack's state",
+		Long: `Lists the addresses of the resources in the state, as tofu state list does. An ADDRESS is that of a resource, or of a
+module or a resource with several instances, which stands for all that is in it.`,
+		Example: s.Examples(`
+			cairn state list net
+			cairn state list net module.subnets
+			cairn state list net --version 3 -o json`),
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: s.Complete(completeAddresses),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName); err != nil {
+				return err
+			}
+			return listResources(cmd.Context(), s, args[0], args[1:], version, format)
+		},
+	}
+	cmd.Flags().Int64Var(&version, "version", 0, "version of the state; default: the current one")
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json, yaml, wide or name")
+	return cmd
+}
+
+func listResources(ctx context.Context, s *session.Session, arg string, addresses []string, version int64, format string) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	state, err := readState(ctx, s, key, version)
+	if err != nil {
+		return err
+	}
+	resources := []statefile.Resource{}
+	if len(addresses) == 0 {
+		resources = append(resources, state.Resources...)
+	}
+	for _, address := range addresses {
+		found := append(state.Find(address), state.Below(address)...)
+		if len(found) == 0 {
+			return notInState(state, key.Name, address)
+		}
+		resources = append(resources, found...)
+	}
+	switch format {
+	case session.FormatJSON, session.FormatYAML:
+		return s.PrintValue(format, resources)
+	case session.FormatWide:
+		return table(s, resources)
+	}
+	for _, r := range resources {
+		fmt.Fprintln(s.Out, r.Address)
+	}
+	return nil
+}
+
+func table(s *session.Session, resources []statefile.Resource) error {
+	table := tabwriter.NewWriter(s.Out, 0, 8, 3, ' ', 0)
+	fmt.Fprintln(table, "ADDRESS\tMODE\tPROVIDER\tNOTE")
+	for _, r := range resources {
+		note := "-"
+		switch {
+		case r.Deposed != "":
+			note = "deposed " + statefile.Printable(r.Deposed)
+		case r.Tainted:
+			note = "tainted"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Address, statefile.Printable(r.Mode), providerName(r.Provider), note)
+	}
+	return table.Flush()
+}
+
+// providerName is the provider's source, which the state has as provider["..."], with an alias behind it.
+func providerName(in string) string {
+	before, source, found := strings.Cut(in, `provider["`)
+	if !found {
+		return statefile.Printable(in)
+	}
+	source, alias, _ := strings.Cut(source, `"]`)
+	return statefile.Printable(before + source + alias)
+}
+
+// notInState says that there is no such resource, and which ones may be meant.
+func notInState(state *statefile.State, name, address string) error {
+	var addresses []string
+	for _, r := range state.Resources {
+		addresses = append(addresses, r.Address)
+	}
+	text := fmt.Sprintf("there is no %s in the state of Stack %s", statefile.Printable(address), name)
+	if near := session.Similar(address, addresses); len(near) > 0 {
+		return fmt.Errorf("%s: did you mean %s?", text, strings.Join(near, ", "))
+	}
+	return fmt.Errorf("%s: `cairn state list %s` shows what is", text, name)
+}

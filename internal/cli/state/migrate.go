@@ -1,0 +1,81 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/session"
+)
+
+func migrateCommand(s *session.Session) *cobra.Command {
+	var (
+		yes    bool
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "migrate STACK",
+		Short: "Move a Stack's state to the backend that its spec names now",
+		Long: `Lets the state move to where spec.backend of the Stack says now. Into a backend the next plan puts it, where that has none, or an older one of
+the same state; what is newer there, or another state, is never written over. When the Stack names no backend, Cairn keeps the state from now on: it
+has a copy of what the backend had when it was last seen. What the old place has stays there; nobody reads it any more.`,
+		Example: s.Examples(`
+			kubectl patch stack net --type=merge -p '{"spec":{"backend":{"type":"s3","config":{"bucket":"states","key":"net"}}}}'
+			cairn state migrate net
+			cairn apply net`),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.Complete(completeStates),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
+				return err
+			}
+			return migrateState(cmd.Context(), s, args[0], yes, format)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+func migrateState(ctx context.Context, s *session.Session, arg string, yes bool, format string) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	shown := int64(0)
+	if !yes {
+		st, err := getState(ctx, s, key)
+		if err != nil {
+			return err
+		}
+		shown = st.Status.Version
+		from := "Cairn"
+		if in := st.Status.Backend; in != nil {
+			from = fmt.Sprintf("backend %s, which had serial %d when it was last seen", in.Type, in.Serial)
+		}
+		fmt.Fprintf(s.ErrOut, "The state is with %s. Version %d has serial %d and %s.\n", from, st.Status.Version, st.Status.Serial, countResources(int64(st.Status.Resources)))
+	}
+	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Let the state of Stack %s move to where its spec says?", key.Name)); err != nil {
+		return err
+	}
+	server, err := s.Server(ctx)
+	if err != nil {
+		return err
+	}
+	move, err := server.At(shown).MoveState(ctx, key.Namespace, key.Name)
+	if err != nil {
+		return s.ExplainServer(err)
+	}
+	if format != "" {
+		return s.PrintValue(format, move)
+	}
+	if move.To == "" {
+		_, err = fmt.Fprintf(s.Out, "Cairn keeps the state of Stack %s from now on: version %d, serial %d, %s. Backend %s still has what it had; nobody reads it any more.\n",
+			key.Name, move.Version, move.Serial, countResources(int64(move.Resources)), move.From)
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "The next plan of Stack %s puts version %d (serial %d, %s) into backend %s, if that has none or an older one: cairn apply %s\n",
+		key.Name, move.Version, move.Serial, countResources(int64(move.Resources)), move.To, key.Name)
+	return err
+}

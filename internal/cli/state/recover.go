@@ -1,0 +1,141 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/run/runinfo"
+)
+
+func recoverCommand(s *session.Session) *cobra.Command {
+	var pod, file, format string
+	cmd := &cobra.Command{
+		Use:   "recover STACK",
+		Short: "Recover a state that an apply could only write to its pod's log",
+		Long: `Recovers the state of an apply that could reach no server to save it. The pod then prints the state to its log, encrypted so that only Cairn can
+read it, and the Stack is not planned (Ready has the reason StateNotSaved). This command sends that log to the server, which makes the state the
+current version; then the Stack continues.
+
+By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. When the pod is gone, give the log from your
+log storage with --file; lines may have timestamps and names before the text.
+
+To go back to an earlier version use "cairn state rollback"; to use the backup in the bucket, "cairn state restore".`,
+		Example: s.Examples(`
+			cairn state recover net
+			cairn state recover net --pod net-7-apply-2
+			cairn state recover net --file net-7.log
+			kubectl logs net-7-apply-2 | cairn state recover net --file -`),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.Complete(completeStates),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
+				return err
+			}
+			return recoverState(cmd.Context(), s, args[0], pod, file, format)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&pod, "pod", "", "pod whose log has the state; default: the one that could not save it")
+	f.StringVar(&file, "file", "", "file with the log, - for standard input")
+	f.StringVarP(&format, "output", "o", "", "json or yaml")
+	cmd.MarkFlagsMutuallyExclusive("pod", "file")
+	return cmd
+}
+
+func recoverState(ctx context.Context, s *session.Session, arg, pod, file, format string) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	log, from, err := logToSearch(ctx, s, key, pod, file)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	fmt.Fprintf(s.ErrOut, "Searching for the state in %s ...\n", from)
+	server, err := s.Server(ctx)
+	if err != nil {
+		return err
+	}
+	version, err := server.Recover(ctx, key.Namespace, key.Name, log)
+	if err != nil {
+		return s.ExplainServer(fmt.Errorf("%s: %w", from, err))
+	}
+	return printVersion(s, format, key, version)
+}
+
+// logOf opens the log to search, and describes where it is from.
+func logToSearch(ctx context.Context, s *session.Session, key client.ObjectKey, pod, file string) (log io.ReadCloser, from string, err error) {
+	switch {
+	case file == "-":
+		return io.NopCloser(s.In), "standard input", nil
+	case file != "":
+		log, err = os.Open(file)
+		return log, file, err
+	}
+	if pod == "" {
+		if pod, err = unsavedPod(ctx, s, key); err != nil {
+			return nil, "", err
+		}
+	}
+	log, err = podLog(ctx, s, key.Namespace, pod)
+	return log, "the log of pod " + pod, err
+}
+
+// strandedPod is the pod of the newest attempt that could not save its state.
+func unsavedPod(ctx context.Context, s *session.Session, key client.ObjectKey) (string, error) {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return "", err
+	}
+	var runs v1alpha1.RunList
+	if err := c.List(ctx, &runs, client.InNamespace(key.Namespace)); err != nil {
+		return "", s.Explain(err)
+	}
+	pod, newest := "", 0
+	for _, r := range runs.Items {
+		if r.Spec.Stack.Name != key.Name || runinfo.Number(r.Name) < newest {
+			continue
+		}
+		for _, a := range r.Status.Attempts {
+			if a.Failure != nil && a.Failure.Class == v1alpha1.FailureStateNotSaved {
+				pod, newest = a.Pod, runinfo.Number(r.Name)
+			}
+		}
+	}
+	if pod == "" {
+		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to recover; to read another log, use --pod or --file", key.Name)
+	}
+	return pod, nil
+}
+
+// engineContainer is the one of a runner's pod that runs the engine.
+const engineContainer = "engine"
+
+// podLog reads a pod's log from Kubernetes.
+func podLog(ctx context.Context, s *session.Session, namespace, pod string) (io.ReadCloser, error) {
+	config, err := s.Config()
+	if err != nil {
+		return nil, err
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	log, err := kube.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: engineContainer}).Stream(ctx)
+	if apierrors.IsNotFound(err) {
+		return nil, session.Explained(err, "pod %s does not exist any more: give its log from your log storage with --file", pod)
+	}
+	return log, cmp.Or(s.Explain(err), err)
+}

@@ -1,0 +1,89 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/userapi"
+)
+
+func rollbackCommand(s *session.Session) *cobra.Command {
+	var (
+		yes    bool
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "rollback STACK VERSION",
+		Short: "Roll a Stack's state back to an earlier version",
+		Long: `Creates a new version of the state with the content of an earlier one, as "cairn state history" lists them; no version is lost. It is rejected while
+the state is locked or a Run of the Stack is active. No resources change: the next plan compares the resources with that state, and does not know
+those that were created since.
+
+To recover a state that no version has, because an apply could not save it, use "cairn state recover"; to use the backup in the bucket, "cairn state
+restore".`,
+		Example: s.Examples(`
+			cairn state diff net 5 3
+			cairn state rollback net 3`),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.Complete(completeVersions(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
+				return err
+			}
+			return rollBack(cmd.Context(), s, args[0], args[1], yes, format)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+func rollBack(ctx context.Context, s *session.Session, arg, to string, yes bool, format string) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	version, err := parseVersion(to)
+	if err != nil {
+		return err
+	}
+	shown := int64(0)
+	if !yes {
+		if shown, err = showVersion(ctx, s, key, version); err != nil {
+			return err
+		}
+	}
+	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Roll the state of Stack %s back to version %d?", key.Name, version)); err != nil {
+		return err
+	}
+	server, err := s.Server(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := server.At(shown).Rollback(ctx, key.Namespace, key.Name, version)
+	if err != nil {
+		return s.ExplainServer(err)
+	}
+	return printVersion(s, format, key, made)
+}
+
+// showVersion shows what an older version of a state has otherwise than the current one, as far as this user may see that.
+// It gives the version that this was; 0 when it is not known.
+func showVersion(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) (int64, error) {
+	data, err := Pull(ctx, s, key, version)
+	var refused *userapi.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == http.StatusForbidden:
+		fmt.Fprintf(s.ErrOut, "What it has is not shown: %v.\n", err)
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return showReplacement(ctx, s, key, data)
+}

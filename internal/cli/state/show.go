@@ -1,0 +1,99 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/cli/statefile"
+)
+
+func showCommand(s *session.Session) *cobra.Command {
+	var (
+		version int64
+		format  string
+		reveal  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "show STACK ADDRESS",
+		Short: "Show the attributes of a resource in a Stack's state",
+		Long: `Shows the attributes of one resource as the state has them. Hidden are those that the state marks as sensitive, texts
+that have such a value in them, and texts whose name says that they are secret, such as password or token: a state does
+not say what a provider calls sensitive.`,
+		Example: s.Examples(`
+			cairn state show net aws_vpc.this
+			cairn state show net 'module.subnets.aws_subnet.this["a"]' -o json
+			cairn state show net random_password.db --show-sensitive`),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.Complete(completeAddress),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
+				return err
+			}
+			return showResources(cmd.Context(), s, args[0], args[1], version, format, reveal)
+		},
+	}
+	f := cmd.Flags()
+	f.Int64Var(&version, "version", 0, "version of the state; default: the current one")
+	f.BoolVar(&reveal, "show-sensitive", false, "show sensitive values too")
+	f.StringVarP(&format, "output", "o", "", "json or yaml")
+	return cmd
+}
+
+// shown is a resource with its attributes, for programs.
+type shown struct {
+	statefile.Resource
+	Attributes any `json:"attributes"`
+}
+
+func showResources(ctx context.Context, s *session.Session, arg, address string, version int64, format string, reveal bool) error {
+	key, err := stateKey(s, arg)
+	if err != nil {
+		return err
+	}
+	state, err := readState(ctx, s, key, version)
+	if err != nil {
+		return err
+	}
+	found := state.Find(address)
+	if len(found) == 0 {
+		if below := state.Below(address); len(below) > 0 {
+			var addresses []string
+			for _, r := range below[:min(3, len(below))] {
+				addresses = append(addresses, r.Address)
+			}
+			return fmt.Errorf("%s is no single resource: `cairn state list %s %s` shows the %d in it, as %s", address, key.Name, address, len(below), strings.Join(addresses, ", "))
+		}
+		return notInState(state, key.Name, address)
+	}
+	all := []shown{}
+	for _, r := range found {
+		if reveal {
+			r.Attributes = statefile.Reveal(r.Attributes)
+		}
+		all = append(all, shown{r, r.Attributes})
+		if format == "" {
+			if err := statefile.WriteResource(s.Out, r, style(s)); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case format == "":
+		return nil
+	case len(all) == 1:
+		return s.PrintValue(format, all[0])
+	}
+	return s.PrintValue(format, all)
+}
+
+// completeAddress is for commands that take a State and then one address.
+func completeAddress(ctx context.Context, s *session.Session, args []string) ([]string, error) {
+	if len(args) > 1 {
+		return nil, nil
+	}
+	return completeAddresses(ctx, s, args)
+}
