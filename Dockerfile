@@ -24,7 +24,7 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
 	CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -buildvcs=false -trimpath \
-	-ldflags "-s -w -X cairn.dev/cairn/internal/version.Version=$VERSION" -o /out/ ./cmd/cairn ./cmd/cairn-runner
+	-ldflags "-s -w -X cairn.dev/cairn/internal/version.Version=$VERSION" -o /out/ ./cmd/cairn-controller ./cmd/cairn-runner
 
 # The operator and server need git and ssh, authorities and time zones. There is no shell and nothing that needs one:
 # the packages that only their scripts want are said to be there, and the scripts go.
@@ -62,7 +62,7 @@ COPY --from=programs /out/ /usr/local/bin/
 ENV PATH=/usr/local/bin:/usr/bin HOME=/home/nonroot
 WORKDIR /home/nonroot
 USER 65532:65532
-ENTRYPOINT ["/usr/local/bin/cairn"]
+ENTRYPOINT ["/usr/local/bin/cairn-controller"]
 LABEL org.opencontainers.image.title="cairn" \
 	org.opencontainers.image.description="Cairn's operator and server, and the runner that is copied into the image of each Stack" \
 	org.opencontainers.image.url="https://cairn.dev" \

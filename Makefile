@@ -21,12 +21,12 @@ ONCE ?=
 ##@ Build
 
 .PHONY: build
-build: bin/cairn bin/kubectl-cairn bin/cairn-runner ## Build bin/cairn and bin/cairn-runner
+build: bin/cairn bin/kubectl-cairn bin/cairn-controller bin/cairn-runner ## Build the programs into bin/
 
-# go knows best what is out of date, so both are asked for every time. The flags of bin/cairn are those of `go test`
-# on purpose: the two share compiled packages.
-bin/cairn: FORCE
-	@go build -buildvcs=false -ldflags "$(X_VERSION)" -o $@ ./cmd/cairn
+# go knows best what is out of date, so all are asked for every time. The flags of the first two are those of
+# `go test` on purpose: they share compiled packages.
+bin/cairn bin/cairn-controller: FORCE
+	@go build -buildvcs=false -ldflags "$(X_VERSION)" -o $@ ./cmd/$(@F)
 
 # With this in the PATH, `kubectl cairn` is cairn.
 bin/kubectl-cairn: bin/cairn
@@ -36,7 +36,7 @@ bin/kubectl-cairn: bin/cairn
 bin/cairn-runner: FORCE
 	@CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags "-s -w $(X_VERSION)" -o $@ ./cmd/cairn-runner
 
-# go builds what is in web/dist into bin/cairn; where there is nothing, bin/cairn says so in place of the page.
+# go builds what is in web/dist into bin/cairn-controller; where there is nothing, the server says so in place of the page.
 .PHONY: page
 page: web/dist/index.html ## Build the page for the next `make build` (needs Node)
 

@@ -55,3 +55,14 @@ type BackendConfig struct {
 	// Secret is a Secret in the namespace of the Stack. Its values never appear in logs or status.
 	Secret ObjectRef `json:"secret"`
 }
+
+// Name returns what messages call the backend: its type, "of the code", or "" for a nil Backend, when Cairn stores the state.
+func (b *Backend) Name() string {
+	switch {
+	case b == nil:
+		return ""
+	case b.FromCode:
+		return "of the code"
+	}
+	return b.Type
+}

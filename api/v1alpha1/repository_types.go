@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -194,4 +196,37 @@ type HandledRequest struct {
 	// with another value. A Repository rejects no request.
 	// +optional
 	Rejected bool `json:"rejected,omitempty"`
+}
+
+// EngineFor returns the engine of a Stack that reads from the Repository: the spec.engine of the Stack, completed with that of the Repository.
+// A version belongs to one engine, so a Stack inherits it only when it uses the same engine.
+func (r *Repository) EngineFor(stack *Stack) Engine {
+	own, given := stack.Spec.Engine, r.Spec.Engine
+	if given == nil {
+		given = &Engine{}
+	}
+	same := own.Name == "" || own.Name == cmp.Or(given.Name, EngineOpenTofu)
+	own.Name = cmp.Or(own.Name, given.Name, EngineOpenTofu)
+	if !same {
+		return own
+	}
+	own.Version = cmp.Or(own.Version, given.Version)
+	own.Wrapped = wrappedEngine(own.Wrapped, given.Wrapped)
+	return own
+}
+
+// wrappedEngine completes the engine that Terragrunt runs.
+func wrappedEngine(own, given *WrappedEngine) *WrappedEngine {
+	switch {
+	case own == nil:
+		return given
+	case given == nil:
+		return own
+	}
+	both := *own
+	if both.Name == "" || given.Name == "" || both.Name == given.Name {
+		both.Version = cmp.Or(both.Version, given.Version)
+	}
+	both.Name = cmp.Or(both.Name, given.Name)
+	return &both
 }

@@ -1,4 +1,4 @@
-// Command cairn is Cairn's operator, store and command line.
+// Command cairn is Cairn's command line.
 package main
 
 import (

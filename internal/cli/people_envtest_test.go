@@ -75,7 +75,7 @@ func (d *desk) cairn(ctx context.Context, as string, args ...string) (out, errOu
 	apiserver.Must(d.T, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: d.server.Certificate().Raw}), 0o600))
 	s, o, e := quiet()
 	cmd := root(s)
-	flags := []string{"--kubeconfig=" + d.kubeconfig, "--server=" + d.server.URL, "--server-ca=" + ca, "--cache-dir=" + filepath.Join(d.TempDir(), "cache")}
+	flags := []string{"--kubeconfig=" + d.kubeconfig, "--server=" + d.server.URL, "--server-ca=" + ca}
 	if as != "" {
 		flags = append(flags, "--as="+as)
 	}
@@ -207,7 +207,7 @@ func TestApprovals(t *testing.T) {
 	d.want(0, "Run net-1 is approved by ", "", "approve", "net", "--show")
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKeyFromObject(r), r))
 	s, _, _ := quiet()
-	s.Flags.KubeConfig = &d.kubeconfig
+	s.Kubeconfig.ExplicitPath = d.kubeconfig
 	who, err := s.User(t.Context())
 	apiserver.Must(t, err)
 	if a := r.Spec.Approval; a == nil || a.PlanDigest != digest || a.By != who {
@@ -394,7 +394,7 @@ func TestRefusalsOfTheAPIServer(t *testing.T) {
 	d := newDesk(t)
 	r := d.run("net-1", v1alpha1.PhaseSucceeded)
 	s, _, _ := quiet()
-	s.Flags.KubeConfig = &d.kubeconfig
+	s.Kubeconfig.ExplicitPath = d.kubeconfig
 	for want, spec := range map[string]map[string]any{
 		"this Run is Succeeded already":                           {"cancel": true},
 		"this Run is Succeeded and does not wait for an approval": {"approval": map[string]any{"planDigest": digest, "by": "me"}},

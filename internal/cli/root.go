@@ -14,9 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/cmd/cairn-controller/app"
 	"cairn.dev/cairn/internal/cli/convert"
-	"cairn.dev/cairn/internal/cli/dev"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/stack"
@@ -74,12 +72,11 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 		c.GroupID = groupStacks
 		cmd.AddCommand(c)
 	}
-	for _, c := range dev.Commands() {
+	for _, c := range devCommands() {
 		c.GroupID = groupRun
 		cmd.AddCommand(c)
 	}
 	cmd.AddCommand(versionCommand())
-	cmd.AddCommand(app.Commands()...)
 	for _, c := range cmd.Commands() {
 		if c.HasSubCommands() && !c.Runnable() {
 			onlySubcommands(c)

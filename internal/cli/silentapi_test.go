@@ -62,7 +62,7 @@ func TestAnInterruptEndsACommandWhoseAPIServerIsSilent(t *testing.T) {
 			s, _, _ := quiet()
 			s.Patience = time.Hour
 			cmd := root(s)
-			cmd.SetArgs(append(args, "--kubeconfig="+kubeconfig, "--cache-dir="+t.TempDir()))
+			cmd.SetArgs(append(args, "--kubeconfig="+kubeconfig))
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.ExecuteContext(ctx) }()
 			<-asked
@@ -79,7 +79,7 @@ func TestAnAPIServerThatIsSilentIsTold(t *testing.T) {
 	s, _, _ := quiet()
 	s.Patience = 50 * time.Millisecond
 	cmd := root(s)
-	cmd.SetArgs([]string{"get", "--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()})
+	cmd.SetArgs([]string{"get", "--kubeconfig=" + kubeconfig})
 	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer: no answer within 50ms") {
 		t.Errorf("got %v", err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
-	repositories "cairn.dev/cairn/internal/repository"
 )
 
 // burrito's engine is that of the layer, or else of its repository, flag by flag: opentofu or terraform, and terragrunt over it. So it is
@@ -106,7 +105,7 @@ func (l layered) engine(s *v1alpha1.StackSpec, from *repository) {
 	case !ok:
 		s.Engine = e
 		o.note(Ignored, "spec.opentofu.enabled", "neither engine is enabled, with which burrito runs nothing: spec.engine.name is OpenTofu")
-	case from != nil && equality.Semantic.DeepEqual(repositories.EngineOf(&from.Repository, &v1alpha1.Stack{}), e):
+	case from != nil && equality.Semantic.DeepEqual(from.Repository.EngineFor(&v1alpha1.Stack{}), e):
 		where = "spec.engine of Repository " + from.Name
 	default:
 		s.Engine = e

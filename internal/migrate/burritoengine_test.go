@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	repositories "cairn.dev/cairn/internal/repository"
 )
 
 // TestBurritosEngineIsThatOfTheRepository unless the layer says another: what runs is what burrito runs, from both objects.
@@ -89,7 +88,7 @@ func TestBurritosEngineIsThatOfTheRepository(t *testing.T) {
 			if diff := cmp.Diff(test.own, stack.Spec.Engine); diff != "" {
 				t.Errorf("the Stack: %s", diff)
 			}
-			if diff := cmp.Diff(test.runs, repositories.EngineOf(&repo, &stack)); diff != "" {
+			if diff := cmp.Diff(test.runs, repo.EngineFor(&stack)); diff != "" {
 				t.Errorf("what runs: %s", diff)
 			}
 		})

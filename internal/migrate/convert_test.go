@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	repositories "cairn.dev/cairn/internal/repository"
 )
 
 // uncovered are the fields of an object of which no note speaks.
@@ -521,7 +520,7 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, repositories.EngineOf(&r.Repositories[0], &r.Stacks[0])); diff != "" {
+		if diff := cmp.Diff(c.want, r.Repositories[0].EngineFor(&r.Stacks[0])); diff != "" {
 			t.Errorf("%t%s:\n%s", c.repository, c.layer, diff)
 		}
 		for _, n := range r.Notes {

@@ -31,7 +31,7 @@ func (s Shard) check(o Options) error {
 	case s.Total < 1 || s.Total > mostShards || s.Index < 0 || s.Index >= s.Total:
 		return fmt.Errorf("--shard %d of --total-shards %d: shards count from 0 up to one less than the total, which is %d at most", s.Index, s.Total, mostShards)
 	case o.Server && s.Total > 1:
-		return errors.New("--total-shards is for cairn operator: a server serves the runners of all namespaces, so start cairn server apart (mode split)")
+		return errors.New("--total-shards is for cairn-controller operator: a server serves the runners of all namespaces, so start cairn-controller server apart (mode split)")
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func TestShardsAreChecked(t *testing.T) {
 		{Shard{-1, 2}, false, "count from 0"},
 		{Shard{0, -1}, false, "count from 0"},
 		{Shard{0, 17}, false, "16 at most"},
-		{Shard{0, 2}, true, "cairn server"},
+		{Shard{0, 2}, true, "cairn-controller server"},
 	} {
 		err := tt.shard.check(Options{Server: tt.server})
 		if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {

@@ -125,7 +125,7 @@ func (c *Codes) at(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.
 
 func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 	source := stack.Spec.Source.Git
-	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: EngineOf(r, stack).Name == v1alpha1.EngineTerragrunt}
+	w := closure.Wanted{Path: source.Path, Triggers: source.Triggers, Terragrunt: r.EngineFor(stack).Name == v1alpha1.EngineTerragrunt}
 	for _, f := range stack.Spec.VariableFiles {
 		if f.Path != "" {
 			w.VariableFiles = append(w.VariableFiles, f.Path)

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestEngineOf(t *testing.T) {
+func TestEngineFor(t *testing.T) {
 	type engine = v1alpha1.Engine
 	wraps := func(version string, name v1alpha1.EngineName, of string) engine {
 		return engine{Name: "Terragrunt", Version: version, Wrapped: &v1alpha1.WrappedEngine{Name: name, Version: of}}
@@ -39,7 +39,7 @@ func TestEngineOf(t *testing.T) {
 			r := &v1alpha1.Repository{Spec: v1alpha1.RepositorySpec{Engine: test.given}}
 			stack := &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Engine: test.own}}
 			before := stack.DeepCopy()
-			if diff := cmp.Diff(test.want, EngineOf(r, stack)); diff != "" {
+			if diff := cmp.Diff(test.want, r.EngineFor(stack)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, stack); diff != "" {

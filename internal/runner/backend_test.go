@@ -22,6 +22,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/document"
 	"cairn.dev/cairn/test/program"
 	"cairn.dev/cairn/test/s3"
 )
@@ -32,7 +33,7 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 		if len(data) == 0 {
 			return nil
 		}
-		d, err := state.Parse(data)
+		d, err := document.Parse(data)
 		if err != nil {
 			s.t.Errorf("the runner sent no state: %v\n%s", err, data)
 			return nil

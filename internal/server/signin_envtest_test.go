@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/internal/server"
-	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/signinlink"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -178,7 +178,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "links")
 	p := w.serveSite(func(o *server.Options) { o.SignIn.Links = folder })
 	user, who := w.account("alice")
-	path, err := auth.NewLink(folder, who.token)
+	path, err := signinlink.New(folder, who.token)
 	must(t, err)
 	files, err := os.ReadDir(folder)
 	must(t, err)
@@ -207,7 +207,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 	refused(path)
 	refused("/signin/link?code=")
 	refused("/signin/link?code=..%2F..%2Fkubeconfig")
-	late, err := auth.NewLink(folder, who.token)
+	late, err := signinlink.New(folder, who.token)
 	must(t, err)
 	for _, f := range second0(os.ReadDir(folder)) {
 		must(t, os.Chtimes(filepath.Join(folder, f.Name()), time.Time{}, time.Now().Add(-11*time.Minute)))
@@ -217,7 +217,7 @@ func TestALinkSignsInOnce(t *testing.T) {
 		t.Error("links are not in the audit")
 	}
 	for _, to := range []string{"https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "evil", "/\tx", ""} {
-		path, err := auth.NewLink(folder, who.token)
+		path, err := signinlink.New(folder, who.token)
 		must(t, err)
 		if got := b.goes(path + "&to=" + strings.ReplaceAll(strings.ReplaceAll(to, "\\", "%5C"), "\t", "%09")); got.RequestURI() != "/" || got.Host != strings.TrimPrefix(p.base, "https://") {
 			t.Errorf("%q leads to %s", to, got)

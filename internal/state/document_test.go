@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/internal/state/document"
 )
 
 const example = `{"version":4,"terraform_version":"1.12.6","serial":7,"lineage":"3f2a",
@@ -21,8 +23,8 @@ const example = `{"version":4,"terraform_version":"1.12.6","serial":7,"lineage":
 "check_results":null}`
 
 func TestParseReadsAState(t *testing.T) {
-	got, err := Parse([]byte(example))
-	want := Document{Serial: 7, Lineage: "3f2a", Resources: 3, Outputs: map[string]Output{
+	got, err := document.Parse([]byte(example))
+	want := document.State{Serial: 7, Lineage: "3f2a", Resources: 3, Outputs: map[string]document.Output{
 		"id":       {Value: []byte(`"vpc-1"`)},
 		"password": {Value: []byte(`"x"`), Sensitive: true},
 	}}
@@ -37,8 +39,8 @@ func TestParseTakesWhatItCannotCount(t *testing.T) {
 		"a state of a format to come":       `{"version":5,"serial":7,"lineage":"3f2a","resources":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Parse([]byte(text))
-			if diff := cmp.Diff(Document{Serial: 7, Lineage: "3f2a", Resources: Unknown}, got); diff != "" || err != nil {
+			got, err := document.Parse([]byte(text))
+			if diff := cmp.Diff(document.State{Serial: 7, Lineage: "3f2a", Resources: document.UnknownResources}, got); diff != "" || err != nil {
 				t.Fatal(diff, err)
 			}
 		})
@@ -57,7 +59,7 @@ func TestParseRefusesWhatIsNoState(t *testing.T) {
 		"two states":          example + example,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d, err := Parse([]byte(text)); !errors.Is(err, ErrNotState) {
+			if d, err := document.Parse([]byte(text)); !errors.Is(err, document.ErrInvalid) {
 				t.Fatalf("got %+v, %v", d, err)
 			}
 		})
@@ -69,14 +71,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"serial":7,"lineage":"3f2a","encryption_version":"v0"}`))
 	f.Add([]byte(`{"version":4,"serial":1e3,"lineage":"x","resources":[{"mode":"managed","instances":null}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := Parse(data)
+		d, err := document.Parse(data)
 		if err != nil {
-			if !errors.Is(err, ErrNotState) {
+			if !errors.Is(err, document.ErrInvalid) {
 				t.Fatalf("an error of another kind: %v", err)
 			}
 			return
 		}
-		if d.Lineage == "" || d.Serial < 0 || d.Resources < Unknown {
+		if d.Lineage == "" || d.Serial < 0 || d.Resources < document.UnknownResources {
 			t.Fatalf("got %+v", d)
 		}
 		s, err := new(Store).summarize(types.NamespacedName{}, data)
@@ -102,8 +104,8 @@ func TestParseTakesNoMoreMemoryThanTheState(t *testing.T) {
 		"outputs":              `{"version":4,"serial":1,"lineage":"x","outputs":{` + names.String() + `"z":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			took := peak(func() { _, _ = Parse([]byte(text)) }) - size // which is the text itself, as bytes
-			if took > 6*size {                                         // the longest resource is read as a whole
+			took := peak(func() { _, _ = document.Parse([]byte(text)) }) - size // which is the text itself, as bytes
+			if took > 6*size {                                                  // the longest resource is read as a whole
 				t.Errorf("%d MiB take %d MiB", size>>20, took>>20)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 func TestDue(t *testing.T) {
@@ -15,7 +16,7 @@ func TestDue(t *testing.T) {
 		want bool
 	}{
 		"its outputs were read":        {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 2}}, false},
-		"it has none that can be":      {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, Resources: Unknown}}, false},
+		"it has none that can be":      {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, Resources: document.UnknownResources}}, false},
 		"it has no version":            {v1alpha1.State{}, false},
 		"nobody read its outputs":      {v1alpha1.State{Status: v1alpha1.StateStatus{Version: 2, OutputsVersion: 1}}, true},
 		"it was deleted":               {v1alpha1.State{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, true},

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // FillOutputs puts the fingerprints of the current version's outputs into a State that was written without, by a Cairn
@@ -26,7 +27,7 @@ func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error
 	if !unread(st.Status) {
 		return nil
 	}
-	d, err := Parse(data)
+	d, err := document.Parse(data)
 	if err != nil {
 		return refuse(Damaged, "state %s: %v", key, err)
 	}
@@ -43,5 +44,5 @@ func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error
 // unread says that nobody looked at the outputs of the current version yet. Those of a state that its engine encrypts
 // nobody can. Fingerprints without the version that they are of are from the first Cairn that made any.
 func unread(st v1alpha1.StateStatus) bool {
-	return st.Resources != Unknown && st.Outputs == nil && st.OutputsVersion != st.Version
+	return st.Resources != document.UnknownResources && st.Outputs == nil && st.OutputsVersion != st.Version
 }

@@ -12,6 +12,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Follow has the State follow what an attempt found in the Stack's own backend; no data when it has none. It says what is still to be done: nothing, or
@@ -119,7 +120,7 @@ func sameContent(a, b []byte) (bool, error) {
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		decoder.UseNumber()
 		if err := decoder.Decode(&contents[i]); err != nil {
-			return false, fmt.Errorf("%w: %w", ErrNotState, err)
+			return false, fmt.Errorf("%w: %w", document.ErrInvalid, err)
 		}
 		for _, anew := range []string{"lineage", "serial", "terraform_version"} {
 			delete(contents[i], anew)
@@ -156,15 +157,4 @@ func (s *Store) Move(ctx context.Context, key types.NamespacedName, by string, s
 		return v.Status, nil
 	})
 	return now, from, to, err
-}
-
-// BackendName is what people call a Stack's backend; empty when Cairn keeps the state.
-func BackendName(b *v1alpha1.Backend) string {
-	switch {
-	case b == nil:
-		return ""
-	case b.FromCode:
-		return "of the code"
-	}
-	return b.Type
 }

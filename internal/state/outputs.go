@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Limits of the outputs that other Stacks can use. What is past them is left out of status.outputs, which must never be
@@ -20,35 +21,35 @@ const (
 	largestOutput     = 1 << 20
 )
 
-// Output gives an output of the current version of a Stack's state, and the fingerprint that is stored for it in that
+// document.Output gives an output of the current version of a Stack's state, and the fingerprint that is stored for it in that
 // version: one that is made now would be another if the key was lost since. It is empty for an output that is past the
 // limits. ErrNone says that there is no such output or no state; a Refusal, that the state cannot be looked into; any other
 // error may pass, as when FillOutputs is still to come.
-func (s *Store) Output(ctx context.Context, key types.NamespacedName, name string) (Output, string, error) {
+func (s *Store) Output(ctx context.Context, key types.NamespacedName, name string) (document.Output, string, error) {
 	data, st, err := s.read(ctx, key, current)
 	if err != nil {
-		return Output{}, "", err
+		return document.Output{}, "", err
 	}
-	d, err := Parse(data)
+	d, err := document.Parse(data)
 	if err != nil {
-		return Output{}, "", refuse(Damaged, "state %s: %v", key, err)
+		return document.Output{}, "", refuse(Damaged, "state %s: %v", key, err)
 	}
-	if d.Resources == Unknown {
-		return Output{}, "", refuse(Opaque, "the state of Stack %s is encrypted by its engine, or of a format that Cairn does not "+
+	if d.Resources == document.UnknownResources {
+		return document.Output{}, "", refuse(Opaque, "the state of Stack %s is encrypted by its engine, or of a format that Cairn does not "+
 			"know: its outputs cannot be passed on", key.Name)
 	}
 	o, ok := d.Outputs[name]
 	switch {
 	case !ok:
-		return Output{}, "", ErrNone
+		return document.Output{}, "", ErrNone
 	case unread(st.Status):
-		return Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints yet", key, st.Status.Version)
+		return document.Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints yet", key, st.Status.Version)
 	}
 	return o, st.Status.Outputs[name], nil
 }
 
 // fingerprints of the outputs of a Stack. Without a key for them there are none.
-func (s *Store) fingerprints(key types.NamespacedName, outputs map[string]Output) map[string]string {
+func (s *Store) fingerprints(key types.NamespacedName, outputs map[string]document.Output) map[string]string {
 	if s.Fingerprint == nil || len(outputs) == 0 {
 		return nil
 	}
@@ -56,7 +57,7 @@ func (s *Store) fingerprints(key types.NamespacedName, outputs map[string]Output
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
 		if len(all) < v1alpha1.MostOutputs && len(name) <= longestOutputName && len(o.Value) <= largestOutput {
-			all[name] = s.Fingerprint(o.identity(key, name))
+			all[name] = s.Fingerprint(identity(o, key, name))
 		}
 	}
 	return all
@@ -65,7 +66,7 @@ func (s *Store) fingerprints(key types.NamespacedName, outputs map[string]Output
 // identity is the same bytes for the same value, however it is written, of the same output, and for nothing else. It
 // names the output because anybody may have outputs of their own: equal values there must not have equal fingerprints,
 // or a secret could be guessed by trying.
-func (o Output) identity(key types.NamespacedName, name string) []byte {
+func identity(o document.Output, key types.NamespacedName, name string) []byte {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(o.Value))
 	decoder.UseNumber()

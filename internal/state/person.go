@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Outcome is what there is after a state was handed in.
@@ -60,7 +61,7 @@ func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by strin
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
-	content, err := Parse(data)
+	content, err := document.Parse(data)
 	if err != nil {
 		return v1alpha1.StateStatus{}, refuse(Damaged, "version %d of state %s: %v", version, key.Name, err)
 	}
@@ -209,7 +210,7 @@ func withSerial(data []byte, serial int64) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
-		return nil, ErrNotState
+		return nil, document.ErrInvalid
 	}
 	var out bytes.Buffer
 	copied := int64(0)
@@ -230,12 +231,12 @@ func withSerial(data []byte, serial int64) ([]byte, error) {
 		}
 	}
 	out.Write(data[copied:])
-	d, err := Parse(out.Bytes())
+	d, err := document.Parse(out.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	if d.Serial != serial {
-		return nil, fmt.Errorf("%w: it has two serials", ErrNotState)
+		return nil, fmt.Errorf("%w: it has two serials", document.ErrInvalid)
 	}
 	return out.Bytes(), nil
 }
@@ -248,7 +249,7 @@ func (s *Store) lookForPerson(ctx context.Context, st *v1alpha1.State) (World, e
 	if err != nil {
 		return w, err
 	}
-	w.Backend = BackendName(stack.Spec.Backend)
+	w.Backend = stack.Spec.Backend.Name()
 	if lock := w.Status.Lock; lock != nil {
 		if w.Over, err = s.over(ctx, key.Namespace, lock); err != nil {
 			return w, err

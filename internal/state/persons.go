@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Stranded is an attempt that made a state which it could send nowhere.
@@ -59,7 +60,7 @@ func AdmitPush(w World, next Summary, force bool) (v Verdict, renumber int64) {
 	if !follows || next.Serial == 0 {
 		renumber = unused(now, next.Serial)
 	}
-	if renumber > 0 && next.Resources == Unknown {
+	if renumber > 0 && next.Resources == document.UnknownResources {
 		return Verdict{Refusal: opaqueSerial(next.Serial, renumber)}, 0
 	}
 	status := now.DeepCopy()
@@ -69,7 +70,7 @@ func AdmitPush(w World, next Summary, force bool) (v Verdict, renumber int64) {
 
 // AdmitRollback says whether an older version is made the current one again, as a new version with the serial that
 // follows.
-func AdmitRollback(w World, version int64, content Document) (v Verdict, serial int64) {
+func AdmitRollback(w World, version int64, content document.State) (v Verdict, serial int64) {
 	if refusal := atRest(w); refusal != nil {
 		return Verdict{Refusal: refusal}, 0
 	}
@@ -85,7 +86,7 @@ func AdmitRollback(w World, version int64, content Document) (v Verdict, serial 
 	case content.Lineage != now.Lineage:
 		return Verdict{Refusal: refuse(Stale, "version %d has lineage %s, the current one %s: it is another state. If it is to "+
 			"replace what is there, pull it, and push it by force", version, content.Lineage, now.Lineage)}, 0
-	case content.Resources == Unknown:
+	case content.Resources == document.UnknownResources:
 		return Verdict{Refusal: opaqueSerial(content.Serial, serial)}, 0
 	}
 	return Verdict{Status: now.DeepCopy()}, serial
@@ -193,7 +194,7 @@ func unused(st v1alpha1.StateStatus, serial int64) int64 {
 // made before there was a state knows no lineage, and its engine compares serials alone: it would take a state of serial 0
 // for none, and write over it. One that cannot be counted up stays as it is: it may be the only copy.
 func firstSerial(now v1alpha1.StateStatus, next Summary) int64 {
-	if now.Version > 0 || next.Serial > 0 || next.Resources == Unknown {
+	if now.Version > 0 || next.Serial > 0 || next.Resources == document.UnknownResources {
 		return 0
 	}
 	return unused(now, next.Serial)

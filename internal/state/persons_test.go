@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // at5 is a state with two versions, the last of serial 5 and with resources.
@@ -60,7 +61,7 @@ func TestAdmitPush(t *testing.T) {
 	}{
 		"the first state is taken":                        {world: World{}, next: follows},
 		"of serial 0 it is counted up":                    {world: World{}, next: Summary{Lineage: "L"}, serial: 1},
-		"and refused if its engine encrypts it":           {world: World{}, next: Summary{Lineage: "L", Resources: Unknown}, want: Opaque, says: "serial 1"},
+		"and refused if its engine encrypts it":           {world: World{}, next: Summary{Lineage: "L", Resources: document.UnknownResources}, want: Opaque, says: "serial 1"},
 		"a serial that follows is taken":                  {world: World{Status: at5()}, next: follows},
 		"a serial that leaps is taken":                    {world: World{Status: at5()}, next: Summary{Serial: 60, Lineage: "L"}},
 		"the same bytes again change nothing":             {world: World{Status: at5()}, next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}, keeps: true},
@@ -74,8 +75,8 @@ func TestAdmitPush(t *testing.T) {
 		"an empty state may be replaced without force":    {world: World{Status: at5(empty)}, next: Summary{Serial: 9, Lineage: "M"}},
 		"in place of an empty one a serial is new too":    {world: World{Status: at5(empty)}, next: Summary{Serial: 1, Lineage: "M"}, serial: 6},
 		"one with outputs only is not empty":              {world: World{Status: at5(empty, func(st *v1alpha1.StateStatus) { st.Outputs = map[string]string{"x": "f"} })}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
-		"one that its engine encrypts is not empty":       {world: World{Status: at5(func(st *v1alpha1.StateStatus) { st.Resources = Unknown })}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
-		"an encrypted one cannot be counted up":           {world: World{Status: at5()}, next: Summary{Serial: 4, Lineage: "L", Resources: Unknown}, force: true, want: Opaque, says: "serial 6"},
+		"one that its engine encrypts is not empty":       {world: World{Status: at5(func(st *v1alpha1.StateStatus) { st.Resources = document.UnknownResources })}, next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
+		"an encrypted one cannot be counted up":           {world: World{Status: at5()}, next: Summary{Serial: 4, Lineage: "L", Resources: document.UnknownResources}, force: true, want: Opaque, says: "serial 6"},
 		"nothing is pushed under a lock":                  {world: World{Status: at5(locked)}, next: follows, want: Locked, says: "attempt 2 of Run net-7"},
 		"not by force either":                             {world: World{Status: at5(locked)}, next: follows, force: true, want: Locked},
 		"of a holder that is over it says what to do":     {world: World{Status: at5(locked), Over: true}, next: follows, want: Locked, says: "state unlock <stack> a"},
@@ -114,19 +115,19 @@ func TestAdmitPush(t *testing.T) {
 }
 
 func TestAdmitRollback(t *testing.T) {
-	content := Document{Serial: 4, Lineage: "L", Resources: 1}
+	content := document.State{Serial: 4, Lineage: "L", Resources: 1}
 	tests := map[string]struct {
 		world   World
 		version int64
-		content Document
+		content document.State
 		want    Reason
 		says    string
 		serial  int64 // 6 when it is 0
 	}{
 		"an older version gets the serial that follows": {world: World{Status: at5()}, version: 2, content: content},
 		"the current version is refused":                {world: World{Status: at5()}, version: 3, content: content, want: Invalid, says: "is the current one"},
-		"one of another lineage is refused":             {world: World{Status: at5()}, version: 2, content: Document{Serial: 4, Lineage: "M"}, want: Stale, says: "push it by force"},
-		"one that its engine encrypts is refused":       {world: World{Status: at5()}, version: 2, content: Document{Serial: 4, Lineage: "L", Resources: Unknown}, want: Opaque},
+		"one of another lineage is refused":             {world: World{Status: at5()}, version: 2, content: document.State{Serial: 4, Lineage: "M"}, want: Stale, says: "push it by force"},
+		"one that its engine encrypts is refused":       {world: World{Status: at5()}, version: 2, content: document.State{Serial: 4, Lineage: "L", Resources: document.UnknownResources}, want: Opaque},
 		"not under a lock":                              {world: World{Status: at5(locked)}, version: 2, content: content, want: Locked},
 		"not while an attempt is under way":             {world: World{Status: at5(), Busy: applying()}, version: 2, content: content, want: Busy},
 		"not past a rescued state that waits":           {world: World{Status: at5(rescued)}, version: 2, content: content, want: Stale, says: "serial 7"},
@@ -156,7 +157,7 @@ func TestNoSerialIsUsedTwice(t *testing.T) {
 	if v, serial := AdmitPush(World{Status: st}, Summary{Serial: 7, Lineage: "M"}, true); v.Status == nil || serial != 10 {
 		t.Errorf("push: %+v, serial %d", v, serial)
 	}
-	if v, serial := AdmitRollback(World{Status: st}, 2, Document{Serial: 9, Lineage: "L"}); v.Status == nil || serial != 10 {
+	if v, serial := AdmitRollback(World{Status: st}, 2, document.State{Serial: 9, Lineage: "L"}); v.Status == nil || serial != 10 {
 		t.Errorf("rollback: %+v, serial %d", v, serial)
 	}
 }
@@ -204,7 +205,7 @@ func TestAdmitRecover(t *testing.T) {
 		"its last word counts with the same serial too": {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}},
 		"the first state of all is put back":            {world: World{Stranded: lost}, found: Summary{Serial: 1, Lineage: "L"}},
 		"of serial 0 it is counted up":                  {world: World{Stranded: lost}, found: Summary{Lineage: "L"}, serial: 1},
-		"unless its engine encrypts it":                 {world: World{Stranded: lost}, found: Summary{Lineage: "L", Resources: Unknown}},
+		"unless its engine encrypts it":                 {world: World{Stranded: lost}, found: Summary{Lineage: "L", Resources: document.UnknownResources}},
 		"one that is there already counts once more":    {world: World{Status: at5(), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
 		"but only once": {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}, keeps: true},
 		"an older one than a person wrote is refused":        {world: World{Status: at5(byPerson), Stranded: lost}, found: Summary{Serial: 5, Lineage: "L"}, want: Stale, says: "nothing to put back"},
@@ -306,7 +307,7 @@ func FuzzWithSerial(f *testing.F) {
 	f.Add([]byte(`{"version":4,"serial":4,"lineage":"L","resources":[{"mode":"managed","instances":[{}]}]}`))
 	f.Add([]byte(`{"serial":4,"lineage":"L","Serial":3}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		before, err := Parse(data)
+		before, err := document.Parse(data)
 		if err != nil {
 			return
 		}
@@ -314,7 +315,7 @@ func FuzzWithSerial(f *testing.F) {
 		if err != nil {
 			return
 		}
-		after, err := Parse(counted)
+		after, err := document.Parse(counted)
 		if err != nil || after.Serial != 77 || after.Lineage != before.Lineage || after.Resources != before.Resources || len(after.Outputs) != len(before.Outputs) {
 			t.Fatalf("%s became %s: %v", data, counted, err)
 		}

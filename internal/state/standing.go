@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Standing is how a rescued state stands to the current version.
@@ -121,7 +122,7 @@ func AdmitDelete(w World, force bool) *Refusal {
 		return lockedBy(st.Lock)
 	case force:
 		return nil
-	case st.Resources == Unknown:
+	case st.Resources == document.UnknownResources:
 		return refuse(NotEmpty, "the state is encrypted by the engine: Cairn cannot tell whether it still holds resources")
 	case st.Resources != 0:
 		return refuse(NotEmpty, "the state still holds %d resources", st.Resources)

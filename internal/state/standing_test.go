@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // written is the status after a version of serial 5 that an attempt wrote at a time.
@@ -136,7 +137,7 @@ func TestAdmitDelete(t *testing.T) {
 	}{
 		"an empty state may go":                    {world: World{Status: v1alpha1.StateStatus{Version: 3}}},
 		"one with resources may not":               {world: World{Status: v1alpha1.StateStatus{Resources: 1}}, want: NotEmpty},
-		"one whose resources are unknown may not":  {world: World{Status: v1alpha1.StateStatus{Resources: Unknown}}, want: NotEmpty},
+		"one whose resources are unknown may not":  {world: World{Status: v1alpha1.StateStatus{Resources: document.UnknownResources}}, want: NotEmpty},
 		"one with a rescued state may not":         {world: World{Status: v1alpha1.StateStatus{Rescued: rescued}}, want: NotEmpty},
 		"one with resources may go by force":       {world: World{Status: v1alpha1.StateStatus{Resources: 1}}, force: true},
 		"one that is locked may not":               {world: World{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, want: Locked},

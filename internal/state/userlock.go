@@ -93,7 +93,7 @@ func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]by
 		return nil, err
 	}
 	data, st, err := s.read(ctx, key, current)
-	w := World{Backend: BackendName(stack.Spec.Backend)}
+	w := World{Backend: stack.Spec.Backend.Name()}
 	if st != nil {
 		w.Status = st.Status
 	}

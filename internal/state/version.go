@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Summary is what is written down of a state.
@@ -25,7 +26,7 @@ type Summary struct {
 
 // summarize reads a state file.
 func (s *Store) summarize(key types.NamespacedName, data []byte) (Summary, error) {
-	d, err := Parse(data)
+	d, err := document.Parse(data)
 	if err != nil {
 		return Summary{}, err
 	}

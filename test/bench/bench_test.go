@@ -208,5 +208,5 @@ func cairnsWrites(b *testing.B, c *devcluster.Cluster, namespace string, since t
 	}
 }
 
-// isCairn says that a write is by `cairn serve`.
+// isCairn says that a write is by `cairn-controller serve`.
 func isCairn(w dev.Write) bool { return bytes.HasPrefix([]byte(w.UserAgent), []byte("cairn-serve")) }

@@ -50,7 +50,7 @@
 // # The provider
 //
 // Provider cairn.dev/test/cloud is in provider/, a module of its own because its dependencies are none of Cairn's. tools/build
-// terraform-provider-cloud puts it beside the engines. Folder writes the folder that `cairn serve --provider-folder` takes, and
+// terraform-provider-cloud puts it beside the engines. Folder writes the folder that `cairn-controller serve --provider-folder` takes, and
 // engines take as a filesystem_mirror. Address, caller, timeout and retries come from the provider's configuration, or from $CLOUD_URL,
 // $CLOUD_CALLER, $CLOUD_TIMEOUT, $CLOUD_RETRIES:
 //

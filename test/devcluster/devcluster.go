@@ -32,7 +32,7 @@ type Cluster struct {
 	stop               func()
 }
 
-// Start starts `cairn dev` on a new data folder, with arguments for `cairn serve`, and stops it at the end of the test.
+// Start starts `cairn dev` on a new data folder, with arguments for `cairn-controller serve`, and stops it at the end of the test.
 func Start(t testing.TB, serveArgs ...string) *Cluster {
 	t.Helper()
 	return start(t, nil, serveArgs)

@@ -55,7 +55,7 @@ func startCluster(ctx context.Context, dir, bin string) (c *cluster, err error) 
 	if c.tools, err = dev.BinDir(); err != nil {
 		return nil, err
 	}
-	for _, program := range []string{"cairn", "cairn-runner"} {
+	for _, program := range []string{"cairn-controller", "cairn-runner"} {
 		if _, err := os.Stat(filepath.Join(bin, program)); err != nil {
 			return nil, fmt.Errorf("%w: run make build first", err)
 		}

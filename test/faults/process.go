@@ -50,7 +50,7 @@ func (l *lane) startCairn(name, actor, account string, args ...string) (*cairn, 
 		return nil, err
 	}
 	c := &cairn{
-		Proxy: p, log: filepath.Join(l.dir, actor+".log"), group: l.group, program: filepath.Join(l.bin, "cairn"),
+		Proxy: p, log: filepath.Join(l.dir, actor+".log"), group: l.group, program: filepath.Join(l.bin, "cairn-controller"),
 		args:   append([]string{name, "--kubeconfig=" + kubeconfig, "--health-address=" + health}, args...),
 		health: "http://" + health + "/readyz", over: make(chan struct{}),
 	}

@@ -181,12 +181,12 @@ func (i *image) files() map[string]fs.FileInfo {
 
 func TestTheServersImageHasNoShellAndNothingThatNeedsOne(t *testing.T) {
 	i := built(t, "cairn")
-	if c := i.config(); !slices.Equal(c.Config.Entrypoint, []string{"/usr/local/bin/cairn"}) {
+	if c := i.config(); !slices.Equal(c.Config.Entrypoint, []string{"/usr/local/bin/cairn-controller"}) {
 		t.Errorf("it starts %v", c.Config.Entrypoint)
 	}
 	i.noShell()
 	i.librariesAreThere()
-	for _, program := range []string{"/usr/local/bin/cairn", "/usr/local/bin/cairn-runner"} {
+	for _, program := range []string{"/usr/local/bin/cairn-controller", "/usr/local/bin/cairn-runner"} {
 		out, err := i.inside(t.Context(), nil, program, "version")
 		if want := i.config().Config.Labels["org.opencontainers.image.version"]; err != nil || strings.TrimSpace(out) != want {
 			t.Errorf("%s: %s, %v; want %s", program, out, err, want)

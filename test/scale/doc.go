@@ -1,4 +1,4 @@
-// Package scale is a large Cairn on a small machine: a real API server and etcd, the real `cairn operator` and `cairn server`
+// Package scale is a large Cairn on a small machine: a real API server and etcd, the real `cairn-controller operator` and `cairn-controller server`
 // as processes, and pods that are only pretended: for each one a goroutine speaks the runner's protocol with the pod's own
 // token, and does nothing else. So a Run costs what it costs the API server, the operator and the server, and no engine.
 //

@@ -67,7 +67,7 @@ func (i *Install) bucketURL() string {
 	return (&url.URL{Scheme: "file", Path: filepath.Join(i.Data, "bucket")}).String()
 }
 
-// Begin starts `cairn operator` or `cairn server` with further arguments, and waits until it is ready.
+// Begin starts `cairn-controller operator` or `cairn-controller server` with further arguments, and waits until it is ready.
 func (i *Install) Begin(half string, args ...string) *Process {
 	i.Helper()
 	p := i.begin(half, args...)
@@ -85,7 +85,7 @@ func (i *Install) begin(half string, args ...string) *Process {
 	all := append([]string{
 		half, "--kubeconfig=" + filepath.Join(i.Data, half+".kubeconfig"), "--metrics-address=" + metrics, "--health-address=" + health, "--pprof-address=" + pprof,
 	}, i.args...)
-	p, err := Begin(half, filepath.Join(i.Bin, "cairn"), filepath.Join(i.Data, half+".log"), append(all, args...)...)
+	p, err := Begin(half, filepath.Join(i.Bin, "cairn-controller"), filepath.Join(i.Data, half+".log"), append(all, args...)...)
 	if err != nil {
 		i.Fatalf("%v: run make build first", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/test/story"
 )
 
-// killOperator kills `cairn serve` with SIGKILL; `cairn dev` starts it again.
+// killOperator kills `cairn-controller serve` with SIGKILL; `cairn dev` starts it again.
 func (c cluster) killOperator(ts *testscript.TestScript, _ bool, _ []string) {
 	data, err := os.ReadFile(filepath.Join(c.Data, "serve.pid"))
 	ts.Check(err)

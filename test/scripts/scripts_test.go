@@ -42,7 +42,7 @@ func TestScriptsThatStopProcesses(t *testing.T) {
 	testscript.Run(t, newCluster(devcluster.StartSplit(t, "--runner-patience=5s"), "").scripts("testdata/split"))
 }
 
-// Scripts that kill `cairn serve`. They have a `cairn dev` of their own: what people ask of a server that is not there is refused.
+// Scripts that kill `cairn-controller serve`. They have a `cairn dev` of their own: what people ask of a server that is not there is refused.
 func TestScriptsThatKillProcesses(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, newCluster(devcluster.Start(t), "").scripts("testdata/killed"))

@@ -71,7 +71,7 @@ spec:
       - name: cairn
         image: {{ include "cairn.image" (list $ $.Values.image) }}
         imagePullPolicy: {{ $.Values.image.pullPolicy }}
-        command: [/usr/local/bin/cairn]
+        command: [/usr/local/bin/cairn-controller]
         args:
         - {{ $half }}
         - --namespace={{ $.Release.Namespace }}

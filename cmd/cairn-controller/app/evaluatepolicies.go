@@ -12,7 +12,7 @@ const evaluatePolicies = "evaluate-policies"
 func evaluatePoliciesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    evaluatePolicies,
-		Short:  "Ask policies on standard input about a plan there; for cairn serve only",
+		Short:  "Ask policies on standard input about a plan there; for cairn-controller serve only",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,6 +21,8 @@ import (
 	"cairn.dev/cairn/test/ports"
 )
 
+func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crds") }
+
 // A process logs what --log-level says and what is worse, and nothing else. A webhook that is rejected is logged at level debug, what starts
 // is logged at level info.
 func TestLogLevel(t *testing.T) {

@@ -24,7 +24,7 @@ func serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the operator and the server in one process",
 		Long: `Runs all of Cairn in one process: the operator, which reconciles, and the server, which serves runners, users and
-Git providers. To run them separately, see cairn operator and cairn server.`,
+Git providers. To run them separately, see cairn-controller operator and cairn-controller server.`,
 	}, operator.Options{Operator: true, Server: true})
 }
 

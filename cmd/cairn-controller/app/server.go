@@ -14,7 +14,7 @@ func serverCommand() *cobra.Command {
 		Long: `Runs the server of Cairn: orders, states, plans and logs for runners, the API for users, webhooks for
 Git providers. Several servers may run at once when all of them reach the bucket.
 
-It needs the bucket and the namespace that cairn operator has. Flags of the operator are accepted and ignored, so
+It needs the bucket and the namespace that cairn-controller operator has. Flags of the operator are accepted and ignored, so
 that both can be started with the same flags.`,
 	}, operator.Options{Server: true})
 }

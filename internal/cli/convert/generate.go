@@ -67,9 +67,7 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 		return fmt.Errorf("%s is not a directory", dir)
 	}
 	code := migrate.Code{Files: os.DirFS(dir), URL: g.repository, Ref: g.ref}
-	if s.Flags.Namespace != nil {
-		code.Namespace = *s.Flags.Namespace
-	}
+	code.Namespace = s.Overrides.Context.Namespace
 	// Where DIR is in the repository counts also when its URL is given.
 	prefix, err := gitAnswer(ctx, dir, "rev-parse", "--show-prefix")
 	if err == nil {

@@ -127,8 +127,8 @@ func readObjects(ctx context.Context, s *session.Session, names []string) ([]uns
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	if s.Flags.Namespace != nil && *s.Flags.Namespace != "" {
-		migrate.InNamespace(objects, *s.Flags.Namespace)
+	if namespace := s.Overrides.Context.Namespace; namespace != "" {
+		migrate.InNamespace(objects, namespace)
 	}
 	return objects, nil
 }
@@ -250,7 +250,7 @@ func othersObjects(ctx context.Context, s *session.Session, everywhere bool) ([]
 	return objects, nil
 }
 
-// served is the best version of a kind that is known and that the cluster has; empty when it has none.
+// servedVersion is the best version of a kind that is known and that the cluster has; empty when it has none.
 func servedVersion(s *session.Session, c client.Client, kind migrate.Kind) (string, error) {
 	for _, version := range kind.Versions {
 		mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind, version)
@@ -280,7 +280,7 @@ func listAll(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, 
 	}
 }
 
-// convertCommands are the commands that create Stacks from what a user has: objects of other systems, and code.
+// Commands are the commands that create Stacks from what a user has: objects of other systems, and code.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{migrateCommand(s), generateCommand(s)}
 }

@@ -24,7 +24,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// planLocal is a plan of a working directory: the flags of plan that go with --local.
+// Plan is a plan of a working directory: the flags of plan that go with --local.
 type Plan struct {
 	Dir, engine, root string
 	variableFiles     []string
@@ -45,7 +45,7 @@ func (p *Plan) AddFlags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("local", "output")
 }
 
-// split separates the name of the Stack from the arguments for the engine's plan, which follow --.
+// Split separates the name of the Stack from the arguments for the engine's plan, which follow --.
 func (p *Plan) Split(cmd *cobra.Command, args []string) (own, engine []string, err error) {
 	own = args
 	if n := cmd.ArgsLenAtDash(); n >= 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ask asks the person at the terminal, and says whether the answer is exactly the one that is wanted. Where nobody is there
+// Ask asks the person at the terminal, and says whether the answer is exactly the one that is wanted. Where nobody is there
 // to be asked it is not.
 func (s *Session) Ask(ctx context.Context, question, want string) (bool, error) {
 	if !s.TTY {
@@ -39,7 +39,7 @@ func (s *Session) Ask(ctx context.Context, question, want string) (bool, error) 
 	}
 }
 
-// typedIn reads standard input to its end, or up to most bytes. An interrupt ends the wait: nothing else would, where a terminal or a pipe is open and
+// ReadInput reads standard input to its end, or up to most bytes. An interrupt ends the wait: nothing else would, where a terminal or a pipe is open and
 // says nothing.
 func (s *Session) ReadInput(ctx context.Context, most int64) ([]byte, error) {
 	type text struct {
@@ -59,7 +59,7 @@ func (s *Session) ReadInput(ctx context.Context, most int64) ([]byte, error) {
 	}
 }
 
-// agree asks whether to go on, unless that was said already. Without an answer nothing is done.
+// Confirm asks whether to go on, unless that was said already. Without an answer nothing is done.
 func (s *Session) Confirm(ctx context.Context, said, canAsk bool, question string) error {
 	switch {
 	case said:

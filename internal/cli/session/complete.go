@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completion gives the words that may come after args.
+// Completion gives the words that may come after args.
 type Completion func(ctx context.Context, s *Session, args []string) ([]string, error)
 
-// complete makes a completion work in a shell: it says nothing of errors, and does not wait long.
+// Complete makes a completion work in a shell: it says nothing of errors, and does not wait long.
 func (s *Session) Complete(words Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
@@ -29,7 +29,7 @@ func (s *Session) Complete(words Completion) cobra.CompletionFunc {
 	}
 }
 
-// completeStacks is for commands that take one Stack.
+// CompleteStacks is for commands that take one Stack.
 func CompleteStacks(ctx context.Context, s *Session, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func CompleteStacks(ctx context.Context, s *Session, args []string) ([]string, e
 	return s.CompleteNames(ctx, "stack")
 }
 
-// completeStacksAndRuns is for commands that take one Stack or Run.
+// CompleteStacksAndRuns is for commands that take one Stack or Run.
 func CompleteStacksAndRuns(ctx context.Context, s *Session, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
@@ -53,7 +53,7 @@ func (s *Session) CompleteNames(ctx context.Context, kind string) ([]string, err
 	return s.names(ctx, ns, kind)
 }
 
-// examples are those of a command's help, with the name that it is called by.
+// Examples are those of a command's help, with the name that it is called by.
 func (s *Session) Examples(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -31,7 +32,7 @@ const (
 	ExitInterrupted = 130 // the user interrupted the command; a Run may continue
 )
 
-// An exitError ends the process with its code. One without an error has nothing to say: all was said.
+// An ExitError ends the process with its code. One without an error has nothing to say: all was said.
 type ExitError struct {
 	Code int
 	Err  error
@@ -44,22 +45,22 @@ func (e ExitError) Error() string {
 	return e.Err.Error()
 }
 
-// errChanges ends the process with exit code 2: changes are waiting, and the output says so already.
+// ErrChanges ends the process with exit code 2: changes are waiting, and the output says so already.
 var ErrChanges = ExitError{Code: ExitChanges}
 
-// interrupted is the error of a command that the user interrupted. The message says what goes on without it.
+// Interrupted is the error of a command that the user interrupted. The message says what goes on without it.
 func Interrupted(format string, args ...any) error {
 	return ExitError{ExitInterrupted, fmt.Errorf(format, args...)}
 }
 
 func (e ExitError) Unwrap() error { return e.Err }
 
-// explained is an error that has a message for the user in place of err's own.
+// Explained is an error that has a message for the user in place of err's own.
 func Explained(err error, format string, args ...any) error {
 	return Explanation{fmt.Sprintf(format, args...), err}
 }
 
-// explanation is an error whose message says what to do; explain does not change it.
+// Explanation is an error whose message says what to do; explain does not change it.
 type Explanation struct {
 	text string
 	err  error
@@ -68,7 +69,7 @@ type Explanation struct {
 func (e Explanation) Error() string { return e.text }
 func (e Explanation) Unwrap() error { return e.err }
 
-// explain says of an error of Kubernetes what to do about it. Any other one stays as it is.
+// Explain says of an error of Kubernetes what to do about it. Any other one stays as it is.
 func (s *Session) Explain(err error) error {
 	var (
 		done   Explanation
@@ -104,17 +105,15 @@ func (s *Session) unconfigured(err *url.Error) bool {
 	if parsed != nil || u.Host != "localhost:8080" {
 		return false
 	}
-	raw, loaded := s.Flags.ToRawKubeConfigLoader().RawConfig()
+	raw, loaded := s.loader().RawConfig()
 	return loaded != nil || len(raw.Clusters) == 0
 }
 
 // cluster names the cluster for messages.
 func (s *Session) cluster() string {
-	raw, err := s.Flags.ToRawKubeConfigLoader().RawConfig()
+	raw, err := s.loader().RawConfig()
 	name := raw.CurrentContext
-	if s.Flags.Context != nil && *s.Flags.Context != "" {
-		name = *s.Flags.Context
-	}
+	name = cmp.Or(s.Overrides.CurrentContext, name)
 	if err != nil || name == "" {
 		return "the cluster"
 	}
@@ -137,7 +136,7 @@ func (s *Session) explainStatus(err error, status metav1.Status) error {
 	return err
 }
 
-// explainServer says of an error of Cairn's server what to do about it.
+// ExplainServer says of an error of Cairn's server what to do about it.
 func (s *Session) ExplainServer(err error) error {
 	var (
 		said   *userapi.Error
@@ -165,7 +164,7 @@ func (s *Session) ExplainServer(err error) error {
 	return err
 }
 
-// passing says that an error of a call may be gone in a while: nobody answers, or the one who does cannot now.
+// IsTransient says that an error of a call may be gone in a while: nobody answers, or the one who does cannot now.
 func IsTransient(err error) bool {
 	var (
 		said   *userapi.Error
@@ -185,7 +184,7 @@ func IsTransient(err error) bool {
 	return errors.As(err, &lost) || errors.As(err, &net)
 }
 
-// notFound says which names there are that may have been meant. kind is stack, run, or empty for either.
+// NotFound says which names there are that may have been meant. kind is stack, run, or empty for either.
 func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string) error {
 	if !apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
 		return s.Explain(err)
@@ -231,7 +230,7 @@ func (s *Session) names(ctx context.Context, ns, kind string) ([]string, error) 
 	return names, nil
 }
 
-// similar are the names that are like one that is not there, the most alike first; three at most.
+// Similar are the names that are like one that is not there, the most alike first; three at most.
 func Similar(name string, names []string) []string {
 	type candidate struct {
 		name     string
@@ -255,7 +254,7 @@ func Similar(name string, names []string) []string {
 	return best
 }
 
-// ignoreGone is for what may be missing, or may not be read by this person: it only adds to a screen.
+// IgnoreUnreadable is for what may be missing, or may not be read by this person: it only adds to a screen.
 func IgnoreUnreadable(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil

@@ -193,19 +193,19 @@ func (f *forwarder) dialer(pod string) (httpstream.Dialer, error) {
 	return portforward.NewFallbackDialerForStreaming(socket, older, NeedsSPDY), nil
 }
 
-// coreClient makes the addresses of pods and the like.
+// CoreClient makes the addresses of pods and the like.
 func CoreClient(config *rest.Config) (*rest.RESTClient, error) {
 	core := rest.CopyConfig(config)
 	core.APIPath, core.GroupVersion, core.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()
 	return rest.RESTClientFor(core)
 }
 
-// noWebSocket says that an API server, or what is before it, wants to be asked in the older way.
+// NeedsSPDY says that an API server, or what is before it, wants to be asked in the older way.
 func NeedsSPDY(err error) bool {
 	return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 }
 
-// wayInside says how an engine reaches a server that has no address outside of the cluster; empty for any other.
+// PortForwardHint says how an engine reaches a server that has no address outside of the cluster; empty for any other.
 func PortForwardHint(address string) string {
 	f := forwarderTo(address, nil, nil)
 	if f == nil {

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/cli/screen"
 )
 
-// style is how screens are drawn now.
+// Style is how screens are drawn now.
 func (s *Session) Style() screen.Style {
 	return screen.Style{Color: s.Color, Program: s.Program, Now: s.Now()}
 }
@@ -29,7 +29,7 @@ const (
 	FormatName = "name"
 )
 
-// checkFormat refuses a format that a command does not know.
+// CheckFormat refuses a format that a command does not know.
 func CheckFormat(format string, known ...string) error {
 	if format == "" || slices.Contains(known, format) {
 		return nil
@@ -37,12 +37,12 @@ func CheckFormat(format string, known ...string) error {
 	return fmt.Errorf("-o %s: what there is: %s", format, strings.Join(known, ", "))
 }
 
-// printTable prints a table for people.
+// PrintTable prints a table for people.
 func (s *Session) PrintTable(t *metav1.Table, wide, namespaces bool) error {
 	return printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces}).PrintObj(t, s.Out)
 }
 
-// printObject prints an object, or a list of them, as kubectl does.
+// PrintObject prints an object, or a list of them, as kubectl does.
 func (s *Session) PrintObject(format string, o runtime.Object) error {
 	var printer printers.ResourcePrinter
 	switch format {
@@ -56,7 +56,7 @@ func (s *Session) PrintObject(format string, o runtime.Object) error {
 	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, s.Out)
 }
 
-// named gives an object its kind, which the client leaves out.
+// SetKind gives an object its kind, which the client leaves out.
 func SetKind(o runtime.Object) error {
 	gvk, err := apiutil.GVKForObject(o, kinds)
 	if err != nil {
@@ -66,7 +66,7 @@ func SetKind(o runtime.Object) error {
 	return nil
 }
 
-// printValue prints a value that is no Kubernetes object as JSON or YAML.
+// PrintValue prints a value that is no Kubernetes object as JSON or YAML.
 func (s *Session) PrintValue(format string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Session) PrintValue(format string, v any) error {
 	return err
 }
 
-// takes makes a command take one argument, or up to that many; the error for any other number says which.
+// MaxArgs makes a command take one argument, or up to that many; the error for any other number says which.
 func (s *Session) MaxArgs(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= 1 && len(args) <= most {
@@ -91,5 +91,5 @@ func (s *Session) MaxArgs(most int) cobra.PositionalArgs {
 	}
 }
 
-// note tells what is done, beside what the engine prints.
+// Note tells what is done, beside what the engine prints.
 func (s *Session) Note(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }

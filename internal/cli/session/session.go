@@ -19,41 +19,47 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// A session is what a person's command works with: Kubernetes and the server, both spoken to as that person.
+// A Session is what a person's command works with: Kubernetes and the server, both spoken to as that person.
 type Session struct {
 	genericiooptions.IOStreams
-	Flags *genericclioptions.ConfigFlags
-	// color says that standard output shows color.
+	// Kubeconfig says which kubeconfig files are loaded, and Overrides what flags replace in them.
+	Kubeconfig *clientcmd.ClientConfigLoadingRules
+	Overrides  clientcmd.ConfigOverrides
+	// Color says that standard output shows color.
 	Color bool
-	// screen says that standard output is a terminal.
+	// Screen says that standard output is a terminal.
 	Screen bool
-	// tty says that somebody is there who can be asked: standard input and standard error are a terminal.
+	// TTY says that somebody is there who can be asked: standard input and standard error are a terminal.
 	TTY bool
-	// redraw says that a line on standard error can be drawn over, and colorErr that it shows color.
+	// Redraw says that a line on standard error can be drawn over, and colorErr that it shows color.
 	Redraw, ColorErr bool
-	// program is how this is called: cairn, or kubectl cairn.
+	// Program is how this is called: cairn, or kubectl cairn.
 	Program string
-	// now is the clock.
+	// Now is the clock.
 	Now func() time.Time
 
-	// url and ca are where the server is, when flags or the environment say so.
+	// URL and ca are where the server is, when flags or the environment say so.
 	URL, CA string
-	// trail is what was told of Runs, so that nothing is told twice.
+	// Trail is what was told of Runs, so that nothing is told twice.
 	Trail screen.Trail
-	// patience with an API server that does not answer; 0 is answersWithin.
+	// Patience with an API server that does not answer; 0 is answersWithin.
 	Patience time.Duration
+	// bound ends requests with the command.
+	bound transport.WrapperFunc
 	// rest is Kubernetes as this person, once it was asked for.
 	rest   *rest.Config
 	Client client.WithWatch
@@ -62,12 +68,16 @@ type Session struct {
 // published is where the server says how people reach it.
 var published = client.ObjectKey{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}
 
-// newSession returns a session with these streams, none of which is a terminal. program is what the user calls the command.
+// New returns a session with these streams, none of which is a terminal. program is what the user calls the command.
 func New(streams genericiooptions.IOStreams, program string) *Session {
-	return &Session{IOStreams: streams, Flags: connectionFlags(), Program: program, Now: time.Now}
+	return &Session{
+		IOStreams: streams, Program: program, Now: time.Now,
+		Kubeconfig: clientcmd.NewDefaultClientConfigLoadingRules(),
+		Overrides:  clientcmd.ConfigOverrides{ClusterDefaults: clientcmd.ClusterDefaults},
+	}
 }
 
-// processSession returns the session of this process, with its standard streams and environment.
+// FromProcess returns the session of this process, with its standard streams and environment.
 func FromProcess() *Session {
 	s := New(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, ProgramName(os.Args[0]))
 	stdin, stdout, stderr := IsTerminal(os.Stdin), IsTerminal(os.Stdout), IsTerminal(os.Stderr)
@@ -81,28 +91,34 @@ func FromProcess() *Session {
 
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// connectionFlags are kubectl's, but for those of a cluster that no kubeconfig describes: --server is Cairn's here.
-func connectionFlags() *genericclioptions.ConfigFlags {
-	f := genericclioptions.NewConfigFlags(true)
-	f.APIServer, f.TLSServerName, f.Insecure, f.CAFile, f.ProxyURL, f.DisableCompression = nil, nil, nil, nil, nil, nil
-	f.CertFile, f.KeyFile = nil, nil
-	return f
-}
-
-// addFlags gives a command the flags of the session.
+// AddFlags adds the flags of the session to those of a command: kubectl's, without those of a cluster that no kubeconfig describes, as --server is
+// Cairn's here.
 func (s *Session) AddFlags(f *pflag.FlagSet) {
-	s.Flags.AddFlags(f)
+	f.StringVar(&s.Kubeconfig.ExplicitPath, "kubeconfig", s.Kubeconfig.ExplicitPath, "path of the kubeconfig file; default: KUBECONFIG, or ~/.kube/config")
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.ClusterOverrideFlags = clientcmd.ClusterOverrideFlags{}
+	for _, flag := range []*clientcmd.FlagInfo{
+		&names.AuthOverrideFlags.ClientCertificate, &names.AuthOverrideFlags.ClientKey, &names.AuthOverrideFlags.Username, &names.AuthOverrideFlags.Password,
+	} {
+		*flag = clientcmd.FlagInfo{}
+	}
+	clientcmd.BindOverrideFlags(&s.Overrides, f, names)
 	f.StringVar(&s.URL, "server", s.URL, "address of Cairn's server, as in https://cairn.example.com; default: CAIRN_SERVER, or what ConfigMap cairn of kube-public says")
 	f.StringVar(&s.CA, "server-ca", s.CA, "file with the authorities that sign the server's certificate; default: CAIRN_SERVER_CA, or what that ConfigMap says")
 }
 
-// namespace is the one that the flags, the context or else Kubernetes' default name.
+// loader loads the kubeconfig.
+func (s *Session) loader() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(s.Kubeconfig, &s.Overrides)
+}
+
+// Namespace is the one that the flags, the context or else Kubernetes' default name.
 func (s *Session) Namespace() (string, error) {
-	ns, _, err := s.Flags.ToRawKubeConfigLoader().Namespace()
+	ns, _, err := s.loader().Namespace()
 	return ns, s.Explain(err)
 }
 
-// config is how Kubernetes is reached as this person.
+// Config is how Kubernetes is reached as this person.
 func (s *Session) Config() (*rest.Config, error) {
 	if s.rest != nil {
 		return s.rest, nil
@@ -110,17 +126,20 @@ func (s *Session) Config() (*rest.Config, error) {
 	// What client libraries log is for those who run programs; here an error says it.
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil // client-go gives no other way to keep its errors off a person's terminal
-	c, err := s.Flags.ToRESTConfig()
+	c, err := s.loader().ClientConfig()
 	if err != nil {
 		return nil, s.Explain(err)
 	}
 	c.QPS, c.Burst = 50, 100
 	c.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	if s.bound != nil {
+		c.Wrap(s.bound)
+	}
 	s.rest = c
 	return c, nil
 }
 
-// kubernetes is Kubernetes as this person.
+// Kubernetes is Kubernetes as this person.
 func (s *Session) Kubernetes() (client.WithWatch, error) {
 	if s.Client != nil {
 		return s.Client, nil
@@ -129,11 +148,7 @@ func (s *Session) Kubernetes() (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	mapper, err := s.Flags.ToRESTMapper()
-	if err != nil {
-		return nil, s.Explain(err)
-	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: kinds, Mapper: mapper})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: kinds})
 	if err != nil {
 		return nil, s.Explain(err)
 	}
@@ -149,7 +164,7 @@ var kinds = func() *runtime.Scheme {
 	return known
 }()
 
-// user is who the API server takes this person for.
+// User is who the API server takes this person for.
 func (s *Session) User(ctx context.Context) (string, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -162,7 +177,7 @@ func (s *Session) User(ctx context.Context) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// server is Cairn's server as this person.
+// Server is Cairn's server as this person.
 func (s *Session) Server(ctx context.Context) (*userapi.Client, error) {
 	config, err := s.Config()
 	if err != nil {
@@ -200,7 +215,7 @@ func serverConfig(kube *rest.Config, address string, ca []byte) *rest.Config {
 	return c
 }
 
-// address is where the server is, and who signs its certificate.
+// Address is where the server is, and who signs its certificate.
 func (s *Session) Address(ctx context.Context) (address string, ca []byte, err error) {
 	address = s.URL
 	if s.CA != "" {
@@ -234,7 +249,7 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 	return strings.TrimSuffix(address, "/"), ca, nil
 }
 
-// stackOrRun is the Stack that a name means and its Run under way or else its last one, or the Run that it means and its
+// StackOrRun is the Stack that a name means and its Run under way or else its last one, or the Run that it means and its
 // Stack. Of a Stack and a Run with the same name the Stack is meant; stack/NAME and run/NAME say which. A Stack that never
 // had a Run comes without one, and a Run without a Stack whose Stack is gone, or may not be seen by this person.
 func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, *v1alpha1.Run, error) {
@@ -279,7 +294,7 @@ func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, 
 	}
 }
 
-// stack is the Stack of that name.
+// Stack is the Stack of that name.
 func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -322,7 +337,7 @@ func (s *Session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.R
 	return nil, nil
 }
 
-// splitKind takes the kind off stack/net or run/net-7, as kubectl prints names, with or without the group.
+// SplitKind takes the kind off stack/net or run/net-7, as kubectl prints names, with or without the group.
 func SplitKind(arg string) (kind, name string) {
 	before, name, found := strings.Cut(arg, "/")
 	if !found {
@@ -337,7 +352,7 @@ func SplitKind(arg string) (kind, name string) {
 	return "", arg
 }
 
-// programName is how the command is called by its user: as a plugin of kubectl it is a command of that.
+// ProgramName is how the command is called by its user: as a plugin of kubectl it is a command of that.
 func ProgramName(argv0 string) string {
 	if strings.TrimSuffix(filepath.Base(argv0), ".exe") == "kubectl-cairn" {
 		return "kubectl cairn"
@@ -348,7 +363,7 @@ func ProgramName(argv0 string) string {
 // commandOwner of what commands write.
 const commandOwner = client.FieldOwner("cairn-cli")
 
-// patch writes some fields of an object, and nothing else of it.
+// Patch writes some fields of an object, and nothing else of it.
 func (s *Session) Patch(ctx context.Context, o client.Object, fields client.Patch) error {
 	c, err := s.Kubernetes()
 	if err != nil {

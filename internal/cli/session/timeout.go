@@ -7,22 +7,17 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"k8s.io/client-go/rest"
 )
 
 // answersWithin is how long Kubernetes may take to begin an answer. It queues what is too much for it for some seconds; a watch is
 // answered at once, and goes on after.
 const answersWithin = 20 * time.Second
 
-// within ends all requests to Kubernetes with ctx, and those that are not answered. Some are made with no context of a command: what
+// BindRequests ends all requests to Kubernetes with ctx, and those that are not answered. Some are made with no context of a command: what
 // kinds there are is asked for by the library, once, in the first request of all.
 func (s *Session) BindRequests(ctx context.Context) {
-	s.Flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
-		c.Wrap(func(to http.RoundTripper) http.RoundTripper {
-			return answered{to, ctx, cmp.Or(s.Patience, answersWithin)}
-		})
-		return c
+	s.bound = func(to http.RoundTripper) http.RoundTripper {
+		return answered{to, ctx, cmp.Or(s.Patience, answersWithin)}
 	}
 }
 

@@ -36,7 +36,7 @@ func describeCommand(s *session.Session) *cobra.Command {
 	}
 }
 
-// description gathers what there is to say. What this person may not read is left out.
+// describe gathers what there is to say. What this person may not read is left out.
 func describe(ctx context.Context, s *session.Session, arg string) (screen.Description, error) {
 	var d screen.Description
 	stack, run, err := s.StackOrRun(ctx, arg)
@@ -78,7 +78,7 @@ func describe(ctx context.Context, s *session.Session, arg string) (screen.Descr
 	return d, nil
 }
 
-// events are those of an object.
+// eventsOf are those of an object.
 func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev1.Event, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -92,7 +92,7 @@ func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev
 	return list.Items, nil
 }
 
-// runs are those of a Stack, newest first.
+// runsOf are those of a Stack, newest first.
 func runsOf(ctx context.Context, s *session.Session, ns, stack string) ([]v1alpha1.Run, error) {
 	c, err := s.Kubernetes()
 	if err != nil {

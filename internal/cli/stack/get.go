@@ -134,7 +134,7 @@ func getCommand(s *session.Session) *cobra.Command {
 	return cmd
 }
 
-// get shows what there is of a kind and, if it is to watch, what becomes of it.
+// show shows what there is of a kind and, if it is to watch, what becomes of it.
 func show(ctx context.Context, s *session.Session, kind listed, names []string, g getting) error {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -258,7 +258,7 @@ func eachChange(ctx context.Context, events watch.Interface, names []string, kin
 	}
 }
 
-// only keeps the objects of those names, in that order; all when there are no names.
+// listNamed keeps the objects of those names, in that order; all when there are no names.
 func listNamed(ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind listed) error {
 	if len(names) == 0 {
 		return nil

@@ -83,7 +83,7 @@ func (l logging) check(run *v1alpha1.Run) error {
 	return fmt.Errorf("there is no step %s in Run %s; it has: %s", l.step, run.Name, strings.Join(names, ", "))
 }
 
-// logs shows the log of a Run.
+// showLogs shows the log of a Run.
 func showLogs(ctx context.Context, s *session.Session, run *v1alpha1.Run, l logging) error {
 	server, err := s.Server(ctx)
 	if err != nil {

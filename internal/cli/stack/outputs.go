@@ -58,7 +58,7 @@ ones it leaves out; spec.outputs of a Stack writes all of them to a Secret. Of o
 	return cmd
 }
 
-// output prints one output.
+// printOutput prints one output.
 func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, name, format string) error {
 	value, ok := stack.Status.Outputs[name]
 	switch {

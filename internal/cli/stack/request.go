@@ -54,7 +54,7 @@ func answers(made *v1alpha1.Run, stack *v1alpha1.Stack, asked v1alpha1.Operation
 		(operation == asked || asked == v1alpha1.OperationApply && operation == v1alpha1.OperationPlan && stack.Spec.Apply == v1alpha1.ApplyNever)
 }
 
-// answered waits until a request was taken up, and gives the Run that was made for it.
+// awaitRun waits until a request was taken up, and gives the Run that was made for it.
 func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, asked string) (*v1alpha1.Run, error) {
 	show := newProgress(s)
 	defer show.end()

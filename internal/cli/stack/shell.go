@@ -100,7 +100,7 @@ func mayExec(ctx context.Context, s *session.Session, namespace string) error {
 	return nil
 }
 
-// opened waits until a shell is open. One that nobody waits for any more is canceled.
+// awaitShell waits until a shell is open. One that nobody waits for any more is canceled.
 func awaitShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) (*v1alpha1.Run, error) {
 	last, err := follow(ctx, s, shell, func(r *v1alpha1.Run) bool { return finished(r) || isOpen(r) })
 	switch {
@@ -142,7 +142,7 @@ func dismiss(ctx context.Context, s *session.Session, shell *v1alpha1.Run) error
 	return nil
 }
 
-// inside runs a command, or a shell, in the pod.
+// attach runs a command, or a shell, in the pod.
 func attach(ctx context.Context, s *session.Session, shell *v1alpha1.Run, command []string, tty bool) error {
 	config, err := s.Config()
 	if err != nil {
@@ -179,7 +179,7 @@ func attach(ctx context.Context, s *session.Session, shell *v1alpha1.Run, comman
 	return awaitEnd(ctx, s, shell, exit.Code)
 }
 
-// after waits until the Run has ended with the shell, so that what follows need not, and says what went wrong at the end of it:
+// awaitEnd waits until the Run has ended with the shell, so that what follows need not, and says what went wrong at the end of it:
 // a state may be at stake.
 func awaitEnd(ctx context.Context, s *session.Session, shell *v1alpha1.Run, code int) error {
 	last, err := follow(ctx, s, shell, finished)

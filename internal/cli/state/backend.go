@@ -16,7 +16,6 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
-	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -95,7 +94,7 @@ func keepsState(ctx context.Context, s *session.Session, key client.ObjectKey) e
 		return s.NotFound(ctx, err, key.Namespace, key.Name, "stack")
 	case stack.Spec.Backend != nil:
 		return fmt.Errorf("the engine keeps the state of Stack %s in its own backend (%s), as spec.backend says: "+
-			"use that backend on your machine too", key.Name, state.BackendName(stack.Spec.Backend))
+			"use that backend on your machine too", key.Name, stack.Spec.Backend.Name())
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func versionsOf(ctx context.Context, s *session.Session, key client.ObjectKey, v
 	return kept[len(kept)-2].Version, to, nil
 }
 
-// lookAtBoth reads two versions at once.
+// readBoth reads two versions at once.
 func readBoth(ctx context.Context, s *session.Session, key client.ObjectKey, from, to int64) (before, after *statefile.State, err error) {
 	if _, err := s.Server(ctx); err != nil { // what both need is found out once, and not by both at the same time
 		return nil, nil, err

@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/document"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -110,6 +110,6 @@ func countVersion(ctx context.Context, server *userapi.Client, key client.Object
 	if err != nil {
 		return nil, err
 	}
-	document, err := state.Parse(data)
+	document, err := document.Parse(data)
 	return &document.Resources, err
 }

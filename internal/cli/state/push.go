@@ -12,7 +12,7 @@ import (
 
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/cli/statefile"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/document"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -59,7 +59,7 @@ func pushState(ctx context.Context, s *session.Session, arg, file string, force,
 	if err != nil {
 		return err
 	}
-	document, err := state.Parse(data)
+	document, err := document.Parse(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -8,9 +8,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
@@ -75,7 +73,7 @@ func recoverState(ctx context.Context, s *session.Session, arg, pod, file, forma
 	return printVersion(s, format, key, version)
 }
 
-// logOf opens the log to search, and describes where it is from.
+// logToSearch opens the log to search, and describes where it is from.
 func logToSearch(ctx context.Context, s *session.Session, key client.ObjectKey, pod, file string) (log io.ReadCloser, from string, err error) {
 	switch {
 	case file == "-":
@@ -93,7 +91,7 @@ func logToSearch(ctx context.Context, s *session.Session, key client.ObjectKey, 
 	return log, "the log of pod " + pod, err
 }
 
-// strandedPod is the pod of the newest attempt that could not save its state.
+// unsavedPod is the pod of the newest attempt that could not save its state.
 func unsavedPod(ctx context.Context, s *session.Session, key client.ObjectKey) (string, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -129,11 +127,11 @@ func podLog(ctx context.Context, s *session.Session, namespace, pod string) (io.
 	if err != nil {
 		return nil, err
 	}
-	kube, err := kubernetes.NewForConfig(config)
+	core, err := session.CoreClient(config)
 	if err != nil {
 		return nil, err
 	}
-	log, err := kube.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{Container: engineContainer}).Stream(ctx)
+	log, err := core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").Param("container", engineContainer).Stream(ctx)
 	if apierrors.IsNotFound(err) {
 		return nil, session.Explained(err, "pod %s does not exist any more: give its log from your log storage with --file", pod)
 	}

@@ -45,7 +45,7 @@ Three commands bring a state back, each from another place:
 	return cmd
 }
 
-// stateName is the namespace and the name of the State that an argument means: net, stack/net or state/net.
+// stateKey is the namespace and the name of the State that an argument means: net, stack/net or state/net.
 func stateKey(s *session.Session, arg string) (client.ObjectKey, error) {
 	ns, err := s.Namespace()
 	if err != nil {
@@ -61,7 +61,7 @@ func stateKey(s *session.Session, arg string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: ns, Name: name}, nil
 }
 
-// stateOf is the State of that name. A State may be there without its Stack, when that was deleted and its resources were not.
+// getState is the State of that name. A State may be there without its Stack, when that was deleted and its resources were not.
 func getState(ctx context.Context, s *session.Session, key client.ObjectKey) (*v1alpha1.State, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -83,7 +83,7 @@ func noState(ctx context.Context, s *session.Session, key client.ObjectKey, err 
 	return session.Explained(err, "Stack %s has no state yet: its first apply writes one", key.Name)
 }
 
-// pull gives a version of a state as its engine wrote it; 0 is the current one.
+// Pull gives a version of a state as its engine wrote it; 0 is the current one.
 func Pull(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) ([]byte, error) {
 	server, err := s.Server(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func pullRescued(ctx context.Context, s *session.Session, key client.ObjectKey) 
 	return data, s.ExplainServer(err)
 }
 
-// look reads a version of a state; 0 is the current one.
+// readState reads a version of a state; 0 is the current one.
 func readState(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) (*statefile.State, error) {
 	data, err := Pull(ctx, s, key, version)
 	if err != nil {
@@ -116,7 +116,7 @@ func readState(ctx context.Context, s *session.Session, key client.ObjectKey, ve
 	return statefile.Parse(data)
 }
 
-// stateStyle is how states are drawn.
+// style is how states are drawn.
 func style(s *session.Session) statefile.Style { return statefile.Style{Color: s.Color} }
 
 // parseVersion reads the number of a version.
@@ -133,7 +133,7 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// tellVersion says what a state has become.
+// printVersion says what a state has become.
 func printVersion(s *session.Session, format string, key client.ObjectKey, v userapi.StateVersion) error {
 	if format != "" {
 		return s.PrintValue(format, v)

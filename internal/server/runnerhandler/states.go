@@ -58,7 +58,7 @@ func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText), Backend: state.BackendName(in)})
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
 	var refused *state.Refusal
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)

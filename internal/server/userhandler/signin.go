@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
+	"cairn.dev/cairn/internal/signinlink"
 	"cairn.dev/cairn/internal/userapi"
 )
 
@@ -35,7 +36,7 @@ func (s *API) addSignIn(mux router) {
 		mux.Handle("GET "+auth.CallbackPath, s.goOn(auth.MethodOIDC, s.fromProvider))
 	}
 	if s.Users.Links != "" {
-		mux.Handle("GET "+auth.LinkPath, s.goOn(auth.MethodLink, s.fromLink))
+		mux.Handle("GET "+signinlink.Path, s.goOn(auth.MethodLink, s.fromLink))
 	}
 }
 
@@ -164,7 +165,7 @@ func (s *API) fromProvider(w http.ResponseWriter, r *http.Request) (string, erro
 
 // fromLink signs in who has a link, once.
 func (s *API) fromLink(w http.ResponseWriter, r *http.Request) (string, error) {
-	token, err := auth.RedeemLink(s.Users.Links, r.URL.Query().Get("code"), s.Now())
+	token, err := signinlink.Take(s.Users.Links, r.URL.Query().Get("code"), s.Now())
 	if err != nil {
 		return "", err
 	}

@@ -49,7 +49,7 @@ func isReservedNotCreated(w Snapshot) bool {
 // rejection is why a request cannot create a Run; empty when it can.
 func rejection(w Snapshot, q runinfo.Request) string {
 	if q.Refused == "" && q.Operation == v1alpha1.OperationShell && !w.AllowShell {
-		return "this install allows no shells (cairn operator --allow-shell)"
+		return "this install allows no shells (cairn-controller operator --allow-shell)"
 	}
 	if q.Refused == "" && q.Operation == v1alpha1.OperationDestroy && w.Stack.DeletionTimestamp == nil &&
 		(w.ActiveRun() == nil || !begun(w.ActiveRun())) && (w.State == nil || w.State.Status.InputsDigest == "") {

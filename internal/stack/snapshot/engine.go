@@ -57,7 +57,7 @@ func chooseEngine(asked v1alpha1.Engine, code closure.Engine) (v1alpha1.Engine, 
 
 // engineOf returns the engine of a Stack with the defaults of its Repository, and records in the snapshot what these change.
 func engineOf(w *decision.Snapshot, repo *v1alpha1.Repository) v1alpha1.Engine {
-	e, own := repository.EngineOf(repo, w.Stack), w.Stack.Spec.Engine
+	e, own := repo.EngineFor(w.Stack), w.Stack.Spec.Engine
 	own.Name = cmp.Or(own.Name, v1alpha1.EngineOpenTofu)
 	if !equality.Semantic.DeepEqual(e, own) {
 		w.Engine = &e

@@ -31,7 +31,7 @@ type process struct {
 	log     logr.Logger
 }
 
-// addProcesses makes what runs Cairn: `cairn serve` or, split, `cairn operator` and `cairn server`, each with the kubeconfig of
+// addProcesses makes what runs Cairn: `cairn-controller serve` or, split, `cairn-controller operator` and `cairn-controller server`, each with the kubeconfig of
 // its account. All of them get the same arguments, but for that and where they tell how they are.
 func (c *cluster) addProcesses(ctx context.Context, o options, data string, kubeconfigs map[string]string) error {
 	program, err := os.Executable()

@@ -9,10 +9,10 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
-	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/signinlink"
 )
 
-// devOptions say how a cluster on this machine is started.
+// options say how a cluster on this machine is started.
 type options struct {
 	// data is kept; a temporary folder when empty.
 	data string
@@ -47,7 +47,7 @@ func (c *cluster) link() (string, error) {
 	if c.page == "" {
 		return "", nil
 	}
-	path, err := auth.NewLink(c.links, c.plane.AdminToken())
+	path, err := signinlink.New(c.links, c.plane.AdminToken())
 	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s%s\n", c.page, path), err
 }
 
@@ -59,7 +59,7 @@ func devCommand() *cobra.Command {
 		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
 Cairn itself, with accounts that may do what the chart's roles allow. It says where the page is, with a link that signs in there
 once. Everything listens on 127.0.0.1 only. It stays until
-Ctrl-C. What follows -- goes to cairn serve or, with --split, to cairn operator and cairn server. Their process IDs are in the
+Ctrl-C. What follows -- goes to cairn-controller serve or, with --split, to cairn-controller operator and cairn-controller server. Their process IDs are in the
 data folder: serve.pid, or operator.pid and server.pid.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.log, o.serveArgs = textLogger(o.level), args
@@ -78,7 +78,7 @@ data folder: serve.pid, or operator.pid and server.pid.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "folder that keeps everything between two starts; default: a temporary one")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "where to write the kubeconfig; default: kubeconfig in the data folder")
-	f.BoolVar(&o.split, "split", false, "run cairn operator and cairn server as processes of their own in place of cairn serve")
+	f.BoolVar(&o.split, "split", false, "run cairn-controller operator and cairn-controller server as processes of their own in place of cairn-controller serve")
 	f.StringSliceVar(&o.namespaces, "namespaces", nil, "the only namespaces that Cairn looks at, with Roles in them in place of ClusterRoles; they are made if they are not there")
 	f.BoolVar(&o.bare, "bare", false, "run neither a node nor Cairn, for those who bring their own: the API server with Cairn's kinds, and in the data folder a kubeconfig for each process's account")
 	f.BoolVar(&o.auditReads, "audit-reads", false, "note every request to the API server in controlplane/audit.log of the data folder, in place of writes alone")
@@ -87,7 +87,7 @@ data folder: serve.pid, or operator.pid and server.pid.`,
 	return cmd
 }
 
-// devCommands are the commands that run Cairn on this machine.
+// Commands are the commands that run Cairn on this machine.
 func Commands() []*cobra.Command { return []*cobra.Command{devCommand(), demoCommand()} }
 
 // textLogger writes to standard error.

@@ -1,4 +1,5 @@
-package state
+// Package document reads what Cairn needs of a state file. It imports nothing of Kubernetes or the bucket, so that the command line can use it.
+package document
 
 import (
 	"bytes"
@@ -8,16 +9,16 @@ import (
 	"math"
 )
 
-// Unknown is the count of resources in a state that the engine has encrypted: it is never taken for none.
-const Unknown = -1
+// UnknownResources is the count of resources in a state that the engine has encrypted: it is never taken for none.
+const UnknownResources = -1
 
-// Document is what Cairn reads of an engine's state file. The rest is carried, never looked at.
-type Document struct {
+// State is what Cairn reads of a state file of the engine. The rest is stored as it is.
+type State struct {
 	// Serial grows with every write of the engine.
 	Serial int64
 	// Lineage is made with the first one and never changes.
 	Lineage string
-	// Resources is how many managed resource instances there are, or Unknown.
+	// Resources is how many managed resource instances there are, or UnknownResources.
 	Resources int32
 	// Outputs of the root module.
 	Outputs map[string]Output
@@ -29,8 +30,8 @@ type Output struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// ErrNotState says that bytes are not a state file.
-var ErrNotState = errors.New("not a state file")
+// ErrInvalid says that bytes are not a state file.
+var ErrInvalid = errors.New("not a state file")
 
 // stateFile is the part of the engine's format, version 4, that matters here. An encrypted state has lineage and
 // serial in clear and encryption_version in place of the rest.
@@ -111,22 +112,22 @@ func pieces(data []byte, start json.Delim, read func(name string, decoder *json.
 
 // Parse reads a state file. It takes any that says which lineage and serial it has: a state of a format that is not
 // known yet is kept like any other, only its resources are not counted.
-func Parse(data []byte) (Document, error) {
+func Parse(data []byte) (State, error) {
 	var f stateFile
 	if err := json.Unmarshal(data, &f); err != nil {
-		return Document{}, fmt.Errorf("%w: %w", ErrNotState, err)
+		return State{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	switch {
 	case f.Lineage == "":
-		return Document{}, fmt.Errorf("%w: no lineage", ErrNotState)
+		return State{}, fmt.Errorf("%w: no lineage", ErrInvalid)
 	case len(f.Lineage) > 253:
-		return Document{}, fmt.Errorf("%w: a lineage of %d bytes", ErrNotState, len(f.Lineage))
+		return State{}, fmt.Errorf("%w: a lineage of %d bytes", ErrInvalid, len(f.Lineage))
 	case f.Serial == nil:
-		return Document{}, fmt.Errorf("%w: no serial", ErrNotState)
+		return State{}, fmt.Errorf("%w: no serial", ErrInvalid)
 	case *f.Serial > math.MaxInt64:
-		return Document{}, fmt.Errorf("%w: serial %d", ErrNotState, *f.Serial)
+		return State{}, fmt.Errorf("%w: serial %d", ErrInvalid, *f.Serial)
 	}
-	d := Document{Serial: int64(*f.Serial), Lineage: f.Lineage, Resources: Unknown}
+	d := State{Serial: int64(*f.Serial), Lineage: f.Lineage, Resources: UnknownResources}
 	if f.Version != 4 || f.Encryption != "" {
 		return d, nil
 	}

@@ -1,4 +1,4 @@
-package auth
+package signinlink
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 func TestALinkWithoutACodeLeavesNothingOpen(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which closes it one day
 	folder := t.TempDir()
-	if _, err := RedeemLink(folder, "", time.Now()); !errors.Is(err, errLinkOver) {
+	if _, err := Take(folder, "", time.Now()); !errors.Is(err, ErrExpired) {
 		t.Errorf("it says %v", err)
 	}
 	const open = "/proc/self/fd"

@@ -22,7 +22,7 @@ import (
 // systemNamespace is where `cairn dev` keeps Cairn's own things.
 const systemNamespace = "cairn-system"
 
-// devCluster is a cluster on this machine with Cairn in it.
+// cluster is a cluster on this machine with Cairn in it.
 type cluster struct {
 	client.WithWatch
 	kubeconfig, bin string
@@ -37,7 +37,7 @@ type cluster struct {
 	page, links string
 }
 
-// withDev starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
+// withCluster starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
 // something ends that is needed.
 func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) error {
 	data, remove, err := dataFolder(o.data)
@@ -85,7 +85,7 @@ func dataFolder(data string) (path string, remove func(), err error) {
 	return path, func() { _ = os.RemoveAll(path) }, err // a temporary folder that stays is no harm
 }
 
-// newDevCluster installs Cairn into a control plane and makes its node and its processes, which do not run yet.
+// newCluster installs Cairn into a control plane and makes its node and its processes, which do not run yet.
 func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane) (*cluster, error) {
 	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
 		return nil, err
