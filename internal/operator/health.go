@@ -34,7 +34,7 @@ func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
 	if err != nil {
 		return err
 	}
-	look := &lookout{look: p.bucket.Reachable, tell: func(err error) {
+	look := &bucketProbe{look: p.bucket.Reachable, tell: func(err error) {
 		if err != nil {
 			p.log.Warn("the bucket cannot be read", "error", err)
 		} else {
@@ -112,7 +112,7 @@ const (
 )
 
 // lookout looks at something now and then, so that a probe has an answer at once.
-type lookout struct {
+type bucketProbe struct {
 	look func(context.Context) error
 	// tell is told when it changes how that goes.
 	tell func(error)
@@ -123,10 +123,10 @@ type lookout struct {
 }
 
 // NeedLeaderElection says that every process looks for itself.
-func (l *lookout) NeedLeaderElection() bool { return false }
+func (l *bucketProbe) NeedLeaderElection() bool { return false }
 
 // Start looks until ctx is done.
-func (l *lookout) Start(ctx context.Context) error {
+func (l *bucketProbe) Start(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -142,7 +142,7 @@ func (l *lookout) Start(ctx context.Context) error {
 // errHangs is what is found when a look does not come to an end.
 var errHangs = errors.New("it does not answer")
 
-func (l *lookout) once(ctx context.Context) {
+func (l *bucketProbe) once(ctx context.Context) {
 	looking, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	// A file system that hangs heeds no ctx, and this waits for it.
@@ -152,7 +152,7 @@ func (l *lookout) once(ctx context.Context) {
 	l.found(ctx, err)
 }
 
-func (l *lookout) found(ctx context.Context, err error) {
+func (l *bucketProbe) found(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -165,7 +165,7 @@ func (l *lookout) found(ctx context.Context, err error) {
 	}
 }
 
-func (l *lookout) last() error {
+func (l *bucketProbe) last() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.looked {

@@ -57,7 +57,7 @@ func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 		full := errors.New("no space")
 		var broken atomic.Bool
 		var told []string
-		l := &lookout{look: func(context.Context) error {
+		l := &bucketProbe{look: func(context.Context) error {
 			if broken.Load() {
 				return full
 			}
@@ -102,7 +102,7 @@ func TestABucketThatHangsIsNotWell(t *testing.T) {
 		var hangs atomic.Bool
 		there := make(chan struct{})
 		var told []string
-		l := &lookout{look: func(context.Context) error {
+		l := &bucketProbe{look: func(context.Context) error {
 			if hangs.Load() {
 				<-there
 			}

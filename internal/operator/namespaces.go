@@ -35,17 +35,17 @@ func cachedIn(o cache.Options, namespaces []string) cache.Options {
 
 // onlyIn is a client to which there is nothing in other namespaces. A cache that does not have them says that it failed, and
 // whoever names an object there would be tried again and again.
-type onlyIn struct {
+type namespacedClient struct {
 	client.Client
 	namespaces []string
 }
 
-func (c onlyIn) has(namespace string) bool {
+func (c namespacedClient) has(namespace string) bool {
 	return namespace == "" || slices.Contains(c.namespaces, namespace)
 }
 
 // Get reads an object.
-func (c onlyIn) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (c namespacedClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if c.has(key.Namespace) {
 		return c.Client.Get(ctx, key, o, opts...)
 	}
@@ -61,7 +61,7 @@ func (c onlyIn) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 }
 
 // List reads objects.
-func (c onlyIn) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (c namespacedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	if o.ApplyOptions(opts); c.has(o.Namespace) {
 		return c.Client.List(ctx, list, opts...)

@@ -72,7 +72,7 @@ func TestThereIsNothingInNamespacesThatCairnDoesNotLookAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	inner := &asked{Client: known}
-	c := onlyIn{inner, []string{"a"}}
+	c := namespacedClient{inner, []string{"a"}}
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "b", Name: "infra"}, &v1alpha1.Repository{}); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `"infra"`) {
 		t.Errorf("got %v", err)
 	}

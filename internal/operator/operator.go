@@ -160,9 +160,9 @@ func Run(ctx context.Context, config *rest.Config, o Options) error {
 			return err
 		}
 	}
-	asBefore := collectSooner()
+	asBefore := collectEagerly()
 	defer asBefore()
-	if err := mgr.Add(settle{mgr.GetCache(), func() { asBefore(); debug.FreeOSMemory() }}); err != nil {
+	if err := mgr.Add(memoryReleaser{mgr.GetCache(), func() { asBefore(); debug.FreeOSMemory() }}); err != nil {
 		return err
 	}
 	if err := addHealth(mgr, p, o); err != nil {
@@ -186,7 +186,7 @@ func managerOptions(o Options) ctrl.Options {
 		Logger:                        o.Log,
 		Controller:                    ctrlconfig.Controller{MaxConcurrentReconciles: 4, ReconciliationTimeout: reconcileTime, SkipNameValidation: &o.again},
 		Cache:                         cachedIn(cacheOptions(o), o.Namespaces),
-		NewClient:                     newClient(o.Namespaces, patience),
+		NewClient:                     newClient(o.Namespaces, readYourWritesTimeout),
 		LeaderElection:                o.LeaderElection && o.Operator,
 		LeaderElectionID:              o.Shard.lease(),
 		LeaderElectionNamespace:       o.Namespace,
@@ -218,11 +218,11 @@ func newClient(namespaces []string, patience time.Duration) client.NewClientFunc
 		if err != nil {
 			return nil, err
 		}
-		c := patient{all, patience}
+		c := boundedReadYourWrites{all, patience}
 		if len(namespaces) == 0 {
 			return c, nil
 		}
-		return onlyIn{c, namespaces}, nil
+		return namespacedClient{c, namespaces}, nil
 	}
 }
 

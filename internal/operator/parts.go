@@ -98,7 +98,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		Client: mgr.GetClient(), Live: p.direct, Inputs: p.inputs, Patience: o.RunnerPatience, Recipient: p.keys.Recipient(),
 		Policy: policies.Asked,
 	})
-	if err := tell(ctx, mgr, orders.Changed); err != nil {
+	if err := onRunEvent(ctx, mgr, orders.Changed); err != nil {
 		return err
 	}
 	address, err := url.Parse(o.StoreURL)
@@ -160,7 +160,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		ClientCA:  authority,
 		SignIn:    signIn,
 		Events:    mgr.GetEventRecorder("cairn"),
-		Public:    toldOf(o, public),
+		Public:    publishedEndpoint(o, public),
 		Metrics:   p.telemetry.server,
 		Log:       p.log,
 
@@ -173,7 +173,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	if err != nil {
 		return err
 	}
-	if err := tell(ctx, mgr, s.RunChanged); err != nil {
+	if err := onRunEvent(ctx, mgr, s.RunChanged); err != nil {
 		return err
 	}
 	if err := mgr.Add(s); err != nil {
@@ -220,7 +220,7 @@ func publicOf(o Options) (server.Public, error) {
 }
 
 // toldOf is what the server tells everybody in the cluster of where it is.
-func toldOf(o Options, public server.Public) server.Public {
+func publishedEndpoint(o Options, public server.Public) server.Public {
 	if !o.PublishEndpoint {
 		return server.Public{}
 	}
@@ -253,7 +253,7 @@ func hostsOf(address *url.URL, public server.Public) []string {
 }
 
 // tell tells of every event on a Run.
-func tell(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
+func onRunEvent(ctx context.Context, mgr ctrl.Manager, changed func(*v1alpha1.Run)) error {
 	informer, err := mgr.GetCache().GetInformer(ctx, &v1alpha1.Run{})
 	if err != nil {
 		return err

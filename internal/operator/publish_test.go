@@ -17,7 +17,7 @@ func TestWhereTheServerIsIsToldUnlessItIsNotToBe(t *testing.T) {
 		if publish {
 			want = server.Public{URL: "https://cairn.example.com", OwnCA: true}
 		}
-		if got := toldOf(o, public); got != want {
+		if got := publishedEndpoint(o, public); got != want {
 			t.Errorf("publish %v: %+v is told", publish, got)
 		}
 	}

@@ -34,16 +34,16 @@ func (deaf) List(ctx context.Context, _ client.ObjectList, opts ...client.ListOp
 // A read does not wait for ever for a cache that will never hear of a write; who calls may be done before that.
 func TestAReadWaitsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := patient{deaf{}, patience}
+		c := boundedReadYourWrites{deaf{}, readYourWritesTimeout}
 		for name, read := range map[string]func(context.Context) error{
 			"get":  func(ctx context.Context) error { return c.Get(ctx, client.ObjectKey{}, &v1alpha1.Run{}) },
 			"list": func(ctx context.Context) error { return c.List(ctx, &v1alpha1.RunList{}) },
 		} {
 			began := time.Now()
-			if err := read(t.Context()); err != nil || time.Since(began) != patience {
+			if err := read(t.Context()); err != nil || time.Since(began) != readYourWritesTimeout {
 				t.Errorf("%s: %v after %s", name, err, time.Since(began))
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience/2)
+			ctx, cancel := context.WithTimeout(t.Context(), readYourWritesTimeout/2)
 			if err := read(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -30,7 +30,7 @@ func TestMemoryIsGivenBackOnceAllIsRead(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.ends)
 				defer cancel()
 				times := 0
-				if err := (settle{filledAt(time.Minute), func() { times++ }}).Start(ctx); err != nil || times != tt.want {
+				if err := (memoryReleaser{filledAt(time.Minute), func() { times++ }}).Start(ctx); err != nil || times != tt.want {
 					t.Errorf("%d times, %v", times, err)
 				}
 			})
@@ -47,7 +47,7 @@ func TestGarbageIsCollectedSoonerWhileAllIsRead(t *testing.T) {
 	defer debug.SetGCPercent(percent())
 	for was, want := range map[int]int{100: 50, 400: 50, 20: 20, -1: -1} {
 		debug.SetGCPercent(was)
-		asBefore := collectSooner()
+		asBefore := collectEagerly()
 		if got := percent(); got != want {
 			t.Errorf("with GOGC=%d it is %d", was, got)
 		}
