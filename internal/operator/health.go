@@ -111,7 +111,7 @@ const (
 	lookFor   = 4 * time.Second
 )
 
-// lookout looks at something now and then, so that a probe has an answer at once.
+// bucketProbe checks something periodically, so that a probe is answered at once.
 type bucketProbe struct {
 	look func(context.Context) error
 	// tell is told when it changes how that goes.

@@ -33,7 +33,7 @@ func cachedIn(o cache.Options, namespaces []string) cache.Options {
 	return o
 }
 
-// onlyIn is a client to which there is nothing in other namespaces. A cache that does not have them says that it failed, and
+// namespacedClient is a client that finds nothing in other namespaces. A cache that does not have them says that it failed, and
 // whoever names an object there would be tried again and again.
 type namespacedClient struct {
 	client.Client

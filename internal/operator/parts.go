@@ -219,7 +219,7 @@ func publicOf(o Options) (server.Public, error) {
 	return public, nil
 }
 
-// toldOf is what the server tells everybody in the cluster of where it is.
+// publishedEndpoint is what the server publishes of its address to all users of the cluster.
 func publishedEndpoint(o Options, public server.Public) server.Public {
 	if !o.PublishEndpoint {
 		return server.Public{}
