@@ -322,7 +322,7 @@ func TestARoleForOneThingIsEnoughForIt(t *testing.T) {
 	})
 	d.want(1, `cannot get resource "stacks"`, "ann", "approve", "net")
 	d.want(0, "Run net-100 is approved by ann", "ann", "approve", "run/net-100", "--wait")
-	d.want(1, "Run net-1 is what was asked for, and goes on; it cannot be followed: you may not", "abe", "apply", "net")
+	d.want(1, "Run net-1 was created for the request and continues, but cannot be followed: you may not", "abe", "apply", "net")
 	d.until(func() bool { // it goes on
 		r := &v1alpha1.Run{}
 		err := apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-1"}, r)

@@ -21,7 +21,7 @@ const (
 	largestOutput     = 1 << 20
 )
 
-// document.Output gives an output of the current version of a Stack's state, and the fingerprint that is stored for it in that
+// Output gives an output of the current version of a Stack's state, and the fingerprint that is stored for it in that
 // version: one that is made now would be another if the key was lost since. It is empty for an output that is past the
 // limits. ErrNone says that there is no such output or no state; a Refusal, that the state cannot be looked into; any other
 // error may pass, as when FillOutputs is still to come.

@@ -1,3 +1,4 @@
+// Package convert has the commands that write the objects of Cairn from those of other systems, or from code: `cairn migrate` and `cairn generate`.
 package convert
 
 import (

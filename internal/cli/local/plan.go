@@ -1,3 +1,4 @@
+// Package local plans the code in a working directory on this machine: `cairn plan --local`.
 package local
 
 import (
@@ -33,6 +34,7 @@ type Plan struct {
 // localFlags are the flags that only a plan of a working directory takes.
 var localFlags = []string{"engine", "root", "var-file"}
 
+// AddFlags adds the flags of such a plan to a command.
 func (p *Plan) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.Dir, "local", "", "plan the code in this directory on this machine, instead of a Run in the cluster")
@@ -65,6 +67,7 @@ func (p *Plan) Split(cmd *cobra.Command, args []string) (own, engine []string, e
 	return own, nil, nil
 }
 
+// Run plans the code with the engine, the variables and a copy of the state of the Stack.
 func Run(ctx context.Context, s *session.Session, name string, p Plan, args []string) (err error) {
 	stack, err := s.Stack(ctx, name)
 	if err != nil {

@@ -45,6 +45,7 @@ func CompleteStacksAndRuns(ctx context.Context, s *Session, args []string) ([]st
 	return s.CompleteNames(ctx, "")
 }
 
+// CompleteNames returns the names of the objects of a kind in the namespace of the session.
 func (s *Session) CompleteNames(ctx context.Context, kind string) ([]string, error) {
 	ns, err := s.Namespace()
 	if err != nil {

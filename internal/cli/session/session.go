@@ -1,3 +1,4 @@
+// Package session has what all commands share: the connection to Kubernetes and to the server, output, questions, errors and completion.
 package session
 
 import (
@@ -22,11 +23,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
@@ -89,6 +89,7 @@ func FromProcess() *Session {
 	return s
 }
 
+// IsTerminal returns whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // AddFlags adds the flags of the session to those of a command: kubectl's, without those of a cluster that no kubeconfig describes, as --server is

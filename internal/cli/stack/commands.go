@@ -1,3 +1,4 @@
+// Package stack has the commands for Stacks and Runs.
 package stack
 
 import (

@@ -49,7 +49,7 @@ func until(ctx context.Context, s *session.Session, o client.Object, list client
 	}
 	for {
 		began := time.Now()
-		enough, err := lookUntilCut(ctx, s, c, o, list, key, show, see)
+		enough, err := lookUntilCut(ctx, c, o, list, key, show, see)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -70,7 +70,7 @@ func until(ctx context.Context, s *session.Session, o client.Object, list client
 
 // lookUntilCut reads the object and watches it, until somebody ends the watch. Who may read it and not watch it waits for a
 // while instead.
-func lookUntilCut(ctx context.Context, s *session.Session, c client.WithWatch, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, see look) (bool, error) {
+func lookUntilCut(ctx context.Context, c client.WithWatch, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, see look) (bool, error) {
 	there, version := true, ""
 	switch err := c.Get(ctx, key, o); {
 	case apierrors.IsNotFound(err):

@@ -91,7 +91,7 @@ func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, as
 		return ok && there, nil
 	})
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("Run %s is what was asked for, and goes on; it cannot be followed: %v", name, err)
+		err = session.Explained(err, "Run %s was created for the request and continues, but cannot be followed: %v", name, err)
 	}
 	return made, err
 }

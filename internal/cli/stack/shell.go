@@ -19,8 +19,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
-	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/cli/session"
+	"cairn.dev/cairn/internal/run/runinfo"
 )
 
 func shellCommand(s *session.Session) *cobra.Command {

@@ -1,3 +1,4 @@
+// Package state has the commands below `cairn state`.
 package state
 
 import (
@@ -19,6 +20,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
+// Command returns `cairn state` with its subcommands.
 func Command(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",

@@ -10,7 +10,6 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/closure"
-	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/stack/decision"
 )
 

@@ -1,3 +1,4 @@
+// Package dev runs Cairn on this machine, without a cluster: `cairn dev` and `cairn demo`.
 package dev
 
 import (

@@ -143,7 +143,7 @@ func (p *process) run(ctx context.Context) {
 const stopTimeout = 10 * time.Second
 
 func (p *process) once(ctx context.Context) error {
-	cmd := exec.Command(p.program, p.args...)
+	cmd := exec.Command(p.program, p.args...) //nolint:noctx // it is stopped below, not killed
 	cmd.Stderr = os.Stderr
 	child, err := p.group.Start(cmd)
 	if err != nil {
