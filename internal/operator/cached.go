@@ -16,6 +16,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 	"cairn.dev/cairn/internal/stack"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
 // cacheOptions keep in memory what is decided on and no more: of pods only the runners', and what becomes of them until they have ended
@@ -30,7 +31,7 @@ func cacheOptions(o Options) cache.Options {
 			&corev1.Pod{}: {
 				Label: withLabel(runinfo.LabelRun, selection.Exists), Field: without("status.phase", corev1.PodSucceeded), Transform: leanPod,
 			},
-			metadataOf("Secret"):    {Label: withLabel(state.Label, selection.DoesNotExist), Transform: stripAnnotations},
+			metadataOf("Secret"):    {Label: withLabel(storage.Label, selection.DoesNotExist), Transform: stripAnnotations},
 			metadataOf("ConfigMap"): {Transform: stripAnnotations},
 		},
 	}

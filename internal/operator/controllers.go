@@ -11,10 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -48,16 +46,11 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 
-	err := ctrl.NewControllerManagedBy(mgr).Named("repository").
-		For(&v1alpha1.Repository{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&v1alpha1.Stack{}, handler.EnqueueRequestsFromMapFunc(repositoryOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(ask.repositoriesOf)).
-		WatchesRawSource(source.Channel(mirrors.Ended(), handler.TypedEnqueueRequestsFromMapFunc(itself))).
-		Complete(p.watch.over("repository", &repository.Reconciler{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: mgr.GetEventRecorder("cairn"),
-			Traces: p.telemetry.traces, Mine: o.Shard.has,
-		}))
-	if err != nil {
+	repositories := &repository.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mirrors: mirrors, Events: mgr.GetEventRecorder("cairn"),
+		Traces: p.telemetry.traces, Mine: o.Shard.has,
+	}
+	if err := repositories.SetupWithManager(mgr, p.watch.over("repository", repositories)); err != nil {
 		return err
 	}
 
@@ -77,10 +70,8 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		return err
 	}
 
-	err = ctrl.NewControllerManagedBy(mgr).Named("state").
-		For(&v1alpha1.State{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool { return state.Due(o.(*v1alpha1.State)) }))).
-		Complete(p.watch.over("state", &state.Reconciler{Client: mgr.GetClient(), States: p.states}))
-	if err != nil {
+	states := &state.Reconciler{Client: mgr.GetClient(), States: p.states}
+	if err := states.SetupWithManager(mgr, p.watch.over("state", states)); err != nil {
 		return err
 	}
 
@@ -128,19 +119,6 @@ type lookups struct{ cache client.Reader }
 
 func itself(_ context.Context, key types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: key}}
-}
-
-// repositoryOf finds the Repository that a Stack reads from.
-func repositoryOf(_ context.Context, o client.Object) []reconcile.Request {
-	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
-		return []reconcile.Request{{NamespacedName: key}}
-	}
-	return nil
-}
-
-// repositoriesOf finds the Repositories that have their credentials from a Secret.
-func (l lookups) repositoriesOf(ctx context.Context, o client.Object) []reconcile.Request {
-	return l.list(ctx, &v1alpha1.RepositoryList{}, client.InNamespace(o.GetNamespace()), client.MatchingFields{repository.SecretIndex: o.GetName()})
 }
 
 // limitOf tells how many Runs of a Repository's Stacks may run at once, by namespace/name; 0 is no limit.

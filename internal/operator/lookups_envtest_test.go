@@ -109,10 +109,6 @@ func TestLookups(t *testing.T) {
 		got  []reconcile.Request
 		want string
 	}{
-		"a Stack is news to its Repository":                     {repositoryOf(t.Context(), guest), "infra"},
-		"a Stack without one to none":                           {repositoryOf(t.Context(), vpc), ""},
-		"a Secret is news to the Repositories that show it":     {ask.repositoriesOf(t.Context(), apiserver.Metadata("Secret", r.Namespace, "git")), "infra"},
-		"not to those of other namespaces":                      {ask.repositoriesOf(t.Context(), apiserver.Metadata("Secret", elsewhere.Namespace, "git")), ""},
 		"a Stack is news to its Runs that are not finished":     {ask.runsOf(t.Context(), vpc), "vpc-2 vpc-3"},
 		"a finished Run is news to those that waited for it":    {ask.siblings(t.Context(), done), "vpc-2 vpc-3"},
 		"so is one that went on and that the cache has no more": {ask.siblings(t.Context(), left), "vpc-2 vpc-3"},

@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/document"
 	"cairn.dev/cairn/test/program"
 	"cairn.dev/cairn/test/s3"
@@ -29,7 +29,7 @@ import (
 
 // followBackend decides as the real store does.
 func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body []byte) {
-	summary := func(data []byte) *state.Summary {
+	summary := func(data []byte) *decision.Summary {
 		if len(data) == 0 {
 			return nil
 		}
@@ -38,10 +38,10 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 			s.t.Errorf("the runner sent no state: %v\n%s", err, data)
 			return nil
 		}
-		return &state.Summary{Serial: d.Serial, Lineage: d.Lineage, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Resources: d.Resources}
+		return &decision.Summary{Serial: d.Serial, Lineage: d.Lineage, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Resources: d.Resources}
 	}
 	const pod types.UID = "pod"
-	seen, now := state.Seen{Type: r.URL.Query().Get("type"), State: summary(body)}, v1alpha1.StateStatus{Backend: s.backend}
+	seen, now := decision.Observed{Type: r.URL.Query().Get("type"), State: summary(body)}, v1alpha1.StateStatus{Backend: s.backend}
 	if has := summary(s.state); has != nil {
 		now.Version, now.Serial, now.Lineage, now.SHA256, now.Resources = int64(s.versions)+1, has.Serial, has.Lineage, has.SHA256, has.Resources
 		seen.Equal = seen.State != nil && has.Resources == seen.State.Resources && (s.move || has.Lineage == seen.State.Lineage || s.backend != nil && s.backend.Version == 0)
@@ -56,12 +56,12 @@ func (s *testStore) followBackend(w http.ResponseWriter, r *http.Request, body [
 		now.Lock = &v1alpha1.Lock{ID: "x", Run: "net-1", Attempt: s.attempt, PodUID: pod}
 	}
 	run := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{{Number: s.attempt, PodUID: pod, Phase: phase}}}}
-	v := state.AdmitFollow(state.World{Status: now, Run: run}, state.Holder{Run: "net-1", Attempt: s.attempt, PodUID: pod}, seen)
-	if v.Refusal != nil {
-		http.Error(w, v.Refusal.Message, map[bool]int{true: http.StatusConflict, false: http.StatusLocked}[v.Refusal.Reason == state.Stale])
+	v := decision.AdmitFollow(decision.Snapshot{Status: now, Run: run}, decision.Holder{Run: "net-1", Attempt: s.attempt, PodUID: pod}, seen)
+	if v.Rejection != nil {
+		http.Error(w, v.Rejection.Message, map[bool]int{true: http.StatusConflict, false: http.StatusLocked}[v.Rejection.Reason == decision.Stale])
 		return
 	}
-	answer := runnerapi.Followed{Push: v.Action == state.FollowPush, Force: v.Force, Wrote: v.Action == state.FollowWrite}
+	answer := runnerapi.Followed{Push: v.Action == decision.FollowPush, Force: v.Force, Wrote: v.Action == decision.FollowWrite}
 	if answer.Wrote {
 		if s.state != nil {
 			s.versions++

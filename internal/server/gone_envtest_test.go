@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -164,8 +164,8 @@ func TestWhereTheClusterDoesNotSayHowItMakesTokens(t *testing.T) {
 	}
 }
 
-func holderOf(r *runner) state.Holder {
-	return state.Holder{Run: "net-1", Attempt: r.attempt, PodUID: r.pod.UID}
+func holderOf(r *runner) decision.Holder {
+	return decision.Holder{Run: "net-1", Attempt: r.attempt, PodUID: r.pod.UID}
 }
 
-func lockOf(id string) state.LockRequest { return state.LockRequest{ID: id, Who: "runner@pod"} }
+func lockOf(id string) decision.LockRequest { return decision.LockRequest{ID: id, Who: "runner@pod"} }

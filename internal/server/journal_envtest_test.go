@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -312,8 +312,8 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 			r.expect(409, "bucket object "+key, "GET", "/v1/journal", nil)
 			r.expect(409, "remove it from the bucket, and plan again", "GET", "/v1/journal", nil)
 			_, err := w.state.Unsaved(t.Context(), client.ObjectKeyFromObject(w.stack))
-			var refused *state.Refusal
-			if !errors.As(err, &refused) || refused.Reason != state.Damaged {
+			var refused *decision.Rejection
+			if !errors.As(err, &refused) || refused.Reason != decision.Damaged {
 				t.Errorf("got %v", err)
 			}
 			_, err = alice.Journal(t.Context(), w.namespace, "net")

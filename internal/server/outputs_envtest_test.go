@@ -19,6 +19,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -141,7 +142,7 @@ func TestNothingInTheBucketIsInClear(t *testing.T) {
 	must(t, err)
 	must(t, second(c.Rescue(t.Context(), "", stateFile(1, "L", canary))))
 	big := state.New(apiserver.Kube, apiserver.Kube, w.bucket, state.Options{Storage: v1alpha1.StateStorageBucket})
-	by := state.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
+	by := decision.Holder{Run: "net-1", Attempt: 1, PodUID: r.pod.UID}
 	r.lock("a", 200, "")
 	must(t, big.Write(t.Context(), client.ObjectKeyFromObject(w.stack), by, "a", stateFile(2, "L", canary)))
 	for _, dir := range []string{"plans", "logs", "rescue", "states"} {

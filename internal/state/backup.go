@@ -14,6 +14,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
 // The bucket has a backup of each State: the version that counts, and what it takes to know whether a State that is there is behind it. Kubernetes
@@ -23,50 +25,17 @@ import (
 // A backup is written once its version counts. One that could not be written, or was overtaken by an older one, is written anew before the
 // journal ends of the apply that it is from: what is in no backup is in the journal.
 
-// Backup is what the bucket knows of the version that counts, beside its bytes.
-type Backup struct {
-	// Stack is the UID of the one that had the State; empty when there was none.
-	Stack types.UID `json:"stack,omitempty"`
-	// Inputs that were applied last, which a destroy needs.
-	Inputs string `json:"inputs,omitempty"`
-	// Lineage and Resources of the version.
-	Lineage   string `json:"lineage"`
-	Resources int32  `json:"resources"`
-	// StateVersion is the version as it was. Its Chunks are the Secrets' and mean nothing here.
-	v1alpha1.StateVersion `json:",inline"`
-}
-
 // largestHead is more than any Backup.
 const largestHead = 64 << 10
-
-// behind says how a backup stands to a State: Newer when the State has gone back in time, Older when the backup is what is behind.
-func behind(st v1alpha1.StateStatus, b Backup, stack types.UID) Standing {
-	last, _ := current(st)
-	switch {
-	case st.Version == 0 && b.Stack == stack:
-		return Newer
-	case st.Version == 0:
-		return Forked
-	case b.SHA256 == st.SHA256:
-		return Same
-	case b.Lineage != st.Lineage && last.At.After(b.At.Time):
-		return Older
-	case b.Lineage != st.Lineage:
-		return Forked
-	case b.Serial > st.Serial, b.Serial == st.Serial && b.Version > st.Version:
-		return Newer
-	}
-	return Older
-}
 
 // compared is a State beside its backup.
 type compared struct {
 	now v1alpha1.StateStatus
 	// backup is nil when there is none; body is what follows its head.
-	backup *Backup
+	backup *decision.Backup
 	body   io.ReadCloser
 	stack  types.UID
-	Standing
+	decision.Relation
 }
 
 // compare reads a State and its backup. Who is given no error closes the body.
@@ -75,23 +44,23 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 	if err != nil {
 		return c, err
 	}
-	if ends(st.Status) { // its bytes and its backup may be gone already
-		return compared{now: st.Status, body: io.NopCloser(bytes.NewReader(nil)), Standing: Same}, nil
+	if decision.IsEnding(st.Status) { // its bytes and its backup may be gone already
+		return compared{now: st.Status, body: io.NopCloser(bytes.NewReader(nil)), Relation: decision.Same}, nil
 	}
-	c.now, c.Standing = st.Status, Older
+	c.now, c.Relation = st.Status, decision.Older
 	if c.backup, c.body, err = s.openBackup(ctx, key); err != nil {
 		return c, err
 	}
 	switch first := c.now.Version == 0; {
 	case first && c.backup == nil:
-		c.Standing = Same
+		c.Relation = decision.Same
 	case first: // whose it was is asked for no State that has something
 		if c.stack, err = s.stackUID(ctx, key); err != nil {
 			return c, errors.Join(err, c.body.Close())
 		}
 		fallthrough
 	case c.backup != nil:
-		c.Standing = behind(c.now, *c.backup, c.stack)
+		c.Relation = decision.CompareBackup(c.now, *c.backup, c.stack)
 	}
 	return c, nil
 }
@@ -104,12 +73,12 @@ func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1
 		return c.now, err
 	}
 	defer c.body.Close()
-	switch c.Standing {
-	case Forked:
-		err = unknownState(key, *c.backup)
-	case Newer:
-		return s.putBack(ctx, key, *c.backup, c.body, c.stack)
-	case Older:
+	switch c.Relation {
+	case decision.Forked:
+		err = decision.RejectBackup(key, *c.backup)
+	case decision.Newer:
+		return s.restoreBackup(ctx, key, *c.backup, c.body, c.stack)
+	case decision.Older:
 		err = s.backUpCurrent(ctx, key, c.now)
 	}
 	return c.now, err
@@ -122,28 +91,28 @@ func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, e
 		return false, err
 	}
 	_ = c.body.Close() // only its head was read
-	if c.Standing == Older {
+	if c.Relation == decision.Older {
 		err = s.backUpCurrent(ctx, key, c.now)
 	}
-	return c.Standing != Forked, err
+	return c.Relation != decision.Forked, err
 }
 
 // putBack makes what the bucket has the version that counts, and gives the status that is there then.
-func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader, stack types.UID) (v1alpha1.StateStatus, error) {
+func (s *Store) restoreBackup(ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader, stack types.UID) (v1alpha1.StateStatus, error) {
 	data, err := s.unpackBackup(ctx, key, b, body)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return v1alpha1.StateStatus{}, refuse(Damaged, "the backup of state %s: %v", key, err)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "the backup of state %s: %v", key, err)
 	}
 	next := &candidate{summary, data, origin{run: b.Run, attempt: b.Attempt, by: b.By}}
 	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		switch behind(st.Status, b, stack) {
-		case Forked:
-			return nil, unknownState(key, b)
-		case Newer:
+		switch decision.CompareBackup(st.Status, b, stack) {
+		case decision.Forked:
+			return nil, decision.RejectBackup(key, b)
+		case decision.Newer:
 		default:
 			return nil, nil
 		}
@@ -152,7 +121,7 @@ func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup,
 			return nil, err
 		}
 		status.InputsDigest = b.Inputs
-		return status, s.number(key, next, summary, data, firstSerial(st.Status, summary))
+		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
 	})
 	if err == nil {
 		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it", "namespace", key.Namespace, "stack", key.Name,
@@ -162,31 +131,31 @@ func (s *Store) putBack(ctx context.Context, key types.NamespacedName, b Backup,
 }
 
 // unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.
-func (s *Store) unpackBackup(ctx context.Context, key types.NamespacedName, b Backup, body io.Reader) ([]byte, error) {
+func (s *Store) unpackBackup(ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader) ([]byte, error) {
 	if b.Storage == v1alpha1.StateStorageBucket {
-		return s.fetch(ctx, key, b.StateVersion)
+		return s.versions.Get(ctx, key, b.StateVersion)
 	}
 	packed, err := io.ReadAll(io.LimitReader(body, MaxSize+1<<20))
 	if err != nil && !errors.Is(err, bucket.ErrDamaged) {
 		return nil, fmt.Errorf("read the backup of state %s: %w", key, err)
 	}
-	data, err := unpack(packed, b.StateVersion)
+	data, err := storage.Unpack(packed, b.StateVersion)
 	if err != nil {
-		return nil, refuse(Damaged, "the backup of state %s (bucket object %s) is damaged: %v. Put it back from a backup of the bucket, or, to go on without it, remove it", key, backupKey(key), err)
+		return nil, decision.Reject(decision.Damaged, "the backup of state %s (bucket object %s) is damaged: %v. Put it back from a backup of the bucket, or, to go on without it, remove it", key, backupKey(key), err)
 	}
 	return data, nil
 }
 
 // openBackup reads the head of a backup; nil when there is none. One that nobody can read is taken for none: it is there to know more than
 // the State does, and knows nothing.
-func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*Backup, io.ReadCloser, error) {
+func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*decision.Backup, io.ReadCloser, error) {
 	none := io.NopCloser(bytes.NewReader(nil))
 	file, err := s.bucket.Read(ctx, backupKey(key))
 	var line []byte
 	if err == nil {
 		body := bufio.NewReaderSize(file, largestHead)
 		if line, err = body.ReadSlice('\n'); err == nil {
-			b := &Backup{}
+			b := &decision.Backup{}
 			if err = json.Unmarshal(line, b); err == nil {
 				return b, struct {
 					io.Reader
@@ -209,7 +178,7 @@ func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*Back
 
 // backUp writes the backup of a version that counts.
 func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, data []byte) error {
-	version, ok := current(now)
+	version, ok := decision.Current(now)
 	if !ok {
 		return nil
 	}
@@ -217,14 +186,14 @@ func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alph
 	if err != nil {
 		return err
 	}
-	b := Backup{Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version}
+	b := decision.Backup{Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version}
 	file, err := json.Marshal(b)
 	if err != nil {
 		return err
 	}
 	file = append(file, '\n')
 	if version.Storage != v1alpha1.StateStorageBucket {
-		packed, err := pack(data)
+		packed, err := storage.Pack(data)
 		if err != nil {
 			return err
 		}
@@ -235,11 +204,11 @@ func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alph
 
 // backUpCurrent writes the backup of the version that counts anew.
 func (s *Store) backUpCurrent(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) error {
-	version, ok := current(now)
+	version, ok := decision.Current(now)
 	if !ok {
 		return nil
 	}
-	data, err := s.fetch(ctx, key, version)
+	data, err := s.versions.Get(ctx, key, version)
 	if err != nil {
 		return err
 	}
@@ -268,12 +237,12 @@ func (s *Store) Restore(ctx context.Context, key types.NamespacedName, by string
 	}
 	defer body.Close()
 	if b == nil {
-		return v1alpha1.StateStatus{}, refuse(Missing, "there is no backup of state %s", key)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "there is no backup of state %s", key)
 	}
-	if w, err := s.lookForPerson(ctx, st); err != nil {
+	if w, err := s.snapshotForUser(ctx, st); err != nil {
 		return v1alpha1.StateStatus{}, err
-	} else if refusal := atRest(w); refusal != nil {
-		return v1alpha1.StateStatus{}, refusal
+	} else if rejection := decision.CheckIdle(w); rejection != nil {
+		return v1alpha1.StateStatus{}, rejection
 	}
 	if forget {
 		if st.Status.Version > 0 {
@@ -291,9 +260,5 @@ func (s *Store) Restore(ctx context.Context, key types.NamespacedName, by string
 	return made.StateStatus, err
 }
 
-// unknownState says that the bucket has a state which nobody but a person can tell what to do with.
-func unknownState(key types.NamespacedName, b Backup) *Refusal {
-	return refuse(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s knows nothing: it is of another Stack "+
-		"of that name, or both went their own ways since etcd was restored. Whoever runs Cairn takes it with cairn state restore %s, or forgets it with "+
-		"cairn state restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
-}
+// backupKey is the backup of a state, among its versions.
+func backupKey(key types.NamespacedName) string { return storage.BucketFolder(key) + "/backup" }

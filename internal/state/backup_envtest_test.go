@@ -17,6 +17,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -45,11 +47,11 @@ func (w *world) goBack(to *v1alpha1.StateStatus) {
 	st.Finalizers = nil
 	must(w.T, apiserver.Kube.Update(w.Context(), st))
 	must(w.T, apiserver.Kube.Delete(w.Context(), st))
-	must(w.T, apiserver.Kube.DeleteAllOf(w.Context(), &corev1.Secret{}, client.InNamespace(w.namespace), client.HasLabels{state.Label}))
+	must(w.T, apiserver.Kube.DeleteAllOf(w.Context(), &corev1.Secret{}, client.InNamespace(w.namespace), client.HasLabels{storage.Label}))
 }
 
 // applied is a state after an apply of so many serials.
-func applied(t *testing.T, w *world, serials int) state.Holder {
+func applied(t *testing.T, w *world, serials int) decision.Holder {
 	t.Helper()
 	me := w.attempt()
 	w.lock(me, "a")
@@ -140,7 +142,7 @@ func TestABackupOfAnotherStackWaitsForAPerson(t *testing.T) {
 			w.rest(applied(t, w, 1), "")
 			w.goBack(nil)
 			w.stack()
-			refused(t, w.store.Promote(t.Context(), w.key), state.Stale)
+			rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Stale)
 			_, err := w.store.Restore(t.Context(), w.key, "root", forget)
 			must(t, err)
 			must(t, w.store.Promote(t.Context(), w.key))
@@ -171,11 +173,11 @@ func TestAPersonDoesNotReplaceWhatTheyCannotSee(t *testing.T) {
 	w.rest(me, "")
 	w.goBack(&before)
 	_, err := w.store.Push(t.Context(), w.key, "ann", stateFile(2, "L", "mine", 1), false, 0)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	w.reads(stateFile(3, "L", "", 3))
 	w.goBack(&before)
 	_, err = w.store.Rollback(t.Context(), w.key, "ann", 1, 1)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	w.reads(stateFile(3, "L", "", 3))
 
 	w.goBack(&before)

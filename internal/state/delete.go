@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -9,9 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
-// Delete removes a state for good, once all that it knew of is destroyed. One that still holds something is refused.
+// OrphanedLabel is on a State whose Stack is deleted and left it: the State may be deleted by hand.
+const OrphanedLabel = "cairn.dev/orphaned"
+
+// Delete removes a state for good, once all that it knew of is destroyed. One that still holds something is rejected.
 // What was cut off is finished by calling it again.
 func (s *Store) Delete(ctx context.Context, key types.NamespacedName) error {
 	return s.end(ctx, key, false)
@@ -30,51 +36,51 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 		if there = st.ResourceVersion != ""; !there {
 			return nil, nil
 		}
-		w := World{Status: st.Status}
+		w := decision.Snapshot{Status: st.Status}
 		if lock := st.Status.Lock; lock != nil {
 			var err error
-			if w.Over, err = s.over(ctx, key.Namespace, lock); err != nil {
+			if w.Over, err = s.isOver(ctx, key.Namespace, lock); err != nil {
 				return nil, err
 			}
-			if ends(st.Status) {
+			if decision.IsEnding(st.Status) {
 				return nil, nil
 			}
 		}
-		if refusal := AdmitDelete(w, force); refusal != nil {
-			return nil, refusal
+		if rejection := decision.AdmitDelete(w, force); rejection != nil {
+			return nil, rejection
 		}
 		next := st.Status.DeepCopy()
-		next.Lock = &v1alpha1.Lock{ID: deletion, Who: "cairn", Since: metav1.NewTime(s.Now())}
+		next.Lock = &v1alpha1.Lock{ID: decision.DeletionLock, Who: "cairn", Since: metav1.NewTime(s.Now())}
 		return next, nil
 	})
 	if err != nil || !there {
 		return err
 	}
-	return s.takeAway(ctx, key)
+	return s.deleteContents(ctx, key)
 }
 
 // goOn finishes an end that has begun, and says whether one had. Whoever wants the State by then gets neither its bytes nor its lock.
-func (s *Store) goOn(ctx context.Context, key types.NamespacedName) (begun bool, err error) {
+func (s *Store) resumeEnd(ctx context.Context, key types.NamespacedName) (begun bool, err error) {
 	if begun, err = s.isEnding(ctx, key); err != nil || !begun {
 		return begun, err
 	}
-	return true, s.takeAway(ctx, key)
+	return true, s.deleteContents(ctx, key)
 }
 
 // takeAway removes the bytes of a State whose end has begun, and then the State. A process that froze in here may find that another one
 // has finished, and that a new Stack of that name has a State, which is not its to take: so it looks again before each step.
-func (s *Store) takeAway(ctx context.Context, key types.NamespacedName) error {
-	names, err := s.listSecrets(ctx, key, false)
+func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) error {
+	names, err := s.versions.ListSecrets(ctx, key, false)
 	if err != nil {
 		return err
 	}
 	if ending, err := s.isEnding(ctx, key); err != nil || !ending {
 		return err
 	}
-	if err := s.dropSecrets(ctx, key.Namespace, names); err != nil {
+	if err := s.versions.DeleteSecrets(ctx, key.Namespace, names); err != nil {
 		return err
 	}
-	for _, folder := range []string{bucketFolder(key), rescueFolder(key), inputsFolder(key), journalFolder(key)} {
+	for _, folder := range []string{storage.BucketFolder(key), rescueFolder(key), inputsFolder(key), journalFolder(key)} {
 		if ending, err := s.isEnding(ctx, key); err != nil || !ending {
 			return err
 		}
@@ -88,13 +94,13 @@ func (s *Store) takeAway(ctx context.Context, key types.NamespacedName) error {
 // isEnding says that the State of that name is one whose end has begun.
 func (s *Store) isEnding(ctx context.Context, key types.NamespacedName) (bool, error) {
 	st, err := s.get(ctx, key)
-	return err == nil && ends(st.Status), err
+	return err == nil && decision.IsEnding(st.Status), err
 }
 
 // remove takes the State itself away.
 func (s *Store) remove(ctx context.Context, key types.NamespacedName) error {
 	st, err := s.get(ctx, key)
-	if err != nil || !ends(st.Status) {
+	if err != nil || !decision.IsEnding(st.Status) {
 		return err
 	}
 	if controllerutil.RemoveFinalizer(st, v1alpha1.Finalizer) {
@@ -104,4 +110,25 @@ func (s *Store) remove(ctx context.Context, key types.NamespacedName) error {
 	}
 	return client.IgnoreNotFound(s.client.Delete(ctx, st,
 		client.Preconditions{UID: &st.UID, ResourceVersion: &st.ResourceVersion}))
+}
+
+// Orphan marks a State whose Stack goes and leaves it. The mark is what lets a person delete it; it goes when a Stack of
+// that name writes to it again.
+func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
+	st, err := s.get(ctx, key)
+	if err != nil || st.ResourceVersion == "" {
+		return err
+	}
+	if decision.IsEnding(st.Status) { // there is nothing to leave any more
+		return s.deleteContents(ctx, key)
+	}
+	if st.DeletionTimestamp != nil {
+		return fmt.Errorf("somebody deleted State %s, so it would go with the Stack that is to leave it: set spec.deletionPolicy to Destroy, or save it and remove its finalizer", key.Name)
+	}
+	before := st.DeepCopy()
+	if st.Labels == nil {
+		st.Labels = map[string]string{}
+	}
+	st.Labels[OrphanedLabel] = "true"
+	return s.client.Patch(ctx, st, client.MergeFrom(before))
 }

@@ -17,6 +17,8 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
 // oneState is an API server that has a State, or none, and maybe its Stack.
@@ -79,7 +81,7 @@ func (o *oneState) store(t *testing.T) (*Store, *bucket.Bucket) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	return New(o.client(), o.client(), b, Options{Now: func() time.Time { return noon.Time }}), b
+	return New(o.client(), o.client(), b, Options{Now: func() time.Time { return start.Time }}), b
 }
 
 var netKey = types.NamespacedName{Namespace: "web", Name: "net"}
@@ -95,7 +97,7 @@ func stateWith(uid types.UID, status v1alpha1.StateStatus) *v1alpha1.State {
 
 // eventful is a bucket in which something happens to a folder that is to be deleted.
 type eventful struct {
-	Bucket
+	storage.Bucket
 	folder string
 	happen func() error
 }
@@ -120,12 +122,12 @@ func TestAnEndThatHasBegunGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3, Resources: 2})
-			st.DeletionTimestamp = &noon
+			st.DeletionTimestamp = &start
 			kube := &oneState{state: st}
 			s, b := kube.store(t)
 			flaky := &eventful{b, rescueFolder(netKey), func() error { return errors.New("the bucket is away") }}
 			s.bucket = flaky
-			if err := s.Purge(t.Context(), netKey); err == nil || kube.state == nil || !ends(kube.state.Status) {
+			if err := s.Purge(t.Context(), netKey); err == nil || kube.state == nil || !decision.IsEnding(kube.state.Status) {
 				t.Fatalf("%v, %+v", err, kube.state)
 			}
 			kube.stack, flaky.folder = true, ""
@@ -138,7 +140,7 @@ func TestAnEndThatHasBegunGoesOn(t *testing.T) {
 
 func TestAStateStaysWithItsStack(t *testing.T) {
 	st := stateWith("1", v1alpha1.StateStatus{Version: 3, OutputsVersion: 3})
-	st.DeletionTimestamp = &noon
+	st.DeletionTimestamp = &start
 	kube := &oneState{state: st, stack: true}
 	s, _ := kube.store(t)
 	result, err := (&Reconciler{Client: s.live, States: s}).Reconcile(t.Context(), ctrl.Request{NamespacedName: netKey})

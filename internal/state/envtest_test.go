@@ -20,6 +20,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -66,10 +68,10 @@ func must(t *testing.T, err error) {
 }
 
 // attempt finishes the last attempt and begins another in a new pod.
-func (w *world) attempt() state.Holder { return w.attemptTo(v1alpha1.AttemptApply) }
+func (w *world) attempt() decision.Holder { return w.attemptTo(v1alpha1.AttemptApply) }
 
 // attemptTo is attempt for any phase.
-func (w *world) attemptTo(phase v1alpha1.AttemptPhase) state.Holder {
+func (w *world) attemptTo(phase v1alpha1.AttemptPhase) decision.Holder {
 	w.Helper()
 	n := int32(len(w.run.Status.Attempts) + 1)
 	pod := &corev1.Pod{
@@ -90,11 +92,11 @@ func (w *world) attemptTo(phase v1alpha1.AttemptPhase) state.Holder {
 		Number: n, Phase: phase, Pod: pod.Name, PodUID: pod.UID, StartedAt: now,
 	})
 	must(w.T, apiserver.Kube.Status().Update(w.Context(), w.run))
-	return state.Holder{Run: w.run.Name, Attempt: n, PodUID: pod.UID}
+	return decision.Holder{Run: w.run.Name, Attempt: n, PodUID: pod.UID}
 }
 
 // killPod makes the pod of an attempt gone.
-func (w *world) killPod(by state.Holder) {
+func (w *world) killPod(by decision.Holder) {
 	w.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}}
 	must(w.T, apiserver.Kube.Delete(w.Context(), pod, client.GracePeriodSeconds(0)))
@@ -111,7 +113,7 @@ func (w *world) status() v1alpha1.StateStatus {
 func (w *world) secrets() []corev1.Secret {
 	w.Helper()
 	list := &corev1.SecretList{}
-	must(w.T, apiserver.Kube.List(w.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{state.Label: w.key.Name}))
+	must(w.T, apiserver.Kube.List(w.Context(), list, client.InNamespace(w.namespace), client.MatchingLabels{storage.Label: w.key.Name}))
 	return list.Items
 }
 

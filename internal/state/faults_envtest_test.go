@@ -19,6 +19,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -103,7 +104,7 @@ func TestDamagedBytesAreNeverGivenOut(t *testing.T) {
 	must(t, apiserver.Kube.Update(t.Context(), &secret))
 	must(t, apiserver.Kube.Delete(t.Context(), &secret))
 	_, err := w.store.Read(t.Context(), w.key)
-	refused(t, err, state.Damaged)
+	rejectFollow(t, err, decision.Damaged)
 	if !strings.Contains(err.Error(), secret.Name) {
 		t.Errorf("the Secret is not named: %v", err)
 	}
@@ -112,7 +113,7 @@ func TestDamagedBytesAreNeverGivenOut(t *testing.T) {
 	forged.Data = map[string][]byte{"chunk": []byte("x")}
 	must(t, apiserver.Kube.Create(t.Context(), forged))
 	_, err = w.store.Read(t.Context(), w.key)
-	refused(t, err, state.Damaged)
+	rejectFollow(t, err, decision.Damaged)
 }
 
 func TestADeletedSecretStaysAsLongAsItCounts(t *testing.T) {
@@ -153,8 +154,8 @@ func TestOfManyWritersAtOnceEveryAnswerIsTrue(t *testing.T) {
 			said++
 			continue
 		}
-		var r *state.Refusal
-		if errors.As(err, &r) && r.Reason == state.Stale {
+		var r *decision.Rejection
+		if errors.As(err, &r) && r.Reason == decision.Stale {
 			continue
 		}
 		t.Logf("writer %d: %v", i, err)
@@ -225,7 +226,7 @@ func TestNothingIsDecidedFromACache(t *testing.T) {
 }
 
 // tells is what a node, or Kubernetes, writes of the pod of an attempt.
-func (w *world) tells(by state.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
+func (w *world) tells(by decision.Holder, phase corev1.PodPhase, engine corev1.ContainerState) {
 	w.Helper()
 	pod := &corev1.Pod{}
 	must(w.T, apiserver.Kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: fmt.Sprintf("net-1-apply-%d", by.Attempt)}, pod))
@@ -260,7 +261,7 @@ func TestALockIsGivenOnWhenThePodIsKnownToBeGone(t *testing.T) {
 				must(t, err)
 				return
 			}
-			refused(t, err, state.Locked)
+			rejectFollow(t, err, decision.Locked)
 			w.killPod(first) // by force, or with its node
 			must(t, w.tryLock(second, "b"))
 		})

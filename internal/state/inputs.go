@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // maxInputs is how large the variable files of an apply may be together.
@@ -56,8 +57,17 @@ func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, input
 func (s *Store) KeptInputs(ctx context.Context, key types.NamespacedName, inputs string) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, inputsKey(key, inputs), maxInputs)
 	if errors.Is(err, bucket.ErrNotFound) {
-		return nil, refuse(Missing, "the variables of the last apply are not in the bucket: restore the bucket from its backup, "+
+		return nil, decision.Reject(decision.Missing, "the variables of the last apply are not in the bucket: restore the bucket from its backup, "+
 			"or set spec.deletionPolicy of the Stack to Orphan")
 	}
 	return data, err
+}
+
+// inputsFolder holds the variable files of a Stack's applies.
+func inputsFolder(key types.NamespacedName) string {
+	return "variables/" + key.Namespace + "/" + key.Name
+}
+
+func inputsKey(key types.NamespacedName, digest string) string {
+	return inputsFolder(key) + "/" + digest
 }

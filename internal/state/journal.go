@@ -18,6 +18,8 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
 // The journal of a State is what its applies have done since one of them got to its end with all of it saved, or a plan found that
@@ -49,37 +51,23 @@ func journalName(key types.NamespacedName, run *v1alpha1.Run, attempt int32) str
 	return fmt.Sprintf("%s/%012d-%010d-%05d-", journalFolder(key), max(run.CreationTimestamp.Unix(), 0), number, attempt)
 }
 
-// tellingAttempt is the caller's attempt when it may tell the journal of what it has done. That is the current one, and one that
-// was given up as lost, as long as nothing came after it: no plan was made without what it tells, and no apply was saved since.
-func tellingAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Refusal) {
-	attempt, refusal := CurrentAttempt(run, by)
-	if refusal == nil || run.Status.Phase.Finished() {
-		return attempt, refusal
-	}
-	named, unnamed := NamedAttempt(run, by)
-	if unnamed != nil || named != &run.Status.Attempts[len(run.Status.Attempts)-1] || named.Failure == nil || named.Failure.Class != v1alpha1.FailurePodLost {
-		return nil, refusal
-	}
-	return named, nil
-}
-
 // AppendJournal keeps a batch of what an attempt has done. When it returns nil the batch is durable.
-func (s *Store) AppendJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by Holder, batch int, data []byte) error {
-	attempt, refusal := tellingAttempt(run, by)
+func (s *Store) AppendJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder, batch int, data []byte) error {
+	attempt, rejection := decision.JournalAttempt(run, by)
 	switch {
-	case refusal != nil:
-		return refusal
+	case rejection != nil:
+		return rejection
 	case attempt.Phase != v1alpha1.AttemptApply:
-		return refuse(NotCurrent, "attempt %d of Run %s is no apply, and has no journal", by.Attempt, run.Name)
+		return decision.Reject(decision.NotCurrent, "attempt %d of Run %s is no apply, and has no journal", by.Attempt, run.Name)
 	case batch < 0 || batch >= runnerapi.MostBatches:
-		return refuse(Invalid, "there is no batch %d of a journal", batch)
+		return decision.Reject(decision.Invalid, "there is no batch %d of a journal", batch)
 	}
 	var entries runnerapi.JournalEntries
 	if err := json.Unmarshal(data, &entries); err != nil {
-		return refuse(Invalid, "that is no batch of a journal: %v", err)
+		return decision.Reject(decision.Invalid, "that is no batch of a journal: %v", err)
 	}
 	if batch == 0 { // a note that stayed would cover what comes now, if the API server's clock has gone back
-		s.SweepJournal(ctx, key)
+		s.CollectJournal(ctx, key)
 	}
 	if err := s.bucket.Put(ctx, fmt.Sprintf("%s%05d", journalName(key, run, by.Attempt), batch), data); err != nil {
 		return fmt.Errorf("keep the journal of %s: %w", key, err)
@@ -88,23 +76,15 @@ func (s *Store) AppendJournal(ctx context.Context, key types.NamespacedName, run
 }
 
 // EndJournal takes note that the state has all that was done up to an attempt, which is an apply.
-func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by Holder) error {
-	attempt, refusal := NamedAttempt(run, by)
-	if refusal != nil {
-		return refusal
+func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder) error {
+	attempt, rejection := decision.NamedAttempt(run, by)
+	if rejection != nil {
+		return rejection
 	}
 	if attempt.Phase != v1alpha1.AttemptApply {
 		return nil
 	}
-	if kept, err := s.inBackup(ctx, key); err != nil {
-		return fmt.Errorf("end the journal of %s: %w", key, err)
-	} else if !kept {
-		return nil
-	}
-	if err := s.bucket.Put(ctx, journalName(key, run, by.Attempt)+savedMark, nil); err != nil {
-		return fmt.Errorf("end the journal of %s: %w", key, err)
-	}
-	return nil
+	return s.markSaved(ctx, key, journalName(key, run, by.Attempt)+savedMark)
 }
 
 // SettleJournal takes note that a plan found nothing that is missing in the journal, which it read up to there. What that is names
@@ -118,12 +98,16 @@ func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upT
 	if !slices.Contains(open, name) {
 		return nil
 	}
-	if kept, err := s.inBackup(ctx, key); err != nil {
-		return fmt.Errorf("end the journal of %s: %w", key, err)
-	} else if !kept {
-		return nil
+	return s.markSaved(ctx, key, name+"-"+savedMark)
+}
+
+// markSaved ends the journal at a mark, if the backup has what the state has.
+func (s *Store) markSaved(ctx context.Context, key types.NamespacedName, mark string) error {
+	kept, err := s.inBackup(ctx, key)
+	if err == nil && kept {
+		err = s.bucket.Put(ctx, mark, nil)
 	}
-	if err := s.bucket.Put(ctx, name+"-"+savedMark, nil); err != nil {
+	if err != nil {
 		return fmt.Errorf("end the journal of %s: %w", key, err)
 	}
 	return nil
@@ -131,8 +115,8 @@ func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upT
 
 // SweepJournal removes what is in the state, oldest first and the note of it last: what it does not get to counts for nothing
 // either, and goes the next time.
-func (s *Store) SweepJournal(ctx context.Context, key types.NamespacedName) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+func (s *Store) CollectJournal(ctx context.Context, key types.NamespacedName) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storage.CollectTime)
 	defer cancel()
 	saved, _, err := s.journalBatches(ctx, key)
 	for _, name := range saved {
@@ -217,7 +201,7 @@ func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names
 				return err
 			}
 			if size.Add(int64(len(data))) > runnerapi.LargestJournal {
-				return refuse(Damaged, "the journal of state %s is larger than %d MiB: %s", key.Name, runnerapi.LargestJournal>>20, instead(key, "all in "+journalFolder(key)))
+				return decision.Reject(decision.Damaged, "the journal of state %s is larger than %d MiB: %s", key.Name, runnerapi.LargestJournal>>20, journalAdvice(key, "all in "+journalFolder(key)))
 			}
 			var part runnerapi.JournalEntries
 			if err := json.Unmarshal(data, &part); err != nil {
@@ -231,11 +215,11 @@ func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names
 }
 
 func unreadable(key types.NamespacedName, name string, err error) error {
-	return refuse(Damaged, "a part of the journal of state %s cannot be read (bucket object %s): %v. %s", key.Name, name, err, instead(key, "it"))
+	return decision.Reject(decision.Damaged, "a part of the journal of state %s cannot be read (bucket object %s): %v. %s", key.Name, name, err, journalAdvice(key, "it"))
 }
 
 // instead says how to go on without a journal.
-func instead(key types.NamespacedName, what string) string {
+func journalAdvice(key types.NamespacedName, what string) string {
 	return fmt.Sprintf("Look by hand for what an apply made that was killed (cairn logs %s shows it), remove %s from the bucket, and plan again", key.Name, what)
 }
 
@@ -253,44 +237,44 @@ func (s *Store) Told(ctx context.Context, key types.NamespacedName) ([]Told, err
 	if err != nil || len(batches) == 0 {
 		return nil, err
 	}
-	instances, err := s.nowIn(ctx, key)
+	instances, err := s.currentInstances(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	var done []engine.Done
 	var from []string // the batch of each
 	for _, b := range batches {
-		done = append(done, doings(b.entries)...)
+		done = append(done, toDone(b.entries)...)
 		from = append(from, slices.Repeat([]string{b.name}, len(b.entries))...)
 	}
 	var all []Told
 	for _, standing := range engine.Standings(done, instances) {
-		run, attempt := teller(key, from[standing.At])
+		run, attempt := batchAttempt(key, from[standing.At])
 		all = append(all, Told{standing, run, attempt})
 	}
 	return all, nil
 }
 
 // nowIn is what the current version of a state has; nil when nobody can look into it.
-func (s *Store) nowIn(ctx context.Context, key types.NamespacedName) (*engine.Instances, error) {
+func (s *Store) currentInstances(ctx context.Context, key types.NamespacedName) (*engine.Instances, error) {
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	version, ok := current(st.Status)
+	version, ok := decision.Current(st.Status)
 	if !ok {
 		return &engine.Instances{}, nil
 	}
 	instances, err := s.instances(ctx, key, version)
-	var refused *Refusal
-	if errors.As(err, &refused) {
+	var rejected *decision.Rejection
+	if errors.As(err, &rejected) {
 		return nil, nil
 	}
 	return instances, err
 }
 
 // teller is whose batch has that name.
-func teller(key types.NamespacedName, name string) (run string, attempt int32) {
+func batchAttempt(key types.NamespacedName, name string) (run string, attempt int32) {
 	var made int64
 	var number int
 	if _, err := fmt.Sscanf(path.Base(name), "%d-%d-%d-", &made, &number, &attempt); err != nil {
@@ -306,17 +290,17 @@ func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string
 		return nil, err
 	}
 	var addresses []string
-	for _, d := range engine.Living(doings(journal.Entries)) {
+	for _, d := range engine.Living(toDone(journal.Entries)) {
 		addresses = append(addresses, d.Address)
 	}
 	return addresses, nil
 }
 
 // doings are entries of a journal as the room knows them that compares.
-func doings(entries []runnerapi.JournalEntry) []engine.Done {
+func toDone(entries []runnerapi.JournalEntry) []engine.Done {
 	all := make([]engine.Done, len(entries))
 	for i, e := range entries {
-		all[i] = engine.Done{Address: e.Address, Type: e.Type, Action: e.Action, IDKey: e.IDKey, ID: e.ID}
+		all[i] = engine.Done(e)
 	}
 	return all
 }

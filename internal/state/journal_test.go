@@ -11,9 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 func TestNamesOfAJournal(t *testing.T) {
@@ -28,11 +30,11 @@ func TestNamesOfAJournal(t *testing.T) {
 		t.Error("two parts have one name")
 	}
 	for _, name := range sorted {
-		if run, attempt := teller(types.NamespacedName{Namespace: "web", Name: "net"}, name); run != "net-7" || attempt != 2 {
+		if run, attempt := batchAttempt(types.NamespacedName{Namespace: "web", Name: "net"}, name); run != "net-7" || attempt != 2 {
 			t.Errorf("%s is of attempt %d of %s", name, attempt, run)
 		}
 	}
-	if run, _ := teller(types.NamespacedName{Name: "net"}, "journals/web/net/x"); run != "" {
+	if run, _ := batchAttempt(types.NamespacedName{Name: "net"}, "journals/web/net/x"); run != "" {
 		t.Error(run)
 	}
 }
@@ -67,14 +69,16 @@ func TestAJournalIsNotCoveredByANoteThatStayed(t *testing.T) {
 	}
 	defer b.Close()
 	s, key := New(nil, nil, b, Options{}), types.NamespacedName{Namespace: "web", Name: "net"}
-	before, next := applying(), applying()
-	before.CreationTimestamp, next.CreationTimestamp = metav1.NewTime(noon.Add(time.Hour)), noon
+	attempt := v1alpha1.Attempt{Number: 2, PodUID: "pod-2", Phase: v1alpha1.AttemptApply}
+	before := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{attempt}}}
+	next := before.DeepCopy()
+	before.CreationTimestamp, next.CreationTimestamp = metav1.NewTime(start.Add(time.Hour)), start
 	before.Name, next.Name = "net-6", "net-7"
 	if err := b.Put(t.Context(), journalName(key, before, 2)+savedMark, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		if err := s.AppendJournal(t.Context(), key, next, me, i, []byte(`{"entries":[{"address":"a","action":"create"}]}`)); err != nil {
+		if err := s.AppendJournal(t.Context(), key, next, decision.Holder{Run: "net-7", Attempt: 2, PodUID: "pod-2"}, i, []byte(`{"entries":[{"address":"a","action":"create"}]}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

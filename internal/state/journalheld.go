@@ -12,6 +12,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // An entry of a journal has done its work once a version of the state had what it tells of: from then on a person may take that out
@@ -24,7 +26,7 @@ import (
 
 // NoteHeld adds to the journal what the current version of a state has of it. Where there is no journal, as nearly always, the State is
 // not read.
-func (s *Store) NoteHeld(ctx context.Context, key types.NamespacedName) error {
+func (s *Store) RecordHeld(ctx context.Context, key types.NamespacedName) error {
 	if _, open, err := s.journalBatches(ctx, key); err == nil && len(open) == 0 {
 		return nil
 	}
@@ -32,12 +34,12 @@ func (s *Store) NoteHeld(ctx context.Context, key types.NamespacedName) error {
 	if err != nil {
 		return err
 	}
-	return s.noteHeld(ctx, key, st.Status)
+	return s.recordHeld(ctx, key, st.Status)
 }
 
 // noteHeld is NoteHeld for a State that was read. What cannot be read holds up nobody: a person may be about to put it right.
-func (s *Store) noteHeld(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus) error {
-	version, ok := current(st)
+func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus) error {
+	version, ok := decision.Current(st)
 	batches, err := s.openJournal(ctx, key)
 	if err == nil && len(batches) == 0 {
 		return nil
@@ -46,9 +48,9 @@ func (s *Store) noteHeld(ctx context.Context, key types.NamespacedName, st v1alp
 	if err == nil && ok {
 		instances, err = s.instances(ctx, key, version)
 	}
-	var refused *Refusal
+	var rejected *decision.Rejection
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, &rejected):
 		s.Log.Warn("what of the journal a state has cannot be told", "state", key.String(), "version", version.Version, "reason", err)
 		return nil
 	case err != nil:
@@ -56,7 +58,7 @@ func (s *Store) noteHeld(ctx context.Context, key types.NamespacedName, st v1alp
 	}
 	var done []engine.Done
 	for _, b := range batches {
-		done = append(done, doings(b.entries)...)
+		done = append(done, toDone(b.entries)...)
 	}
 	held := engine.FindHeld(done, instances)
 	if len(held) == 0 {
@@ -88,8 +90,7 @@ func (s *Store) putHeld(ctx context.Context, after string, version int64, held [
 func heldPart(held []engine.Done) (data []byte, n int, err error) {
 	var part runnerapi.JournalEntries
 	for size := 0; n < len(held); n++ {
-		d := held[n]
-		e := runnerapi.JournalEntry{Address: d.Address, Type: d.Type, Action: d.Action, IDKey: d.IDKey, ID: d.ID}
+		e := runnerapi.JournalEntry(held[n])
 		entry, err := json.Marshal(e)
 		if err != nil {
 			return nil, 0, err
@@ -106,18 +107,18 @@ func heldPart(held []engine.Done) (data []byte, n int, err error) {
 // heldName sorts after a part of the journal, and before the next batch.
 func heldName(after string, version int64, data []byte) string {
 	after, _, _ = strings.Cut(after, "-"+heldMark+"-")
-	return fmt.Sprintf("%s-%s-%010d-%.16s", after, heldMark, version, strings.TrimPrefix(digest(data), "sha256:"))
+	return fmt.Sprintf("%s-%s-%010d-%.16s", after, heldMark, version, strings.TrimPrefix(document.Digest(data), "sha256:"))
 }
 
 // instances reads a version of a state. That nobody can look into it is a Refusal.
 func (s *Store) instances(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) (*engine.Instances, error) {
-	data, err := s.fetch(ctx, key, v)
+	data, err := s.versions.Get(ctx, key, v)
 	if err != nil {
 		return nil, err
 	}
 	instances, err := engine.ReadInstances(data)
 	if err != nil {
-		return nil, refuse(Opaque, "version %d of state %s: %v", v.Version, key.Name, err)
+		return nil, decision.Reject(decision.Opaque, "version %d of state %s: %v", v.Version, key.Name, err)
 	}
 	return instances, nil
 }

@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/document"
 )
 
@@ -26,23 +31,23 @@ const (
 // limits. ErrNone says that there is no such output or no state; a Refusal, that the state cannot be looked into; any other
 // error may pass, as when FillOutputs is still to come.
 func (s *Store) Output(ctx context.Context, key types.NamespacedName, name string) (document.Output, string, error) {
-	data, st, err := s.read(ctx, key, current)
+	data, st, err := s.read(ctx, key, decision.Current)
 	if err != nil {
 		return document.Output{}, "", err
 	}
 	d, err := document.Parse(data)
 	if err != nil {
-		return document.Output{}, "", refuse(Damaged, "state %s: %v", key, err)
+		return document.Output{}, "", decision.Reject(decision.Damaged, "state %s: %v", key, err)
 	}
-	if d.Resources == document.UnknownResources {
-		return document.Output{}, "", refuse(Opaque, "the state of Stack %s is encrypted by its engine, or of a format that Cairn does not "+
+	if d.Resources == document.Unknown {
+		return document.Output{}, "", decision.Reject(decision.Opaque, "the state of Stack %s is encrypted by its engine, or of a format that Cairn does not "+
 			"know: its outputs cannot be passed on", key.Name)
 	}
 	o, ok := d.Outputs[name]
 	switch {
 	case !ok:
 		return document.Output{}, "", ErrNone
-	case unread(st.Status):
+	case lacksFingerprints(st.Status):
 		return document.Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints yet", key, st.Status.Version)
 	}
 	return o, st.Status.Outputs[name], nil
@@ -78,4 +83,38 @@ func identity(o document.Output, key types.NamespacedName, name string) []byte {
 		panic(err) // what was read from JSON can be written as JSON
 	}
 	return data
+}
+
+// FillOutputs puts the fingerprints of the current version's outputs into a State that was written without, by a Cairn
+// that knew of none. It is one write, also when there are no outputs; of a State that lacks none it is none. A Refusal
+// says that the bytes are damaged.
+func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error {
+	data, st, err := s.read(ctx, key, decision.Current)
+	if errors.Is(err, ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !lacksFingerprints(st.Status) {
+		return nil
+	}
+	d, err := document.Parse(data)
+	if err != nil {
+		return decision.Reject(decision.Damaged, "state %s: %v", key, err)
+	}
+	before := st.DeepCopy()
+	st.Status.Outputs, st.Status.OutputsVersion = s.fingerprints(key, d.Outputs), st.Status.Version
+	// No swap: that takes the mark of an orphan away, which this has to leave. Whoever was faster made an event.
+	err = s.client.Patch(ctx, st, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("fingerprint the outputs of state %s: %w", key, err)
+	}
+	return nil
+}
+
+// unread says that nobody looked at the outputs of the current version yet. Those of a state that its engine encrypts
+// nobody can. Fingerprints without the version that they are of are from the first Cairn that made any.
+func lacksFingerprints(st v1alpha1.StateStatus) bool {
+	return st.Resources != document.Unknown && st.Outputs == nil && st.OutputsVersion != st.Version
 }

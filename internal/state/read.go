@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // ErrNone says that there is no state, or not the version that was asked for.
@@ -16,7 +17,7 @@ var ErrNone = errors.New("no state")
 
 // Read gives the current version of a state: ErrNone before the first, a Refusal when its bytes are damaged.
 func (s *Store) Read(ctx context.Context, key types.NamespacedName) ([]byte, error) {
-	data, _, err := s.read(ctx, key, current)
+	data, _, err := s.read(ctx, key, decision.Current)
 	return data, err
 }
 
@@ -49,7 +50,7 @@ func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]by
 func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		return nil, refuse(Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, push one by force: "+
+		return nil, decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, push one by force: "+
 			"cairn state push %s FILE --force", r.Attempt, r.Run, err, key.Name)
 	}
 	if err != nil {
@@ -73,15 +74,15 @@ func (s *Store) read(
 		v, ok := pick(st.Status)
 		switch {
 		case !ok && st.Status.Version > 0 && seen == 0 && len(st.Status.Versions) == 0:
-			return nil, nil, refuse(Damaged, "state %s is at version %d but lists no versions", key, st.Status.Version)
+			return nil, nil, decision.Reject(decision.Damaged, "state %s is at version %d but lists no versions", key, st.Status.Version)
 		case !ok:
 			return nil, nil, ErrNone
 		case v.Version == seen:
 			return nil, nil, damage
 		}
-		data, err := s.fetch(ctx, key, v)
-		var refusal *Refusal
-		if err == nil || !errors.As(err, &refusal) {
+		data, err := s.versions.Get(ctx, key, v)
+		var rejection *decision.Rejection
+		if err == nil || !errors.As(err, &rejection) {
 			return data, st, err
 		}
 		seen, damage = v.Version, err

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // damagedAgain is how soon a state whose bytes are damaged is read again: a backup may have brought them back.
@@ -25,9 +30,20 @@ type Reconciler struct {
 	States *Store
 }
 
-// Due says that there is something to do for a State. Of ten thousand there is for none at a start, and what is queued and looked at all the same
-// takes memory that a process keeps.
-func Due(st *v1alpha1.State) bool { return unread(st.Status) || st.DeletionTimestamp != nil }
+// SetupWithManager adds the controller of States. The reconciler is r, or a wrapper of it.
+//
+// Of ten thousand States none has anything to do at the start. Each one that is queued anyway takes memory that the process does not free.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
+	due := predicate.NewPredicateFuncs(func(o client.Object) bool { return isDue(o.(*v1alpha1.State)) })
+	return ctrl.NewControllerManagedBy(mgr).Named("state").
+		For(&v1alpha1.State{}, builder.WithPredicates(due)).
+		Complete(reconciler)
+}
+
+// isDue reports whether a State has to be reconciled.
+func isDue(st *v1alpha1.State) bool {
+	return lacksFingerprints(st.Status) || st.DeletionTimestamp != nil
+}
 
 // Reconcile looks whether a State lacks fingerprints, and whether it is to end.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -35,11 +51,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, st); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var refused *Refusal
+	var rejected *decision.Rejection
 	var result ctrl.Result
-	if unread(st.Status) {
-		if err := r.States.FillOutputs(ctx, req.NamespacedName); errors.As(err, &refused) {
-			r.States.Log.Warn("outputs of a state are not known", "namespace", req.Namespace, "stack", req.Name, "reason", refused.Message)
+	if lacksFingerprints(st.Status) {
+		if err := r.States.FillOutputs(ctx, req.NamespacedName); errors.As(err, &rejected) {
+			r.States.Log.Warn("outputs of a state are not known", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
 			result.RequeueAfter = damagedAgain
 		} else if err != nil {
 			return ctrl.Result{}, err
@@ -53,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // end ends a State that a person deleted, unless its Stack is there. What was begun before there was one is finished.
 func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if begun, err := r.States.goOn(ctx, req.NamespacedName); begun || err != nil {
+	if begun, err := r.States.resumeEnd(ctx, req.NamespacedName); begun || err != nil {
 		return ctrl.Result{}, err
 	}
 	err := r.States.live.Get(ctx, req.NamespacedName, &v1alpha1.Stack{})
@@ -63,12 +79,25 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	if !apierrors.IsNotFound(err) {
 		return ctrl.Result{}, fmt.Errorf("read Stack %s: %w", req.NamespacedName, err)
 	}
-	var refused *Refusal
-	if err := r.States.Purge(ctx, req.NamespacedName); errors.As(err, &refused) {
-		r.States.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason", refused.Message)
+	var rejected *decision.Rejection
+	if err := r.States.Purge(ctx, req.NamespacedName); errors.As(err, &rejected) {
+		r.States.Log.Warn("a deleted State stays", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
 		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	} else if err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, nil
+}
+
+// Lean leaves out of a State what nothing is decided on, for a cache that has ten thousand of them: what it says of its bytes, all versions but
+// the one that was written last, of which its number, its time and the user who wrote it stay, and what Kubernetes keeps beside its name. Whoever writes a State, or
+// shows it to people, reads it itself.
+func Lean(st *v1alpha1.State) {
+	st.Labels, st.Annotations, st.OwnerReferences, st.Finalizers = nil, nil, nil, nil
+	st.Status.Lineage, st.Status.SHA256 = "", ""
+	if len(st.Status.Versions) == 0 {
+		return
+	}
+	last := slices.MaxFunc(st.Status.Versions, func(a, b v1alpha1.StateVersion) int { return a.At.Compare(b.At.Time) })
+	st.Status.Versions = []v1alpha1.StateVersion{{Version: last.Version, By: last.By, At: last.At}}
 }

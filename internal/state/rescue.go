@@ -9,47 +9,49 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/document"
 )
 
 // Rescue takes a state that its engine could not write, and the SHA256 of the version that it goes on from. The bytes are kept
 // whatever is decided then, and become a version at once if that version is the current one and nobody else holds the lock. A
 // Refusal for the Reason Diverged says that the state is kept, and that a user has to merge it. A caller who is no attempt of the
-// Run is refused before anything is kept.
-func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by Holder, base string, data []byte) error {
+// Run is rejected before anything is kept.
+func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by decision.Holder, base string, data []byte) error {
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return err
 	}
-	w, err := s.look(ctx, st, by)
+	w, err := s.snapshot(ctx, st, by)
 	if err != nil {
 		return err
 	}
-	if refusal := mayRescue(w, by); refusal != nil {
-		return refusal
+	if rejection := decision.CheckRescuer(w, by); rejection != nil {
+		return rejection
 	}
-	sum := digest(data)
+	sum := document.Digest(data)
 	if err := s.bucket.PutOnce(ctx, rescueKey(key, sum), data); err != nil {
 		return fmt.Errorf("rescue state %s: %w", key, err)
 	}
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return refuse(Invalid, "%v; the bytes are kept in the bucket as %s", err, rescueKey(key, sum))
+		return decision.Reject(decision.Invalid, "%v; the bytes are kept in the bucket as %s", err, rescueKey(key, sum))
 	}
 	r := v1alpha1.RescuedState{
 		SHA256: sum, Serial: summary.Serial, Lineage: summary.Lineage,
 		Run: by.Run, Attempt: by.Attempt, Base: base, At: metav1.NewTime(s.Now()),
 	}
-	var refused *Refusal
+	var rejected *decision.Rejection
 	err = s.commitRescued(ctx, key, by, r, summary, data)
-	if err == nil || errors.As(err, &refused) && refused.Reason != Diverged {
+	if err == nil || errors.As(err, &rejected) && rejected.Reason != decision.Diverged {
 		return err
 	}
 	// It forked, another one holds the lock, or a version cannot be written right now, which may be why there is something to rescue.
 	if kept := s.keepRescued(ctx, key, by, r); kept != nil {
 		return fmt.Errorf("%w (%s)", kept, err.Error())
 	}
-	if refused != nil {
-		return refused
+	if rejected != nil {
+		return rejected
 	}
 	return nil
 }
@@ -58,38 +60,38 @@ func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by Holder,
 var errWaits = errors.New("another one holds the lock")
 
 func (s *Store) commitRescued(
-	ctx context.Context, key types.NamespacedName, by Holder, r v1alpha1.RescuedState, summary Summary, data []byte,
+	ctx context.Context, key types.NamespacedName, by decision.Holder, r v1alpha1.RescuedState, summary decision.Summary, data []byte,
 ) error {
-	next := &candidate{summary, data, by.origin()}
+	next := &candidate{summary, data, originOf(by)}
 	_, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		switch outcome, err := s.admitRescue(ctx, st, by, r); {
 		case err != nil:
 			return nil, err
-		case outcome == RescueKeep:
+		case outcome == decision.RescueKeep:
 			return nil, errWaits
-		case outcome == RescueFork:
-			return nil, forked(key, st.Status, r)
-		case outcome == RescueDone:
+		case outcome == decision.RescueFork:
+			return nil, decision.RejectFork(key, st.Status, r)
+		case outcome == decision.RescueDone:
 			return nil, nil
 		}
 		status := st.Status.DeepCopy()
 		if status.Rescued != nil && status.Rescued.SHA256 == r.SHA256 {
 			status.Rescued = nil
 		}
-		return status, s.number(key, next, summary, data, firstSerial(st.Status, summary))
+		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
 	})
 	return err
 }
 
-func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by Holder, r v1alpha1.RescuedState) error {
+func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by decision.Holder, r v1alpha1.RescuedState) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		outcome, err := s.admitRescue(ctx, st, by, r)
 		waiting := st.Status.Rescued
-		if err != nil || outcome == RescueDone || waiting != nil && waiting.SHA256 == r.SHA256 {
+		if err != nil || outcome == decision.RescueDone || waiting != nil && waiting.SHA256 == r.SHA256 {
 			return nil, err
 		}
 		if waiting != nil && (waiting.Run != r.Run || waiting.Attempt != r.Attempt) { // neither has what the other made
-			return nil, leftAlready(*waiting, r)
+			return nil, decision.RejectSecondRescue(*waiting, r)
 		}
 		next := st.Status.DeepCopy()
 		next.Rescued = &r
@@ -97,14 +99,101 @@ func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by Ho
 	})
 }
 
-func (s *Store) admitRescue(ctx context.Context, st *v1alpha1.State, by Holder, r v1alpha1.RescuedState) (RescueOutcome, error) {
-	w, err := s.look(ctx, st, by)
+func (s *Store) admitRescue(ctx context.Context, st *v1alpha1.State, by decision.Holder, r v1alpha1.RescuedState) (decision.RescueOutcome, error) {
+	w, err := s.snapshot(ctx, st, by)
 	if err != nil {
 		return "", err
 	}
-	outcome, refusal := AdmitRescue(w, by, r)
-	if refusal != nil {
-		return "", refusal
+	outcome, rejection := decision.AdmitRescue(w, by, r)
+	if rejection != nil {
+		return "", rejection
 	}
 	return outcome, nil
+}
+
+// Promote makes a rescued state the current version, if there is one and it is newer, and before that the state of the backup, if Kubernetes has
+// gone back in time. It has to be called before anybody plans or applies: a plan that does not know what was made would make it again. When it
+// returns an error, nobody may.
+func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
+	now, err := s.restore(ctx, key)
+	if err != nil || now.Rescued == nil {
+		return err
+	}
+	r := *now.Rescued
+	data, err := s.readRescued(ctx, key, r)
+	if err != nil {
+		return err
+	}
+	summary, err := s.summarize(key, data)
+	if err != nil {
+		return decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued: %v", r.Attempt, r.Run, err)
+	}
+	by := decision.Holder{Run: r.Run, Attempt: r.Attempt}
+	older := false
+	next := &candidate{summary, data, originOf(by)}
+	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		older = false
+		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
+			return nil, nil
+		}
+		switch decision.CompareRescued(st.Status, r) {
+		case decision.Forked:
+			return nil, decision.RejectFork(key, st.Status, r)
+		case decision.Same, decision.Older:
+			older = true
+			return nil, nil
+		}
+		status, err := s.unlocked(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		status.Rescued = nil
+		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
+	})
+	if err != nil || !older {
+		return err
+	}
+	return s.dropRescued(ctx, key, r)
+}
+
+// unlocked is the status without the lock of a holder that is over. While anybody else holds it nothing is promoted.
+func (s *Store) unlocked(ctx context.Context, st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	next := st.Status.DeepCopy()
+	if next.Lock == nil {
+		return next, nil
+	}
+	gone, err := s.isOver(ctx, st.Namespace, next.Lock)
+	if err != nil {
+		return nil, err
+	}
+	if !gone {
+		return nil, decision.RejectLocked(next.Lock)
+	}
+	next.Lock = nil
+	return next, nil
+}
+
+func (s *Store) dropRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) error {
+	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		if st.Status.Rescued == nil || st.Status.Rescued.SHA256 != r.SHA256 {
+			return nil, nil
+		}
+		next := st.Status.DeepCopy()
+		next.Rescued = nil
+		return next, nil
+	})
+	if err == nil {
+		s.Log.Warn("a rescued state is not newer than the current one; it stays in the bucket",
+			"namespace", key.Namespace, "stack", key.Name, "run", r.Run, "attempt", r.Attempt, "serial", r.Serial, "object", rescueKey(key, r.SHA256))
+	}
+	return err
+}
+
+// rescueFolder holds the states that could not be written when they were made.
+func rescueFolder(key types.NamespacedName) string {
+	return "rescue/" + key.Namespace + "/" + key.Name
+}
+
+func rescueKey(key types.NamespacedName, digest string) string {
+	return rescueFolder(key) + "/" + digest
 }

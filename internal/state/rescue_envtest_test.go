@@ -9,6 +9,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -81,9 +82,9 @@ func TestARescuedStateWaitsForTheLockAndIsPromotedBeforeThePlan(t *testing.T) {
 	if r := w.status().Rescued; r == nil || r.Serial != 2 || r.Attempt != first.Attempt {
 		t.Fatalf("rescued %+v", r)
 	}
-	refused(t, w.store.Promote(t.Context(), w.key), state.Locked)
+	rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Locked)
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	refused(t, w.tryLock(second, "c"), state.Locked)
+	rejectFollow(t, w.tryLock(second, "c"), decision.Locked)
 	must(t, w.store.Promote(t.Context(), w.key))
 	must(t, w.store.Promote(t.Context(), w.key))
 	w.reads(stateFile(2, "L", "", 2))
@@ -134,8 +135,8 @@ func TestARescuedStateThatAnotherAttemptOvertookStopsThePlan(t *testing.T) {
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "first", 2)))
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(3, "L", "second", 1)))
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	refused(t, w.store.Promote(t.Context(), w.key), state.Diverged)
-	refused(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "first", 2)), state.Diverged)
+	rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Diverged)
+	rejectFollow(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(3, "L", "first", 2)), decision.Diverged)
 	if r := w.status().Rescued; r == nil || r.Serial != 3 {
 		t.Fatalf("rescued %+v", r)
 	}
@@ -146,27 +147,27 @@ func TestARescuedStateThatAnotherAttemptOvertookStopsThePlan(t *testing.T) {
 func TestARescuedStateGoesOnlyOntoTheVersionThatItCameFrom(t *testing.T) {
 	for name, test := range map[string]struct {
 		theirs, want []byte
-		reason       state.Reason
+		reason       decision.Reason
 	}{
 		"nobody wrote":                         {stateFile(19, "L", "base", 1), stateFile(21, "L", "mine", 2), ""},
-		"somebody wrote a newer serial":        {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2), state.Diverged},
-		"somebody wrote as often as the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2), state.Diverged},
-		"somebody wrote more often":            {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2), state.Diverged},
+		"somebody wrote a newer serial":        {stateFile(20, "L", "theirs", 2), stateFile(20, "L", "theirs", 2), decision.Diverged},
+		"somebody wrote as often as the apply": {stateFile(21, "L", "theirs", 2), stateFile(21, "L", "theirs", 2), decision.Diverged},
+		"somebody wrote more often":            {stateFile(22, "L", "theirs", 2), stateFile(22, "L", "theirs", 2), decision.Diverged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, state.Options{})
 			plan := w.attemptTo(v1alpha1.AttemptPlan)
 			must(t, w.follow(plan, stateFile(19, "L", "base", 1)))
 			me := w.attempt()
-			base, err := w.store.Lock(t.Context(), w.key, me, state.LockRequest{ID: "a", Backend: "http"})
+			base, err := w.store.Lock(t.Context(), w.key, me, decision.LockRequest{ID: "a", Backend: "http"})
 			must(t, err)
 			must(t, w.follow(me, test.theirs))
 			err = w.store.Rescue(t.Context(), w.key, me, base, stateFile(21, "L", "mine", 2))
 			if test.reason == "" {
 				must(t, err)
 			} else {
-				refused(t, err, test.reason)
-				refused(t, w.store.Promote(t.Context(), w.key), test.reason)
+				rejectFollow(t, err, test.reason)
+				rejectFollow(t, w.store.Promote(t.Context(), w.key), test.reason)
 				if kept, err := w.store.ReadRescued(t.Context(), w.key); err != nil || !bytes.Equal(kept, stateFile(21, "L", "mine", 2)) {
 					t.Errorf("kept %s, %v", kept, err)
 				}
@@ -181,19 +182,19 @@ func TestARescuedStateIsNotPutOverAnotherContentOfTheSameSerial(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	must(t, w.follow(w.attemptTo(v1alpha1.AttemptPlan), stateFile(19, "L", "base", 1)))
 	me := w.attempt()
-	base, err := w.store.Lock(t.Context(), w.key, me, state.LockRequest{ID: "a", Backend: "s3"})
+	base, err := w.store.Lock(t.Context(), w.key, me, decision.LockRequest{ID: "a", Backend: "s3"})
 	must(t, err)
 	must(t, w.store.Rescue(t.Context(), w.key, me, base, stateFile(20, "L", "mine", 2)))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
 	plan := w.attemptTo(v1alpha1.AttemptPlan)
-	refused(t, w.follow(plan, stateFile(19, "L", "theirs", 1)), state.Stale)
+	rejectFollow(t, w.follow(plan, stateFile(19, "L", "theirs", 1)), decision.Stale)
 	v, _, err := w.store.Follow(t.Context(), w.key, plan, "s3", stateFile(19, "L", "base", 1))
-	if err != nil || v.Action != state.FollowPush {
+	if err != nil || v.Action != decision.FollowPush {
 		t.Fatalf("%+v, %v", v, err)
 	}
 }
 
-func (w *world) follow(by state.Holder, data []byte) error {
+func (w *world) follow(by decision.Holder, data []byte) error {
 	_, _, err := w.store.Follow(w.Context(), w.key, by, "s3", data)
 	return err
 }
@@ -205,7 +206,7 @@ func TestARescuedStateThatWaitsIsNotReplacedByAnotherAttempts(t *testing.T) {
 	third := w.attempt()
 	w.lock(third, "c")
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "first", 2)))
-	refused(t, w.store.Rescue(t.Context(), w.key, second, "", stateFile(3, "L", "second", 1)), state.Stale)
+	rejectFollow(t, w.store.Rescue(t.Context(), w.key, second, "", stateFile(3, "L", "second", 1)), decision.Stale)
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(4, "L", "first", 3)))
 	if r := w.status().Rescued; r == nil || r.Attempt != first.Attempt || r.Serial != 4 {
 		t.Fatalf("rescued %+v", r)
@@ -219,19 +220,19 @@ func TestARescuedStateOfAnotherLineageStopsThePlan(t *testing.T) {
 	w.lock(second, "b")
 	must(t, w.store.Rescue(t.Context(), w.key, first, "", stateFile(2, "L", "", 2)))
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(1, "M", "", 1)))
-	refused(t, w.store.Promote(t.Context(), w.key), state.Diverged)
+	rejectFollow(t, w.store.Promote(t.Context(), w.key), decision.Diverged)
 	if w.status().Rescued == nil {
 		t.Fatal("forgotten")
 	}
 	must(t, w.store.Unlock(t.Context(), w.key, second, "b"))
-	refused(t, w.store.Delete(t.Context(), w.key), state.NotEmpty)
+	rejectFollow(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
 }
 
 func TestWhatIsRescuedIsKeptEvenIfItIsNoState(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
 	err := w.store.Rescue(t.Context(), w.key, me, "", []byte("half a sta"))
-	refused(t, err, state.Invalid)
+	rejectFollow(t, err, decision.Invalid)
 	keys, listErr := w.bucket.List(t.Context(), "rescue")
 	if listErr != nil || len(keys) != 1 || !strings.Contains(err.Error(), keys[0]) {
 		t.Fatalf("kept %v, told %v", keys, err)
@@ -241,16 +242,16 @@ func TestWhatIsRescuedIsKeptEvenIfItIsNoState(t *testing.T) {
 func TestAStrangerRescuesNothing(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	me := w.attempt()
-	stranger := state.Holder{Run: me.Run, Attempt: me.Attempt, PodUID: "other"}
-	refused(t, w.store.Rescue(t.Context(), w.key, stranger, "", stateFile(1, "L", "", 1)), state.NotCurrent)
+	stranger := decision.Holder{Run: me.Run, Attempt: me.Attempt, PodUID: "other"}
+	rejectFollow(t, w.store.Rescue(t.Context(), w.key, stranger, "", stateFile(1, "L", "", 1)), decision.NotCurrent)
 	if keys, err := w.bucket.List(t.Context(), "rescue"); err != nil || len(keys) > 0 {
 		t.Fatalf("kept %v, %v", keys, err)
 	}
 	elsewhere := w.key
 	elsewhere.Name = "other"
-	refused(t, w.store.Rescue(t.Context(), elsewhere, me, "", stateFile(1, "L", "", 1)), state.NotCurrent)
-	_, err := w.store.Lock(t.Context(), elsewhere, me, state.LockRequest{ID: "a"})
-	refused(t, err, state.NotCurrent)
+	rejectFollow(t, w.store.Rescue(t.Context(), elsewhere, me, "", stateFile(1, "L", "", 1)), decision.NotCurrent)
+	_, err := w.store.Lock(t.Context(), elsewhere, me, decision.LockRequest{ID: "a"})
+	rejectFollow(t, err, decision.NotCurrent)
 }
 
 func TestPromoteWithoutAnythingToPromoteWritesNothing(t *testing.T) {

@@ -5,15 +5,13 @@
 // The bytes are kept first, in Secrets or in the bucket, under names that contain their digest. Then one
 // compare-and-swap on the State object makes them count. A crash between the two leaves garbage.
 //
-// The rules are pure and in decide.go and standing.go. All they are decided from is read past the caches: a stale answer
-// about who may write would be worse than none.
+// The rules are in package decision, the bytes in package storage, and what is known of an engine's file in package document.
 package state
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -25,17 +23,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/document"
+	"cairn.dev/cairn/internal/state/storage"
 )
 
 // MaxSize of a state in bytes.
-const MaxSize = 256 << 20
+const MaxSize = document.MaxSize
 
 // Options of a Store.
 type Options struct {
 	// Keep is how many versions of a state are kept; 0 means 30.
 	Keep int
-	// ChunkSize is how many bytes go into one Secret; 0 means 900 KiB.
-	ChunkSize int
 	// Storage of the bytes; empty means Secrets.
 	Storage v1alpha1.StateStorage
 	// SecretLimit is the compressed size past which the bucket is the home; 0 means 8 MiB.
@@ -51,29 +50,19 @@ type Options struct {
 	Pause func(ctx context.Context, try int) error
 }
 
-// Bucket keeps bytes under names; *bucket.Bucket is one.
-type Bucket interface {
-	Put(ctx context.Context, key string, data []byte) error
-	PutOnce(ctx context.Context, key string, data []byte) error
-	Get(ctx context.Context, key string, limit int64) ([]byte, error)
-	Read(ctx context.Context, key string) (io.ReadCloser, error)
-	List(ctx context.Context, dir string) ([]string, error)
-	Delete(ctx context.Context, key string) error
-	DeletePrefix(ctx context.Context, dir string) error
-}
-
 // Store keeps states. Its methods may be called at the same time, also by other processes.
 type Store struct {
 	client client.Client
 	live   client.Reader
-	bucket Bucket
+	bucket storage.Bucket
+	// versions has the bytes.
+	versions *storage.Versions
 	Options
 }
 
 // New makes a Store that writes through c and reads through live, which must not be a cache.
-func New(c client.Client, live client.Reader, b Bucket, o Options) *Store {
+func New(c client.Client, live client.Reader, b storage.Bucket, o Options) *Store {
 	o.Keep = cmp.Or(o.Keep, 30)
-	o.ChunkSize = cmp.Or(o.ChunkSize, 900<<10)
 	o.SecretLimit = cmp.Or(o.SecretLimit, 8<<20)
 	o.Storage = cmp.Or(o.Storage, v1alpha1.StateStorageSecret)
 	if o.Now == nil {
@@ -85,7 +74,8 @@ func New(c client.Client, live client.Reader, b Bucket, o Options) *Store {
 	if o.Pause == nil {
 		o.Pause = pause
 	}
-	return &Store{client: c, live: live, bucket: b, Options: o}
+	versions := &storage.Versions{Client: c, Live: live, Bucket: b, Storage: o.Storage, SecretLimit: o.SecretLimit, Log: o.Log}
+	return &Store{client: c, live: live, bucket: b, versions: versions, Options: o}
 }
 
 // get reads a State; one that is not there comes back without a resourceVersion.
@@ -112,18 +102,18 @@ func (s *Store) run(ctx context.Context, namespace, name string) (*v1alpha1.Run,
 }
 
 // look gathers what a decision about a caller is made from. A user has no Run.
-func (s *Store) look(ctx context.Context, st *v1alpha1.State, by Holder) (World, error) {
+func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Holder) (decision.Snapshot, error) {
 	if by.User != "" {
-		return World{Status: st.Status, Now: metav1.NewTime(s.Now())}, nil
+		return decision.Snapshot{Status: st.Status, Now: metav1.NewTime(s.Now())}, nil
 	}
 	run, err := s.run(ctx, st.Namespace, by.Run)
 	if err != nil {
-		return World{}, err
+		return decision.Snapshot{}, err
 	}
 	if run != nil && run.Spec.Stack.Name != st.Name {
-		return World{}, refuse(NotCurrent, "Run %s is of Stack %s", run.Name, run.Spec.Stack.Name)
+		return decision.Snapshot{}, decision.Reject(decision.NotCurrent, "Run %s is of Stack %s", run.Name, run.Spec.Stack.Name)
 	}
-	return World{Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
+	return decision.Snapshot{Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
 }
 
 // tries is how often a compare-and-swap that lost to another is decided anew.

@@ -20,24 +20,26 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/storage"
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func refused(t *testing.T, err error, want state.Reason) {
+func rejectFollow(t *testing.T, err error, want decision.Reason) {
 	t.Helper()
-	var r *state.Refusal
+	var r *decision.Rejection
 	if !errors.As(err, &r) || r.Reason != want {
-		t.Fatalf("got %v, want to be refused as %s", err, want)
+		t.Fatalf("got %v, want to be rejected as %s", err, want)
 	}
 }
 
-func (w *world) lock(by state.Holder, id string) {
+func (w *world) lock(by decision.Holder, id string) {
 	w.Helper()
 	must(w.T, w.tryLock(by, id))
 }
 
-func (w *world) tryLock(by state.Holder, id string) error {
-	_, err := w.store.Lock(w.Context(), w.key, by, state.LockRequest{ID: id})
+func (w *world) tryLock(by decision.Holder, id string) error {
+	_, err := w.store.Lock(w.Context(), w.key, by, decision.LockRequest{ID: id})
 	return err
 }
 
@@ -62,9 +64,9 @@ func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
 	one, two := stateFile(1, "L", "one", 2), stateFile(2, "L", "two", 0)
 	must(t, w.store.Write(t.Context(), w.key, me, "a", one))
 	w.reads(one)
-	refused(t, w.store.Delete(t.Context(), w.key), state.Locked)
+	rejectFollow(t, w.store.Delete(t.Context(), w.key), decision.Locked)
 	must(t, w.store.Unlock(t.Context(), w.key, me, "a"))
-	refused(t, w.store.Delete(t.Context(), w.key), state.NotEmpty)
+	rejectFollow(t, w.store.Delete(t.Context(), w.key), decision.NotEmpty)
 	w.lock(me, "b")
 	must(t, w.store.Write(t.Context(), w.key, me, "b", two))
 	must(t, w.store.Unlock(t.Context(), w.key, me, "b"))
@@ -76,7 +78,7 @@ func TestAStateLivesFromFirstLockToDeletion(t *testing.T) {
 		t.Fatalf("status %+v", st)
 	}
 	for _, s := range w.secrets() {
-		if s.Type != state.SecretType || s.Immutable == nil || !*s.Immutable || len(s.OwnerReferences) > 0 || len(s.Finalizers) == 0 {
+		if s.Type != storage.SecretType || s.Immutable == nil || !*s.Immutable || len(s.OwnerReferences) > 0 || len(s.Finalizers) == 0 {
 			t.Errorf("Secret %s: %+v", s.Name, s.ObjectMeta)
 		}
 	}
@@ -160,9 +162,9 @@ func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
 	w.lock(first, "a")
 	must(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(1, "L", "", 1)))
 	second := w.attempt()
-	want := state.LockRequest{ID: "b"}
-	refused(t, w.tryLock(second, want.ID), state.Locked)
-	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotCurrent)
+	want := decision.LockRequest{ID: "b"}
+	rejectFollow(t, w.tryLock(second, want.ID), decision.Locked)
+	rejectFollow(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
 
 	blind := state.New(apiserver.Kube, interceptor.NewClient(apiserver.Kube, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
@@ -177,8 +179,8 @@ func TestALockIsTakenOverOnlyFromAPodThatIsKnownToBeGone(t *testing.T) {
 		t.Fatalf("an unknown pod counts as gone: %v", err)
 	}
 	must(t, w.tryLock(second, want.ID))
-	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotCurrent)
-	refused(t, w.store.Unlock(t.Context(), w.key, first, "a"), state.NotHolder)
+	rejectFollow(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotCurrent)
+	rejectFollow(t, w.store.Unlock(t.Context(), w.key, first, "a"), decision.NotHolder)
 	must(t, w.store.Write(t.Context(), w.key, second, "b", stateFile(2, "L", "", 1)))
 }
 
@@ -198,11 +200,11 @@ func TestTheLockOfADeletedRunIsTakenOverOnceItsPodIsGone(t *testing.T) {
 	must(t, apiserver.Kube.Create(t.Context(), &next))
 	next.Status.Attempts = []v1alpha1.Attempt{{Number: 1, Phase: v1alpha1.AttemptApply, Pod: "p", PodUID: "u", StartedAt: w.run.Status.Attempts[0].StartedAt}}
 	must(t, apiserver.Kube.Status().Update(t.Context(), &next))
-	second := state.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
-	refused(t, w.tryLock(second, "b"), state.Locked)
+	second := decision.Holder{Run: "net-2", Attempt: 1, PodUID: "u"}
+	rejectFollow(t, w.tryLock(second, "b"), decision.Locked)
 	w.killPod(first)
 	w.lock(second, "b")
-	refused(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), state.NotHolder)
+	rejectFollow(t, w.store.Write(t.Context(), w.key, first, "a", stateFile(2, "L", "", 1)), decision.NotHolder)
 }
 
 // Whoever deletes a State takes nothing: it is the only one that says which bytes count.
@@ -230,5 +232,5 @@ func TestTheVariablesThatTheStateNamesStay(t *testing.T) {
 		t.Errorf("those of the apply: %q, %v", data, err)
 	}
 	_, err := w.store.KeptInputs(t.Context(), w.key, "sha256:later")
-	refused(t, err, state.Missing)
+	rejectFollow(t, err, decision.Missing)
 }

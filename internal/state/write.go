@@ -5,36 +5,86 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/document"
 )
+
+// Lock gives the lock of a state to an attempt, and the SHA256 of the version that the attempt starts from. It is taken from its
+// holder only when that one is known to be over.
+func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest) (base string, err error) {
+	var from *v1alpha1.Lock
+	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		base = st.Status.SHA256
+		w, err := s.snapshot(ctx, st, by)
+		if err != nil {
+			return nil, err
+		}
+		v := decision.AdmitLock(w, by, want)
+		if v.Rejection != nil && v.Rejection.Reason == decision.Locked && st.Status.Lock != nil {
+			if w.Over, err = s.isOver(ctx, key.Namespace, st.Status.Lock); err != nil {
+				return nil, err
+			}
+			v = decision.AdmitLock(w, by, want)
+		}
+		if v.Rejection != nil {
+			return nil, v.Rejection
+		}
+		if from = nil; w.Over {
+			from = st.Status.Lock
+		}
+		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // whose work is a person's
+			err = s.recordHeld(ctx, key, st.Status)
+		}
+		return v.Status, err
+	})
+	if err == nil && from != nil {
+		s.Log.Warn("took the lock of a state over from an attempt whose pod is gone",
+			"namespace", key.Namespace, "stack", key.Name, "run", by.Run, "attempt", by.Attempt,
+			"fromRun", from.Run, "fromAttempt", from.Attempt, "fromPodUID", from.PodUID, "heldSince", from.Since)
+	}
+	return base, err
+}
+
+// Unlock gives the lock back.
+func (s *Store) Unlock(ctx context.Context, key types.NamespacedName, by decision.Holder, id string) error {
+	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		v := decision.AdmitUnlock(decision.Snapshot{Status: st.Status}, by, id)
+		if v.Rejection != nil {
+			return nil, v.Rejection
+		}
+		return v.Status, nil
+	})
+}
 
 // Write makes data the next version of a state, for the holder of its lock. When it returns nil the version counts and
 // is durable; when it returns an error that is no Refusal it may count or not, and sending it again finds out.
-func (s *Store) Write(ctx context.Context, key types.NamespacedName, by Holder, id string, data []byte) error {
+func (s *Store) Write(ctx context.Context, key types.NamespacedName, by decision.Holder, id string, data []byte) error {
 	_, err := s.WriteVersion(ctx, key, by, id, data)
 	return err
 }
 
 // WriteVersion is Write, and gives what there is afterwards.
-func (s *Store) WriteVersion(ctx context.Context, key types.NamespacedName, by Holder, id string, data []byte) (Outcome, error) {
+func (s *Store) WriteVersion(ctx context.Context, key types.NamespacedName, by decision.Holder, id string, data []byte) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return Outcome{}, refuse(Invalid, "%v", err)
+		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
 	unchanged := false
-	now, err := s.commit(ctx, key, &candidate{summary, data, by.origin()}, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.look(ctx, st, by)
+	now, err := s.commit(ctx, key, &candidate{summary, data, originOf(by)}, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
 			return nil, err
 		}
-		v := AdmitWrite(w, by, id, summary)
-		if v.Refusal != nil {
-			return nil, v.Refusal
+		v := decision.AdmitWrite(w, by, id, summary)
+		if v.Rejection != nil {
+			return nil, v.Rejection
 		}
 		if unchanged = v.Status == nil; !unchanged && by.User != "" { // what a user took out of the state is not taken back
-			err = s.noteHeld(ctx, key, st.Status)
+			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return v.Status, err
 	})
@@ -43,7 +93,7 @@ func (s *Store) WriteVersion(ctx context.Context, key types.NamespacedName, by H
 
 // candidate is a state that is to become a version.
 type candidate struct {
-	Summary
+	decision.Summary
 	data []byte
 	from origin
 }
@@ -66,12 +116,12 @@ func (s *Store) commit(
 			return nil, err
 		}
 		if number := admitted.Version + 1; version.Version != number || version.SHA256 != next.SHA256 {
-			version, err = s.keep(ctx, key, next.version(number, next.from, s.date(next.from)), next.data)
+			version, err = s.versions.Put(ctx, key, newVersion(number, next.Summary, next.from, s.date(next.from)), next.data)
 			if err != nil {
 				return nil, err
 			}
 		}
-		now, dropped = accept(*admitted, next.Summary, version, s.Keep)
+		now, dropped = decision.Accept(*admitted, next.Summary, version, s.Keep)
 		counts = true
 		return &now, nil
 	})
@@ -81,7 +131,7 @@ func (s *Store) commit(
 		}
 	}
 	if err == nil && len(dropped) > 0 {
-		s.sweep(ctx, key, now, dropped)
+		s.versions.Collect(ctx, key, now, dropped)
 	}
 	return now, err
 }
@@ -93,4 +143,37 @@ func (s *Store) date(from origin) metav1.Time {
 		at = from.after.Add(time.Second)
 	}
 	return metav1.NewTime(at)
+}
+
+// summarize reads a state file.
+func (s *Store) summarize(key types.NamespacedName, data []byte) (decision.Summary, error) {
+	d, err := document.Parse(data)
+	if err != nil {
+		return decision.Summary{}, err
+	}
+	return decision.Summary{
+		Serial: d.Serial, Lineage: d.Lineage, SHA256: document.Digest(data), Size: int64(len(data)), Resources: d.Resources,
+		Outputs: s.fingerprints(key, d.Outputs),
+	}, nil
+}
+
+// origin is who a version is from: an attempt of a Run, or a person.
+type origin struct {
+	run     string
+	attempt int32
+	by      string
+	// after is what it was written after, whatever the clock says.
+	after time.Time
+}
+
+func originOf(by decision.Holder) origin {
+	return origin{run: by.Run, attempt: by.Attempt, by: by.User}
+}
+
+// newVersion is the next version of a state. Where its bytes are is filled in once they are there.
+func newVersion(number int64, s decision.Summary, from origin, at metav1.Time) v1alpha1.StateVersion {
+	return v1alpha1.StateVersion{
+		Version: number, Serial: s.Serial, SHA256: s.SHA256, Size: s.Size,
+		Run: from.run, Attempt: from.attempt, By: from.by, At: at,
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // plan does an order to plan.
@@ -170,7 +171,7 @@ func (r *runner) engine(p *plan, changed *int32) runnerapi.Done {
 	w := r.w
 	r.lockID = fmt.Sprintf("lock-%d", w.serial())
 	err := r.lock()
-	var refused *state.Refusal
+	var refused *decision.Rejection
 	if errors.As(err, &refused) && refused.Lock != nil && r.forces(refused.Lock.ID) {
 		err = r.lock()
 	}

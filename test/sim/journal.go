@@ -10,7 +10,7 @@ import (
 
 // entries are what the journal has that no state is known to have, and up to where that is.
 func (r *runner) entries() ([]runnerapi.JournalEntry, string, error) {
-	if err := r.w.states0.NoteHeld(ctx, r.key()); err != nil {
+	if err := r.w.states0.RecordHeld(ctx, r.key()); err != nil {
 		return nil, "", err
 	}
 	journal, err := r.w.states0.Journal(ctx, r.key())

@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // late is a request of a runner that is on its way, as it was when it was made. The runner may have made it again since, or may
@@ -74,7 +74,7 @@ func (r *runner) lock() error {
 		if _, err := r.caller(r.current); err != nil {
 			return err
 		}
-		base, err := r.w.states0.Lock(ctx, r.key(), r.holder(), state.LockRequest{ID: r.lockID, Who: r.pod})
+		base, err := r.w.states0.Lock(ctx, r.key(), r.holder(), decision.LockRequest{ID: r.lockID, Who: r.pod})
 		r.base = base
 		return err
 	})

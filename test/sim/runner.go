@@ -10,11 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/run/decision"
+	rundecision "cairn.dev/cairn/internal/run/decision"
 	"cairn.dev/cairn/internal/run/dispatch"
 	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // plan is a saved plan.
@@ -103,7 +104,7 @@ func (r *runner) call(what string, do func() error) error {
 
 // isFinal says that asking again is of no use.
 func isFinal(err error) bool {
-	var refused *state.Refusal
+	var refused *decision.Rejection
 	var answer *runnerapi.Error
 	return errors.As(err, &refused) || errors.As(err, &answer) || errors.Is(err, state.ErrNone)
 }
@@ -114,15 +115,15 @@ func (r *runner) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: r.stack}
 }
 
-func (r *runner) holder() state.Holder {
-	return state.Holder{Run: r.run, Attempt: r.attempt, PodUID: r.uid}
+func (r *runner) holder() decision.Holder {
+	return decision.Holder{Run: r.run, Attempt: r.attempt, PodUID: r.uid}
 }
 
 func forbidden(text string) error { return &runnerapi.Error{Code: 403, Message: text} }
 
 // caller finds the Run as the server does: in its cache and, before it refuses, past that. A nil Run is one that was deleted
 // under a pod that has the lock.
-func (r *runner) caller(has func(*v1alpha1.Run) *state.Refusal) (*v1alpha1.Run, error) {
+func (r *runner) caller(has func(*v1alpha1.Run) *decision.Rejection) (*v1alpha1.Run, error) {
 	w := r.w
 	found, err := index.ByPod(ctx, r.server.cached, namespace, r.uid)
 	if err != nil {
@@ -152,13 +153,13 @@ func (r *runner) caller(has func(*v1alpha1.Run) *state.Refusal) (*v1alpha1.Run, 
 	return nil, nil
 }
 
-func (r *runner) current(x *v1alpha1.Run) *state.Refusal {
-	_, no := state.CurrentAttempt(x, r.holder())
+func (r *runner) current(x *v1alpha1.Run) *decision.Rejection {
+	_, no := decision.CurrentAttempt(x, r.holder())
 	return no
 }
 
-func (r *runner) named(x *v1alpha1.Run) *state.Refusal {
-	_, no := state.NamedAttempt(x, r.holder())
+func (r *runner) named(x *v1alpha1.Run) *decision.Rejection {
+	_, no := decision.NamedAttempt(x, r.holder())
 	return no
 }
 
@@ -188,7 +189,7 @@ func (r *runner) work() {
 			return
 		}
 		if done.Saved || done.Settled != "" {
-			r.w.states0.SweepJournal(ctx, r.key())
+			r.w.states0.CollectJournal(ctx, r.key())
 		}
 		after = r.attempt
 	}
@@ -229,11 +230,11 @@ func (r *runner) order(after int32) (runnerapi.OrderKind, *v1alpha1.Run, error) 
 	if kind == runnerapi.OrderPlan {
 		r.attempt = found.Status.Attempts[len(found.Status.Attempts)-1].Number
 		err := w.states0.Promote(ctx, r.key())
-		var refused *state.Refusal
+		var refused *decision.Rejection
 		switch {
 		case errors.As(err, &refused):
 			failure := &runnerapi.Failure{Class: "ConfigurationError", Message: refused.Message}
-			if refused.Reason == state.Locked {
+			if refused.Reason == decision.Locked {
 				failure.Class = "Transient"
 			}
 			return runnerapi.OrderWait, nil, r.server.reports.Report(ctx, client.ObjectKeyFromObject(found), r.uid, r.attempt, runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
@@ -254,7 +255,7 @@ func (r *runner) report(report runnerapi.Report) error {
 		if found == nil {
 			return forbidden("the Run is gone")
 		}
-		attempt, _ := state.NamedAttempt(found, r.holder())
+		attempt, _ := decision.NamedAttempt(found, r.holder())
 		if f := attempt.Failure; report.Done != nil && attempt.FinishedAt != nil && f != nil && f.Class == v1alpha1.FailurePodLost {
 			return forbidden("given up")
 		}
@@ -287,7 +288,7 @@ func (r *runner) stops() (class, why string) {
 	if found == nil {
 		return "", ""
 	}
-	if why := decision.InterruptReason(found); why != "" && r.current(found) == nil {
+	if why := rundecision.InterruptReason(found); why != "" && r.current(found) == nil {
 		return "Canceled", why
 	}
 	if r.current(found) != nil { // the heartbeat is refused

@@ -7,7 +7,7 @@ import (
 
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // send delivers what the journal has so far.
@@ -106,6 +106,6 @@ func (r *runner) rescue(now *content) error {
 
 // forked reports whether a rescued state is kept beside the current version.
 func forked(err error) bool {
-	var refused *state.Refusal
-	return errors.As(err, &refused) && refused.Reason == state.Diverged
+	var refused *decision.Rejection
+	return errors.As(err, &refused) && refused.Reason == decision.Diverged
 }

@@ -9,7 +9,7 @@ import (
 
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/runnerapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // Error is a permanent error: the same request would get it again.
@@ -25,18 +25,18 @@ func Errorf(code int, format string, args ...any) error {
 	return &Error{code, fmt.Sprintf(format, args...)}
 }
 
-var stateCodes = map[state.Reason]int{
-	state.NotCurrent: http.StatusForbidden,
-	state.Locked:     http.StatusLocked,
-	state.NotHolder:  http.StatusLocked,
-	state.Busy:       http.StatusLocked,
-	state.Stale:      http.StatusConflict,
-	state.Diverged:   http.StatusConflict,
-	state.Invalid:    http.StatusBadRequest,
-	state.Opaque:     http.StatusUnprocessableEntity,
-	state.Damaged:    http.StatusConflict,
-	state.Missing:    http.StatusNotFound,
-	state.NotEmpty:   http.StatusConflict,
+var stateCodes = map[decision.Reason]int{
+	decision.NotCurrent: http.StatusForbidden,
+	decision.Locked:     http.StatusLocked,
+	decision.NotHolder:  http.StatusLocked,
+	decision.Busy:       http.StatusLocked,
+	decision.Stale:      http.StatusConflict,
+	decision.Diverged:   http.StatusConflict,
+	decision.Invalid:    http.StatusBadRequest,
+	decision.Opaque:     http.StatusUnprocessableEntity,
+	decision.Damaged:    http.StatusConflict,
+	decision.Missing:    http.StatusNotFound,
+	decision.NotEmpty:   http.StatusConflict,
 }
 
 // StatusOf gives the status and the text of the answer to an error. What is no refusal may pass: the API server or the
@@ -44,7 +44,7 @@ var stateCodes = map[state.Reason]int{
 func StatusOf(err error) (code int, text string) {
 	var no *Error
 	var said *runnerapi.Error
-	var fenced *state.Refusal
+	var fenced *decision.Rejection
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &no):

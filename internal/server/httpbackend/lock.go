@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // CheckMD5 compares a body with the checksum that the engine sends with it.
@@ -65,7 +65,7 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 
 // LockConflict describes in the form of engines why a lock was rejected. That need not be another lock. An engine that may wait
 // (-lock-timeout) requires an ID all the same, and Terraform 1.5 shows nothing else of the answer to its user.
-func LockConflict(refused *state.Refusal, path string) LockInfo {
+func LockConflict(refused *decision.Rejection, path string) LockInfo {
 	lock := refused.Lock
 	if lock == nil {
 		return LockInfo{ID: refused.Message, Path: path}

@@ -11,6 +11,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // backendType is what engines call their backends.
@@ -45,7 +46,7 @@ func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) er
 	if err != nil {
 		return err
 	}
-	answer := runnerapi.Followed{Push: verdict.Action == state.FollowPush, Force: verdict.Force, Wrote: verdict.Action == state.FollowWrite}
+	answer := runnerapi.Followed{Push: verdict.Action == decision.FollowPush, Force: verdict.Force, Wrote: verdict.Action == decision.FollowWrite}
 	if moved != nil {
 		answer.Moved = moved.By
 		s.Log.Info("a state moved into its Stack's backend", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "backend", kind, "by", moved.By)

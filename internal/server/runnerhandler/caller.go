@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // Runs finds the Run that a pod works for: the one that names its UID in an attempt; nil when none does. It may ask a
@@ -47,8 +47,8 @@ func (c Caller) run() types.NamespacedName {
 }
 
 // Holder is the caller as the state's rules see it.
-func (c Caller) Holder() state.Holder {
-	return state.Holder{Run: c.RunName, Attempt: c.Attempt, PodUID: c.Pod.UID}
+func (c Caller) Holder() decision.Holder {
+	return decision.Holder{Run: c.RunName, Attempt: c.Attempt, PodUID: c.Pod.UID}
 }
 
 // standing is what a caller has to be for a request.
@@ -60,7 +60,7 @@ func current(c Caller) error {
 	if err := currentOrBuild(c); err != nil {
 		return err
 	}
-	if a, _ := state.CurrentAttempt(c.Run, c.Holder()); a.Phase == v1alpha1.AttemptBuild {
+	if a, _ := decision.CurrentAttempt(c.Run, c.Holder()); a.Phase == v1alpha1.AttemptBuild {
 		return httpapi.Errorf(http.StatusForbidden, "attempt %d of Run %s builds an image, and gets nothing else", c.Attempt, c.RunName)
 	}
 	return nil
@@ -71,7 +71,7 @@ func currentOrBuild(c Caller) error {
 	if c.Run == nil {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s is gone", c.RunName)
 	}
-	if _, no := state.CurrentAttempt(c.Run, c.Holder()); no != nil {
+	if _, no := decision.CurrentAttempt(c.Run, c.Holder()); no != nil {
 		return no
 	}
 	return nil
@@ -82,7 +82,7 @@ func named(c Caller) error {
 	if c.Run == nil {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s is gone", c.RunName)
 	}
-	if _, no := state.NamedAttempt(c.Run, c.Holder()); no != nil {
+	if _, no := decision.NamedAttempt(c.Run, c.Holder()); no != nil {
 		return no
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // largestInputs as JSON, where bytes are a third longer.
@@ -20,7 +21,7 @@ const largestInputs = 16 << 20
 // keepInputs keeps the variable files that an apply is about to use, so that its destroy needs none of the objects they
 // came from. A plan hands them in that found nothing to apply: then they count at once.
 func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
-	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
+	attempt, refused := decision.CurrentAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return refused
 	}
@@ -73,7 +74,7 @@ func (s *API) source(w http.ResponseWriter, r *http.Request, c Caller) error {
 		return err
 	}
 	digest, want := r.PathValue("digest"), doc.Source
-	if a, _ := state.CurrentAttempt(c.Run, c.Holder()); a != nil && a.Phase == v1alpha1.AttemptBuild && doc.Build != nil {
+	if a, _ := decision.CurrentAttempt(c.Run, c.Holder()); a != nil && a.Phase == v1alpha1.AttemptBuild && doc.Build != nil {
 		want = doc.Build.Source
 	}
 	if digest != want || !httpapi.IsDigest(digest) {

@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the apply goes on
@@ -32,7 +32,7 @@ func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) er
 // journal gives out what applies have done of which it is not known that the state has it. What the state has now is noted first: it
 // is what the plan is made on, and what follows may take it out.
 func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
-	if err := s.State.NoteHeld(r.Context(), c.Key()); err != nil {
+	if err := s.State.RecordHeld(r.Context(), c.Key()); err != nil {
 		return err
 	}
 	journal, err := s.State.Journal(r.Context(), c.Key())
@@ -50,7 +50,7 @@ func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 // found nothing in it that is not. It takes effect before the report does, on which a deletion may follow that looks for what is in
 // no state.
 func (s *API) endsJournal(r *http.Request, c Caller, done *runnerapi.Done) (bool, error) {
-	attempt, refused := state.NamedAttempt(c.Run, c.Holder())
+	attempt, refused := decision.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return false, refused
 	}

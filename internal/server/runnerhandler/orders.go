@@ -12,7 +12,7 @@ import (
 
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // maxWait is how long a request for an order is held. It is shorter than what proxies on the way cut off.
@@ -80,12 +80,12 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 // attempt is what fails, so that its Run says why: a runner that gets no order could not.
 func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
 	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
-	var refused *state.Refusal
+	var refused *decision.Rejection
 	if err == nil || !errors.As(err, &refused) {
 		return order, err
 	}
 	failure := &runnerapi.Failure{Class: runnerapi.FailureConfigurationError, Message: refused.Message}
-	if refused.Reason == state.Locked {
+	if refused.Reason == decision.Locked {
 		failure.Class = runnerapi.FailureTransient
 	}
 	report := Clamp(runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})

@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 const largestPlan = 256 << 20
@@ -134,7 +134,7 @@ func (s *API) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) erro
 // planned is the digest in a request that is about a plan which the caller's attempt has made and handed in.
 func (s *API) planned(r *http.Request, c Caller) (string, error) {
 	digest := r.PathValue("digest")
-	attempt, refused := state.CurrentAttempt(c.Run, c.Holder())
+	attempt, refused := decision.CurrentAttempt(c.Run, c.Holder())
 	switch {
 	case refused != nil:
 		return "", refused

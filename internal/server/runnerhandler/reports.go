@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/httpapi"
-	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // largestReport is more than any report that is not cut has.
@@ -41,7 +41,7 @@ func (s *API) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 	w.WriteHeader(http.StatusNoContent)
 	if ended {
 		_ = http.NewResponseController(w).Flush() // what follows is not for the runner to wait for
-		s.State.SweepJournal(r.Context(), c.Key())
+		s.State.CollectJournal(r.Context(), c.Key())
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (s *API) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 // mayFinish refuses the last report of an attempt that was given up, and a plan that could not be applied. An attempt
 // that is finished otherwise has reported before: the answer to that was lost.
 func (s *API) mayFinish(r *http.Request, c Caller, done *runnerapi.Done) error {
-	attempt, refused := state.NamedAttempt(c.Run, c.Holder())
+	attempt, refused := decision.NamedAttempt(c.Run, c.Holder())
 	if refused != nil {
 		return refused
 	}

@@ -8,6 +8,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // readState gives the current version, in the engines' http protocol: 404 before the first.
@@ -58,8 +59,8 @@ func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	if err != nil {
 		return err
 	}
-	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), state.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
-	var refused *state.Refusal
+	base, err := s.State.Lock(r.Context(), c.Key(), c.Holder(), decision.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText), Backend: in.Name()})
+	var refused *decision.Rejection
 	if errors.As(err, &refused) && refused.Lock != nil {
 		s.Log.Info("lock refused", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "attempt", c.Attempt, "reason", refused.Message)
 		return httpapi.WriteJSON(w, http.StatusLocked, httpbackend.LockConflict(refused, c.Stack))
@@ -110,8 +111,8 @@ func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) erro
 		return httpapi.Errorf(http.StatusBadRequest, "?base=%.80q is not the SHA256 of a state", base)
 	}
 	err = s.State.Rescue(r.Context(), c.Key(), c.Holder(), base, data)
-	var refused *state.Refusal
-	if errors.As(err, &refused) && refused.Reason == state.Diverged {
+	var refused *decision.Rejection
+	if errors.As(err, &refused) && refused.Reason == decision.Diverged {
 		return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Rescued{Forked: refused.Message})
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 	"cairn.dev/cairn/internal/server/httpbackend"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // A user's engine, outside of the cluster, works with the state of a Stack by the protocol of the engines' http
@@ -71,7 +72,7 @@ func (s *API) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.L
 	return st.Status.Lock, nil
 }
 
-func (a ask) holder() state.Holder { return state.Holder{User: a.GetName()} }
+func (a ask) holder() decision.Holder { return decision.Holder{User: a.GetName()} }
 
 // readUserState gives the current version. 404 is for a Stack without a state: an engine would take any other 404 for
 // that too, and create everything.
@@ -82,11 +83,11 @@ func (s *API) readUserState(w http.ResponseWriter, r *http.Request, a ask) error
 	}
 	defer free()
 	data, err := s.State.ReadForUser(r.Context(), a.NamespacedName)
-	var no *state.Refusal
+	var no *decision.Rejection
 	switch {
 	case errors.Is(err, state.ErrNone):
 		return noVersion(a, 0)
-	case errors.As(err, &no) && no.Reason == state.Missing:
+	case errors.As(err, &no) && no.Reason == decision.Missing:
 		return httpapi.Errorf(http.StatusConflict, "%s", no.Message)
 	case err != nil:
 		return err
@@ -132,9 +133,9 @@ func (s *API) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error
 		return err
 	}
 	a.noted("lock", httpapi.OneLine(info.ID, httpbackend.MaxLockText), "operation", httpapi.OneLine(info.Operation, httpbackend.MaxLockText))
-	want := state.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText)}
+	want := decision.LockRequest{ID: info.ID, Who: httpapi.OneLine(info.Who, httpbackend.MaxLockText)}
 	err = s.State.LockForUser(r.Context(), a.NamespacedName, a.holder(), want)
-	var refused *state.Refusal
+	var refused *decision.Rejection
 	if errors.As(err, &refused) {
 		return errors.Join(err, httpapi.WriteJSON(w, http.StatusLocked, httpbackend.LockConflict(refused, a.NamespacedName.String())))
 	}

@@ -18,7 +18,7 @@ import (
 	"cairn.dev/cairn/internal/repository"
 	"cairn.dev/cairn/internal/stack/decision"
 	"cairn.dev/cairn/internal/stack/source"
-	states "cairn.dev/cairn/internal/state"
+	statedecision "cairn.dev/cairn/internal/state/decision"
 )
 
 // StateReader reads what the State object alone does not have.
@@ -115,8 +115,8 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 		return nil
 	}
 	err := g.StateReader.Promote(ctx, client.ObjectKeyFromObject(w.Stack))
-	var refused *states.Refusal
-	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &refused) && refused.Reason == states.Stale {
+	var refused *statedecision.Rejection
+	if never := w.State == nil || w.State.Status.Version == 0; never && errors.As(err, &refused) && refused.Reason == statedecision.Stale {
 		return nil // what there is was another Stack's of that name
 	}
 	return unreadable(w, err)
@@ -124,7 +124,7 @@ func (g *Gatherer) promote(ctx context.Context, w *decision.Snapshot) error {
 
 // unreadable records why the state cannot be read, if a retry would fail in the same way. It returns all other errors.
 func unreadable(w *decision.Snapshot, err error) error {
-	var refused *states.Refusal
+	var refused *statedecision.Rejection
 	if !errors.As(err, &refused) {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/stack/decision"
-	states "cairn.dev/cairn/internal/state"
+	statedecision "cairn.dev/cairn/internal/state/decision"
 )
 
 // journals are States whose journal is asked for.
@@ -43,7 +43,7 @@ func TestGatherUnsaved(t *testing.T) {
 		"not of one with some":                                  {deletedStack(new(int32(3)), false), nil, 0, "", nil},
 		"of one that its engine encrypts, once it is destroyed": {deletedStack(new(int32(-1)), false), nil, 1, "", nil},
 		"not when all stays as it is":                           {deletedStack(new(int32(0)), true), nil, 0, "", nil},
-		"what cannot be read is told":                           {deletedStack(new(int32(0)), false), fmt.Errorf("read: %w", &states.Refusal{Message: "damaged"}), 1, "damaged", nil},
+		"what cannot be read is told":                           {deletedStack(new(int32(0)), false), fmt.Errorf("read: %w", &statedecision.Rejection{Message: "damaged"}), 1, "damaged", nil},
 		"what may pass is tried again":                          {deletedStack(new(int32(0)), false), boom, 1, "", boom},
 	} {
 		j := &journals{err: tt.err}
@@ -57,7 +57,9 @@ func TestGatherUnsaved(t *testing.T) {
 // Before a Stack without a State goes, what the bucket knows of it is put back: Kubernetes may have forgotten it.
 func TestWhatIsForgottenCountsBeforeAStackGoes(t *testing.T) {
 	boom := errors.New("the bucket is away")
-	refused := func(reason states.Reason) error { return &states.Refusal{Reason: reason, Message: "refused"} }
+	refused := func(reason statedecision.Reason) error {
+		return &statedecision.Rejection{Reason: reason, Message: "refused"}
+	}
 	for name, tt := range map[string]struct {
 		world      decision.Snapshot
 		err        error
@@ -67,8 +69,8 @@ func TestWhatIsForgottenCountsBeforeAStackGoes(t *testing.T) {
 	}{
 		"none":                                   {deletedStack(nil, false), nil, 1, "", nil},
 		"not when all stays as it is":            {deletedStack(nil, true), nil, 0, "", nil},
-		"what cannot be read is told":            {deletedStack(nil, false), refused(states.Damaged), 1, "refused", nil},
-		"what another Stack left is not its own": {deletedStack(nil, false), refused(states.Stale), 1, "", nil},
+		"what cannot be read is told":            {deletedStack(nil, false), refused(statedecision.Damaged), 1, "refused", nil},
+		"what another Stack left is not its own": {deletedStack(nil, false), refused(statedecision.Stale), 1, "", nil},
 		"what may pass is tried again":           {deletedStack(nil, false), boom, 1, "", boom},
 	} {
 		j := &journals{err: tt.err}
@@ -79,7 +81,7 @@ func TestWhatIsForgottenCountsBeforeAStackGoes(t *testing.T) {
 	}
 	w := deletedStack(new(int32(3)), false)
 	w.State.Status.Version = 1
-	g := &Gatherer{StateReader: &journals{err: refused(states.Stale)}}
+	g := &Gatherer{StateReader: &journals{err: refused(statedecision.Stale)}}
 	if err := g.promote(t.Context(), &w); err != nil || w.StateUnreadable != "refused" {
 		t.Errorf("a state that went its own way: %v, %q", err, w.StateUnreadable)
 	}

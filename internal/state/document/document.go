@@ -1,24 +1,33 @@
-// Package document reads what Cairn needs of a state file. It imports nothing of Kubernetes or the bucket, so that the command line can use it.
+// Package document reads the state files of engines: lineage, serial, number of resources and outputs.
 package document
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strconv"
+
+	"cairn.dev/cairn/internal/engine"
 )
 
-// UnknownResources is the count of resources in a state that the engine has encrypted: it is never taken for none.
-const UnknownResources = -1
+// MaxFileSize of a state in bytes.
+const MaxSize = 256 << 20
 
-// State is what Cairn reads of a state file of the engine. The rest is stored as it is.
-type State struct {
+// Unknown is the count of resources in a state that the engine has encrypted: it is never taken for none.
+const Unknown = -1
+
+// Document is what Cairn reads of an engine's state file. The rest is carried, never looked at.
+type Document struct {
 	// Serial grows with every write of the engine.
 	Serial int64
 	// Lineage is made with the first one and never changes.
 	Lineage string
-	// Resources is how many managed resource instances there are, or UnknownResources.
+	// Resources is how many managed resource instances there are, or Unknown.
 	Resources int32
 	// Outputs of the root module.
 	Outputs map[string]Output
@@ -30,8 +39,8 @@ type Output struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// ErrInvalid says that bytes are not a state file.
-var ErrInvalid = errors.New("not a state file")
+// ErrNotState says that bytes are not a state file.
+var ErrNotState = errors.New("not a state file")
 
 // stateFile is the part of the engine's format, version 4, that matters here. An encrypted state has lineage and
 // serial in clear and encryption_version in place of the rest.
@@ -112,26 +121,88 @@ func pieces(data []byte, start json.Delim, read func(name string, decoder *json.
 
 // Parse reads a state file. It takes any that says which lineage and serial it has: a state of a format that is not
 // known yet is kept like any other, only its resources are not counted.
-func Parse(data []byte) (State, error) {
+func Parse(data []byte) (Document, error) {
 	var f stateFile
 	if err := json.Unmarshal(data, &f); err != nil {
-		return State{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return Document{}, fmt.Errorf("%w: %w", ErrNotState, err)
 	}
 	switch {
 	case f.Lineage == "":
-		return State{}, fmt.Errorf("%w: no lineage", ErrInvalid)
+		return Document{}, fmt.Errorf("%w: no lineage", ErrNotState)
 	case len(f.Lineage) > 253:
-		return State{}, fmt.Errorf("%w: a lineage of %d bytes", ErrInvalid, len(f.Lineage))
+		return Document{}, fmt.Errorf("%w: a lineage of %d bytes", ErrNotState, len(f.Lineage))
 	case f.Serial == nil:
-		return State{}, fmt.Errorf("%w: no serial", ErrInvalid)
+		return Document{}, fmt.Errorf("%w: no serial", ErrNotState)
 	case *f.Serial > math.MaxInt64:
-		return State{}, fmt.Errorf("%w: serial %d", ErrInvalid, *f.Serial)
+		return Document{}, fmt.Errorf("%w: serial %d", ErrNotState, *f.Serial)
 	}
-	d := State{Serial: int64(*f.Serial), Lineage: f.Lineage, Resources: UnknownResources}
+	d := Document{Serial: int64(*f.Serial), Lineage: f.Lineage, Resources: Unknown}
 	if f.Version != 4 || f.Encryption != "" {
 		return d, nil
 	}
 	d.Outputs = f.Outputs
 	d.Resources = int32(min(int(f.Resources), math.MaxInt32))
 	return d, nil
+}
+
+// withSerial gives the same state with another serial: no other byte is another one.
+func WithSerial(data []byte, serial int64) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
+		return nil, ErrNotState
+	}
+	var out bytes.Buffer
+	copied := int64(0)
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, err
+		}
+		if name == "serial" {
+			end := decoder.InputOffset()
+			out.Write(data[copied : end-int64(len(value))])
+			out.WriteString(strconv.FormatInt(serial, 10))
+			copied = end
+		}
+	}
+	out.Write(data[copied:])
+	d, err := Parse(out.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	if d.Serial != serial {
+		return nil, fmt.Errorf("%w: it has two serials", ErrNotState)
+	}
+	return out.Bytes(), nil
+}
+
+func SameContent(a, b []byte) (bool, error) {
+	if engine.HasTooMany(a) || engine.HasTooMany(b) {
+		return bytes.Equal(a, b), nil
+	}
+	var contents [2]map[string]any
+	for i, data := range [][]byte{a, b} {
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		if err := decoder.Decode(&contents[i]); err != nil {
+			return false, fmt.Errorf("%w: %w", ErrNotState, err)
+		}
+		for _, anew := range []string{"lineage", "serial", "terraform_version"} {
+			delete(contents[i], anew)
+		}
+		if contents[i]["check_results"] == nil { // left out and null are one
+			delete(contents[i], "check_results")
+		}
+	}
+	return reflect.DeepEqual(contents[0], contents[1]), nil
+}
+
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

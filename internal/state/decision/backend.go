@@ -1,4 +1,4 @@
-package state
+package decision
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 // Seen is what an engine's own backend was seen to have.
-type Seen struct {
+type Observed struct {
 	// Type of the backend. Example: s3.
 	Type string
 	// State that it has; nil when it has none.
@@ -34,13 +34,13 @@ const (
 )
 
 // FollowVerdict is what becomes of what a backend was seen to have. Status is there for Mark and Write.
-type FollowVerdict struct {
+type FollowResult struct {
 	Action FollowAction
 	// Force is for a Push over a state of nothing, or a copy of the current version: engines give the first state of a place a lineage of its own, and take the right one only by
 	// force.
-	Force   bool
-	Refusal *Refusal
-	Status  *v1alpha1.StateStatus
+	Force     bool
+	Rejection *Rejection
+	Status    *v1alpha1.StateStatus
 }
 
 // AdmitFollow compares the backend with the current version. What the backend has is the truth, as long as it goes on from what it was seen to have;
@@ -48,39 +48,39 @@ type FollowVerdict struct {
 //
 //	backend has                       current version           then
 //	nothing                           none                      nothing
-//	nothing, or a state of nothing    some                      the version is put there if a person said so; otherwise refused
+//	nothing, or a state of nothing    some                      the version is put there if a person said so; otherwise rejected
 //	a state                           none, or one of nothing   it becomes the first version: adopted
 //	the same                          the same                  nothing
 //	a newer serial                    as the backend had it     it becomes the next version
 //	what it had                       newer, as after a rescue  the version is put there
 //	the same, of another lineage      just put there            it is put there once more, by force: see FollowVerdict
-//	an older serial                   as the backend had it     the version is put there if a person said so; otherwise refused
-//	another lineage, or both went on                            refused
-func AdmitFollow(w World, by Holder, seen Seen) FollowVerdict {
+//	an older serial                   as the backend had it     the version is put there if a person said so; otherwise rejected
+//	another lineage, or both went on                            rejected
+func AdmitFollow(w Snapshot, by Holder, seen Observed) FollowResult {
 	if w.Run == nil {
-		return FollowVerdict{Refusal: refuse(NotCurrent, "Run %s is gone", by.Run)}
+		return FollowResult{Rejection: Reject(NotCurrent, "Run %s is gone", by.Run)}
 	}
-	attempt, refusal := CurrentAttempt(w.Run, by)
-	if refusal != nil {
-		return FollowVerdict{Refusal: refusal}
+	attempt, rejection := CurrentAttempt(w.Run, by)
+	if rejection != nil {
+		return FollowResult{Rejection: rejection}
 	}
 	plans := attempt.Phase == v1alpha1.AttemptPlan
-	v := compare(w.Status, seen)
+	v := compareBackend(w.Status, seen)
 	switch {
-	case v.Refusal != nil || v.Action == FollowNothing:
+	case v.Rejection != nil || v.Action == FollowNothing:
 		return v
 	case v.Action == FollowPush && !plans:
-		return FollowVerdict{Refusal: refuse(Stale, "the state is newer than what backend %s has: plan again", seen.Type)}
-	case !plans && !holds(w.Status.Lock, by):
-		return FollowVerdict{Refusal: refuse(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it first", by.Attempt, by.Run)}
+		return FollowResult{Rejection: Reject(Stale, "the state is newer than what backend %s has: plan again", seen.Type)}
+	case !plans && !Holds(w.Status.Lock, by):
+		return FollowResult{Rejection: Reject(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it first", by.Attempt, by.Run)}
 	case plans && w.Status.Lock != nil && !w.Over:
-		return FollowVerdict{Refusal: lockedBy(w.Status.Lock)}
+		return FollowResult{Rejection: RejectLocked(w.Status.Lock)}
 	}
 	return v
 }
 
 // compare is AdmitFollow without who asks.
-func compare(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
+func compareBackend(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	had, said := now.Backend, now.Move != nil && now.Move.Version == now.Version
 	ahead := had != nil && had.Version < now.Version
 	has, force := seen.State, false
@@ -89,35 +89,35 @@ func compare(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
 	}
 	switch {
 	case has == nil && now.Version == 0:
-		return FollowVerdict{Action: FollowNothing}
+		return FollowResult{Action: FollowNothing}
 	case has == nil && (said || had != nil && had.Version == 0):
-		return FollowVerdict{Action: FollowPush, Force: force}
+		return FollowResult{Action: FollowPush, Force: force}
 	case has == nil:
-		return refused("%s has no state there, and Cairn has one: %s. %s", backendOf(seen), of(now), vanished(now))
+		return rejectFollow("%s has no state there, and Cairn has one: %s. %s", backendOf(seen), describeVersion(now), vanished(now))
 	case has.Lineage != now.Lineage && isNothing(now):
-		return write(now, seen)
+		return writeNext(now, seen)
 	case has.Lineage != now.Lineage && seen.Equal && (said || had != nil && had.Version == 0):
-		return FollowVerdict{Action: FollowPush, Force: true}
+		return FollowResult{Action: FollowPush, Force: true}
 	case has.Lineage != now.Lineage:
-		return refused("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two is another Stack's, or was made anew. If the "+
+		return rejectFollow("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two is another Stack's, or was made anew. If the "+
 			"backend is the wrong one, correct spec.backend; if what it has is right, give it to Cairn: cairn state push --force <stack> FILE",
-			backendOf(seen), has.Lineage, has.Serial, of(now))
+			backendOf(seen), has.Lineage, has.Serial, describeVersion(now))
 	case has.SHA256 == now.SHA256 || seen.Equal && has.Serial == now.Serial:
 		return mark(now, seen)
 	case seen.Equal && has.Serial > now.Serial:
-		return write(now, seen)
+		return writeNext(now, seen)
 	case ahead && seen.Unmoved:
-		return FollowVerdict{Action: FollowPush}
+		return FollowResult{Action: FollowPush}
 	case has.Serial <= now.Serial && said:
-		return FollowVerdict{Action: FollowPush}
+		return FollowResult{Action: FollowPush}
 	case ahead || has.Serial == now.Serial:
-		return refused("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both went on from one before. To go on "+
-			"with what the backend has, give it to Cairn: cairn state push --force <stack> FILE%s", backendOf(seen), has.Serial, of(now), orMove(has.Serial <= now.Serial))
+		return rejectFollow("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both went on from one before. To go on "+
+			"with what the backend has, give it to Cairn: cairn state push --force <stack> FILE%s", backendOf(seen), has.Serial, describeVersion(now), orMove(has.Serial <= now.Serial))
 	case has.Serial < now.Serial:
-		return refused("%s has an older state (serial %d) than Cairn has seen: %s. If somebody put an older one back, say which one counts: cairn "+
-			"state migrate <stack> puts Cairn's there, and cairn state push --force <stack> FILE takes the backend's", backendOf(seen), has.Serial, of(now))
+		return rejectFollow("%s has an older state (serial %d) than Cairn has seen: %s. If somebody put an older one back, say which one counts: cairn "+
+			"state migrate <stack> puts Cairn's there, and cairn state push --force <stack> FILE takes the backend's", backendOf(seen), has.Serial, describeVersion(now))
 	}
-	return write(now, seen)
+	return writeNext(now, seen)
 }
 
 func orMove(may bool) string {
@@ -135,9 +135,9 @@ func vanished(now v1alpha1.StateStatus) string {
 		"state migrate <stack> lets the next plan put Cairn's there", now.Backend.Type, now.Backend.Serial)
 }
 
-func backendOf(seen Seen) string { return "backend " + seen.Type }
+func backendOf(seen Observed) string { return "backend " + seen.Type }
 
-func of(now v1alpha1.StateStatus) string {
+func describeVersion(now v1alpha1.StateStatus) string {
 	what := fmt.Sprintf("serial %d of lineage %s", now.Serial, now.Lineage)
 	switch {
 	case now.Resources == 1:
@@ -156,57 +156,68 @@ func isNothing(now v1alpha1.StateStatus) bool {
 // isEmpty says that of a state that a backend has.
 func isEmpty(s Summary) bool { return s.Resources == 0 && len(s.Outputs) == 0 }
 
-func refused(format string, args ...any) FollowVerdict {
-	return FollowVerdict{Refusal: refuse(Stale, format, args...)}
+func rejectFollow(format string, args ...any) FollowResult {
+	return FollowResult{Rejection: Reject(Stale, format, args...)}
 }
 
 // write makes what the backend has the next version.
-func write(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
+func writeNext(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	next := now.DeepCopy()
 	next.Backend = &v1alpha1.StateBackend{Type: seen.Type, Version: now.Version + 1, Serial: seen.State.Serial}
 	next.Move = nil
-	return FollowVerdict{Action: FollowWrite, Status: next}
+	return FollowResult{Action: FollowWrite, Status: next}
 }
 
 // mark notes that the backend has the current version.
-func mark(now v1alpha1.StateStatus, seen Seen) FollowVerdict {
+func mark(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	has := v1alpha1.StateBackend{Type: seen.Type, Version: now.Version, Serial: seen.State.Serial}
 	if now.Backend != nil && *now.Backend == has && now.Move == nil {
-		return FollowVerdict{Action: FollowNothing}
+		return FollowResult{Action: FollowNothing}
 	}
 	next := now.DeepCopy()
 	next.Backend, next.Move = &has, nil
-	return FollowVerdict{Action: FollowMark, Status: next}
+	return FollowResult{Action: FollowMark, Status: next}
 }
 
 // AdmitMove takes a person's word about where the state is to be: in the backend that the Stack names now, which the next plan puts it into; or with Cairn
 // when it names none, which is so at once, since Cairn has a copy.
-func AdmitMove(w World, toBackend bool, by string) Verdict {
-	if refusal := atRest(w); refusal != nil {
-		return Verdict{Refusal: refusal}
+func AdmitMove(w Snapshot, toBackend bool, by string) Result {
+	if rejection := CheckIdle(w); rejection != nil {
+		return Result{Rejection: rejection}
 	}
 	now := w.Status
 	next := now.DeepCopy()
 	switch {
 	case now.Rescued != nil:
-		return Verdict{Refusal: rescuedFirst(now)}
+		return Result{Rejection: rejectBeforeRescue(now)}
 	case isLost(w):
-		return Verdict{Refusal: lostFirst(w, "push by force")}
+		return Result{Rejection: rejectLost(w, "push by force")}
 	case toBackend && now.Version == 0:
-		return Verdict{Refusal: refuse(Missing, "there is no state to move: what the Stack's backend has is adopted by the next plan")}
+		return Result{Rejection: Reject(Missing, "there is no state to move: what the Stack's backend has is adopted by the next plan")}
 	case toBackend:
 		next.Move = &v1alpha1.StateMove{Version: now.Version, By: by, At: w.Now}
 	case now.Backend == nil:
-		return Verdict{Refusal: refuse(Invalid, "Cairn keeps this state already, and the Stack names no other place: set spec.backend first")}
+		return Result{Rejection: Reject(Invalid, "Cairn keeps this state already, and the Stack names no other place: set spec.backend first")}
 	default:
 		next.Backend, next.Move = nil, nil
 	}
-	return Verdict{Status: next}
+	return Result{Status: next}
 }
 
-// elsewhere refuses a Run that names no backend while the state is in one: what it was planned for may be behind.
-func elsewhere(st v1alpha1.StateStatus) *Refusal {
-	r := refuse(Locked, "the state is in backend %s, and the Stack names no backend: name it, or let Cairn keep the state with cairn state migrate <stack>", st.Backend.Type)
+// elsewhere rejects a Run that names no backend while the state is in one: what it was planned for may be behind.
+func rejectElsewhere(st v1alpha1.StateStatus) *Rejection {
+	r := Reject(Locked, "the state is in backend %s, and the Stack names no backend: name it, or let Cairn keep the state with cairn state migrate <stack>", st.Backend.Type)
 	r.Lock = &v1alpha1.Lock{ID: "backend"}
 	return r
+}
+
+// BackendName is what people call a Stack's backend; empty when Cairn keeps the state.
+func BackendName(b *v1alpha1.Backend) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.FromCode:
+		return "of the code"
+	}
+	return b.Type
 }

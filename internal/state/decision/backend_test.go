@@ -1,4 +1,4 @@
-package state
+package decision
 
 import (
 	"strings"
@@ -21,22 +21,22 @@ func TestAdmitFollow(t *testing.T) {
 		st.Move = &v1alpha1.StateMove{Version: version, By: "alice"}
 		return st
 	}
-	has := func(serial int64, lineage, sha string) Seen {
-		return Seen{Type: "s3", State: &Summary{Serial: serial, Lineage: lineage, SHA256: sha, Resources: 2}}
+	has := func(serial int64, lineage, sha string) Observed {
+		return Observed{Type: "s3", State: &Summary{Serial: serial, Lineage: lineage, SHA256: sha, Resources: 2}}
 	}
-	equal := func(s Seen) Seen {
+	equal := func(s Observed) Observed {
 		s.Equal = true
 		return s
 	}
-	unmoved := func(s Seen) Seen {
+	unmoved := func(s Observed) Observed {
 		s.Unmoved = true
 		return s
 	}
-	nothing := Seen{Type: "s3"}
+	nothing := Observed{Type: "s3"}
 	empty := v1alpha1.StateStatus{Version: 3, Serial: 9, Lineage: "ours"}
 	for name, test := range map[string]struct {
 		now  v1alpha1.StateStatus
-		seen Seen
+		seen Observed
 		want string
 		// backend is what the State says of it then.
 		backend *v1alpha1.StateBackend
@@ -66,20 +66,20 @@ func TestAdmitFollow(t *testing.T) {
 		"another lineage":                                   {in(version(3, 9, "ours"), 3, 9), has(30, "theirs", "theirs"), "Stale: backend s3 has a state of lineage theirs", nil},
 		"another lineage, whatever a person said":           {said(version(3, 9, "ours"), 3), has(1, "theirs", "theirs"), "Stale: backend s3 has a state of lineage theirs", nil},
 		"a copy under a lineage of the place's":             {said(version(3, 9, "ours"), 3), equal(has(1, "theirs", "theirs")), "Push by force", nil},
-		"another lineage, of nothing":                       {in(version(3, 9, "ours"), 3, 9), Seen{Type: "s3", State: &Summary{Serial: 1, Lineage: "theirs", SHA256: "theirs"}}, "Stale: backend s3 has no state there", nil},
-		"another lineage, of nothing, and a person said so": {said(version(3, 9, "ours"), 3), Seen{Type: "s3", State: &Summary{Serial: 1, Lineage: "theirs", SHA256: "theirs"}}, "Push by force", nil},
-		"the same lineage, of nothing":                      {in(version(3, 9, "ours"), 3, 9), Seen{Type: "s3", State: &Summary{Serial: 10, Lineage: "ours", SHA256: "theirs"}}, "Write", &v1alpha1.StateBackend{Type: "s3", Version: 4, Serial: 10}},
-		"another lineage, of outputs alone":                 {said(version(3, 9, "ours"), 3), Seen{Type: "s3", State: &Summary{Serial: 1, Lineage: "theirs", SHA256: "theirs", Outputs: map[string]string{"x": "y"}}}, "Stale: backend s3 has a state of lineage theirs", nil},
+		"another lineage, of nothing":                       {in(version(3, 9, "ours"), 3, 9), Observed{Type: "s3", State: &Summary{Serial: 1, Lineage: "theirs", SHA256: "theirs"}}, "Stale: backend s3 has no state there", nil},
+		"another lineage, of nothing, and a person said so": {said(version(3, 9, "ours"), 3), Observed{Type: "s3", State: &Summary{Serial: 1, Lineage: "theirs", SHA256: "theirs"}}, "Push by force", nil},
+		"the same lineage, of nothing":                      {in(version(3, 9, "ours"), 3, 9), Observed{Type: "s3", State: &Summary{Serial: 10, Lineage: "ours", SHA256: "theirs"}}, "Write", &v1alpha1.StateBackend{Type: "s3", Version: 4, Serial: 10}},
+		"another lineage, of outputs alone":                 {said(version(3, 9, "ours"), 3), Observed{Type: "s3", State: &Summary{Serial: 1, Lineage: "theirs", SHA256: "theirs", Outputs: map[string]string{"x": "y"}}}, "Stale: backend s3 has a state of lineage theirs", nil},
 		"a copy that nobody had put there":                  {in(version(3, 9, "ours"), 3, 9), equal(has(1, "theirs", "theirs")), "Stale: ", nil},
 		"another lineage, and there is nothing here":        {empty, has(1, "theirs", "theirs"), "Write", &v1alpha1.StateBackend{Type: "s3", Version: 4, Serial: 1}},
 	} {
-		v := AdmitFollow(World{Status: test.now, Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, me, test.seen)
+		v := AdmitFollow(Snapshot{Status: test.now, Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, me, test.seen)
 		got := string(v.Action)
 		if v.Force {
 			got += " by force"
 		}
-		if v.Refusal != nil {
-			got = string(v.Refusal.Reason) + ": " + v.Refusal.Message
+		if v.Rejection != nil {
+			got = string(v.Rejection.Reason) + ": " + v.Rejection.Message
 		}
 		var backend *v1alpha1.StateBackend
 		if v.Status != nil {
@@ -88,14 +88,14 @@ func TestAdmitFollow(t *testing.T) {
 				t.Errorf("%s: a word is still there that was acted on", name)
 			}
 		}
-		if diff := cmp.Diff(test.backend, backend); !strings.Contains(got, test.want) || (v.Refusal == nil && got != test.want) || diff != "" {
+		if diff := cmp.Diff(test.backend, backend); !strings.Contains(got, test.want) || (v.Rejection == nil && got != test.want) || diff != "" {
 			t.Errorf("%s: %s %s", name, got, diff)
 		}
 	}
 }
 
 func TestAdmitFollowOfWhom(t *testing.T) {
-	newer := Seen{Type: "s3", Unmoved: true, State: &Summary{Serial: 14, Lineage: "ours", SHA256: "theirs"}}
+	newer := Observed{Type: "s3", Unmoved: true, State: &Summary{Serial: 14, Lineage: "ours", SHA256: "theirs"}}
 	now := v1alpha1.StateStatus{Version: 3, Serial: 9, Lineage: "ours", SHA256: "ours", Resources: 2, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}
 	locked := func(by Holder) v1alpha1.StateStatus {
 		st := *now.DeepCopy()
@@ -107,25 +107,25 @@ func TestAdmitFollowOfWhom(t *testing.T) {
 	other := Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}
 	plan, apply := runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"), applying()
 	for name, test := range map[string]struct {
-		world World
+		world Snapshot
 		by    Holder
-		seen  Seen
+		seen  Observed
 		want  Reason
 	}{
-		"a plan":                                {World{Status: now, Run: plan}, me, newer, ""},
-		"a plan while another holds the lock":   {World{Status: locked(other), Run: plan}, me, newer, Locked},
-		"a plan, whose holder is over":          {World{Status: locked(other), Run: plan, Over: true}, me, newer, ""},
-		"an apply that holds the lock":          {World{Status: locked(me), Run: apply}, me, newer, ""},
-		"an apply without the lock":             {World{Status: now, Run: apply}, me, newer, NotHolder},
-		"an apply while another holds the lock": {World{Status: locked(other), Run: apply, Over: true}, me, newer, NotHolder},
-		"an apply that should plan first":       {World{Status: ahead, Run: apply}, me, newer, Stale},
-		"another pod":                           {World{Status: now, Run: plan}, Holder{Run: "net-7", Attempt: 2, PodUID: "pod-9"}, newer, NotCurrent},
-		"an earlier attempt":                    {World{Status: now, Run: plan}, Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, newer, NotCurrent},
-		"an attempt that is finished":           {World{Status: now, Run: done(runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"))}, me, newer, NotCurrent},
-		"no Run":                                {World{Status: now}, me, newer, NotCurrent},
+		"a plan":                                {Snapshot{Status: now, Run: plan}, me, newer, ""},
+		"a plan while another holds the lock":   {Snapshot{Status: locked(other), Run: plan}, me, newer, Locked},
+		"a plan, whose holder is over":          {Snapshot{Status: locked(other), Run: plan, Over: true}, me, newer, ""},
+		"an apply that holds the lock":          {Snapshot{Status: locked(me), Run: apply}, me, newer, ""},
+		"an apply without the lock":             {Snapshot{Status: now, Run: apply}, me, newer, NotHolder},
+		"an apply while another holds the lock": {Snapshot{Status: locked(other), Run: apply, Over: true}, me, newer, NotHolder},
+		"an apply that should plan first":       {Snapshot{Status: ahead, Run: apply}, me, newer, Stale},
+		"another pod":                           {Snapshot{Status: now, Run: plan}, Holder{Run: "net-7", Attempt: 2, PodUID: "pod-9"}, newer, NotCurrent},
+		"an earlier attempt":                    {Snapshot{Status: now, Run: plan}, Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, newer, NotCurrent},
+		"an attempt that is finished":           {Snapshot{Status: now, Run: done(runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2"))}, me, newer, NotCurrent},
+		"no Run":                                {Snapshot{Status: now}, me, newer, NotCurrent},
 	} {
-		if v := AdmitFollow(test.world, test.by, test.seen); reason(v.Refusal) != test.want {
-			t.Errorf("%s: %v", name, v.Refusal)
+		if v := AdmitFollow(test.world, test.by, test.seen); reason(v.Rejection) != test.want {
+			t.Errorf("%s: %v", name, v.Rejection)
 		}
 	}
 }
@@ -137,23 +137,23 @@ func TestAdmitMove(t *testing.T) {
 	rescued := *kept.DeepCopy()
 	rescued.Rescued = &v1alpha1.RescuedState{Run: "net-6", Attempt: 1, Serial: 10}
 	for name, test := range map[string]struct {
-		world     World
+		world     Snapshot
 		toBackend bool
 		want      Reason
 		then      v1alpha1.StateStatus
 	}{
-		"into a backend": {World{Status: kept, Now: noon}, true, "", v1alpha1.StateStatus{Version: 3, Serial: 9, Lineage: "ours",
+		"into a backend": {Snapshot{Status: kept, Now: noon}, true, "", v1alpha1.StateStatus{Version: 3, Serial: 9, Lineage: "ours",
 			Move: &v1alpha1.StateMove{Version: 3, By: "alice", At: noon}}},
-		"to Cairn":               {World{Status: in}, false, "", kept},
-		"to Cairn, which has it": {World{Status: kept}, false, Invalid, v1alpha1.StateStatus{}},
-		"of nothing":             {World{}, true, Missing, v1alpha1.StateStatus{}},
-		"while a Run is at work": {World{Status: kept, Busy: applying()}, true, Busy, v1alpha1.StateStatus{}},
-		"while it is locked":     {World{Status: v1alpha1.StateStatus{Version: 3, Lock: lockOf(me, "a")}}, true, Locked, v1alpha1.StateStatus{}},
-		"before a rescued one":   {World{Status: rescued}, true, Stale, v1alpha1.StateStatus{}},
+		"to Cairn":               {Snapshot{Status: in}, false, "", kept},
+		"to Cairn, which has it": {Snapshot{Status: kept}, false, Invalid, v1alpha1.StateStatus{}},
+		"of nothing":             {Snapshot{}, true, Missing, v1alpha1.StateStatus{}},
+		"while a Run is at work": {Snapshot{Status: kept, Busy: applying()}, true, Busy, v1alpha1.StateStatus{}},
+		"while it is locked":     {Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: lockOf(me, "a")}}, true, Locked, v1alpha1.StateStatus{}},
+		"before a rescued one":   {Snapshot{Status: rescued}, true, Stale, v1alpha1.StateStatus{}},
 	} {
 		v := AdmitMove(test.world, test.toBackend, "alice")
-		if reason(v.Refusal) != test.want {
-			t.Errorf("%s: %v", name, v.Refusal)
+		if reason(v.Rejection) != test.want {
+			t.Errorf("%s: %v", name, v.Rejection)
 		}
 		if v.Status != nil {
 			if diff := cmp.Diff(test.then, *v.Status); diff != "" {
@@ -165,30 +165,13 @@ func TestAdmitMove(t *testing.T) {
 
 func TestALockOfAStateElsewhere(t *testing.T) {
 	in := v1alpha1.StateStatus{Version: 3, Serial: 9, Backend: &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 9}}
-	if v := AdmitLock(World{Status: in, Run: applying()}, me, LockRequest{ID: "a"}); v.Refusal == nil || !strings.Contains(v.Refusal.Message, "cairn state migrate") {
+	if v := AdmitLock(Snapshot{Status: in, Run: applying()}, me, LockRequest{ID: "a"}); v.Rejection == nil || !strings.Contains(v.Rejection.Message, "cairn state migrate") {
 		t.Errorf("%+v", v)
 	}
-	if v := AdmitLock(World{Status: in, Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); v.Refusal != nil || v.Status.Backend.Version != 3 {
+	if v := AdmitLock(Snapshot{Status: in, Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); v.Rejection != nil || v.Status.Backend.Version != 3 {
 		t.Errorf("%+v", v)
 	}
-	if v := AdmitLock(World{Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); v.Refusal != nil || *v.Status.Backend != (v1alpha1.StateBackend{Type: "s3"}) {
+	if v := AdmitLock(Snapshot{Run: applying()}, me, LockRequest{ID: "a", Backend: "s3"}); v.Rejection != nil || *v.Status.Backend != (v1alpha1.StateBackend{Type: "s3"}) {
 		t.Errorf("%+v", v)
-	}
-}
-
-func TestSameContent(t *testing.T) {
-	const one = `{"version":4,"terraform_version":"1.12.6","serial":1,"lineage":"a","outputs":{},"resources":[{"n":12345678901234567890}],"check_results":null}`
-	for name, test := range map[string]struct {
-		other string
-		want  bool
-	}{
-		"counted up, of another engine and lineage": {`{"version":4,"terraform_version":"1.5.7","serial":2,"lineage":"b","resources":[{"n":12345678901234567890}],"outputs":{}}`, true},
-		"another number":   {strings.Replace(one, "890}", "891}", 1), false},
-		"another output":   {strings.Replace(one, `"outputs":{}`, `"outputs":{"x":{}}`, 1), false},
-		"a check that ran": {strings.Replace(one, `"check_results":null`, `"check_results":[]`, 1), false},
-	} {
-		if same, err := sameContent([]byte(one), []byte(test.other)); same != test.want || err != nil {
-			t.Errorf("%s: %v %v", name, same, err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package state
+package storage
 
 import (
 	"crypto/sha256"
@@ -17,9 +17,6 @@ const (
 	SecretType = "cairn.dev/state"
 	// Label of these Secrets: the State they belong to, shortened to fit a label.
 	Label = "cairn.dev/state"
-
-	// OrphanedLabel is on a State whose Stack is gone and left it: it may be deleted by hand.
-	OrphanedLabel = "cairn.dev/orphaned"
 
 	managedByLabel = "app.kubernetes.io/managed-by"
 	managedBy      = "cairn"
@@ -77,31 +74,10 @@ func shortDigest(digest string) string {
 }
 
 // bucketFolder holds the versions of a state whose home is the bucket, and the backup of every state.
-func bucketFolder(key types.NamespacedName) string {
+func BucketFolder(key types.NamespacedName) string {
 	return "states/" + key.Namespace + "/" + key.Name
 }
 
 func bucketKey(key types.NamespacedName, v v1alpha1.StateVersion) string {
-	return fmt.Sprintf("%s/%d-%s", bucketFolder(key), v.Version, strings.TrimPrefix(v.SHA256, "sha256:"))
-}
-
-// backupKey is the backup of a state, among its versions.
-func backupKey(key types.NamespacedName) string { return bucketFolder(key) + "/backup" }
-
-// rescueFolder holds the states that could not be written when they were made.
-func rescueFolder(key types.NamespacedName) string {
-	return "rescue/" + key.Namespace + "/" + key.Name
-}
-
-func rescueKey(key types.NamespacedName, digest string) string {
-	return rescueFolder(key) + "/" + digest
-}
-
-// inputsFolder holds the variable files of a Stack's applies.
-func inputsFolder(key types.NamespacedName) string {
-	return "variables/" + key.Namespace + "/" + key.Name
-}
-
-func inputsKey(key types.NamespacedName, digest string) string {
-	return inputsFolder(key) + "/" + digest
+	return fmt.Sprintf("%s/%d-%s", BucketFolder(key), v.Version, strings.TrimPrefix(v.SHA256, "sha256:"))
 }

@@ -16,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/state"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -30,7 +31,7 @@ func (w *world) withStack() *world {
 }
 
 // rest ends the last attempt of the Run, with a failure if there is one, and its pod.
-func (w *world) rest(by state.Holder, failure v1alpha1.FailureClass) {
+func (w *world) rest(by decision.Holder, failure v1alpha1.FailureClass) {
 	w.Helper()
 	now := metav1.NowMicro()
 	last := &w.run.Status.Attempts[len(w.run.Status.Attempts)-1]
@@ -55,26 +56,26 @@ func TestAPersonPushesAndGoesBack(t *testing.T) {
 		t.Fatalf("the same again: %+v, %v", again, err)
 	}
 	_, err = w.store.Push(t.Context(), w.key, "alice", []byte("{}"), true, 0)
-	refused(t, err, state.Invalid)
+	rejectFollow(t, err, decision.Invalid)
 	must(t, second(w.store.Push(t.Context(), w.key, "bob", two, false, 0)))
 	_, err = w.store.Push(t.Context(), w.key, "bob", one, false, 0)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	if w.status().Outputs["x"] == outputs {
 		t.Error("the outputs' fingerprint is that of the version before")
 	}
 
 	three := stateFile(3, "L", "three", 1)
 	_, err = w.store.Push(t.Context(), w.key, "bob", three, true, 1) // who looked at version 1, while 2 is there
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 7, 0)
-	refused(t, err, state.Missing)
+	rejectFollow(t, err, decision.Missing)
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 2, 0)
-	refused(t, err, state.Invalid)
+	rejectFollow(t, err, decision.Invalid)
 	_, err = w.store.Rollback(t.Context(), w.key, "carol", 1, 1)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	_, err = w.store.Push(t.Context(), w.key, "carol", stateFile(9, "L", "", 1), true, 1)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	back, err := w.store.Rollback(t.Context(), w.key, "carol", 1, 0)
 	if now = (state.Outcome{StateStatus: back}); err != nil || now.Version != 3 || now.Serial != 3 || now.Resources != 2 {
 		t.Fatalf("back to version 1: %+v, %v", now, err)
@@ -94,12 +95,12 @@ func TestAPersonPushesAndGoesBack(t *testing.T) {
 	w.lock(me, "a")
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(4, "L", "four", 1)))
 	_, err = w.store.Push(t.Context(), w.key, "alice", stateFile(9, "L", "", 1), true, 0)
-	refused(t, err, state.Busy)
+	rejectFollow(t, err, decision.Busy)
 	_, err = w.store.Rollback(t.Context(), w.key, "alice", 1, 0)
-	refused(t, err, state.Busy)
+	rejectFollow(t, err, decision.Busy)
 	w.rest(me, "")
 	_, err = w.store.Push(t.Context(), w.key, "alice", stateFile(9, "L", "", 1), true, 0)
-	refused(t, err, state.Locked)
+	rejectFollow(t, err, decision.Locked)
 	if !strings.Contains(err.Error(), "state unlock <stack> a") {
 		t.Errorf("it says %q", err)
 	}
@@ -110,7 +111,7 @@ func second[T any](_ T, err error) error { return err }
 func TestAPushNeedsAStack(t *testing.T) {
 	w := newWorld(t, state.Options{})
 	_, err := w.store.Push(t.Context(), w.key, "alice", stateFile(1, "L", "", 1), false, 0)
-	refused(t, err, state.Missing)
+	rejectFollow(t, err, decision.Missing)
 	if err := apiserver.Kube.Get(t.Context(), w.key, &v1alpha1.State{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Fatalf("there is a State: %v", err)
 	}
@@ -141,7 +142,7 @@ func TestAPushLosesToAnApplyThatBegins(t *testing.T) {
 		},
 	}), apiserver.Kube, w.bucket, state.Options{})
 	_, err := late.Push(t.Context(), w.key, "alice", stateFile(2, "L", "", 1), true, 0)
-	refused(t, err, state.Busy)
+	rejectFollow(t, err, decision.Busy)
 	w.reads(stateFile(1, "L", "", 1))
 }
 
@@ -150,18 +151,18 @@ func TestALockIsReleasedOnlyWhenItsHolderIsOver(t *testing.T) {
 	me := w.attempt()
 	w.lock(me, "a")
 	err := w.store.Release(t.Context(), w.key, "a")
-	refused(t, err, state.Locked)
+	rejectFollow(t, err, decision.Locked)
 	if !strings.Contains(err.Error(), "works in pod net-1-apply-1") {
 		t.Errorf("it says %q", err)
 	}
-	refused(t, w.store.Release(t.Context(), w.key, "b"), state.NotHolder)
+	rejectFollow(t, w.store.Release(t.Context(), w.key, "b"), decision.NotHolder)
 	w.rest(me, "")
-	refused(t, w.store.Release(t.Context(), w.key, "b"), state.NotHolder)
+	rejectFollow(t, w.store.Release(t.Context(), w.key, "b"), decision.NotHolder)
 	must(t, w.store.Release(t.Context(), w.key, "a"))
 	if w.status().Lock != nil {
 		t.Error("the lock is there still")
 	}
-	refused(t, w.store.Release(t.Context(), w.key, "a"), state.Missing)
+	rejectFollow(t, w.store.Release(t.Context(), w.key, "a"), decision.Missing)
 }
 
 func TestALockWhosePodIsNotKnownToBeGoneStays(t *testing.T) {
@@ -177,7 +178,7 @@ func TestALockWhosePodIsNotKnownToBeGoneStays(t *testing.T) {
 		},
 	}), w.bucket, state.Options{})
 	w.rest(me, "")
-	var r *state.Refusal
+	var r *decision.Rejection
 	if err := blind.Release(t.Context(), w.key, "a"); err == nil || errors.As(err, &r) {
 		t.Fatalf("got %v", err)
 	}
@@ -193,7 +194,7 @@ func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
 	must(t, w.store.Write(t.Context(), w.key, me, "a", stateFile(1, "L", "", 1)))
 	lost := stateFile(2, "L", "", 3)
 	_, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
-	refused(t, err, state.Busy)
+	rejectFollow(t, err, decision.Busy)
 	w.rest(me, v1alpha1.FailureStateNotSaved)
 	for i := range 2 {
 		now, err := w.store.Recover(t.Context(), w.key, "alice", "", lost)
@@ -207,9 +208,9 @@ func TestWhatAStrandedAttemptLostIsPutBackWithItsLock(t *testing.T) {
 		t.Errorf("version 2 is of %v, and the attempt ended at %v: the Stack goes on with a newer version only", at, ended)
 	}
 	_, err = w.store.Recover(t.Context(), w.key, "alice", "", stateFile(1, "L", "", 1))
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	_, err = w.store.Recover(t.Context(), w.key, "alice", "", bytes.TrimRight(lost, "}"))
-	refused(t, err, state.Invalid)
+	rejectFollow(t, err, decision.Invalid)
 }
 
 // The Stack goes on as soon as there is a version that was written after the state was lost.
@@ -225,9 +226,9 @@ func TestOnlyForceLeavesALostStateBehind(t *testing.T) {
 	must(t, apiserver.Kube.Status().Update(t.Context(), w.run))
 	w.killPod(me)
 	_, err := w.store.Rollback(t.Context(), w.key, "alice", 1, 0)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	_, err = w.store.Push(t.Context(), w.key, "alice", stateFile(3, "L", "", 1), false, 0)
-	refused(t, err, state.Stale)
+	rejectFollow(t, err, decision.Stale)
 	now, err := w.store.Push(t.Context(), w.key, "alice", stateFile(2, "L", "two", 1), true, 0)
 	if err != nil || now.Version != 3 || now.Serial != 3 || now.Unchanged {
 		t.Fatalf("got %+v, %v", now, err)

@@ -1,39 +1,35 @@
 package state
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/document"
 )
 
 // Follow has the State follow what an attempt found in the Stack's own backend; no data when it has none. It says what is still to be done: nothing, or
 // that the current version is to be put there. Moved says that a person had said so, and that it is done.
-func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by Holder, backend string, data []byte) (v FollowVerdict, moved *v1alpha1.StateMove, err error) {
-	seen := Seen{Type: backend}
-	next := &candidate{data: data, from: by.origin()}
+func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by decision.Holder, backend string, data []byte) (v decision.FollowResult, moved *v1alpha1.StateMove, err error) {
+	seen := decision.Observed{Type: backend}
+	next := &candidate{data: data, from: originOf(by)}
 	if len(data) > 0 {
 		if next.Summary, err = s.summarize(key, data); err != nil {
-			return v, nil, refuse(Invalid, "what backend %s has is %v", backend, err)
+			return v, nil, decision.Reject(decision.Invalid, "what backend %s has is %v", backend, err)
 		}
 		seen.State = &next.Summary
 	}
 	decide := func(st *v1alpha1.State) (err error) {
 		moved = nil
-		w, err := s.look(ctx, st, by)
+		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
 			return err
 		}
-		if w.Status.Lock != nil && !holds(w.Status.Lock, by) {
-			if w.Over, err = s.over(ctx, key.Namespace, w.Status.Lock); err != nil {
+		if w.Status.Lock != nil && !decision.Holds(w.Status.Lock, by) {
+			if w.Over, err = s.isOver(ctx, key.Namespace, w.Status.Lock); err != nil {
 				return err
 			}
 		}
@@ -43,8 +39,8 @@ func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by Holder,
 		if seen.Unmoved, err = s.unmoved(ctx, key, st.Status, next); err != nil {
 			return err
 		}
-		if v = AdmitFollow(w, by, seen); v.Refusal != nil {
-			return v.Refusal
+		if v = decision.AdmitFollow(w, by, seen); v.Rejection != nil {
+			return v.Rejection
 		}
 		if v.Status != nil && v.Status.Move == nil && seen.Equal && next.Lineage == st.Status.Lineage {
 			moved = st.Status.Move
@@ -52,19 +48,19 @@ func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by Holder,
 		return nil
 	}
 	_, err = s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		if err := decide(st); err != nil || v.Action != FollowWrite {
+		if err := decide(st); err != nil || v.Action != decision.FollowWrite {
 			return nil, err
 		}
-		return v.Status, s.noteHeld(ctx, key, st.Status) // what was done elsewhere is a person's work
+		return v.Status, s.recordHeld(ctx, key, st.Status) // what was done elsewhere is a person's work
 	})
-	if err != nil || v.Action != FollowMark {
+	if err != nil || v.Action != decision.FollowMark {
 		return v, moved, err
 	}
 	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		if err := decide(st); err != nil {
 			return nil, err
 		}
-		if v.Action != FollowMark {
+		if v.Action != decision.FollowMark {
 			return nil, errors.New("the State changed meanwhile")
 		}
 		return v.Status, nil
@@ -91,7 +87,7 @@ func (s *Store) equals(ctx context.Context, key types.NamespacedName, now v1alph
 	if err != nil {
 		return false, err
 	}
-	return sameContent(data, next.data)
+	return document.SameContent(data, next.data)
 }
 
 // unmoved reports whether a state is the version that the backend was seen to have last. An engine writes its own version into what it
@@ -108,28 +104,7 @@ func (s *Store) unmoved(ctx context.Context, key types.NamespacedName, now v1alp
 	if err != nil {
 		return false, err
 	}
-	return sameContent(data, next.data)
-}
-
-func sameContent(a, b []byte) (bool, error) {
-	if engine.HasTooMany(a) || engine.HasTooMany(b) {
-		return bytes.Equal(a, b), nil
-	}
-	var contents [2]map[string]any
-	for i, data := range [][]byte{a, b} {
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		decoder.UseNumber()
-		if err := decoder.Decode(&contents[i]); err != nil {
-			return false, fmt.Errorf("%w: %w", document.ErrInvalid, err)
-		}
-		for _, anew := range []string{"lineage", "serial", "terraform_version"} {
-			delete(contents[i], anew)
-		}
-		if contents[i]["check_results"] == nil { // left out and null are one
-			delete(contents[i], "check_results")
-		}
-	}
-	return reflect.DeepEqual(contents[0], contents[1]), nil
+	return document.SameContent(data, next.data)
 }
 
 // Move takes a person's word that the state may move to where the Stack says now. It gives the type of the backend that it is to go to; empty for none,
@@ -139,16 +114,16 @@ func (s *Store) Move(ctx context.Context, key types.NamespacedName, by string, s
 		return now, "", "", err
 	}
 	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.lookForPerson(ctx, st)
+		w, err := s.snapshotForUser(ctx, st)
 		if err != nil {
 			return nil, err
 		}
-		if err := stillAt(st, shown); err != nil {
+		if err := decision.CheckShown(st, shown); err != nil {
 			return nil, err
 		}
-		v := AdmitMove(w, w.Backend != "", by)
-		if v.Refusal != nil {
-			return nil, v.Refusal
+		v := decision.AdmitMove(w, w.Backend != "", by)
+		if v.Rejection != nil {
+			return nil, v.Rejection
 		}
 		if from, to = "", w.Backend; st.Status.Backend != nil {
 			from = st.Status.Backend.Type

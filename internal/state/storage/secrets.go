@@ -1,4 +1,4 @@
-package state
+package storage
 
 import (
 	"bytes"
@@ -19,15 +19,17 @@ import (
 
 const (
 	chunkKey = "chunk"
+	// listPage is how many Secrets are listed at a time.
+	listPage = 500
 	// together is how many Secrets are read or written at a time.
 	together = 4
 )
 
 // errInTheWay says that a Secret of the wanted name has other content, or is on its way out.
-var errInTheWay = errors.New("in the way")
+var errOccupied = errors.New("in the way")
 
 // putSecrets keeps the chunks of a version. Chunks that are there already, from a try that came to no end, are used.
-func (s *Store) putSecrets(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion, chunks [][]byte) error {
+func (s *Versions) putSecrets(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion, chunks [][]byte) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(together)
 	for i, chunk := range chunks {
@@ -38,7 +40,7 @@ func (s *Store) putSecrets(ctx context.Context, key types.NamespacedName, v v1al
 
 // putSecret keeps one chunk. The Secret has no owner, so that nothing collects it with something else, and a finalizer,
 // so that whoever deletes it, or its whole namespace, cannot take a state away that Cairn has not let go of.
-func (s *Store) putSecret(ctx context.Context, key types.NamespacedName, name string, chunk []byte) error {
+func (s *Versions) putSecret(ctx context.Context, key types.NamespacedName, name string, chunk []byte) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: name, Labels: labels(key.Name), Finalizers: []string{v1alpha1.Finalizer},
@@ -47,29 +49,29 @@ func (s *Store) putSecret(ctx context.Context, key types.NamespacedName, name st
 		Immutable: ptr.To(true),
 		Data:      map[string][]byte{chunkKey: chunk},
 	}
-	err := s.client.Create(ctx, secret)
+	err := s.Client.Create(ctx, secret)
 	if !apierrors.IsAlreadyExists(err) {
 		return wrap("write", key.Namespace, name, err)
 	}
 	there := &corev1.Secret{}
-	if err := s.live.Get(ctx, client.ObjectKeyFromObject(secret), there); err != nil {
+	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(secret), there); err != nil {
 		return wrap("read", key.Namespace, name, err)
 	}
 	if there.Type != SecretType || there.DeletionTimestamp != nil || !bytes.Equal(there.Data[chunkKey], chunk) {
-		return fmt.Errorf("state Secret %s/%s: %w", key.Namespace, name, errInTheWay)
+		return fmt.Errorf("state Secret %s/%s: %w", key.Namespace, name, errOccupied)
 	}
 	return nil
 }
 
 // getSecrets reads the chunks of a version.
-func (s *Store) getSecrets(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
+func (s *Versions) getSecrets(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
 	chunks := make([][]byte, v.Chunks)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(together)
 	for i, name := range secretNames(key.Name, v) {
 		g.Go(func() error {
 			secret := &corev1.Secret{}
-			err := s.live.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: name}, secret)
+			err := s.Live.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: name}, secret)
 			chunks[i] = secret.Data[chunkKey]
 			return wrap("read", key.Namespace, name, err)
 		})
@@ -78,8 +80,8 @@ func (s *Store) getSecrets(ctx context.Context, key types.NamespacedName, v v1al
 	return bytes.Join(chunks, nil), err
 }
 
-// dropSecrets lets go of Secrets. That one is gone already is fine.
-func (s *Store) dropSecrets(ctx context.Context, namespace string, names []string) error {
+// DeleteSecrets lets go of Secrets. That one is gone already is fine.
+func (s *Versions) DeleteSecrets(ctx context.Context, namespace string, names []string) error {
 	var g errgroup.Group
 	g.SetLimit(together)
 	for _, name := range names {
@@ -87,9 +89,9 @@ func (s *Store) dropSecrets(ctx context.Context, namespace string, names []strin
 			secret := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 			secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-			err := s.client.Patch(ctx, secret, patch)
+			err := s.Client.Patch(ctx, secret, patch)
 			if err == nil {
-				err = s.client.Delete(ctx, secret)
+				err = s.Client.Delete(ctx, secret)
 			}
 			return wrap("delete", namespace, name, client.IgnoreNotFound(err))
 		})
@@ -97,9 +99,9 @@ func (s *Store) dropSecrets(ctx context.Context, namespace string, names []strin
 	return g.Wait()
 }
 
-// listSecrets names all Secrets that hold versions of a state, also those that never counted. Soon is the list that the
+// ListSecrets names all Secrets that hold versions of a state, also those that never counted. Soon is the list that the
 // API server has at hand, which may lack what is new: for a true one it can take it a tenth of a second to be sure.
-func (s *Store) listSecrets(ctx context.Context, key types.NamespacedName, soon bool) ([]string, error) {
+func (s *Versions) ListSecrets(ctx context.Context, key types.NamespacedName, soon bool) ([]string, error) {
 	var found []string
 	raw := &metav1.ListOptions{}
 	if soon {
@@ -108,8 +110,8 @@ func (s *Store) listSecrets(ctx context.Context, key types.NamespacedName, soon 
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	for {
-		err := s.live.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels(labels(key.Name)),
-			client.Limit(page), client.Continue(list.Continue), &client.ListOptions{Raw: raw})
+		err := s.Live.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels(labels(key.Name)),
+			client.Limit(listPage), client.Continue(list.Continue), &client.ListOptions{Raw: raw})
 		if err != nil {
 			return nil, fmt.Errorf("list Secrets of state %s: %w", key, err)
 		}

@@ -1,4 +1,4 @@
-package state
+package storage
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// sweepTime bounds a sweep: the write that it follows is done and waits for its answer.
-const sweepTime = 5 * time.Second
+// collectTime bounds a sweep: the write that it follows is done and waits for its answer.
+const CollectTime = 5 * time.Second
 
-// sweep removes the bytes of versions that are no longer kept and of tries that never counted. What it does not manage
+// Collect removes the bytes of versions that are no longer kept and of tries that never counted. What it does not manage
 // is garbage, and left for the next one.
-func (s *Store) sweep(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus, dropped []v1alpha1.StateVersion) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+func (s *Versions) Collect(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus, dropped []v1alpha1.StateVersion) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CollectTime)
 	defer cancel()
 	kept := keptNames(key, st)
 	// What is newer than the current version may be another's that is about to count.
@@ -46,10 +46,10 @@ func keptNames(key types.NamespacedName, st v1alpha1.StateStatus) map[string]boo
 	return kept
 }
 
-func (s *Store) sweepSecrets(
+func (s *Versions) sweepSecrets(
 	ctx context.Context, key types.NamespacedName, dropped []v1alpha1.StateVersion, goes func(string, int64) bool,
 ) error {
-	listed, err := s.listSecrets(ctx, key, true)
+	listed, err := s.ListSecrets(ctx, key, true)
 	if err != nil {
 		return err
 	}
@@ -62,21 +62,21 @@ func (s *Store) sweepSecrets(
 			names = append(names, name)
 		}
 	}
-	return s.dropSecrets(ctx, key.Namespace, names)
+	return s.DeleteSecrets(ctx, key.Namespace, names)
 }
 
-func (s *Store) sweepBucket(ctx context.Context, key types.NamespacedName, goes func(string, int64) bool) error {
-	names, err := s.bucket.List(ctx, bucketFolder(key))
+func (s *Versions) sweepBucket(ctx context.Context, key types.NamespacedName, goes func(string, int64) bool) error {
+	names, err := s.Bucket.List(ctx, BucketFolder(key))
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		number, _, _ := strings.Cut(strings.TrimPrefix(name, bucketFolder(key)+"/"), "-")
+		number, _, _ := strings.Cut(strings.TrimPrefix(name, BucketFolder(key)+"/"), "-")
 		version, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || !goes(name, version) {
 			continue
 		}
-		if err := s.bucket.Delete(ctx, name); err != nil {
+		if err := s.Bucket.Delete(ctx, name); err != nil {
 			return fmt.Errorf("sweep state %s: %w", key, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/decision"
 )
 
 // page is how many objects are listed at once.
@@ -19,12 +20,12 @@ const page = 500
 
 // over finds out whether the holder of a lock is over. An error means that it is not known, and so does not count as
 // over.
-func (s *Store) over(ctx context.Context, namespace string, lock *v1alpha1.Lock) (bool, error) {
+func (s *Store) isOver(ctx context.Context, namespace string, lock *v1alpha1.Lock) (bool, error) {
 	if lock.PodUID == "" {
 		return false, nil
 	}
 	run, err := s.run(ctx, namespace, lock.Run)
-	if err != nil || !finished(lock, run) {
+	if err != nil || !decision.IsFinished(lock, run) {
 		return false, err
 	}
 	pod, err := s.podOf(ctx, namespace, lock, run)
@@ -32,13 +33,13 @@ func (s *Store) over(ctx context.Context, namespace string, lock *v1alpha1.Lock)
 		return false, err
 	}
 	gone, err := s.podGone(ctx, namespace, pod, lock.PodUID)
-	return err == nil && over(lock, run, gone), err
+	return err == nil && decision.IsOver(lock, run, gone), err
 }
 
 // podOf is the name of the pod that holds a lock; empty when no pod has its UID any more.
 func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock, run *v1alpha1.Run) (string, error) {
 	if run != nil {
-		if a, refusal := NamedAttempt(run, Holder{Run: lock.Run, Attempt: lock.Attempt, PodUID: lock.PodUID}); refusal == nil {
+		if a, rejection := decision.NamedAttempt(run, decision.Holder{Run: lock.Run, Attempt: lock.Attempt, PodUID: lock.PodUID}); rejection == nil {
 			return a.Pod, nil
 		}
 	}

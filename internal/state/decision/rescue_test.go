@@ -1,7 +1,8 @@
-package state
+package decision
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -42,7 +43,7 @@ func TestStanding(t *testing.T) {
 	tests := map[string]struct {
 		status v1alpha1.StateStatus
 		r      v1alpha1.RescuedState
-		want   Standing
+		want   Relation
 	}{
 		"any is newer than none":                                  {status: v1alpha1.StateStatus{}, r: rescuedOf(me, 1, "L", "sha256:1"), want: Newer},
 		"one that started from the current version is newer":      {status: written(other, noon), r: from("sha256:5", rescuedOf(me, 6, "L", "sha256:6")), want: Newer},
@@ -67,7 +68,7 @@ func TestStanding(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := standing(test.status, test.r); got != test.want {
+			if got := CompareRescued(test.status, test.r); got != test.want {
 				t.Fatalf("got %s, want %s", got, test.want)
 			}
 		})
@@ -120,9 +121,9 @@ func TestAdmitRescue(t *testing.T) {
 			if test.by == (Holder{}) {
 				test.by = me
 			}
-			got, refusal := AdmitRescue(World{Status: test.status, Run: test.run, Now: noon}, test.by, test.r)
-			if got != test.want || reason(refusal) != test.reason {
-				t.Fatalf("got %q, %v", got, refusal)
+			got, rejection := AdmitRescue(Snapshot{Status: test.status, Run: test.run, Now: noon}, test.by, test.r)
+			if got != test.want || reason(rejection) != test.reason {
+				t.Fatalf("got %q, %v", got, rejection)
 			}
 		})
 	}
@@ -131,24 +132,64 @@ func TestAdmitRescue(t *testing.T) {
 func TestAdmitDelete(t *testing.T) {
 	rescued := &v1alpha1.RescuedState{}
 	tests := map[string]struct {
-		world World
+		world Snapshot
 		force bool
 		want  Reason
 	}{
-		"an empty state may go":                    {world: World{Status: v1alpha1.StateStatus{Version: 3}}},
-		"one with resources may not":               {world: World{Status: v1alpha1.StateStatus{Resources: 1}}, want: NotEmpty},
-		"one whose resources are unknown may not":  {world: World{Status: v1alpha1.StateStatus{Resources: document.UnknownResources}}, want: NotEmpty},
-		"one with a rescued state may not":         {world: World{Status: v1alpha1.StateStatus{Rescued: rescued}}, want: NotEmpty},
-		"one with resources may go by force":       {world: World{Status: v1alpha1.StateStatus{Resources: 1}}, force: true},
-		"one that is locked may not":               {world: World{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, want: Locked},
-		"one that is locked may not go by force":   {world: World{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, force: true, want: Locked},
-		"one whose lock is nobody's any more may":  {world: World{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}, Over: true}},
-		"one whose deletion was cut off may go on": {world: World{Status: v1alpha1.StateStatus{Lock: &v1alpha1.Lock{ID: deletion}}}},
+		"an empty state may go":                    {world: Snapshot{Status: v1alpha1.StateStatus{Version: 3}}},
+		"one with resources may not":               {world: Snapshot{Status: v1alpha1.StateStatus{Resources: 1}}, want: NotEmpty},
+		"one whose resources are unknown may not":  {world: Snapshot{Status: v1alpha1.StateStatus{Resources: document.Unknown}}, want: NotEmpty},
+		"one with a rescued state may not":         {world: Snapshot{Status: v1alpha1.StateStatus{Rescued: rescued}}, want: NotEmpty},
+		"one with resources may go by force":       {world: Snapshot{Status: v1alpha1.StateStatus{Resources: 1}}, force: true},
+		"one that is locked may not":               {world: Snapshot{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, want: Locked},
+		"one that is locked may not go by force":   {world: Snapshot{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, force: true, want: Locked},
+		"one whose lock is nobody's any more may":  {world: Snapshot{Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}, Over: true}},
+		"one whose deletion was cut off may go on": {world: Snapshot{Status: v1alpha1.StateStatus{Lock: &v1alpha1.Lock{ID: DeletionLock}}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := reason(AdmitDelete(test.world, test.force)); got != test.want {
 				t.Fatalf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestBehind(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC) }
+	st := func(version, serial int64, lineage, sum string, minute int) v1alpha1.StateStatus {
+		return v1alpha1.StateStatus{
+			Version: version, Serial: serial, Lineage: lineage, SHA256: sum,
+			Versions: []v1alpha1.StateVersion{{Version: version, Serial: serial, SHA256: sum, At: at(minute)}},
+		}
+	}
+	backup := func(version, serial int64, lineage, sum string, minute int) Backup {
+		return Backup{Stack: "mine", Lineage: lineage, StateVersion: v1alpha1.StateVersion{Version: version, Serial: serial, SHA256: sum, At: at(minute)}}
+	}
+	theirs := backup(3, 5, "L", "c", 3)
+	theirs.Stack = "another"
+	for name, c := range map[string]struct {
+		st   v1alpha1.StateStatus
+		b    Backup
+		want Relation
+	}{
+		"the same":                                          {st(3, 5, "L", "c", 3), backup(3, 5, "L", "c", 3), Same},
+		"the same, counted anew":                            {st(1, 5, "L", "c", 9), backup(3, 5, "L", "c", 3), Same},
+		"a State from before":                               {st(2, 4, "L", "b", 2), backup(3, 5, "L", "c", 3), Newer},
+		"a State from before its first version":             {v1alpha1.StateStatus{}, backup(3, 5, "L", "c", 3), Newer},
+		"the same of another Stack":                         {st(3, 5, "L", "c", 3), theirs, Same},
+		"a State from before, of a Stack made anew":         {st(2, 4, "L", "b", 2), theirs, Newer},
+		"none, of a Stack made anew":                        {v1alpha1.StateStatus{}, theirs, Forked},
+		"a backup that was not written":                     {st(3, 5, "L", "c", 3), backup(2, 4, "L", "b", 2), Older},
+		"one that another writer overtook":                  {st(4, 5, "L", "d", 3), backup(3, 5, "L", "c", 3), Older},
+		"the same serial, and a State from before":          {st(2, 5, "L", "b", 2), backup(3, 5, "L", "c", 3), Newer},
+		"another lineage by force, and no backup of it":     {st(4, 1, "M", "d", 4), backup(3, 5, "L", "c", 3), Older},
+		"a State from before another lineage came by force": {st(2, 4, "L", "b", 2), backup(3, 5, "M", "c", 3), Forked},
+		"another lineage at the same time":                  {st(2, 4, "L", "b", 3), backup(3, 5, "M", "c", 3), Forked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := CompareBackup(c.st, c.b, "mine"); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
 	}

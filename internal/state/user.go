@@ -1,19 +1,21 @@
 package state
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"cairn.dev/cairn/internal/engine"
+	"cairn.dev/cairn/internal/state/decision"
+	"cairn.dev/cairn/internal/state/document"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/state/document"
 )
 
 // Outcome is what there is after a state was handed in.
@@ -37,11 +39,11 @@ func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, d
 func (s *Store) push(ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return Outcome{}, refuse(Invalid, "%v", err)
+		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
 	next := &candidate{summary, data, origin{by: by}}
-	return s.commitForPerson(ctx, key, next, shown, func(w World) (Verdict, error) {
-		v, serial := AdmitPush(w, summary, force)
+	return s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (decision.Result, error) {
+		v, serial := decision.AdmitPush(w, summary, force)
 		if w.Stranded != nil {
 			next.from.after = w.Stranded.At.Time
 		}
@@ -56,57 +58,49 @@ func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by strin
 	}
 	data, err := s.ReadVersion(ctx, key, version)
 	if errors.Is(err, ErrNone) {
-		return v1alpha1.StateStatus{}, refuse(Missing, "version %d of state %s is not kept", version, key.Name)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "version %d of state %s is not kept", version, key.Name)
 	}
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
 	content, err := document.Parse(data)
 	if err != nil {
-		return v1alpha1.StateStatus{}, refuse(Damaged, "version %d of state %s: %v", version, key.Name, err)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Damaged, "version %d of state %s: %v", version, key.Name, err)
 	}
 	next := &candidate{from: origin{by: by}}
-	made, err := s.commitForPerson(ctx, key, next, shown, func(w World) (Verdict, error) {
-		v, serial := AdmitRollback(w, version, content)
-		if v.Refusal != nil {
+	made, err := s.commitForUser(ctx, key, next, shown, func(w decision.Snapshot) (decision.Result, error) {
+		v, serial := decision.AdmitRollback(w, version, content)
+		if v.Rejection != nil {
 			return v, nil
 		}
-		return v, s.renumber(key, next, data, serial)
+		return v, s.number(key, next, decision.Summary{}, data, serial)
 	})
 	return made.StateStatus, err
 }
 
 // commitForPerson commits what a person asks for, as long as the version that they were shown is the current one.
-func (s *Store) commitForPerson(
-	ctx context.Context, key types.NamespacedName, next *candidate, shown int64, admit func(World) (Verdict, error),
+func (s *Store) commitForUser(
+	ctx context.Context, key types.NamespacedName, next *candidate, shown int64, admit func(decision.Snapshot) (decision.Result, error),
 ) (Outcome, error) {
 	unchanged := false
 	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.lookForPerson(ctx, st)
+		w, err := s.snapshotForUser(ctx, st)
 		if err != nil {
 			return nil, err
 		}
-		if err := stillAt(st, shown); err != nil {
+		if err := decision.CheckShown(st, shown); err != nil {
 			return nil, err
 		}
 		v, err := admit(w)
-		if v.Refusal != nil {
-			return nil, v.Refusal
+		if v.Rejection != nil {
+			return nil, v.Rejection
 		}
 		if unchanged = v.Status == nil; err == nil && !unchanged {
-			err = s.noteHeld(ctx, key, st.Status)
+			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return v.Status, err
 	})
 	return Outcome{now, unchanged}, err
-}
-
-// stillAt refuses what a person decided looking at another version than the current one.
-func stillAt(st *v1alpha1.State, shown int64) error {
-	if shown == 0 || st.Status.Version == shown {
-		return nil
-	}
-	return refuse(Stale, "the state is at version %d by now, and version %d was looked at: look again", st.Status.Version, shown)
 }
 
 // Recover puts the state back that a user found in the log of a pod which could send it nowhere. base is as for Rescue. A state that
@@ -114,7 +108,7 @@ func stillAt(st *v1alpha1.State, shown int64) error {
 func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base string, data []byte) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
-		return Outcome{}, refuse(Invalid, "what is in the log is %v", err)
+		return Outcome{}, decision.Reject(decision.Invalid, "what is in the log is %v", err)
 	}
 	if _, err := s.restore(ctx, key); err != nil {
 		return Outcome{}, err
@@ -123,7 +117,7 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base 
 	r := v1alpha1.RescuedState{
 		SHA256: summary.SHA256, Serial: summary.Serial, Lineage: summary.Lineage, Base: base, At: metav1.NewTime(s.Now()),
 	}
-	made, err := s.commitForPerson(ctx, key, next, 0, func(w World) (Verdict, error) {
+	made, err := s.commitForUser(ctx, key, next, 0, func(w decision.Snapshot) (decision.Result, error) {
 		if w.Over { // a pod that could send its state nowhere could not unlock it either
 			w.Status.Lock = nil
 		}
@@ -131,11 +125,11 @@ func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base 
 			next.from.after = w.Stranded.At.Time
 			r.Run, r.Attempt = w.Stranded.Run, w.Stranded.Attempt
 		}
-		v, serial := AdmitRecover(w, summary, base)
+		v, serial := decision.AdmitRecover(w, summary, base)
 		return v, s.number(key, next, summary, data, serial)
 	})
-	var refused *Refusal
-	if errors.As(err, &refused) && refused.Reason == Diverged {
+	var rejected *decision.Rejection
+	if errors.As(err, &rejected) && rejected.Reason == decision.Diverged {
 		if kept := s.keepFork(ctx, key, r, data); kept != nil {
 			return made, kept
 		}
@@ -153,7 +147,7 @@ func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alph
 			if waiting.SHA256 == r.SHA256 {
 				return nil, nil
 			}
-			return nil, leftAlready(*waiting, r)
+			return nil, decision.RejectSecondRescue(*waiting, r)
 		}
 		next := st.Status.DeepCopy()
 		next.Rescued = &r
@@ -164,102 +158,63 @@ func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alph
 // Release ends the lock of that ID for a person, if its holder is known to be over.
 func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
-		w, err := s.lookForPerson(ctx, st)
+		w, err := s.snapshotForUser(ctx, st)
 		if err != nil {
 			return nil, err
 		}
-		v := AdmitRelease(w, id)
-		if v.Refusal != nil && v.Refusal.Reason == Locked {
+		v := decision.AdmitRelease(w, id)
+		if v.Rejection != nil && v.Rejection.Reason == decision.Locked {
 			return nil, s.whyHeld(ctx, key, st.Status.Lock)
 		}
-		if v.Refusal != nil {
-			return nil, v.Refusal
+		if v.Rejection != nil {
+			return nil, v.Rejection
 		}
 		return v.Status, nil
 	})
 }
 
 // number makes a state the candidate, with another serial unless that is 0.
-func (s *Store) number(key types.NamespacedName, next *candidate, summary Summary, data []byte, serial int64) error {
+func (s *Store) number(
+	key types.NamespacedName, next *candidate, summary decision.Summary, data []byte, serial int64,
+) error {
 	if serial == 0 {
 		next.Summary, next.data = summary, data
 		return nil
 	}
-	return s.renumber(key, next, data, serial)
-}
-
-// renumber gives a candidate the bytes of a state with another serial.
-func (s *Store) renumber(key types.NamespacedName, next *candidate, data []byte, serial int64) error {
 	if next.data != nil && next.Serial == serial {
 		return nil
 	}
-	counted, err := withSerial(data, serial)
+	counted, err := document.WithSerial(data, serial)
 	if err != nil {
-		return refuse(Invalid, "the state cannot get serial %d: %v", serial, err)
+		return decision.Reject(decision.Invalid, "the state cannot get serial %d: %v", serial, err)
 	}
-	summary, err := s.summarize(key, counted)
+	summary, err = s.summarize(key, counted)
 	if err != nil {
-		return refuse(Invalid, "%v", err)
+		return decision.Reject(decision.Invalid, "%v", err)
 	}
 	next.Summary, next.data = summary, counted
 	return nil
 }
 
-// withSerial gives the same state with another serial: no other byte is another one.
-func withSerial(data []byte, serial int64) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
-		return nil, document.ErrInvalid
-	}
-	var out bytes.Buffer
-	copied := int64(0)
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		if name == "serial" {
-			end := decoder.InputOffset()
-			out.Write(data[copied : end-int64(len(value))])
-			out.WriteString(strconv.FormatInt(serial, 10))
-			copied = end
-		}
-	}
-	out.Write(data[copied:])
-	d, err := document.Parse(out.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	if d.Serial != serial {
-		return nil, fmt.Errorf("%w: it has two serials", document.ErrInvalid)
-	}
-	return out.Bytes(), nil
-}
-
 // lookForPerson gathers what is decided from when a person asks.
-func (s *Store) lookForPerson(ctx context.Context, st *v1alpha1.State) (World, error) {
-	w := World{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
+func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State) (decision.Snapshot, error) {
+	w := decision.Snapshot{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
 	key := client.ObjectKeyFromObject(st)
 	stack, err := s.stack(ctx, key)
 	if err != nil {
 		return w, err
 	}
-	w.Backend = stack.Spec.Backend.Name()
+	w.Backend = decision.BackendName(stack.Spec.Backend)
 	if lock := w.Status.Lock; lock != nil {
-		if w.Over, err = s.over(ctx, key.Namespace, lock); err != nil {
+		if w.Over, err = s.isOver(ctx, key.Namespace, lock); err != nil {
 			return w, err
 		}
 	}
-	return w, s.lookAtRuns(ctx, key, &w)
+	return w, s.addRuns(ctx, key, &w)
 }
 
 // lookAtRuns finds the Run of a Stack that is at work, and where a state was lost last.
-func (s *Store) lookAtRuns(ctx context.Context, key types.NamespacedName, w *World) error {
+func (s *Store) addRuns(ctx context.Context, key types.NamespacedName, w *decision.Snapshot) error {
 	runs := &v1alpha1.RunList{}
 	for {
 		err := s.live.List(ctx, runs, client.InNamespace(key.Namespace), client.Limit(page), client.Continue(runs.Continue))
@@ -268,7 +223,7 @@ func (s *Store) lookAtRuns(ctx context.Context, key types.NamespacedName, w *Wor
 		}
 		for i := range runs.Items {
 			if run := &runs.Items[i]; run.Spec.Stack.Name == key.Name {
-				w.lookAt(run)
+				w.AddRun(run)
 			}
 		}
 		if runs.Continue == "" {
@@ -277,27 +232,11 @@ func (s *Store) lookAtRuns(ctx context.Context, key types.NamespacedName, w *Wor
 	}
 }
 
-func (w *World) lookAt(run *v1alpha1.Run) {
-	n := len(run.Status.Attempts)
-	if n == 0 {
-		return
-	}
-	last := run.Status.Attempts[n-1]
-	if last.FinishedAt == nil || run.Status.Phase == v1alpha1.PhaseAwaitingApproval {
-		w.Busy = run
-		return
-	}
-	lost := last.Failure != nil && last.Failure.Class == v1alpha1.FailureStateNotSaved
-	if lost && (w.Stranded == nil || w.Stranded.At.Before(last.FinishedAt)) {
-		w.Stranded = &Stranded{Run: run.Name, Attempt: last.Number, At: *last.FinishedAt}
-	}
-}
-
 // whyHeld says why the holder of a lock is not known to be over, and what to do.
 func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1alpha1.Lock) error {
-	refusal := lockedBy(lock)
+	rejection := decision.RejectLocked(lock)
 	if lock.PodUID == "" {
-		return refusal
+		return rejection
 	}
 	run, err := s.run(ctx, key.Namespace, lock.Run)
 	if err != nil {
@@ -311,19 +250,74 @@ func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1a
 	if err != nil {
 		return err
 	}
-	refusal.Message = heldSince(lock, run, pod, gone)
-	return refusal
+	rejection.Message = decision.DescribeHolder(lock, run, pod, gone)
+	return rejection
 }
 
-func heldSince(lock *v1alpha1.Lock, run *v1alpha1.Run, pod string, gone bool) string {
-	who := fmt.Sprintf("%s holds the lock since %s", holderName(lock), clock(lock.Since))
-	switch {
-	case gone:
-		return fmt.Sprintf("%s. Its pod is gone, but Run %s does not say yet that it is over: the operator sees to that within a "+
-			"moment; look whether it runs, and ask again", who, lock.Run)
-	case finished(lock, run):
-		return fmt.Sprintf("%s. It is over, but its pod %s is not known to be gone, and what still runs there could go on: delete "+
-			"the pod; if its node is lost, make sure that it is off, and delete the pod by force", who, pod)
+// LockForUser gives the lock of a state to a user's engine.
+func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest) error {
+	if _, err := s.restore(ctx, key); err != nil { // the engine goes on from what it reads next
+		return err
 	}
-	return fmt.Sprintf("%s and works in pod %s: let it end, or cancel it with cairn cancel %s", who, pod, lock.Run)
+	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+		w, err := s.snapshotForUser(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		if w.Unsaved, err = s.unsaved(ctx, key); err != nil {
+			return nil, err
+		}
+		v := decision.AdmitUserLock(w, by, want)
+		if v.Rejection != nil {
+			return nil, v.Rejection
+		}
+		return v.Status, nil
+	})
+}
+
+// ReadForUser gives the current version to a user's engine: ErrNone before the first. A Stack that does not exist, or
+// whose state is somewhere else, is no Stack without a state: an engine would create everything again.
+func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]byte, error) {
+	stack, err := s.stack(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	data, st, err := s.read(ctx, key, decision.Current)
+	w := decision.Snapshot{Backend: decision.BackendName(stack.Spec.Backend)}
+	if st != nil {
+		w.Status = st.Status
+	}
+	if w.Backend != "" || w.Status.Backend != nil {
+		return nil, decision.RejectInBackend(w)
+	}
+	return data, err
+}
+
+// unsaved are the addresses of what the journal has and the state does not, nor ever had.
+func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
+	told, err := s.Told(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []string
+	for _, t := range told {
+		if t.How == engine.NotInState {
+			addresses = append(addresses, t.Address)
+		}
+	}
+	return addresses, nil
+}
+
+// stack reads the Stack that a state is of; a Refusal when there is none.
+func (s *Store) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.Stack, error) {
+	stack := &v1alpha1.Stack{}
+	err := s.live.Get(ctx, key, stack)
+	if apierrors.IsNotFound(err) {
+		return nil, decision.Reject(decision.Missing, "there is no Stack %s in namespace %s: create it first, suspended if it is not to run yet",
+			key.Name, key.Namespace)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Stack %s: %w", key, err)
+	}
+	return stack, nil
 }

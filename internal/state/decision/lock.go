@@ -1,0 +1,173 @@
+package decision
+
+import (
+	"fmt"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// LockRequest is what an engine says when it asks for the lock.
+type LockRequest struct {
+	ID  string
+	Who string
+	// Backend is the type of the engine's own backend that the Run's inputs name; empty when they name none.
+	Backend string
+}
+
+// AdmitLock says who gets the lock. A request that is sent again, because its answer was lost, gets the lock it has.
+//
+//	free ──► held ──► free
+//	          │ ▲
+//	          └─┘ taken over, once the holder is known to be over
+func AdmitLock(w Snapshot, by Holder, want LockRequest) Result {
+	if w.Run == nil {
+		return Result{Rejection: Reject(NotCurrent, "Run %s is gone", by.Run)}
+	}
+	attempt, rejection := CurrentAttempt(w.Run, by)
+	if rejection == nil {
+		rejection = checkApplies(attempt, w.Run)
+	}
+	if rejection != nil {
+		return Result{Rejection: rejection}
+	}
+	lock := w.Status.Lock
+	switch {
+	case !lockable(want.ID):
+		return Result{Rejection: rejectLockID(want.ID)}
+	case Holds(lock, by) && lock.ID == want.ID:
+		return Result{}
+	case lock != nil && !w.Over:
+		return Result{Rejection: RejectLocked(lock)}
+	case w.Status.Rescued != nil:
+		return Result{Rejection: rejectOutdatedPlan(w.Status.Rescued)}
+	case w.Status.Backend != nil && want.Backend == "":
+		return Result{Rejection: rejectElsewhere(w.Status)}
+	}
+	next := w.Status.DeepCopy()
+	next.Lock = &v1alpha1.Lock{
+		ID: want.ID, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Who: want.Who, Since: w.Now,
+	}
+	if want.Backend != "" && w.Status.Version == 0 { // what its engine cannot write there is put there by the next plan
+		next.Backend = &v1alpha1.StateBackend{Type: want.Backend}
+	}
+	if attempt.Phase == v1alpha1.AttemptApply { // what a person does in a shell is no apply of what is declared
+		next.InputsDigest = w.Run.Spec.InputsDigest
+	}
+	return Result{Status: next}
+}
+
+// lockable says that an engine may lock under that ID. That of a deletion means that the bytes go.
+func lockable(id string) bool { return id != "" && id != DeletionLock }
+
+func rejectLockID(id string) *Rejection {
+	return Reject(Invalid, "a lock needs an ID, and %q is none: an engine creates one by itself", id)
+}
+
+// AdmitUnlock says whether the lock is given back. The holder may do so even when its attempt is over: whoever says that
+// it is done cannot harm.
+func AdmitUnlock(w Snapshot, by Holder, id string) Result {
+	if w.Status.Lock == nil {
+		return Result{}
+	}
+	if rejection := checkLock(w.Status.Lock, by, id); rejection != nil {
+		return Result{Rejection: rejection}
+	}
+	next := w.Status.DeepCopy()
+	next.Lock = nil
+	return Result{Status: next}
+}
+
+// holdsLock is the fence: the ID that the engine was given and the pod it was given to.
+func checkLock(lock *v1alpha1.Lock, by Holder, id string) *Rejection {
+	switch {
+	case lock == nil:
+		return Reject(NotHolder, "nobody holds the state's lock: take it first")
+	case lock.ID != id:
+		return Reject(NotHolder, "the state is locked under ID %s, not %q", lock.ID, id)
+	case !Holds(lock, by) && lock.By != "":
+		return Reject(NotHolder, "the lock %s is held by %s", lock.ID, holderName(lock))
+	case !Holds(lock, by):
+		return Reject(NotHolder, "the lock %s is held by attempt %d of Run %s in another pod", lock.ID, lock.Attempt, lock.Run)
+	}
+	return nil
+}
+
+// lockedBy says who has the lock and, of a user's lock, how it ends. That of an attempt ends by itself.
+func RejectLocked(lock *v1alpha1.Lock) *Rejection {
+	r := Reject(Locked, "the state is locked by %s since %s", holderName(lock), clock(lock.Since))
+	if lock.By != "" {
+		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, and does not expire. "+
+			"If that engine does not run any more: cairn state unlock <stack> %s", lock.ID)
+	}
+	r.Lock = lock.DeepCopy()
+	return r
+}
+
+// rescueWaits stops an apply whose plan was made without a state that is newer: it would make everything twice.
+func rejectOutdatedPlan(rescued *v1alpha1.RescuedState) *Rejection {
+	r := Reject(Locked, "attempt %d of Run %s left a newer state (serial %d) that this plan does not know: plan again",
+		rescued.Attempt, rescued.Run, rescued.Serial)
+	r.Lock = &v1alpha1.Lock{ID: "rescued", Run: rescued.Run, Attempt: rescued.Attempt, Since: rescued.At}
+	return r
+}
+
+func holderName(lock *v1alpha1.Lock) string {
+	switch {
+	case lock.By != "" && lock.Who != "":
+		return fmt.Sprintf("user %s (%s)", lock.By, lock.Who)
+	case lock.By != "":
+		return "user " + lock.By
+	case lock.Run == "":
+		return lock.Who
+	}
+	return fmt.Sprintf("attempt %d of Run %s", lock.Attempt, lock.Run)
+}
+
+// AdmitUserLock says whether a user's engine gets the lock. What works on the state, or was planned for it, comes
+// first, as it does before a push: the user's engine would otherwise change real resources, and could not write the
+// state afterwards.
+func AdmitUserLock(w Snapshot, by Holder, want LockRequest) Result {
+	now := w.Status
+	if !lockable(want.ID) {
+		return Result{Rejection: rejectLockID(want.ID)}
+	}
+	if Holds(now.Lock, by) && now.Lock.ID == want.ID { // sent again
+		return Result{}
+	}
+	if rejection := CheckIdle(w); rejection != nil {
+		return Result{Rejection: rejection}
+	}
+	switch {
+	case w.Backend != "" || now.Backend != nil:
+		return Result{Rejection: RejectInBackend(w)}
+	case now.Rescued != nil:
+		return Result{Rejection: rejectBeforeRescue(now)}
+	case isLost(w):
+		return Result{Rejection: rejectLost(w, "push by force")}
+	case len(w.Unsaved) > 0:
+		return Result{Rejection: rejectUnsaved(w.Unsaved)}
+	}
+	next := now.DeepCopy()
+	next.Lock = &v1alpha1.Lock{ID: want.ID, By: by.User, Who: want.Who, Since: w.Now}
+	return Result{Status: next}
+}
+
+// keptInBackend rejects an engine that would work with Cairn's copy of a state that is somewhere else.
+func RejectInBackend(w Snapshot) *Rejection {
+	if w.Backend == "" {
+		return Reject(Stale, "the state is still in backend %s, and Cairn has a copy: move it to Cairn first with "+
+			"cairn state migrate <stack>", w.Status.Backend.Type)
+	}
+	return Reject(Stale, "spec.backend of the Stack says that the engine keeps the state in its own backend (%s): "+
+		"use that backend in place of Cairn's", w.Backend)
+}
+
+// importedFirst rejects an engine that would create once more what an apply created that was killed.
+func rejectUnsaved(unsaved []string) *Rejection {
+	more := ""
+	if n := len(unsaved) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return Reject(Stale, "an apply that was killed created %s%s, which is not in the state: let a Run import it first "+
+		"with cairn apply <stack> (cairn state journal <stack> shows it)", unsaved[0], more)
+}

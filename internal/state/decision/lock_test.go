@@ -1,0 +1,337 @@
+package decision
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+var (
+	noon = metav1.NewTime(time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC))
+	me   = Holder{Run: "net-7", Attempt: 2, PodUID: "pod-2"}
+)
+
+// runOf is Run net-7 with an attempt for each pod. All but the last are finished.
+func runOf(phase v1alpha1.AttemptPhase, pods ...types.UID) *v1alpha1.Run {
+	run := &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Name: "net-7"}, Spec: v1alpha1.RunSpec{InputsDigest: "sha256:in"}}
+	for i, pod := range pods {
+		a := v1alpha1.Attempt{
+			Number: int32(i + 1), Phase: phase, Pod: string(pod), PodUID: pod,
+			StartedAt: metav1.NewMicroTime(noon.Add(-time.Hour)),
+		}
+		if i < len(pods)-1 {
+			a.FinishedAt = &metav1.MicroTime{Time: noon.Time}
+		}
+		run.Status.Attempts = append(run.Status.Attempts, a)
+	}
+	return run
+}
+
+// applying is the Run of me, at me.
+func applying() *v1alpha1.Run { return runOf(v1alpha1.AttemptApply, "pod-1", "pod-2") }
+
+func done(run *v1alpha1.Run) *v1alpha1.Run {
+	run.Status.Attempts[len(run.Status.Attempts)-1].FinishedAt = &metav1.MicroTime{Time: noon.Time}
+	return run
+}
+
+func lockOf(by Holder, id string) *v1alpha1.Lock {
+	return &v1alpha1.Lock{ID: id, Run: by.Run, Attempt: by.Attempt, PodUID: by.PodUID, Since: noon}
+}
+
+func reason(r *Rejection) Reason {
+	if r == nil {
+		return ""
+	}
+	return r.Reason
+}
+
+func TestAdmitLock(t *testing.T) {
+	other := Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}
+	rescued := &v1alpha1.RescuedState{Run: "net-6", Attempt: 1, Serial: 9}
+	tests := map[string]struct {
+		world Snapshot
+		by    Holder
+		id    string
+		want  Reason
+		taken bool
+	}{
+		"a free lock is taken":                             {world: Snapshot{Run: applying()}, id: "a", taken: true},
+		"a lock without an ID is rejected":                 {world: Snapshot{Run: applying()}, want: Invalid},
+		"the same request again gets the lock it has":      {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "a"},
+		"another ID of the same attempt is rejected":       {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, id: "b", want: Locked},
+		"a held lock is rejected":                          {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "b", want: Locked},
+		"a held lock is rejected under its own ID too":     {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}}, id: "a", want: Locked},
+		"a lock whose holder is over is taken over":        {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Lock: lockOf(other, "a")}, Over: true}, id: "b", taken: true},
+		"an attempt that was replaced gets no lock":        {world: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 1, PodUID: "pod-1"}, id: "a", want: NotCurrent},
+		"another pod gets no lock":                         {world: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotCurrent},
+		"a finished attempt gets no lock":                  {world: Snapshot{Run: done(applying())}, id: "a", want: NotCurrent},
+		"an attempt to come gets no lock":                  {world: Snapshot{Run: applying()}, by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotCurrent},
+		"a Run without attempts gets no lock":              {world: Snapshot{Run: runOf(v1alpha1.AttemptApply)}, id: "a", want: NotCurrent},
+		"a Run that is gone gets no lock":                  {id: "a", want: NotCurrent},
+		"an apply waits for a rescued state to be planned": {world: Snapshot{Run: applying(), Status: v1alpha1.StateStatus{Rescued: rescued}}, id: "a", want: Locked},
+		"a plan gets no lock":                              {world: Snapshot{Run: runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")}, id: "a", want: NotCurrent},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.by == (Holder{}) {
+				test.by = me
+			}
+			test.world.Now = noon
+			v := AdmitLock(test.world, test.by, LockRequest{ID: test.id, Who: "runner@pod"})
+			if reason(v.Rejection) != test.want || (v.Status != nil) != test.taken {
+				t.Fatalf("got %+v", v)
+			}
+			if v.Rejection != nil && v.Rejection.Reason == Locked && v.Rejection.Lock == nil {
+				t.Error("the rejection does not say who holds the lock")
+			}
+			want := &v1alpha1.Lock{ID: test.id, Run: "net-7", Attempt: 2, PodUID: "pod-2", Who: "runner@pod", Since: noon}
+			if v.Status != nil && !cmp.Equal(want, v.Status.Lock) {
+				t.Error(cmp.Diff(want, v.Status.Lock))
+			}
+		})
+	}
+}
+
+func TestAShellLocksAndWritesAsAnApplyDoes(t *testing.T) {
+	run := runOf(v1alpha1.AttemptShell, "pod-1", "pod-2")
+	v := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}, me, LockRequest{ID: "a"})
+	if v.Status == nil || v.Status.Lock == nil || v.Status.InputsDigest != "sha256:old" { // what was applied is what a destroy takes
+		t.Errorf("lock: %+v", v)
+	}
+	if v := AdmitLock(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(Holder{Run: "net-6", Attempt: 1, PodUID: "pod-9"}, "b")}}, me, LockRequest{ID: "a"}); reason(v.Rejection) != Locked {
+		t.Errorf("a held lock: %+v", v)
+	}
+	if v := AdmitWrite(Snapshot{Run: run}, me, "a", Summary{Serial: 1, Lineage: "L"}); reason(v.Rejection) != NotHolder {
+		t.Errorf("without a lock: %+v", v)
+	}
+	if v := AdmitWrite(Snapshot{Run: run, Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); v.Status == nil {
+		t.Errorf("write: %+v", v)
+	}
+	if v := AdmitWrite(Snapshot{Run: done(run), Status: v1alpha1.StateStatus{Lock: lockOf(me, "a")}}, me, "a", Summary{Serial: 1, Lineage: "L"}); reason(v.Rejection) != NotCurrent {
+		t.Errorf("after its end: %+v", v)
+	}
+	if outcome, rejection := AdmitRescue(Snapshot{Run: run}, me, v1alpha1.RescuedState{Serial: 1, Lineage: "L", SHA256: "sha256:1"}); outcome != RescueCommit {
+		t.Errorf("rescue: %s, %v", outcome, rejection)
+	}
+}
+
+func TestTheLockOfAnApplyRecordsItsInputs(t *testing.T) {
+	w := Snapshot{Run: applying(), Status: v1alpha1.StateStatus{InputsDigest: "sha256:old"}}
+	if v := AdmitLock(w, me, LockRequest{ID: "a"}); v.Status == nil || v.Status.InputsDigest != "sha256:in" {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func TestAdmitUnlock(t *testing.T) {
+	tests := map[string]struct {
+		lock   *v1alpha1.Lock
+		by     Holder
+		id     string
+		want   Reason
+		writes bool
+	}{
+		"the holder gives it back":       {lock: lockOf(me, "a"), by: me, id: "a", writes: true},
+		"a free lock is free":            {by: me, id: "a"},
+		"another ID is rejected":         {lock: lockOf(me, "a"), by: me, id: "b", want: NotHolder},
+		"no ID is rejected":              {lock: lockOf(me, "a"), by: me, want: NotHolder},
+		"another pod is rejected":        {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 2, PodUID: "pod-x"}, id: "a", want: NotHolder},
+		"another attempt is rejected":    {lock: lockOf(me, "a"), by: Holder{Run: "net-7", Attempt: 3, PodUID: "pod-2"}, id: "a", want: NotHolder},
+		"another Run's lock is rejected": {lock: lockOf(Holder{Run: "net-6", Attempt: 2, PodUID: "pod-2"}, "a"), by: me, id: "a", want: NotHolder},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := AdmitUnlock(Snapshot{Status: v1alpha1.StateStatus{Version: 3, Lock: test.lock}}, test.by, test.id)
+			if reason(v.Rejection) != test.want || (v.Status != nil) != test.writes {
+				t.Fatalf("got %+v", v)
+			}
+			if v.Status != nil && (v.Status.Lock != nil || v.Status.Version != 3) {
+				t.Errorf("left %+v", v.Status)
+			}
+		})
+	}
+}
+
+func TestOver(t *testing.T) {
+	lock := lockOf(me, "a")
+	forgotten := runOf(v1alpha1.AttemptApply, "pod-1")
+	tests := map[string]struct {
+		lock *v1alpha1.Lock
+		run  *v1alpha1.Run
+		gone bool
+		want bool
+	}{
+		"a finished attempt whose pod is gone is over":      {lock: lock, run: done(applying()), gone: true, want: true},
+		"a finished attempt whose pod may live is not":      {lock: lock, run: done(applying())},
+		"a pod that is gone does not finish its attempt":    {lock: lock, run: applying(), gone: true},
+		"without Run and pod it is over":                    {lock: lock, gone: true, want: true},
+		"without Run but with a pod it is not":              {lock: lock},
+		"an attempt that the Run forgot is over with a pod": {lock: lock, run: forgotten, gone: true, want: true},
+		"a lock that no pod holds is never over":            {lock: &v1alpha1.Lock{ID: "a"}, gone: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := IsOver(test.lock, test.run, test.gone); got != test.want {
+				t.Fatalf("got %v", got)
+			}
+		})
+	}
+}
+
+var (
+	alice = Holder{User: "alice@example.com"}
+	bob   = Holder{User: "bob@example.com"}
+)
+
+// lockedFor has a user's engine hold the lock.
+func lockedFor(by Holder, id string) func(*v1alpha1.StateStatus) {
+	return func(st *v1alpha1.StateStatus) {
+		st.Lock = &v1alpha1.Lock{ID: id, By: by.User, Who: "dev@laptop", Since: noon}
+	}
+}
+
+func inBackend(st *v1alpha1.StateStatus) {
+	st.Backend = &v1alpha1.StateBackend{Type: "s3", Version: 3, Serial: 5}
+}
+
+func TestAdmitUserLock(t *testing.T) {
+	planning := runOf(v1alpha1.AttemptPlan, "pod-1", "pod-2")
+	tests := map[string]struct {
+		world Snapshot
+		id    string
+		want  Reason
+		says  string
+		keeps bool // the lock is there already
+	}{
+		"a free lock is taken":                              {world: Snapshot{Status: at5()}, id: "a"},
+		"before the first version too":                      {world: Snapshot{}, id: "a"},
+		"the same request again gets the lock it has":       {world: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "a", keeps: true},
+		"also while a Run plans beside it":                  {world: Snapshot{Status: at5(lockedFor(alice, "a")), Busy: planning}, id: "a", keeps: true},
+		"another engine of the same user waits":             {world: Snapshot{Status: at5(lockedFor(alice, "a"))}, id: "b", want: Locked, says: "cairn state unlock <stack> a"},
+		"another user's lock is denied":                     {world: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "a", want: Locked, says: "user bob@example.com (dev@laptop) since"},
+		"under its own ID too":                              {world: Snapshot{Status: at5(lockedFor(bob, "b"))}, id: "b", want: Locked},
+		"the lock of an apply is denied":                    {world: Snapshot{Status: at5(locked)}, id: "b", want: Locked, says: "attempt 2 of Run net-7"},
+		"under its own ID too, which is in the pod's log":   {world: Snapshot{Status: at5(locked)}, id: "a", want: Locked},
+		"it is not taken over, even from one that is over":  {world: Snapshot{Status: at5(locked), Over: true}, id: "b", want: Locked, says: "state unlock <stack> a"},
+		"a Run that applies comes first":                    {world: Snapshot{Status: at5(), Busy: applying()}, id: "a", want: Busy, says: "attempt 2 of Run net-7 is at work"},
+		"a Run that plans comes first":                      {world: Snapshot{Status: at5(), Busy: planning}, id: "a", want: Busy, says: "cairn cancel net-7"},
+		"a plan that waits for an approval comes first":     {world: Snapshot{Status: at5(), Busy: done(planning)}, id: "a", want: Busy, says: "the plan of Run net-7 waits"},
+		"a rescued state that waits comes first":            {world: Snapshot{Status: at5(rescued)}, id: "a", want: Stale, says: "serial 7"},
+		"a state that was lost comes first":                 {world: Snapshot{Status: at5(), Stranded: lost}, id: "a", want: Stale, says: "cairn state recover"},
+		"one that was put back is lost no more":             {world: Snapshot{Status: at5(byPerson), Stranded: lost}, id: "a"},
+		"what a killed apply created is imported first":     {world: Snapshot{Status: at5(), Unsaved: []string{"aws_vpc.c", "aws_vpc.d"}}, id: "a", want: Stale, says: "created aws_vpc.c and 1 more, which is not in the state"},
+		"a state in the engine's own backend is not locked": {world: Snapshot{Status: at5(), Backend: "s3"}, id: "a", want: Stale, says: "own backend (s3)"},
+		"nor one that has to be moved from there first":     {world: Snapshot{Status: at5(inBackend)}, id: "a", want: Stale, says: "cairn state migrate"},
+		"nothing is locked while the state is deleted":      {world: Snapshot{Status: at5(deleting)}, id: "a", want: Locked, says: "being deleted"},
+		"the ID of a deletion is not taken":                 {world: Snapshot{Status: at5()}, id: DeletionLock, want: Invalid},
+		"nor does it get the lock of one":                   {world: Snapshot{Status: at5(deleting)}, id: DeletionLock, want: Invalid},
+		"a lock without an ID is rejected":                  {world: Snapshot{Status: at5()}, want: Invalid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.world.Now = noon
+			v := AdmitUserLock(test.world, alice, LockRequest{ID: test.id, Who: "dev@laptop"})
+			if reason(v.Rejection) != test.want || (v.Status == nil) != (test.want != "" || test.keeps) {
+				t.Fatalf("got %+v", v)
+			}
+			if v.Rejection != nil && !strings.Contains(v.Rejection.Message, test.says) {
+				t.Errorf("it says %q", v.Rejection.Message)
+			}
+			want := &v1alpha1.Lock{ID: test.id, By: "alice@example.com", Who: "dev@laptop", Since: noon}
+			if v.Status != nil && !cmp.Equal(want, v.Status.Lock) {
+				t.Error(cmp.Diff(want, v.Status.Lock))
+			}
+		})
+	}
+}
+
+func TestAUserWritesUnderTheLock(t *testing.T) {
+	next := Summary{Serial: 6, Lineage: "L", SHA256: "sha256:6"}
+	held := at5(lockedFor(alice, "a"))
+	tests := map[string]struct {
+		status v1alpha1.StateStatus
+		by     Holder
+		id     string
+		next   Summary
+		want   Reason
+		says   string
+		write  bool
+	}{
+		"the next serial is written":                       {status: held, by: alice, id: "a", next: next, write: true},
+		"a first state is written, whatever its lineage":   {status: v1alpha1.StateStatus{Lock: held.Lock}, by: alice, id: "a", next: Summary{Serial: 1, Lineage: "M"}, write: true},
+		"the same bytes again are fine":                    {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:5"}},
+		"the same serial with other bytes is rejected":     {status: held, by: alice, id: "a", next: Summary{Serial: 5, Lineage: "L", SHA256: "sha256:x"}, want: Stale},
+		"an older serial is rejected":                      {status: held, by: alice, id: "a", next: Summary{Serial: 4, Lineage: "L"}, want: Stale},
+		"another lineage is rejected":                      {status: held, by: alice, id: "a", next: Summary{Serial: 6, Lineage: "M"}, want: Stale},
+		"an empty state keeps its lineage too":             {status: at5(lockedFor(alice, "a"), empty), by: alice, id: "a", next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
+		"another lock ID is rejected":                      {status: held, by: alice, id: "b", next: next, want: NotHolder, says: "locked under ID a"},
+		"no lock ID is rejected":                           {status: held, by: alice, next: next, want: NotHolder},
+		"without a lock nothing is written":                {status: at5(), by: alice, id: "a", next: next, want: NotHolder, says: "take it first"},
+		"another user does not write under that ID":        {status: held, by: bob, id: "a", next: next, want: NotHolder, says: "held by user alice@example.com (dev@laptop)"},
+		"a pod does not write under it":                    {status: held, by: me, id: "a", next: next, want: NotHolder},
+		"a user does not write under the lock of a Run":    {status: at5(locked), by: alice, id: "a", next: next, want: NotHolder},
+		"nobody writes under the lock of a deletion":       {status: at5(deleting), by: Holder{}, id: DeletionLock, next: next, want: NotHolder},
+		"a user whose lock was ended by force is too late": {status: at5(lockedFor(bob, "b")), by: alice, id: "a", next: next, want: NotHolder, says: "locked under ID b"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := AdmitWrite(Snapshot{Status: test.status, Now: noon}, test.by, test.id, test.next)
+			if reason(v.Rejection) != test.want || (v.Status != nil) != test.write {
+				t.Fatalf("got %+v", v)
+			}
+			if v.Rejection != nil && !strings.Contains(v.Rejection.Message, test.says) {
+				t.Errorf("it says %q", v.Rejection.Message)
+			}
+		})
+	}
+}
+
+func TestAUsersLockEnds(t *testing.T) {
+	held := at5(lockedFor(alice, "a"))
+	if v := AdmitUnlock(Snapshot{Status: held}, alice, "a"); v.Rejection != nil || v.Status == nil || v.Status.Lock != nil {
+		t.Errorf("its holder gives it back: %+v", v)
+	}
+	for name, by := range map[string]Holder{"another user": bob, "a pod": me, "nobody": {}} {
+		if v := AdmitUnlock(Snapshot{Status: held}, by, "a"); reason(v.Rejection) != NotHolder {
+			t.Errorf("%s gives it back: %+v", name, v)
+		}
+	}
+	if v := AdmitUnlock(Snapshot{Status: held}, alice, "b"); reason(v.Rejection) != NotHolder {
+		t.Errorf("under another ID: %+v", v)
+	}
+	// By force, which takes another verb.
+	if v := AdmitRelease(Snapshot{Status: held}, "a"); v.Rejection != nil || v.Status == nil || v.Status.Lock != nil {
+		t.Errorf("a user ends it by force: %+v", v)
+	}
+	if v := AdmitRelease(Snapshot{Status: held}, "b"); reason(v.Rejection) != NotHolder {
+		t.Errorf("by force, under another ID: %+v", v)
+	}
+	if IsOver(held.Lock, nil, true) {
+		t.Error("it ends by itself")
+	}
+}
+
+// A Run that applies finds the lock as it would find that of another Run: it is tried again.
+func TestARunWaitsForAUsersLock(t *testing.T) {
+	v := AdmitLock(Snapshot{Run: applying(), Status: at5(lockedFor(alice, "a"))}, me, LockRequest{ID: "b"})
+	if reason(v.Rejection) != Locked || v.Rejection.Lock == nil {
+		t.Fatalf("got %+v", v)
+	}
+	for _, part := range []string{"user alice@example.com (dev@laptop)", "does not expire", "cairn state unlock <stack> a"} {
+		if !strings.Contains(v.Rejection.Message, part) {
+			t.Errorf("it does not say %q: %s", part, v.Rejection.Message)
+		}
+	}
+	if rejection := AdmitDelete(Snapshot{Status: at5(lockedFor(alice, "a"))}, true); reason(rejection) != Locked {
+		t.Errorf("a deletion: %v", rejection)
+	}
+	if v := AdmitLock(Snapshot{Run: applying(), Status: at5()}, me, LockRequest{ID: DeletionLock}); reason(v.Rejection) != Invalid {
+		t.Errorf("the ID of a deletion: %+v", v)
+	}
+}

@@ -1,0 +1,174 @@
+package decision
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// Standing is how a rescued state stands to the current version.
+type Relation string
+
+// How a rescued state stands to the current version.
+const (
+	// Newer: it has to become the current version before anybody plans.
+	Newer Relation = "Newer"
+	// Same: it is the current version.
+	Same Relation = "Same"
+	// Older: the current version is past it.
+	Older Relation = "Older"
+	// Forked: both go on from a common one, or have none in common. Only a person can tell what to do.
+	Forked Relation = "Forked"
+)
+
+// standing compares a rescued state with the current version. It follows the very version that it came from, by its content, and
+// nothing else: serials and times do not tell who knew of what. That is its base, or what the same attempt wrote by itself, since
+// the rescued state is its last word; an answer to that write may have been lost, so that the base is older.
+func CompareRescued(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Relation {
+	last, _ := Current(st)
+	switch {
+	case st.Version == 0:
+		return Newer
+	case r.SHA256 == st.SHA256:
+		return Same
+	case arrived(st, r):
+		return Older
+	case r.Lineage != st.Lineage:
+		return Forked
+	case r.Base == st.SHA256, wroteItself(st, r, last):
+		return Newer
+	}
+	return Forked
+}
+
+// arrived reports whether a rescued state was a version, or a later one of the same attempt was: nothing of it is lost, whoever
+// wrote since. So it is when it is sent again because its answer was lost.
+func arrived(st v1alpha1.StateStatus, r v1alpha1.RescuedState) bool {
+	return slices.ContainsFunc(st.Versions, func(v v1alpha1.StateVersion) bool {
+		return v.SHA256 == r.SHA256 || wroteItself(st, r, v) && v.Serial > r.Serial
+	})
+}
+
+// wroteItself reports whether the attempt of a rescued state wrote a version. Where an engine's own backend keeps the state, it
+// only read the version there, and anybody may have written it.
+func wroteItself(st v1alpha1.StateStatus, r v1alpha1.RescuedState, v v1alpha1.StateVersion) bool {
+	return st.Backend == nil && r.Run != "" && v.Run == r.Run && v.Attempt == r.Attempt
+}
+
+// RescueOutcome is what becomes of a state that could not be written when it was made.
+type RescueOutcome string
+
+// What becomes of a rescued state.
+const (
+	// RescueKeep: it waits in status.rescued until the next plan.
+	RescueKeep RescueOutcome = "Keep"
+	// RescueCommit: it becomes a version at once.
+	RescueCommit RescueOutcome = "Commit"
+	// RescueDone: there is nothing to do; the current version is this one or past it.
+	RescueDone RescueOutcome = "Done"
+	// RescueFork: it waits in status.rescued until a user has merged it with the current version.
+	RescueFork RescueOutcome = "Fork"
+)
+
+// AdmitRescue says what becomes of a rescued state whose bytes are in the bucket already. It is taken from any attempt
+// that the Run names, over or not, and from the holder of the lock when the Run is gone.
+func AdmitRescue(w Snapshot, by Holder, r v1alpha1.RescuedState) (RescueOutcome, *Rejection) {
+	if rejection := CheckRescuer(w, by); rejection != nil {
+		return "", rejection
+	}
+	stands := CompareRescued(w.Status, r)
+	if stands == Same || stands == Older {
+		return RescueDone, nil
+	}
+	if waiting := w.Status.Rescued; waiting != nil && waiting.SHA256 != r.SHA256 &&
+		(waiting.Lineage != r.Lineage || waiting.Serial > r.Serial) {
+		return "", RejectSecondRescue(*waiting, r)
+	}
+	if stands == Forked {
+		return RescueFork, nil
+	}
+	if w.Status.Lock == nil || Holds(w.Status.Lock, by) {
+		return RescueCommit, nil
+	}
+	return RescueKeep, nil
+}
+
+func RejectSecondRescue(waiting, r v1alpha1.RescuedState) *Rejection {
+	return Reject(Stale, "attempt %d of Run %s left a rescued state already (serial %d); this one (serial %d) is kept "+
+		"in the bucket, for a person to merge", waiting.Attempt, waiting.Run, waiting.Serial, r.Serial)
+}
+
+// mayRescue says whether the caller is an apply that was begun. It need not be the current one any more.
+func CheckRescuer(w Snapshot, by Holder) *Rejection {
+	if Holds(w.Status.Lock, by) {
+		return nil
+	}
+	if w.Run == nil {
+		return Reject(NotCurrent, "Run %s is gone, and attempt %d does not hold the lock", by.Run, by.Attempt)
+	}
+	attempt, rejection := NamedAttempt(w.Run, by)
+	if rejection == nil {
+		rejection = checkApplies(attempt, w.Run)
+	}
+	return rejection
+}
+
+func RejectFork(key types.NamespacedName, now v1alpha1.StateStatus, r v1alpha1.RescuedState) *Rejection {
+	return Reject(Diverged, "attempt %d of Run %s could not save its state (serial %d, lineage %s), and version %d (serial %d, lineage %s), "+
+		"which is current now, is not the one that it started from. Nothing is planned until you have merged the two. Read both: cairn state "+
+		"pull %[8]s; cairn state pull %[8]s --rescued. Then cairn state push %[8]s FILE --force, and cairn apply %[8]s",
+		r.Attempt, r.Run, r.Serial, r.Lineage, now.Version, now.Serial, now.Lineage, key.Name)
+}
+
+// rescuedFirst rejects what a user asks for while a rescued state waits.
+func rejectBeforeRescue(now v1alpha1.StateStatus) *Rejection {
+	r := now.Rescued
+	if CompareRescued(now, *r) == Forked {
+		return Reject(Stale, "attempt %d of Run %s left a state (serial %d) that does not follow the current version: merge the two (cairn "+
+			"state pull <stack> --rescued has it), and push the result by force", r.Attempt, r.Run, r.Serial)
+	}
+	return Reject(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before the next plan: let that be "+
+		"made first, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)
+}
+
+// Backup is what the bucket knows of the version that counts, beside its bytes.
+type Backup struct {
+	// Stack is the UID of the one that had the State; empty when there was none.
+	Stack types.UID `json:"stack,omitempty"`
+	// Inputs that were applied last, which a destroy needs.
+	Inputs string `json:"inputs,omitempty"`
+	// Lineage and Resources of the version.
+	Lineage   string `json:"lineage"`
+	Resources int32  `json:"resources"`
+	// StateVersion is the version as it was. Its Chunks are the Secrets' and mean nothing here.
+	v1alpha1.StateVersion `json:",inline"`
+}
+
+// behind says how a backup stands to a State: Newer when the State has gone back in time, Older when the backup is what is behind.
+func CompareBackup(st v1alpha1.StateStatus, b Backup, stack types.UID) Relation {
+	last, _ := Current(st)
+	switch {
+	case st.Version == 0 && b.Stack == stack:
+		return Newer
+	case st.Version == 0:
+		return Forked
+	case b.SHA256 == st.SHA256:
+		return Same
+	case b.Lineage != st.Lineage && last.At.After(b.At.Time):
+		return Older
+	case b.Lineage != st.Lineage:
+		return Forked
+	case b.Serial > st.Serial, b.Serial == st.Serial && b.Version > st.Version:
+		return Newer
+	}
+	return Older
+}
+
+// unknownState says that the bucket has a state which nobody but a person can tell what to do with.
+func RejectBackup(key types.NamespacedName, b Backup) *Rejection {
+	return Reject(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s knows nothing: it is of another Stack "+
+		"of that name, or both went their own ways since etcd was restored. Whoever runs Cairn takes it with cairn state restore %s, or forgets it with "+
+		"cairn state restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
+}

@@ -1,0 +1,108 @@
+package decision
+
+import (
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/state/document"
+)
+
+// AdmitWrite says whether a state may follow the one that is there. The Status of its Verdict is for the caller to
+// finish, once the bytes are kept.
+//
+// A Run that is gone does not matter as long as the lock is there: it says that nobody else can have begun since, and
+// to lose what the engine just did would be worse. So it is with a user, who has no Run: what works on the Stack meanwhile was
+// let in to plan only, and a plan that is older than a state is found to be.
+func AdmitWrite(w Snapshot, by Holder, id string, next Summary) Result {
+	if w.Run != nil {
+		attempt, rejection := CurrentAttempt(w.Run, by)
+		if rejection == nil {
+			rejection = checkApplies(attempt, w.Run)
+		}
+		if rejection != nil {
+			return Result{Rejection: rejection}
+		}
+	}
+	if rejection := checkLock(w.Status.Lock, by, id); rejection != nil {
+		return Result{Rejection: rejection}
+	}
+	switch now := w.Status; {
+	case now.Version == 0:
+	case next.Lineage != now.Lineage:
+		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or one made anew",
+			now.Lineage, next.Lineage)}
+	case next.Serial == now.Serial && next.SHA256 == now.SHA256:
+		return Result{}
+	case next.Serial <= now.Serial:
+		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not follow", now.Serial, next.Serial)}
+	}
+	return Result{Status: w.Status.DeepCopy()}
+}
+
+// Summary is what is written down of a state.
+type Summary struct {
+	Serial    int64
+	Lineage   string
+	SHA256    string
+	Size      int64
+	Resources int32
+	// Outputs are the fingerprints of the outputs, by name.
+	Outputs map[string]string
+}
+
+// accept makes a version the current one, and says which old ones are no longer kept. A rescued state that becomes a
+// version is no longer waiting.
+func Accept(st v1alpha1.StateStatus, s Summary, v v1alpha1.StateVersion, keep int) (v1alpha1.StateStatus, []v1alpha1.StateVersion) {
+	next := *st.DeepCopy()
+	next.Version, next.Serial, next.Lineage = v.Version, s.Serial, s.Lineage
+	next.SHA256, next.Size, next.Resources = s.SHA256, s.Size, s.Resources
+	next.UpdatedBy, next.Outputs, next.OutputsVersion = v.Run, s.Outputs, v.Version
+	if next.Rescued != nil && next.Rescued.SHA256 == s.SHA256 {
+		next.Rescued = nil
+	}
+	var dropped []v1alpha1.StateVersion
+	next.Versions, dropped = prune(append(next.Versions, v), keep)
+	return next, dropped
+}
+
+// pruneBatch is how many versions past the ones that are kept may gather, so that not every write has to clean up.
+const pruneBatch = 5
+
+// prune keeps the newest versions. It drops none, or at least a batch.
+func prune(versions []v1alpha1.StateVersion, keep int) (kept, dropped []v1alpha1.StateVersion) {
+	extra := len(versions) - max(keep, 1)
+	if extra < pruneBatch {
+		return versions, nil
+	}
+	return versions[extra:], versions[:extra]
+}
+
+// current is the version that counts.
+func Current(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
+	if n := len(st.Versions); n > 0 && st.Versions[n-1].Version == st.Version {
+		return st.Versions[n-1], true
+	}
+	return v1alpha1.StateVersion{}, false
+}
+
+// AdmitDelete says whether a state may go for good. Force gives up what it holds, never an apply under way.
+func AdmitDelete(w Snapshot, force bool) *Rejection {
+	st := w.Status
+	switch {
+	case st.Lock != nil && st.Lock.ID != DeletionLock && !w.Over:
+		return RejectLocked(st.Lock)
+	case force:
+		return nil
+	case st.Resources == document.Unknown:
+		return Reject(NotEmpty, "the state is encrypted by the engine: Cairn cannot tell whether it still holds resources")
+	case st.Resources != 0:
+		return Reject(NotEmpty, "the state still holds %d resources", st.Resources)
+	case st.Rescued != nil:
+		return Reject(NotEmpty, "attempt %d of Run %s left a newer state that is not a version yet", st.Rescued.Attempt, st.Rescued.Run)
+	}
+	return nil
+}
+
+// deletion is the ID of the lock that a deletion takes, so that nobody begins while the bytes go.
+const DeletionLock = "deletion"
+
+// ends says that a state is being deleted: nobody writes it any more, and what it had goes piece by piece.
+func IsEnding(st v1alpha1.StateStatus) bool { return st.Lock != nil && st.Lock.ID == DeletionLock }
