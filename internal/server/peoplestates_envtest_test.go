@@ -137,7 +137,7 @@ func TestAPersonsDayWithAState(t *testing.T) {
 	must(t, err)
 	event("pushed version 4 (serial 4) by force")
 	_, err = alice.At(3).Rollback(ctx, ns, "net", 1)
-	Result(t, err, http.StatusConflict, "the state is at version 4 by now, and version 3 was looked at")
+	Result(t, err, http.StatusConflict, "the state is at version 4 by now, and the request is for version 3")
 	_, err = alice.At(3).PushState(ctx, ns, "net", stateFile(9, "L", "nine"), true)
 	Result(t, err, http.StatusConflict, "the state is at version 4 by now")
 	got, err = alice.At(4).Rollback(ctx, ns, "net", 1)

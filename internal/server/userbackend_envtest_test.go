@@ -192,7 +192,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	if p.log.line("audit: done", "verb=unlock", "by="+bob.user, "lock=c") == "" {
 		t.Error("an unlock by force is not in the audit")
 	}
-	alice.write("c", stateFile(3, "L", "three"), 423, "nobody holds the state's lock")
+	alice.write("c", stateFile(3, "L", "three"), 423, "the state is not locked")
 	alice.lock("d", 200, "")
 	bob.expect(200, "", "UNLOCK", "", nil) // as Terraform before 1.6 does
 	alice.lock("e", 200, "")
@@ -354,7 +354,7 @@ func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 	killed.lock("t", 200, "")
 	finish(w, next)
 	killed.kill()
-	alice.lock("a", 423, "who is over: give it free with cairn state unlock")
+	alice.lock("a", 423, "who is over: release it with cairn state unlock")
 	bob := p.laptopOf("bob", "push", "unlock")
 	bob.unlock("t", 200, "")
 	alice.lock("a", 200, "")

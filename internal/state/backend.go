@@ -11,9 +11,12 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// Follow has the State follow what an attempt found in the Stack's own backend; no data when it has none. It says what is still to be done: nothing, or
-// that the current version is to be put there. Moved says that a person had said so, and that it is done.
-func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by decision.Holder, backend string, data []byte) (v decision.FollowResult, moved *v1alpha1.StateMove, err error) {
+// Follow updates the State to what an attempt found in the Stack's own backend; data is empty when the backend has
+// no state. The result is what is still to be done: nothing, or writing the current version to the backend. moved
+// is the move that a user requested, once it is complete.
+func (s *Store) Follow(
+	ctx context.Context, key types.NamespacedName, by decision.Holder, backend string, data []byte,
+) (v decision.FollowResult, moved *v1alpha1.StateMove, err error) {
 	seen := decision.Observed{Type: backend}
 	next := &candidate{data: data, from: originOf(by)}
 	if len(data) > 0 {
@@ -51,7 +54,7 @@ func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by decisio
 		if err := decide(st); err != nil || v.Action != decision.FollowWrite {
 			return nil, err
 		}
-		return v.Status, s.recordHeld(ctx, key, st.Status) // what was done elsewhere is a person's work
+		return v.Status, s.recordHeld(ctx, key, st.Status) // a change outside of Cairn is a user's change
 	})
 	if err != nil || v.Action != decision.FollowMark {
 		return v, moved, err
@@ -68,9 +71,11 @@ func (s *Store) Follow(ctx context.Context, key types.NamespacedName, by decisio
 	return v, moved, err
 }
 
-// equals says that a state is the current version, but for what engines write anew when they are given one: the lineage, the serial and their own version. It
-// looks only where that matters.
-func (s *Store) equals(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, next *candidate) (bool, error) {
+// equals reports whether a state is the current version, apart from what engines rewrite when they receive one: the
+// lineage, the serial and their own version. It compares only where that matters.
+func (s *Store) equals(
+	ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, next *candidate,
+) (bool, error) {
 	switch {
 	case len(next.data) == 0 || now.Version == 0:
 		return false, nil
@@ -80,8 +85,9 @@ func (s *Store) equals(ctx context.Context, key types.NamespacedName, now v1alph
 		return false, nil // nothing was put there
 	case next.Lineage == now.Lineage && next.Serial < now.Serial:
 		return false, nil
-	case next.Lineage == now.Lineage && next.Serial > now.Serial && now.Move == nil && (now.Backend == nil || now.Backend.Version == now.Version):
-		return false, nil // it goes on, and nothing was put there
+	case next.Lineage == now.Lineage && next.Serial > now.Serial && now.Move == nil &&
+		(now.Backend == nil || now.Backend.Version == now.Version):
+		return false, nil // the backend has a later version, and nothing was written there
 	}
 	data, err := s.Read(ctx, key)
 	if err != nil {
@@ -90,9 +96,12 @@ func (s *Store) equals(ctx context.Context, key types.NamespacedName, now v1alph
 	return document.SameContent(data, next.data)
 }
 
-// unmoved reports whether a state is the version that the backend was seen to have last. An engine writes its own version into what it
-// prints, so that the bytes need not be the same. A version that is not kept any more cannot be compared.
-func (s *Store) unmoved(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, next *candidate) (bool, error) {
+// unmoved reports whether a state is the version that the backend was seen to have last. An engine writes its own
+// version into what it prints, so that the bytes need not be the same. A version that is not kept any more cannot
+// be compared.
+func (s *Store) unmoved(
+	ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus, next *candidate,
+) (bool, error) {
 	if len(next.data) == 0 || now.Backend == nil || now.Backend.Version == now.Version || next.Lineage != now.Lineage ||
 		next.Serial != now.Backend.Serial {
 		return false, nil
@@ -107,9 +116,11 @@ func (s *Store) unmoved(ctx context.Context, key types.NamespacedName, now v1alp
 	return document.SameContent(data, next.data)
 }
 
-// Move takes a person's word that the state may move to where the Stack says now. It gives the type of the backend that it is to go to; empty for none,
-// when it stays with Cairn. shown is as for Push.
-func (s *Store) Move(ctx context.Context, key types.NamespacedName, by string, shown int64) (now v1alpha1.StateStatus, from, to string, err error) {
+// Move records that a user wants the state to move to where the Stack's spec names now. It returns the types of the
+// old and the new backend; empty where Cairn has the state. shown is as for Push.
+func (s *Store) Move(
+	ctx context.Context, key types.NamespacedName, by string, shown int64,
+) (now v1alpha1.StateStatus, from, to string, err error) {
 	if _, err := s.restore(ctx, key); err != nil {
 		return now, "", "", err
 	}

@@ -18,12 +18,12 @@ import (
 	"cairn.dev/cairn/internal/state/storage"
 )
 
-// The bucket has a backup of each State: the version that counts, and what it takes to know whether a State that is there is behind it. Kubernetes
-// can go back in time, when etcd is restored, and then a plan that went by its State alone would make again what was made since. So before each
-// plan the State is compared with its backup, and put at where that is.
+// The bucket has a backup of each State: the current version, and what is needed to find out whether a State is
+// behind it. When etcd is restored, Kubernetes goes back in time, and a plan from the State alone would create
+// resources again. So before each plan the State is compared with its backup, and restored from it if it is behind.
 //
-// A backup is written once its version counts. One that could not be written, or was overtaken by an older one, is written anew before the
-// journal ends of the apply that it is from: what is in no backup is in the journal.
+// A backup is written once its version is the current one. If that write failed, or an older one overtook it, it is
+// written again before the journal of that apply ends: what is in no backup is in the journal.
 
 // largestHead is more than any Backup.
 const largestHead = 64 << 10
@@ -65,8 +65,8 @@ func (s *Store) compare(ctx context.Context, key types.NamespacedName) (c compar
 	return c, nil
 }
 
-// restore puts a State at where its backup is, if it is behind, and the backup at where the State is otherwise. It gives the status
-// that is there then.
+// restore restores a State from its backup if it is behind, and writes the backup from the State otherwise. It returns
+// the status afterwards.
 func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1.StateStatus, error) {
 	c, err := s.compare(ctx, key)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) restore(ctx context.Context, key types.NamespacedName) (v1alpha1
 	return c.now, err
 }
 
-// inBackup makes sure that what a State has is in its backup, and says whether it is.
+// inBackup updates the backup if it is behind the State, and reports whether the backup has what the State has.
 func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, error) {
 	c, err := s.compare(ctx, key)
 	if err != nil {
@@ -97,8 +97,10 @@ func (s *Store) inBackup(ctx context.Context, key types.NamespacedName) (bool, e
 	return c.Relation != decision.Forked, err
 }
 
-// putBack makes what the bucket has the version that counts, and gives the status that is there then.
-func (s *Store) restoreBackup(ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader, stack types.UID) (v1alpha1.StateStatus, error) {
+// restoreBackup writes the bucket's state as the current version, and returns the status afterwards.
+func (s *Store) restoreBackup(
+	ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader, stack types.UID,
+) (v1alpha1.StateStatus, error) {
 	data, err := s.unpackBackup(ctx, key, b, body)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
@@ -124,14 +126,17 @@ func (s *Store) restoreBackup(ctx context.Context, key types.NamespacedName, b d
 		return status, s.number(key, next, summary, data, decision.FirstSerial(st.Status, summary))
 	})
 	if err == nil {
-		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from it", "namespace", key.Namespace, "stack", key.Name,
+		s.Log.Warn("a state was behind its backup, as when etcd is restored, and was put back from "+
+			"it", "namespace", key.Namespace, "stack", key.Name,
 			"serial", summary.Serial, "written", b.At, "run", b.Run)
 	}
 	return now, err
 }
 
 // unpackBackup reads the bytes: those after the head, or those of the version when its home is the bucket.
-func (s *Store) unpackBackup(ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader) ([]byte, error) {
+func (s *Store) unpackBackup(
+	ctx context.Context, key types.NamespacedName, b decision.Backup, body io.Reader,
+) ([]byte, error) {
 	if b.Storage == v1alpha1.StateStorageBucket {
 		return s.versions.Get(ctx, key, b.StateVersion)
 	}
@@ -141,13 +146,14 @@ func (s *Store) unpackBackup(ctx context.Context, key types.NamespacedName, b de
 	}
 	data, err := storage.Unpack(packed, b.StateVersion)
 	if err != nil {
-		return nil, decision.Reject(decision.Damaged, "the backup of state %s (bucket object %s) is damaged: %v. Put it back from a backup of the bucket, or, to go on without it, remove it", key, backupKey(key), err)
+		return nil, decision.Reject(decision.Damaged, "the backup of state %s (bucket object %s) is damaged: %v. "+
+			"Restore it from a backup of the bucket; to continue without it, remove it", key, backupKey(key), err)
 	}
 	return data, nil
 }
 
-// openBackup reads the head of a backup; nil when there is none. One that nobody can read is taken for none: it is there to know more than
-// the State does, and knows nothing.
+// openBackup reads the head of a backup; nil when there is none. An unreadable backup counts as none: it can
+// restore nothing.
 func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*decision.Backup, io.ReadCloser, error) {
 	none := io.NopCloser(bytes.NewReader(nil))
 	file, err := s.bucket.Read(ctx, backupKey(key))
@@ -169,8 +175,10 @@ func (s *Store) openBackup(ctx context.Context, key types.NamespacedName) (*deci
 	switch {
 	case errors.Is(err, bucket.ErrNotFound):
 		return nil, none, nil
-	case errors.Is(err, bucket.ErrWrongKey), errors.Is(err, bucket.ErrDamaged), errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF):
-		s.Log.Warn("the backup of a state cannot be read", "namespace", key.Namespace, "stack", key.Name, "object", backupKey(key), "error", err)
+	case errors.Is(err, bucket.ErrWrongKey), errors.Is(err, bucket.ErrDamaged),
+		errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF):
+		s.Log.Warn("the backup of a state cannot be "+
+			"read", "namespace", key.Namespace, "stack", key.Name, "object", backupKey(key), "error", err)
 		return nil, none, nil
 	}
 	return nil, none, fmt.Errorf("read the backup of state %s: %w", key, err)
@@ -186,7 +194,9 @@ func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alph
 	if err != nil {
 		return err
 	}
-	b := decision.Backup{Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version}
+	b := decision.Backup{
+		Stack: stack, Inputs: now.InputsDigest, Lineage: now.Lineage, Resources: now.Resources, StateVersion: version,
+	}
 	file, err := json.Marshal(b)
 	if err != nil {
 		return err
@@ -202,7 +212,7 @@ func (s *Store) backUp(ctx context.Context, key types.NamespacedName, now v1alph
 	return s.bucket.Put(ctx, backupKey(key), file)
 }
 
-// backUpCurrent writes the backup of the version that counts anew.
+// backUpCurrent writes the backup of the current version again.
 func (s *Store) backUpCurrent(ctx context.Context, key types.NamespacedName, now v1alpha1.StateStatus) error {
 	version, ok := decision.Current(now)
 	if !ok {
@@ -224,9 +234,12 @@ func (s *Store) stackUID(ctx context.Context, key types.NamespacedName) (types.U
 	return stack.UID, nil
 }
 
-// Restore takes the backup of a state that Cairn does not take by itself, for a person; or forgets it, so that the State counts as it is.
-// It is for who runs the install: what a backup has may be of another owner of the same name.
-func (s *Store) Restore(ctx context.Context, key types.NamespacedName, by string, forget bool) (v1alpha1.StateStatus, error) {
+// Restore takes a backup that Cairn does not take by itself, for a user; or discards it, so that the State counts
+// as it is. It is for the administrators of an installation, since the backup may have the state of another owner's
+// Stack of the same name.
+func (s *Store) Restore(
+	ctx context.Context, key types.NamespacedName, by string, forget bool,
+) (v1alpha1.StateStatus, error) {
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return v1alpha1.StateStatus{}, err

@@ -23,13 +23,13 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName) error {
 	return s.end(ctx, key, false)
 }
 
-// Purge removes a state whatever it still holds, for a person who says that this is meant. An apply under way is not
-// disturbed.
+// Purge deletes a state whatever it still holds, for a user who requested that explicitly. It does not interrupt an
+// apply.
 func (s *Store) Purge(ctx context.Context, key types.NamespacedName) error {
 	return s.end(ctx, key, true)
 }
 
-// end first takes the lock, so that nobody begins, then removes the bytes, then the State.
+// end first takes the lock, so that no Run begins, then deletes the bytes, then the State.
 func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) error {
 	there := true
 	err := s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
@@ -59,7 +59,8 @@ func (s *Store) end(ctx context.Context, key types.NamespacedName, force bool) e
 	return s.deleteContents(ctx, key)
 }
 
-// goOn finishes an end that has begun, and says whether one had. Whoever wants the State by then gets neither its bytes nor its lock.
+// resumeEnd completes a deletion that has begun, and reports whether one had. A Stack that claims the State by then
+// gets neither its bytes nor its lock.
 func (s *Store) resumeEnd(ctx context.Context, key types.NamespacedName) (begun bool, err error) {
 	if begun, err = s.isEnding(ctx, key); err != nil || !begun {
 		return begun, err
@@ -67,8 +68,9 @@ func (s *Store) resumeEnd(ctx context.Context, key types.NamespacedName) (begun 
 	return true, s.deleteContents(ctx, key)
 }
 
-// takeAway removes the bytes of a State whose end has begun, and then the State. A process that froze in here may find that another one
-// has finished, and that a new Stack of that name has a State, which is not its to take: so it looks again before each step.
+// deleteContents deletes the bytes of a State whose deletion has begun, and then the State. A process that was
+// suspended in here may find that another one has completed the deletion, and that a new Stack of that name has a
+// State. So it checks again before each step.
 func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) error {
 	names, err := s.versions.ListSecrets(ctx, key, false)
 	if err != nil {
@@ -91,7 +93,7 @@ func (s *Store) deleteContents(ctx context.Context, key types.NamespacedName) er
 	return s.remove(ctx, key)
 }
 
-// isEnding says that the State of that name is one whose end has begun.
+// isEnding reports whether the deletion of the State of that name has begun.
 func (s *Store) isEnding(ctx context.Context, key types.NamespacedName) (bool, error) {
 	st, err := s.get(ctx, key)
 	return err == nil && decision.IsEnding(st.Status), err
@@ -112,8 +114,8 @@ func (s *Store) remove(ctx context.Context, key types.NamespacedName) error {
 		client.Preconditions{UID: &st.UID, ResourceVersion: &st.ResourceVersion}))
 }
 
-// Orphan marks a State whose Stack goes and leaves it. The mark is what lets a person delete it; it goes when a Stack of
-// that name writes to it again.
+// Orphan marks a State whose Stack is deleted and leaves it. With the mark users may delete the State; it is
+// removed when a Stack of that name writes to it again.
 func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
 	st, err := s.get(ctx, key)
 	if err != nil || st.ResourceVersion == "" {
@@ -123,7 +125,8 @@ func (s *Store) Orphan(ctx context.Context, key types.NamespacedName) error {
 		return s.deleteContents(ctx, key)
 	}
 	if st.DeletionTimestamp != nil {
-		return fmt.Errorf("somebody deleted State %s, so it would go with the Stack that is to leave it: set spec.deletionPolicy to Destroy, or save it and remove its finalizer", key.Name)
+		return fmt.Errorf("the State %s is being deleted, so it would be deleted with the Stack that is to leave it: "+
+			"set spec.deletionPolicy to Destroy, or save it and remove its finalizer", key.Name)
 	}
 	before := st.DeepCopy()
 	if st.Labels == nil {

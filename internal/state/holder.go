@@ -18,8 +18,8 @@ import (
 // page is how many objects are listed at once.
 const page = 500
 
-// over finds out whether the holder of a lock is over. An error means that it is not known, and so does not count as
-// over.
+// isOver finds out whether the holder of a lock is over. An error means that it is not known, which does not count
+// as over.
 func (s *Store) isOver(ctx context.Context, namespace string, lock *v1alpha1.Lock) (bool, error) {
 	if lock.PodUID == "" {
 		return false, nil
@@ -39,7 +39,8 @@ func (s *Store) isOver(ctx context.Context, namespace string, lock *v1alpha1.Loc
 // podOf is the name of the pod that holds a lock; empty when no pod has its UID any more.
 func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock, run *v1alpha1.Run) (string, error) {
 	if run != nil {
-		if a, rejection := decision.NamedAttempt(run, decision.Holder{Run: lock.Run, Attempt: lock.Attempt, PodUID: lock.PodUID}); rejection == nil {
+		holder := decision.Holder{Run: lock.Run, Attempt: lock.Attempt, PodUID: lock.PodUID}
+		if a, rejection := decision.NamedAttempt(run, holder); rejection == nil {
 			return a.Pod, nil
 		}
 	}
@@ -62,8 +63,9 @@ func (s *Store) podOf(ctx context.Context, namespace string, lock *v1alpha1.Lock
 	}
 }
 
-// podGone says whether nothing of a pod can run any more: the API server has none of that UID, or all its containers have
-// ended. To take away the object of a pod whose node is silent is to say that the machine is off (decision 24).
+// podGone reports whether nothing of a pod can run anymore: the API server has none of that UID, or all its
+// containers have ended. Deleting the object of a pod whose node is silent is the statement that the machine is off
+// (decision 24).
 func (s *Store) podGone(ctx context.Context, namespace, name string, uid types.UID) (bool, error) {
 	if name == "" {
 		return true, nil
@@ -79,12 +81,13 @@ func (s *Store) podGone(ctx context.Context, namespace, name string, uid types.U
 	return pod.UID != uid || Ended(pod, true), nil
 }
 
-// Ended says that all containers of a pod have ended, by the word of its node. The phase alone does not say so: Kubernetes'
-// garbage collector writes Failed into a pod whose node it takes for gone, without having asked it.
+// Ended reports whether all containers of a pod have ended, according to its node. The phase alone does not prove
+// it: Kubernetes' garbage collector writes Failed into a pod whose node it takes for gone, without asking it.
 //
-// Heard says that its runner was heard of, as that of a lock's holder was. Then its node has to say of each container that it
-// has ended. A kubelet that starts anew and does not take back a pod that it had writes Failed over all that it said before, and
-// ends what runs afterwards. Of a pod that was never heard of the same is what a kubelet says that never took it.
+// heard: the runner reported at least once, as that of a lock's holder did. Then the node has to report of each
+// container that it has ended. A kubelet that restarts and rejects a pod that it had accepted before writes Failed
+// over all that it reported, and ends what runs afterwards. Of a pod that was never heard of, a kubelet that never
+// accepted it reports the same.
 func Ended(pod *corev1.Pod, heard bool) bool {
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		return false
@@ -94,11 +97,13 @@ func Ended(pod *corev1.Pod, heard bool) bool {
 		return false
 	}
 	untold := len(pod.Status.ContainerStatuses) == 0 ||
-		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil })
+		slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+			return c.State.Terminated == nil
+		})
 	return !untold || !heard && !collected(pod)
 }
 
-// collected says that Kubernetes' garbage collector takes a pod away, and so may have written its phase.
+// collected reports whether Kubernetes' garbage collector deletes a pod, and so may have written its phase.
 func collected(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "DeletionByPodGC"

@@ -15,9 +15,9 @@ import (
 // maxInputs is how large the variable files of an apply may be together.
 const maxInputs = 32 << 20
 
-// KeepInputs keeps the variable files that an apply is about to use, under the digest of the apply's inputs. They count
-// when the apply takes the lock, since status.inputsDigest then names that digest; those that it named until then stay beside
-// them, and all others go.
+// KeepInputs keeps the variable files that an apply is about to use, under the digest of the apply's inputs. They
+// count when the apply takes the lock, since status.inputsDigest then names that digest; those that it named until
+// then stay beside them, and all others go.
 func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs string, data []byte) error {
 	if err := s.bucket.Put(ctx, inputsKey(key, inputs), data); err != nil {
 		return fmt.Errorf("keep the inputs of %s: %w", key, err)
@@ -41,7 +41,7 @@ func (s *Store) KeepInputs(ctx context.Context, key types.NamespacedName, inputs
 	return nil
 }
 
-// AdoptInputs makes inputs those of the State without an apply: a plan found that they change nothing.
+// AdoptInputs records inputs as those of the State without an apply: a plan found that they change nothing.
 func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, inputs string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		if st.ResourceVersion == "" || st.Status.InputsDigest == inputs {
@@ -53,11 +53,12 @@ func (s *Store) AdoptInputs(ctx context.Context, key types.NamespacedName, input
 	})
 }
 
-// KeptInputs gives the variable files that were kept for inputs.
+// KeptInputs returns the variable files that were kept for inputs.
 func (s *Store) KeptInputs(ctx context.Context, key types.NamespacedName, inputs string) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, inputsKey(key, inputs), maxInputs)
 	if errors.Is(err, bucket.ErrNotFound) {
-		return nil, decision.Reject(decision.Missing, "the variables of the last apply are not in the bucket: restore the bucket from its backup, "+
+		return nil, decision.Reject(decision.Missing, "the variables of the last apply are not in the bucket: restore "+
+			"the bucket from its backup, "+
 			"or set spec.deletionPolicy of the Stack to Orphan")
 	}
 	return data, err

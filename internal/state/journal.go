@@ -22,43 +22,46 @@ import (
 	"cairn.dev/cairn/internal/state/storage"
 )
 
-// The journal of a State is what its applies have done since one of them got to its end with all of it saved, or a plan found that
-// the state has it all. It is in the bucket, in batches that are named so that they sort as they were done:
+// The journal of a State is what its applies have done since one of them ended with everything saved, or a plan
+// found everything in the state. It is in the bucket, in batches whose names sort by time:
 //
-//	journals/<namespace>/<stack>/<Run made at>-<Run's number>-<attempt>-<batch>
-//	journals/<namespace>/<stack>/<Run made at>-<Run's number>-<attempt>-saved     all up to here is in the state
-//	journals/<namespace>/<stack>/<a batch>-held-<version>-<digest>                what of all up to here that version of the state has
+//	journals/<namespace>/<stack>/<Run created at>-<Run's number>-<attempt>-<batch>
+//	journals/<namespace>/<stack>/<Run created at>-<Run's number>-<attempt>-saved  everything up to here is in the state
+//	journals/<namespace>/<stack>/<a batch>-held-<version>-<digest>                what that version of the state has of everything up to here
 //	journals/<namespace>/<stack>/<a batch>-saved                                  nothing up to here is missing
 //
-// Nothing else is kept of it. Whether something in it is missing is told from the state, when the next plan is made.
+// Nothing else is stored of it. The next plan compares it with the state to find what is missing.
 
 // journalFolder holds the journal of a State.
 func journalFolder(key types.NamespacedName) string {
 	return "journals/" + key.Namespace + "/" + key.Name
 }
 
-// What is no batch: savedMark sorts after all batches of its attempt, or after the batch before it, and heldMark after that and before
-// the next.
+// What is no batch: savedMark sorts after all batches of its attempt, or after the batch before it, and heldMark
+// after that and before the next.
 const (
 	savedMark = "saved"
 	heldMark  = "held"
 )
 
-// journalName begins the names of an attempt's batches. When its Run was made comes first, since a Stack that is made anew
-// counts its Runs anew, and may find the State of the one before it.
+// journalName is the prefix of the names of an attempt's batches. It begins with the creation time of the Run,
+// since a Stack that is recreated counts its Runs from 1 again, and may find the State of its predecessor.
 func journalName(key types.NamespacedName, run *v1alpha1.Run, attempt int32) string {
 	number, _ := strconv.Atoi(run.Name[strings.LastIndexByte(run.Name, '-')+1:])
 	return fmt.Sprintf("%s/%012d-%010d-%05d-", journalFolder(key), max(run.CreationTimestamp.Unix(), 0), number, attempt)
 }
 
 // AppendJournal keeps a batch of what an attempt has done. When it returns nil the batch is durable.
-func (s *Store) AppendJournal(ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder, batch int, data []byte) error {
+func (s *Store) AppendJournal(
+	ctx context.Context, key types.NamespacedName, run *v1alpha1.Run, by decision.Holder, batch int, data []byte,
+) error {
 	attempt, rejection := decision.JournalAttempt(run, by)
 	switch {
 	case rejection != nil:
 		return rejection
 	case attempt.Phase != v1alpha1.AttemptApply:
-		return decision.Reject(decision.NotCurrent, "attempt %d of Run %s is no apply, and has no journal", by.Attempt, run.Name)
+		return decision.Reject(decision.NotCurrent, "attempt %d of Run %s is no apply, and has no "+
+			"journal", by.Attempt, run.Name)
 	case batch < 0 || batch >= runnerapi.MostBatches:
 		return decision.Reject(decision.Invalid, "there is no batch %d of a journal", batch)
 	}
@@ -87,8 +90,8 @@ func (s *Store) EndJournal(ctx context.Context, key types.NamespacedName, run *v
 	return s.markSaved(ctx, key, journalName(key, run, by.Attempt)+savedMark)
 }
 
-// SettleJournal takes note that a plan found nothing that is missing in the journal, which it read up to there. What that is names
-// something that counts still, or there is nothing to do.
+// SettleJournal takes note that a plan found nothing that is missing in the journal, which it read up to there.
+// What that is names something that counts still, or there is nothing to do.
 func (s *Store) SettleJournal(ctx context.Context, key types.NamespacedName, upTo string) error {
 	_, open, err := s.journalBatches(ctx, key)
 	if err != nil {
@@ -113,8 +116,8 @@ func (s *Store) markSaved(ctx context.Context, key types.NamespacedName, mark st
 	return nil
 }
 
-// SweepJournal removes what is in the state, oldest first and the note of it last: what it does not get to counts for nothing
-// either, and goes the next time.
+// CollectJournal deletes what is in the state, oldest first and the mark last: what it does not get to counts for
+// nothing either, and is deleted the next time.
 func (s *Store) CollectJournal(ctx context.Context, key types.NamespacedName) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storage.CollectTime)
 	defer cancel()
@@ -129,7 +132,8 @@ func (s *Store) CollectJournal(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
-// journalBatches gives the names of what is in the state, and of the batches of which that is not known; each oldest first.
+// journalBatches returns the names of the batches that are in the state, and of those of which that is not known;
+// each oldest first.
 func (s *Store) journalBatches(ctx context.Context, key types.NamespacedName) (saved, open []string, err error) {
 	names, err := s.bucket.List(ctx, journalFolder(key))
 	if err != nil {
@@ -155,8 +159,8 @@ type batch struct {
 // journalReads is how many batches are read at a time.
 const journalReads = 16
 
-// Journal gives what applies have done of which it is not known that the state has it, oldest first. What cannot be read is a
-// Refusal: it would be the same the next time.
+// Journal returns what applies have done of which it is not known that the state has it, oldest first. An
+// unreadable journal is a Rejection: a retry would not help.
 func (s *Store) Journal(ctx context.Context, key types.NamespacedName) (runnerapi.JournalEntries, error) {
 	batches, err := s.openJournal(ctx, key)
 	if err != nil || len(batches) == 0 {
@@ -201,7 +205,8 @@ func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names
 				return err
 			}
 			if size.Add(int64(len(data))) > runnerapi.LargestJournal {
-				return decision.Reject(decision.Damaged, "the journal of state %s is larger than %d MiB: %s", key.Name, runnerapi.LargestJournal>>20, journalAdvice(key, "all in "+journalFolder(key)))
+				return decision.Reject(decision.Damaged, "the journal of state %s is larger than %d MiB: "+
+					"%s", key.Name, runnerapi.LargestJournal>>20, journalAdvice(key, "all in "+journalFolder(key)))
 			}
 			var part runnerapi.JournalEntries
 			if err := json.Unmarshal(data, &part); err != nil {
@@ -215,24 +220,26 @@ func (s *Store) readBatches(ctx context.Context, key types.NamespacedName, names
 }
 
 func unreadable(key types.NamespacedName, name string, err error) error {
-	return decision.Reject(decision.Damaged, "a part of the journal of state %s cannot be read (bucket object %s): %v. %s", key.Name, name, err, journalAdvice(key, "it"))
+	return decision.Reject(decision.Damaged, "a part of the journal of state %s cannot be read (bucket object %s): "+
+		"%v. %s", key.Name, name, err, journalAdvice(key, "it"))
 }
 
-// instead says how to go on without a journal.
+// journalAdvice explains how to continue without a journal.
 func journalAdvice(key types.NamespacedName, what string) string {
-	return fmt.Sprintf("Look by hand for what an apply made that was killed (cairn logs %s shows it), remove %s from the bucket, and plan again", key.Name, what)
+	return fmt.Sprintf("Check by hand what an apply created that was killed (cairn logs %s shows it), remove %s from "+
+		"the bucket, and plan again", key.Name, what)
 }
 
-// Told is the last word of a journal on an address.
-type Told struct {
+// JournalResource is the last entry of a journal for an address.
+type JournalResource struct {
 	engine.Standing
-	// Run and Attempt that said it.
+	// Run and Attempt that wrote it.
 	Run     string
 	Attempt int32
 }
 
-// Told gives what a journal tells, beside the current version of its state.
-func (s *Store) Told(ctx context.Context, key types.NamespacedName) ([]Told, error) {
+// JournalResources returns what a journal has, compared with the current version of its state.
+func (s *Store) JournalResources(ctx context.Context, key types.NamespacedName) ([]JournalResource, error) {
 	batches, err := s.openJournal(ctx, key)
 	if err != nil || len(batches) == 0 {
 		return nil, err
@@ -247,15 +254,15 @@ func (s *Store) Told(ctx context.Context, key types.NamespacedName) ([]Told, err
 		done = append(done, toDone(b.entries)...)
 		from = append(from, slices.Repeat([]string{b.name}, len(b.entries))...)
 	}
-	var all []Told
+	var all []JournalResource
 	for _, standing := range engine.Standings(done, instances) {
 		run, attempt := batchAttempt(key, from[standing.At])
-		all = append(all, Told{standing, run, attempt})
+		all = append(all, JournalResource{standing, run, attempt})
 	}
 	return all, nil
 }
 
-// nowIn is what the current version of a state has; nil when nobody can look into it.
+// currentInstances is what the current version of a state has; nil when it is unreadable.
 func (s *Store) currentInstances(ctx context.Context, key types.NamespacedName) (*engine.Instances, error) {
 	st, err := s.get(ctx, key)
 	if err != nil {
@@ -273,7 +280,7 @@ func (s *Store) currentInstances(ctx context.Context, key types.NamespacedName) 
 	return instances, err
 }
 
-// teller is whose batch has that name.
+// batchAttempt is the attempt that wrote the batch of that name.
 func batchAttempt(key types.NamespacedName, name string) (run string, attempt int32) {
 	var made int64
 	var number int
@@ -283,7 +290,8 @@ func batchAttempt(key types.NamespacedName, name string) (run string, attempt in
 	return fmt.Sprintf("%s-%d", key.Name, number), attempt
 }
 
-// Unsaved gives the addresses of what exists according to the journal of a state that has no resource: all of it is missing.
+// Unsaved returns the addresses of what exists according to the journal of a state that has no resource: all of it
+// is missing.
 func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	journal, err := s.Journal(ctx, key)
 	if err != nil {
@@ -296,7 +304,7 @@ func (s *Store) Unsaved(ctx context.Context, key types.NamespacedName) ([]string
 	return addresses, nil
 }
 
-// doings are entries of a journal as the room knows them that compares.
+// toDone converts entries of a journal to the engine package's type.
 func toDone(entries []runnerapi.JournalEntry) []engine.Done {
 	all := make([]engine.Done, len(entries))
 	for i, e := range entries {

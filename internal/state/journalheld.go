@@ -16,16 +16,16 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// An entry of a journal has done its work once a version of the state had what it tells of: from then on a person may take that out
-// of the state, and it is theirs. So what the current version has is written into the journal before another one may follow that
-// was not written by an apply of what the journal was read for: before a person's, before a shell's, and when a plan reads the
-// journal. It is a fact, whatever becomes of what follows, and so it may be written first.
+// An entry of a journal is settled once a version of the state had its resource: from then on a user may remove the
+// resource from the state, and that counts. So what the current version has of the journal is recorded before
+// another version may follow that is not from an apply: before a user's, before a shell's, and when a plan reads
+// the journal. It is a fact, whatever follows, so it may be written first.
 //
-// Of what the version does not have it is noted what it has there instead. What a person puts there later is theirs, and not what was
-// replaced, which a plan would destroy.
+// For an address that the version has with another resource, that one is recorded. What a user adds there later is
+// theirs, and not the replaced resource, which a plan would destroy.
 
-// NoteHeld adds to the journal what the current version of a state has of it. Where there is no journal, as nearly always, the State is
-// not read.
+// RecordHeld adds to the journal what the current version of a state has of it. Without a journal, as nearly
+// always, the State is not read.
 func (s *Store) RecordHeld(ctx context.Context, key types.NamespacedName) error {
 	if _, open, err := s.journalBatches(ctx, key); err == nil && len(open) == 0 {
 		return nil
@@ -37,7 +37,8 @@ func (s *Store) RecordHeld(ctx context.Context, key types.NamespacedName) error 
 	return s.recordHeld(ctx, key, st.Status)
 }
 
-// noteHeld is NoteHeld for a State that was read. What cannot be read holds up nobody: a person may be about to put it right.
+// recordHeld is RecordHeld for a State that was read. An unreadable state is no error: a user may be about to
+// correct it.
 func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus) error {
 	version, ok := decision.Current(st)
 	batches, err := s.openJournal(ctx, key)
@@ -51,7 +52,8 @@ func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1a
 	var rejected *decision.Rejection
 	switch {
 	case errors.As(err, &rejected):
-		s.Log.Warn("what of the journal a state has cannot be told", "state", key.String(), "version", version.Version, "reason", err)
+		s.Log.Warn("cannot read what a state has of its "+
+			"journal", "state", key.String(), "version", version.Version, "reason", err)
 		return nil
 	case err != nil:
 		return err
@@ -70,8 +72,8 @@ func (s *Store) recordHeld(ctx context.Context, key types.NamespacedName, st v1a
 	return nil
 }
 
-// putHeld writes what a version has, in parts as large as batches. Each is true by itself, so that it does not matter when not
-// all are written.
+// putHeld writes what a version has, in parts as large as batches. Each is true by itself, so that it does not
+// matter when not all are written.
 func (s *Store) putHeld(ctx context.Context, after string, version int64, held []engine.Done) error {
 	for len(held) > 0 {
 		data, n, err := heldPart(held)
@@ -86,7 +88,7 @@ func (s *Store) putHeld(ctx context.Context, after string, version int64, held [
 	return nil
 }
 
-// heldPart writes as many as fit into a batch, and says how many they are.
+// heldPart writes as many entries as fit into a batch, and returns their number.
 func heldPart(held []engine.Done) (data []byte, n int, err error) {
 	var part runnerapi.JournalEntries
 	for size := 0; n < len(held); n++ {
@@ -110,8 +112,10 @@ func heldName(after string, version int64, data []byte) string {
 	return fmt.Sprintf("%s-%s-%010d-%.16s", after, heldMark, version, strings.TrimPrefix(document.Digest(data), "sha256:"))
 }
 
-// instances reads a version of a state. That nobody can look into it is a Refusal.
-func (s *Store) instances(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) (*engine.Instances, error) {
+// instances reads a version of a state. An unreadable one is a Rejection.
+func (s *Store) instances(
+	ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion,
+) (*engine.Instances, error) {
 	data, err := s.versions.Get(ctx, key, v)
 	if err != nil {
 		return nil, err

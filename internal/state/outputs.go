@@ -19,17 +19,17 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// Limits of the outputs that other Stacks can use. What is past them is left out of status.outputs, which must never be
-// what a state cannot be written for; a Stack that wants one of those does not find it there and is told so.
+// Limits of the outputs that other Stacks can use. Others are left out of status.outputs, so that they never
+// prevent the write of a state; a Stack that references one of those reports that it is not found.
 const (
 	longestOutputName = 253
 	largestOutput     = 1 << 20
 )
 
-// Output gives an output of the current version of a Stack's state, and the fingerprint that is stored for it in that
-// version: one that is made now would be another if the key was lost since. It is empty for an output that is past the
-// limits. ErrNone says that there is no such output or no state; a Refusal, that the state cannot be looked into; any other
-// error may pass, as when FillOutputs is still to come.
+// Output returns an output of the current version of a Stack's state, and its fingerprint in that version: a new
+// one would differ if the key was lost since. It is empty for an output that exceeds the limits. ErrNone: there is
+// no such output or no state. A Rejection: the state is unreadable. Any other error is transient, as until
+// FillOutputs has run.
 func (s *Store) Output(ctx context.Context, key types.NamespacedName, name string) (document.Output, string, error) {
 	data, st, err := s.read(ctx, key, decision.Current)
 	if err != nil {
@@ -40,7 +40,8 @@ func (s *Store) Output(ctx context.Context, key types.NamespacedName, name strin
 		return document.Output{}, "", decision.Reject(decision.Damaged, "state %s: %v", key, err)
 	}
 	if d.Resources == document.Unknown {
-		return document.Output{}, "", decision.Reject(decision.Opaque, "the state of Stack %s is encrypted by its engine, or of a format that Cairn does not "+
+		return document.Output{}, "", decision.Reject(decision.Opaque, "the state of Stack %s is encrypted by its "+
+			"engine, or of a format that Cairn does not "+
 			"know: its outputs cannot be passed on", key.Name)
 	}
 	o, ok := d.Outputs[name]
@@ -48,7 +49,8 @@ func (s *Store) Output(ctx context.Context, key types.NamespacedName, name strin
 	case !ok:
 		return document.Output{}, "", ErrNone
 	case lacksFingerprints(st.Status):
-		return document.Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints yet", key, st.Status.Version)
+		return document.Output{}, "", fmt.Errorf("state %s: the outputs of version %d have no fingerprints "+
+			"yet", key, st.Status.Version)
 	}
 	return o, st.Status.Outputs[name], nil
 }
@@ -68,9 +70,9 @@ func (s *Store) fingerprints(key types.NamespacedName, outputs map[string]docume
 	return all
 }
 
-// identity is the same bytes for the same value, however it is written, of the same output, and for nothing else. It
-// names the output because anybody may have outputs of their own: equal values there must not have equal fingerprints,
-// or a secret could be guessed by trying.
+// identity is the same bytes for the same value of the same output, however it is written, and for nothing else. It
+// contains the output's name because any user may have outputs of their own: if equal values there had equal
+// fingerprints, a secret could be guessed.
 func identity(o document.Output, key types.NamespacedName, name string) []byte {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(o.Value))
@@ -85,9 +87,9 @@ func identity(o document.Output, key types.NamespacedName, name string) []byte {
 	return data
 }
 
-// FillOutputs puts the fingerprints of the current version's outputs into a State that was written without, by a Cairn
-// that knew of none. It is one write, also when there are no outputs; of a State that lacks none it is none. A Refusal
-// says that the bytes are damaged.
+// FillOutputs adds the fingerprints of the current version's outputs to a State that an earlier version of Cairn
+// wrote without them. It is one write, also when there are no outputs, and none for a State that has them. A
+// Rejection: the bytes are damaged.
 func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error {
 	data, st, err := s.read(ctx, key, decision.Current)
 	if errors.Is(err, ErrNone) {
@@ -105,7 +107,7 @@ func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error
 	}
 	before := st.DeepCopy()
 	st.Status.Outputs, st.Status.OutputsVersion = s.fingerprints(key, d.Outputs), st.Status.Version
-	// No swap: that takes the mark of an orphan away, which this has to leave. Whoever was faster made an event.
+	// No swap: that removes the mark of an orphan, which has to stay. A conflicting write caused an event.
 	err = s.client.Patch(ctx, st, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("fingerprint the outputs of state %s: %w", key, err)
@@ -113,8 +115,9 @@ func (s *Store) FillOutputs(ctx context.Context, key types.NamespacedName) error
 	return nil
 }
 
-// unread says that nobody looked at the outputs of the current version yet. Those of a state that its engine encrypts
-// nobody can. Fingerprints without the version that they are of are from the first Cairn that made any.
+// lacksFingerprints reports whether the outputs of the current version were never read. Those of a state that its
+// engine encrypts cannot be read. Fingerprints without their version are from the first Cairn that had
+// fingerprints.
 func lacksFingerprints(st v1alpha1.StateStatus) bool {
 	return st.Resources != document.Unknown && st.Outputs == nil && st.OutputsVersion != st.Version
 }

@@ -1,18 +1,17 @@
 package state
 
-// Secrets of the Stacks' namespaces are where states are. A role cannot tell them from others: it knows names, and these
-// are as many as there are Stacks. With --state-storage=Bucket new states are in the bucket, and what is in Secrets stays there.
+// States are in Secrets of the Stacks' namespaces. A role cannot select them: it lists names, and these differ for
+// each Stack. With --state-storage=Bucket new states are in the bucket, and what is in Secrets stays there.
 
-// What the operator does here: it ends States with their bytes, and looks whether who holds a lock is over. It puts one back from its backup
-// when Kubernetes has forgotten it, and its Stack is deleted.
+// The operator deletes States with their bytes, and checks whether the holder of a lock is over. It restores one from its
+// backup when Kubernetes lost it, and its Stack is deleted.
 //
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=states,verbs=get;create;update;patch;delete
 // +kubebuilder:rbac:roleName=operator,groups=cairn.dev,resources=stacks;runs,verbs=get
 // +kubebuilder:rbac:roleName=operator,groups="",resources=pods,verbs=get;list
 // +kubebuilder:rbac:roleName=operator,groups="",resources=secrets,verbs=get;list;patch;delete
 
-// What the server does here: it writes versions of states and removes old ones, for runners and for people. It never deletes
-// a State.
+// The server writes versions of states and removes old ones, for runners and for users. It never deletes a State.
 //
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=states,verbs=get;list;create;update
 // +kubebuilder:rbac:roleName=server,groups=cairn.dev,resources=stacks,verbs=get

@@ -12,16 +12,16 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// ErrNone says that there is no state, or not the version that was asked for.
+// ErrNone means that there is no state, or not the requested version.
 var ErrNone = errors.New("no state")
 
-// Read gives the current version of a state: ErrNone before the first, a Refusal when its bytes are damaged.
+// Read returns the current version of a state: ErrNone before the first, a Rejection when its bytes are damaged.
 func (s *Store) Read(ctx context.Context, key types.NamespacedName) ([]byte, error) {
 	data, _, err := s.read(ctx, key, decision.Current)
 	return data, err
 }
 
-// ReadVersion gives a version that is kept.
+// ReadVersion returns a version that is kept.
 func (s *Store) ReadVersion(ctx context.Context, key types.NamespacedName, version int64) ([]byte, error) {
 	data, _, err := s.read(ctx, key, func(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
 		for _, v := range st.Versions {
@@ -34,7 +34,7 @@ func (s *Store) ReadVersion(ctx context.Context, key types.NamespacedName, versi
 	return data, err
 }
 
-// ReadRescued gives the state that an attempt could not save, while it is no version: ErrNone when there is none.
+// ReadRescued returns the state that an attempt could not save, while it is no version: ErrNone when there is none.
 func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]byte, error) {
 	st, err := s.get(ctx, key)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Store) ReadRescued(ctx context.Context, key types.NamespacedName) ([]by
 func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1alpha1.RescuedState) ([]byte, error) {
 	data, err := s.bucket.Get(ctx, rescueKey(key, r.SHA256), MaxSize)
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		return nil, decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. To go on without it, push one by force: "+
+		return nil, decision.Reject(decision.Damaged, "the state that attempt %d of Run %s rescued cannot be read: %v. "+
+			"To continue without it, push one by force: "+
 			"cairn state push %s FILE --force", r.Attempt, r.Run, err, key.Name)
 	}
 	if err != nil {
@@ -59,8 +60,8 @@ func (s *Store) readRescued(ctx context.Context, key types.NamespacedName, r v1a
 	return data, nil
 }
 
-// read fetches the version that pick chooses, and gives the State that it was chosen from. A version may be dropped while it is read; so damage counts only when a
-// second look chooses the same one.
+// read returns the version that pick chooses, and the State that it was chosen from. A version may be deleted while
+// it is read, so damage counts only when a second read chooses the same one.
 func (s *Store) read(
 	ctx context.Context, key types.NamespacedName, pick func(v1alpha1.StateStatus) (v1alpha1.StateVersion, bool),
 ) ([]byte, *v1alpha1.State, error) {
@@ -74,7 +75,8 @@ func (s *Store) read(
 		v, ok := pick(st.Status)
 		switch {
 		case !ok && st.Status.Version > 0 && seen == 0 && len(st.Status.Versions) == 0:
-			return nil, nil, decision.Reject(decision.Damaged, "state %s is at version %d but lists no versions", key, st.Status.Version)
+			return nil, nil, decision.Reject(decision.Damaged, "state %s is at version %d but lists no "+
+				"versions", key, st.Status.Version)
 		case !ok:
 			return nil, nil, ErrNone
 		case v.Version == seen:

@@ -18,12 +18,12 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// damagedAgain is how soon a state whose bytes are damaged is read again: a backup may have brought them back.
+// damagedAgain is the interval at which a state with damaged bytes is read again: a backup may have restored them.
 const damagedAgain = time.Hour
 
-// Reconciler ends the States that a person deleted, with all their bytes, once no Stack has them: what a Stack with
-// spec.deletionPolicy Orphan left. While there is a Stack its State stays, whoever deletes it. States that an earlier Cairn wrote
-// get the fingerprints of their outputs.
+// Reconciler deletes States that users deleted, with all their bytes, once their Stack is gone: what a Stack with
+// spec.deletionPolicy Orphan left. While there is a Stack its State stays. States that an earlier Cairn wrote get
+// the fingerprints of their outputs.
 type Reconciler struct {
 	// Client reads from a cache.
 	Client client.Reader
@@ -32,7 +32,8 @@ type Reconciler struct {
 
 // SetupWithManager adds the controller of States. The reconciler is r, or a wrapper of it.
 //
-// Of ten thousand States none has anything to do at the start. Each one that is queued anyway takes memory that the process does not free.
+// Of ten thousand States none has anything to do at the start. Each one that is queued anyway takes memory that the
+// process does not free.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, reconciler reconcile.Reconciler) error {
 	due := predicate.NewPredicateFuncs(func(o client.Object) bool { return isDue(o.(*v1alpha1.State)) })
 	return ctrl.NewControllerManagedBy(mgr).Named("state").
@@ -55,7 +56,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var result ctrl.Result
 	if lacksFingerprints(st.Status) {
 		if err := r.States.FillOutputs(ctx, req.NamespacedName); errors.As(err, &rejected) {
-			r.States.Log.Warn("outputs of a state are not known", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
+			r.States.Log.Warn("outputs of a state are not "+
+				"known", "namespace", req.Namespace, "stack", req.Name, "reason", rejected.Message)
 			result.RequeueAfter = damagedAgain
 		} else if err != nil {
 			return ctrl.Result{}, err
@@ -67,7 +69,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.end(ctx, req)
 }
 
-// end ends a State that a person deleted, unless its Stack is there. What was begun before there was one is finished.
+// end deletes a State that a user deleted, unless its Stack exists. A deletion that began before there was a Stack
+// is completed.
 func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if begun, err := r.States.resumeEnd(ctx, req.NamespacedName); begun || err != nil {
 		return ctrl.Result{}, err
@@ -89,9 +92,9 @@ func (r *Reconciler) end(ctx context.Context, req ctrl.Request) (ctrl.Result, er
 	return ctrl.Result{}, nil
 }
 
-// Lean leaves out of a State what nothing is decided on, for a cache that has ten thousand of them: what it says of its bytes, all versions but
-// the one that was written last, of which its number, its time and the user who wrote it stay, and what Kubernetes keeps beside its name. Whoever writes a State, or
-// shows it to people, reads it itself.
+// Lean removes from a State what no decision needs, for a cache with ten thousand of them: the facts about its
+// bytes, all versions but the last one, of which number, time and author stay, and most metadata. Code that writes
+// a State, or shows it to users, reads it without the cache.
 func Lean(st *v1alpha1.State) {
 	st.Labels, st.Annotations, st.OwnerReferences, st.Finalizers = nil, nil, nil, nil
 	st.Status.Lineage, st.Status.SHA256 = "", ""

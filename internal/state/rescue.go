@@ -13,11 +13,13 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// Rescue takes a state that its engine could not write, and the SHA256 of the version that it goes on from. The bytes are kept
-// whatever is decided then, and become a version at once if that version is the current one and nobody else holds the lock. A
-// Refusal for the Reason Diverged says that the state is kept, and that a user has to merge it. A caller who is no attempt of the
-// Run is rejected before anything is kept.
-func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by decision.Holder, base string, data []byte) error {
+// Rescue stores a state that its engine could not write, with the SHA256 of the version that it follows. The bytes
+// are stored whatever the decision, and become a version at once if that version is the current one and the lock is
+// free or the caller's. A Rejection with the Reason Diverged means that the state is stored, and that a user has to
+// merge it. A caller that is no attempt of the Run is rejected before anything is stored.
+func (s *Store) Rescue(
+	ctx context.Context, key types.NamespacedName, by decision.Holder, base string, data []byte,
+) error {
 	st, err := s.get(ctx, key)
 	if err != nil {
 		return err
@@ -46,7 +48,8 @@ func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by decisio
 	if err == nil || errors.As(err, &rejected) && rejected.Reason != decision.Diverged {
 		return err
 	}
-	// It forked, another one holds the lock, or a version cannot be written right now, which may be why there is something to rescue.
+	// It forked, another one holds the lock, or a version cannot be written right now, which may be why there is
+	// something to rescue.
 	if kept := s.keepRescued(ctx, key, by, r); kept != nil {
 		return fmt.Errorf("%w (%s)", kept, err.Error())
 	}
@@ -56,11 +59,12 @@ func (s *Store) Rescue(ctx context.Context, key types.NamespacedName, by decisio
 	return nil
 }
 
-// errWaits says that a rescued state cannot become a version now.
+// errWaits means that a rescued state cannot become a version now.
 var errWaits = errors.New("another one holds the lock")
 
 func (s *Store) commitRescued(
-	ctx context.Context, key types.NamespacedName, by decision.Holder, r v1alpha1.RescuedState, summary decision.Summary, data []byte,
+	ctx context.Context, key types.NamespacedName, by decision.Holder, r v1alpha1.RescuedState,
+	summary decision.Summary, data []byte,
 ) error {
 	next := &candidate{summary, data, originOf(by)}
 	_, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
@@ -83,14 +87,16 @@ func (s *Store) commitRescued(
 	return err
 }
 
-func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by decision.Holder, r v1alpha1.RescuedState) error {
+func (s *Store) keepRescued(
+	ctx context.Context, key types.NamespacedName, by decision.Holder, r v1alpha1.RescuedState,
+) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		outcome, err := s.admitRescue(ctx, st, by, r)
 		waiting := st.Status.Rescued
 		if err != nil || outcome == decision.RescueDone || waiting != nil && waiting.SHA256 == r.SHA256 {
 			return nil, err
 		}
-		if waiting != nil && (waiting.Run != r.Run || waiting.Attempt != r.Attempt) { // neither has what the other made
+		if waiting != nil && (waiting.Run != r.Run || waiting.Attempt != r.Attempt) { // neither has the changes of the other
 			return nil, decision.RejectSecondRescue(*waiting, r)
 		}
 		next := st.Status.DeepCopy()
@@ -99,7 +105,9 @@ func (s *Store) keepRescued(ctx context.Context, key types.NamespacedName, by de
 	})
 }
 
-func (s *Store) admitRescue(ctx context.Context, st *v1alpha1.State, by decision.Holder, r v1alpha1.RescuedState) (decision.RescueOutcome, error) {
+func (s *Store) admitRescue(
+	ctx context.Context, st *v1alpha1.State, by decision.Holder, r v1alpha1.RescuedState,
+) (decision.RescueOutcome, error) {
 	w, err := s.snapshot(ctx, st, by)
 	if err != nil {
 		return "", err
@@ -111,9 +119,9 @@ func (s *Store) admitRescue(ctx context.Context, st *v1alpha1.State, by decision
 	return outcome, nil
 }
 
-// Promote makes a rescued state the current version, if there is one and it is newer, and before that the state of the backup, if Kubernetes has
-// gone back in time. It has to be called before anybody plans or applies: a plan that does not know what was made would make it again. When it
-// returns an error, nobody may.
+// Promote writes a newer rescued state as the current version, after restoring the State from its backup if Kubernetes
+// has gone back in time. It has to succeed before each plan and apply: a plan from an outdated state would create
+// resources again.
 func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 	now, err := s.restore(ctx, key)
 	if err != nil || now.Rescued == nil {
@@ -156,7 +164,7 @@ func (s *Store) Promote(ctx context.Context, key types.NamespacedName) error {
 	return s.dropRescued(ctx, key, r)
 }
 
-// unlocked is the status without the lock of a holder that is over. While anybody else holds it nothing is promoted.
+// unlocked is the status without the lock of a holder that is over. While another one holds it nothing is promoted.
 func (s *Store) unlocked(ctx context.Context, st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 	next := st.Status.DeepCopy()
 	if next.Lock == nil {
@@ -184,12 +192,13 @@ func (s *Store) dropRescued(ctx context.Context, key types.NamespacedName, r v1a
 	})
 	if err == nil {
 		s.Log.Warn("a rescued state is not newer than the current one; it stays in the bucket",
-			"namespace", key.Namespace, "stack", key.Name, "run", r.Run, "attempt", r.Attempt, "serial", r.Serial, "object", rescueKey(key, r.SHA256))
+			"namespace", key.Namespace, "stack", key.Name, "run", r.Run, "attempt", r.Attempt, "serial", r.Serial,
+			"object", rescueKey(key, r.SHA256))
 	}
 	return err
 }
 
-// rescueFolder holds the states that could not be written when they were made.
+// rescueFolder has the states that their attempts could not write.
 func rescueFolder(key types.NamespacedName) string {
 	return "rescue/" + key.Namespace + "/" + key.Name
 }

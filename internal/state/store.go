@@ -1,11 +1,12 @@
-// Package state keeps the Stacks' states: their versions, their lock, and what could not be written. It is the fence:
-// whatever a late, frozen or duplicated runner believes, only the pod that the Run names, with the lock it was given and
-// the serial that follows, changes a state.
+// Package state stores the Stacks' states: their versions, their lock, and what could not be written. It is the
+// fence: whatever a late, frozen or duplicated runner requests, only the pod that the Run names, with its lock and
+// the next serial, changes a state.
 //
-// The bytes are kept first, in Secrets or in the bucket, under names that contain their digest. Then one
-// compare-and-swap on the State object makes them count. A crash between the two leaves garbage.
+// The bytes are stored first, in Secrets or in the bucket, under names that contain their digest. Then one
+// compare-and-swap on the State object declares them the current version. A crash between the two leaves garbage.
 //
-// The rules are in package decision, the bytes in package storage, and what is known of an engine's file in package document.
+// The rules are in package decision, the bytes in package storage, and what is known of an engine's file in package
+// document.
 package state
 
 import (
@@ -39,14 +40,15 @@ type Options struct {
 	Storage v1alpha1.StateStorage
 	// SecretLimit is the compressed size past which the bucket is the home; 0 means 8 MiB.
 	SecretLimit int
-	// Fingerprint gives a short text for a message that nobody without the install's key can make or check; nil keeps no
-	// fingerprints of outputs, and no Stack can use another's.
+	// Fingerprint returns a short text for a message, which cannot be computed without the installation's key; nil
+	// stores no fingerprints of outputs, and no Stack can use another's.
 	Fingerprint func(message []byte) string
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 	// Log; nil means slog's default.
 	Log *slog.Logger
-	// Pause waits before a compare-and-swap that lost is decided anew; nil waits a few milliseconds, more each time.
+	// Pause waits before a compare-and-swap that lost is decided again; nil waits a few milliseconds, more each
+	// time.
 	Pause func(ctx context.Context, try int) error
 }
 
@@ -60,7 +62,7 @@ type Store struct {
 	Options
 }
 
-// New makes a Store that writes through c and reads through live, which must not be a cache.
+// New returns a Store that writes through c and reads through live, which must not be a cache.
 func New(c client.Client, live client.Reader, b storage.Bucket, o Options) *Store {
 	o.Keep = cmp.Or(o.Keep, 30)
 	o.SecretLimit = cmp.Or(o.SecretLimit, 8<<20)
@@ -74,11 +76,13 @@ func New(c client.Client, live client.Reader, b storage.Bucket, o Options) *Stor
 	if o.Pause == nil {
 		o.Pause = pause
 	}
-	versions := &storage.Versions{Client: c, Live: live, Bucket: b, Storage: o.Storage, SecretLimit: o.SecretLimit, Log: o.Log}
+	versions := &storage.Versions{
+		Client: c, Live: live, Bucket: b, Storage: o.Storage, SecretLimit: o.SecretLimit, Log: o.Log,
+	}
 	return &Store{client: c, live: live, bucket: b, versions: versions, Options: o}
 }
 
-// get reads a State; one that is not there comes back without a resourceVersion.
+// get reads a State; one that does not exist is returned without a resourceVersion.
 func (s *Store) get(ctx context.Context, key types.NamespacedName) (*v1alpha1.State, error) {
 	st := &v1alpha1.State{}
 	if err := s.live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
@@ -101,7 +105,7 @@ func (s *Store) run(ctx context.Context, namespace, name string) (*v1alpha1.Run,
 	return run, nil
 }
 
-// look gathers what a decision about a caller is made from. A user has no Run.
+// snapshot gathers the facts for a decision about a caller. A user has no Run.
 func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Holder) (decision.Snapshot, error) {
 	if by.User != "" {
 		return decision.Snapshot{Status: st.Status, Now: metav1.NewTime(s.Now())}, nil
@@ -111,16 +115,17 @@ func (s *Store) snapshot(ctx context.Context, st *v1alpha1.State, by decision.Ho
 		return decision.Snapshot{}, err
 	}
 	if run != nil && run.Spec.Stack.Name != st.Name {
-		return decision.Snapshot{}, decision.Reject(decision.NotCurrent, "Run %s is of Stack %s", run.Name, run.Spec.Stack.Name)
+		return decision.Snapshot{}, decision.Reject(decision.NotCurrent, "Run %s is of Stack "+
+			"%s", run.Name, run.Spec.Stack.Name)
 	}
 	return decision.Snapshot{Status: st.Status, Run: run, Now: metav1.NewTime(s.Now())}, nil
 }
 
-// tries is how often a compare-and-swap that lost to another is decided anew.
+// tries is how often a compare-and-swap that lost to another is decided again.
 const tries = 8
 
-// update is the one way a State changes: read it, decide, swap. When somebody else was faster it is read and decided
-// anew. A nil status leaves all as it is.
+// update is the one way a State changes: read it, decide, swap. After a conflict it is read and decided again. A
+// nil status changes nothing.
 func (s *Store) update(
 	ctx context.Context, key types.NamespacedName,
 	decide func(*v1alpha1.State) (*v1alpha1.StateStatus, error),

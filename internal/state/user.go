@@ -25,9 +25,11 @@ type Outcome struct {
 	Unchanged bool
 }
 
-// Push makes data the current version of a state, for a person. Force lets it replace what it does not follow. shown
-// is the version that they were shown as the current one; 0 takes any.
-func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64) (Outcome, error) {
+// Push writes data as the current version of a state, for a user. Force replaces a state that it does not follow. shown
+// is the version that the user saw as the current one; 0 accepts any.
+func (s *Store) Push(
+	ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64,
+) (Outcome, error) {
 	if !force { // what is pushed by force replaces the backup too
 		if _, err := s.restore(ctx, key); err != nil {
 			return Outcome{}, err
@@ -36,7 +38,9 @@ func (s *Store) Push(ctx context.Context, key types.NamespacedName, by string, d
 	return s.push(ctx, key, by, data, force, shown)
 }
 
-func (s *Store) push(ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64) (Outcome, error) {
+func (s *Store) push(
+	ctx context.Context, key types.NamespacedName, by string, data []byte, force bool, shown int64,
+) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
 		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
@@ -51,14 +55,17 @@ func (s *Store) push(ctx context.Context, key types.NamespacedName, by string, d
 	})
 }
 
-// Rollback makes a new version with the content of an older one, for a person. shown is as for Push.
-func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by string, version, shown int64) (v1alpha1.StateStatus, error) {
+// Rollback creates a new version with the content of an older one, for a user. shown is as for Push.
+func (s *Store) Rollback(
+	ctx context.Context, key types.NamespacedName, by string, version, shown int64,
+) (v1alpha1.StateStatus, error) {
 	if _, err := s.restore(ctx, key); err != nil {
 		return v1alpha1.StateStatus{}, err
 	}
 	data, err := s.ReadVersion(ctx, key, version)
 	if errors.Is(err, ErrNone) {
-		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "version %d of state %s is not kept", version, key.Name)
+		return v1alpha1.StateStatus{}, decision.Reject(decision.Missing, "version %d of state %s is not "+
+			"kept", version, key.Name)
 	}
 	if err != nil {
 		return v1alpha1.StateStatus{}, err
@@ -78,9 +85,10 @@ func (s *Store) Rollback(ctx context.Context, key types.NamespacedName, by strin
 	return made.StateStatus, err
 }
 
-// commitForPerson commits what a person asks for, as long as the version that they were shown is the current one.
+// commitForUser commits what a user requests, as long as the version that they saw is the current one.
 func (s *Store) commitForUser(
-	ctx context.Context, key types.NamespacedName, next *candidate, shown int64, admit func(decision.Snapshot) (decision.Result, error),
+	ctx context.Context, key types.NamespacedName, next *candidate, shown int64,
+	admit func(decision.Snapshot) (decision.Result, error),
 ) (Outcome, error) {
 	unchanged := false
 	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
@@ -103,8 +111,8 @@ func (s *Store) commitForUser(
 	return Outcome{now, unchanged}, err
 }
 
-// Recover puts the state back that a user found in the log of a pod which could send it nowhere. base is as for Rescue. A state that
-// forked is kept as the one that was rescued.
+// Recover puts the state back that a user found in the log of a pod which could send it nowhere. base is as for
+// Rescue. A state that forked is kept as the one that was rescued.
 func (s *Store) Recover(ctx context.Context, key types.NamespacedName, by, base string, data []byte) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
@@ -155,7 +163,7 @@ func (s *Store) keepFork(ctx context.Context, key types.NamespacedName, r v1alph
 	})
 }
 
-// Release ends the lock of that ID for a person, if its holder is known to be over.
+// Release ends the lock of that ID for a user, if its holder is known to be over.
 func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.snapshotForUser(ctx, st)
@@ -173,7 +181,7 @@ func (s *Store) Release(ctx context.Context, key types.NamespacedName, id string
 	})
 }
 
-// number makes a state the candidate, with another serial unless that is 0.
+// number sets the candidate to a state, with another serial unless that is 0.
 func (s *Store) number(
 	key types.NamespacedName, next *candidate, summary decision.Summary, data []byte, serial int64,
 ) error {
@@ -196,7 +204,7 @@ func (s *Store) number(
 	return nil
 }
 
-// lookForPerson gathers what is decided from when a person asks.
+// snapshotForUser gathers the facts for a decision about a user's request.
 func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State) (decision.Snapshot, error) {
 	w := decision.Snapshot{Status: *st.Status.DeepCopy(), Now: metav1.NewTime(s.Now())}
 	key := client.ObjectKeyFromObject(st)
@@ -213,7 +221,7 @@ func (s *Store) snapshotForUser(ctx context.Context, st *v1alpha1.State) (decisi
 	return w, s.addRuns(ctx, key, &w)
 }
 
-// lookAtRuns finds the Run of a Stack that is at work, and where a state was lost last.
+// addRuns finds the Stack's Run that is at work, and where a state was lost last.
 func (s *Store) addRuns(ctx context.Context, key types.NamespacedName, w *decision.Snapshot) error {
 	runs := &v1alpha1.RunList{}
 	for {
@@ -232,7 +240,7 @@ func (s *Store) addRuns(ctx context.Context, key types.NamespacedName, w *decisi
 	}
 }
 
-// whyHeld says why the holder of a lock is not known to be over, and what to do.
+// whyHeld explains why the holder of a lock is not known to be over, and what to do.
 func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1alpha1.Lock) error {
 	rejection := decision.RejectLocked(lock)
 	if lock.PodUID == "" {
@@ -254,9 +262,11 @@ func (s *Store) whyHeld(ctx context.Context, key types.NamespacedName, lock *v1a
 	return rejection
 }
 
-// LockForUser gives the lock of a state to a user's engine.
-func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest) error {
-	if _, err := s.restore(ctx, key); err != nil { // the engine goes on from what it reads next
+// LockForUser locks a state for a user's engine.
+func (s *Store) LockForUser(
+	ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest,
+) error {
+	if _, err := s.restore(ctx, key); err != nil { // the engine continues from what it reads next
 		return err
 	}
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
@@ -275,8 +285,9 @@ func (s *Store) LockForUser(ctx context.Context, key types.NamespacedName, by de
 	})
 }
 
-// ReadForUser gives the current version to a user's engine: ErrNone before the first. A Stack that does not exist, or
-// whose state is somewhere else, is no Stack without a state: an engine would create everything again.
+// ReadForUser returns the current version for a user's engine: ErrNone before the first. A Stack that does not
+// exist, or whose state is in another backend, does not count as one without a state: an engine would create
+// everything again.
 func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]byte, error) {
 	stack, err := s.stack(ctx, key)
 	if err != nil {
@@ -295,7 +306,7 @@ func (s *Store) ReadForUser(ctx context.Context, key types.NamespacedName) ([]by
 
 // unsaved are the addresses of what the journal has and the state does not, nor ever had.
 func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	told, err := s.Told(ctx, key)
+	told, err := s.JournalResources(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -308,12 +319,13 @@ func (s *Store) unsaved(ctx context.Context, key types.NamespacedName) ([]string
 	return addresses, nil
 }
 
-// stack reads the Stack that a state is of; a Refusal when there is none.
+// stack reads the Stack of a state; a Rejection when there is none.
 func (s *Store) stack(ctx context.Context, key types.NamespacedName) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
 	err := s.live.Get(ctx, key, stack)
 	if apierrors.IsNotFound(err) {
-		return nil, decision.Reject(decision.Missing, "there is no Stack %s in namespace %s: create it first, suspended if it is not to run yet",
+		return nil, decision.Reject(decision.Missing, "there is no Stack %s in namespace %s: create it first, suspended "+
+			"if it is not to run yet",
 			key.Name, key.Namespace)
 	}
 	if err != nil {

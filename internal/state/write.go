@@ -13,9 +13,11 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// Lock gives the lock of a state to an attempt, and the SHA256 of the version that the attempt starts from. It is taken from its
-// holder only when that one is known to be over.
-func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest) (base string, err error) {
+// Lock locks a state for an attempt, and returns the SHA256 of the version that the attempt starts from. It takes
+// the lock from its holder only when that one is known to be over.
+func (s *Store) Lock(
+	ctx context.Context, key types.NamespacedName, by decision.Holder, want decision.LockRequest,
+) (base string, err error) {
 	var from *v1alpha1.Lock
 	err = s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		base = st.Status.SHA256
@@ -36,7 +38,7 @@ func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by decision.
 		if from = nil; w.Over {
 			from = st.Status.Lock
 		}
-		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // whose work is a person's
+		if w.Run != nil && w.Run.Spec.Operation == v1alpha1.OperationShell { // a user works in it
 			err = s.recordHeld(ctx, key, st.Status)
 		}
 		return v.Status, err
@@ -49,7 +51,7 @@ func (s *Store) Lock(ctx context.Context, key types.NamespacedName, by decision.
 	return base, err
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (s *Store) Unlock(ctx context.Context, key types.NamespacedName, by decision.Holder, id string) error {
 	return s.update(ctx, key, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		v := decision.AdmitUnlock(decision.Snapshot{Status: st.Status}, by, id)
@@ -60,21 +62,24 @@ func (s *Store) Unlock(ctx context.Context, key types.NamespacedName, by decisio
 	})
 }
 
-// Write makes data the next version of a state, for the holder of its lock. When it returns nil the version counts and
-// is durable; when it returns an error that is no Refusal it may count or not, and sending it again finds out.
+// Write stores data as the next version of a state, for the holder of its lock. When it returns nil the version
+// counts and is durable; after an error that is no Rejection it may count or not, and a retry finds out.
 func (s *Store) Write(ctx context.Context, key types.NamespacedName, by decision.Holder, id string, data []byte) error {
 	_, err := s.WriteVersion(ctx, key, by, id, data)
 	return err
 }
 
-// WriteVersion is Write, and gives what there is afterwards.
-func (s *Store) WriteVersion(ctx context.Context, key types.NamespacedName, by decision.Holder, id string, data []byte) (Outcome, error) {
+// WriteVersion is Write, and returns the status afterwards.
+func (s *Store) WriteVersion(
+	ctx context.Context, key types.NamespacedName, by decision.Holder, id string, data []byte,
+) (Outcome, error) {
 	summary, err := s.summarize(key, data)
 	if err != nil {
 		return Outcome{}, decision.Reject(decision.Invalid, "%v", err)
 	}
 	unchanged := false
-	now, err := s.commit(ctx, key, &candidate{summary, data, originOf(by)}, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
+	next := &candidate{summary, data, originOf(by)}
+	now, err := s.commit(ctx, key, next, func(st *v1alpha1.State) (*v1alpha1.StateStatus, error) {
 		w, err := s.snapshot(ctx, st, by)
 		if err != nil {
 			return nil, err
@@ -98,9 +103,9 @@ type candidate struct {
 	from origin
 }
 
-// commit keeps the bytes first and then makes them count, if admit still says so of the State that they are swapped
-// into; admit may also change what is to be kept. Bytes are kept anew only when they or the version's number changed in
-// between. It gives the status that is there then.
+// commit stores the bytes first and then declares them the current version, if admit still admits them for the
+// State that is swapped; admit may also change what is to be stored. Bytes are stored again only when they or the
+// version's number changed in between. It returns the status afterwards.
 func (s *Store) commit(
 	ctx context.Context, key types.NamespacedName, next *candidate,
 	admit func(*v1alpha1.State) (*v1alpha1.StateStatus, error),
@@ -127,7 +132,8 @@ func (s *Store) commit(
 	})
 	if err == nil && counts {
 		if err := s.backUp(ctx, key, now, next.data); err != nil {
-			s.Log.Warn("a state has no backup for now", "namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
+			s.Log.Warn("a state has no backup for "+
+				"now", "namespace", key.Namespace, "stack", key.Name, "version", now.Version, "error", err)
 		}
 	}
 	if err == nil && len(dropped) > 0 {
@@ -157,12 +163,12 @@ func (s *Store) summarize(key types.NamespacedName, data []byte) (decision.Summa
 	}, nil
 }
 
-// origin is who a version is from: an attempt of a Run, or a person.
+// origin is the author of a version: an attempt of a Run, or a user.
 type origin struct {
 	run     string
 	attempt int32
 	by      string
-	// after is what it was written after, whatever the clock says.
+	// after is the time of what it was written after, whatever the clock shows.
 	after time.Time
 }
 

@@ -322,7 +322,7 @@ func (s *API) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	defer free()
-	told, err := s.State.Told(r.Context(), a.NamespacedName)
+	told, err := s.State.JournalResources(r.Context(), a.NamespacedName)
 	if err != nil {
 		return err
 	}

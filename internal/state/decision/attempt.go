@@ -15,8 +15,8 @@ type Holder struct {
 	User string
 }
 
-// CurrentAttempt is the caller's attempt when it is the one that the Run is at: the last one, of that very pod, and not
-// finished. Whoever was replaced, given up or never named is rejected, whatever it believes.
+// CurrentAttempt is the caller's attempt when the Run is at it: the last one, of the same pod, and not finished. An
+// attempt that was replaced, given up or never named is rejected.
 func CurrentAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection) {
 	attempts := run.Status.Attempts
 	if len(attempts) == 0 {
@@ -35,8 +35,8 @@ func CurrentAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection
 	return last, nil
 }
 
-// NamedAttempt is the caller's attempt when the Run names it as that pod's, even if it is over. It is enough to hand in
-// what would be lost otherwise, and to give back what one holds.
+// NamedAttempt is the caller's attempt when the Run names it as that pod's, even if it is over. It is enough to
+// send what would be lost otherwise, and to release a lock that the caller holds.
 func NamedAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection) {
 	for i := range run.Status.Attempts {
 		if a := &run.Status.Attempts[i]; a.Number == by.Attempt {
@@ -49,29 +49,31 @@ func NamedAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection) 
 	return nil, Reject(NotCurrent, "Run %s names no attempt %d of this pod", run.Name, by.Attempt)
 }
 
-// applies rejects an attempt that only plans. It needs no lock, since the version that it reads does not change, and has
-// no state to hand in; the code it runs may be anybody's. In a shell a person may apply: it has the Stack's one place as an
-// apply has it.
+// checkApplies rejects an attempt that only plans. It needs no lock, since the version that it reads does not
+// change, and has no state to send; its code may come from any user who can open a pull request. A user in a shell
+// may apply: the Stack runs nothing else then.
 func checkApplies(a *v1alpha1.Attempt, run *v1alpha1.Run) *Rejection {
 	if a.Phase != v1alpha1.AttemptApply && a.Phase != v1alpha1.AttemptShell {
-		return Reject(NotCurrent, "attempt %d of Run %s plans, and a plan neither locks nor writes the state", a.Number, run.Name)
+		return Reject(NotCurrent, "attempt %d of Run %s plans, and a plan neither locks nor writes the "+
+			"state", a.Number, run.Name)
 	}
 	return nil
 }
 
-// holds says whether the lock is the caller's. The ID alone is not enough: it is in the pod's log, and every user who may read the State
-// reads it there. The lock of a deletion has no holder.
+// Holds reports whether the lock is the caller's. The ID alone is not enough: the pod's log has it, and so has the
+// State. The lock of a deletion has no holder.
 func Holds(lock *v1alpha1.Lock, by Holder) bool {
 	return lock != nil && lock.ID != DeletionLock &&
 		lock.PodUID == by.PodUID && lock.Run == by.Run && lock.Attempt == by.Attempt && lock.By == by.User
 }
 
-// over says whether the attempt that holds a lock can do nothing any more: its Run says that it is finished, or is gone,
-// or has forgotten it, and its pod is known to be gone. A lock that no pod holds is over for nobody.
+// IsOver reports whether the attempt that holds a lock can do nothing anymore: its Run is deleted, or reports the
+// attempt as finished, or no longer has it, and its pod is known to be gone. A lock without a pod is never over.
 func IsOver(lock *v1alpha1.Lock, run *v1alpha1.Run, podGone bool) bool {
 	return podGone && lock.PodUID != "" && IsFinished(lock, run)
 }
 
+// IsFinished reports whether the attempt of a lock is finished, or no longer known.
 func IsFinished(lock *v1alpha1.Lock, run *v1alpha1.Run) bool {
 	if run == nil {
 		return true
@@ -81,15 +83,16 @@ func IsFinished(lock *v1alpha1.Lock, run *v1alpha1.Run) bool {
 	return rejection != nil || a.FinishedAt != nil
 }
 
-// tellingAttempt is the caller's attempt when it may tell the journal of what it has done. That is the current one, and one that
-// was given up as lost, as long as nothing came after it: no plan was made without what it tells, and no apply was saved since.
+// JournalAttempt is the caller's attempt when it may write to the journal. That is the current one, and one that
+// was given up as lost, as long as nothing followed it: neither a plan nor an apply can have missed its entries.
 func JournalAttempt(run *v1alpha1.Run, by Holder) (*v1alpha1.Attempt, *Rejection) {
 	attempt, rejection := CurrentAttempt(run, by)
 	if rejection == nil || run.Status.Phase.Finished() {
 		return attempt, rejection
 	}
 	named, unnamed := NamedAttempt(run, by)
-	if unnamed != nil || named != &run.Status.Attempts[len(run.Status.Attempts)-1] || named.Failure == nil || named.Failure.Class != v1alpha1.FailurePodLost {
+	if unnamed != nil || named != &run.Status.Attempts[len(run.Status.Attempts)-1] ||
+		named.Failure == nil || named.Failure.Class != v1alpha1.FailurePodLost {
 		return nil, rejection
 	}
 	return named, nil

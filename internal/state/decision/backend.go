@@ -6,15 +6,15 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Seen is what an engine's own backend was seen to have.
+// Observed is what an attempt found in an engine's own backend.
 type Observed struct {
 	// Type of the backend. Example: s3.
 	Type string
 	// State that it has; nil when it has none.
 	State *Summary
-	// Equal says that this is the current version's content, whatever the serial and the lineage.
+	// Equal: this is the current version's content, whatever the serial and the lineage.
 	Equal bool
-	// Unmoved says that this is, by lineage, serial and content, what the backend was seen to have last.
+	// Unmoved: this is, by lineage, serial and content, what the backend had when it was read last.
 	Unmoved bool
 }
 
@@ -25,7 +25,7 @@ type FollowAction string
 const (
 	// FollowNothing: both have the same, or nothing.
 	FollowNothing FollowAction = "Nothing"
-	// FollowMark: both have the same, and the State is to say so.
+	// FollowMark: both have the same, and the State is to record it.
 	FollowMark FollowAction = "Mark"
 	// FollowWrite: what the backend has becomes the next version.
 	FollowWrite FollowAction = "Write"
@@ -33,29 +33,29 @@ const (
 	FollowPush FollowAction = "Push"
 )
 
-// FollowVerdict is what becomes of what a backend was seen to have. Status is there for Mark and Write.
+// FollowResult is the decision about what an attempt found in a backend. It has a Status for Mark and Write.
 type FollowResult struct {
 	Action FollowAction
-	// Force is for a Push over a state of nothing, or a copy of the current version: engines give the first state of a place a lineage of its own, and take the right one only by
-	// force.
+	// Force is for a Push over an empty state, or over a copy of the current version: an engine assigns its own
+	// lineage to the first state of a backend, and accepts another one only by force.
 	Force     bool
 	Rejection *Rejection
 	Status    *v1alpha1.StateStatus
 }
 
-// AdmitFollow compares the backend with the current version. What the backend has is the truth, as long as it goes on from what it was seen to have;
-// where it does not, nobody but a person can tell what to believe, and nothing is planned or written.
+// AdmitFollow compares the backend with the current version. What the backend has counts, as long as it follows
+// what was read from it last; where it does not, only a user can decide, and nothing is planned or written.
 //
 //	backend has                       current version           then
 //	nothing                           none                      nothing
-//	nothing, or a state of nothing    some                      the version is put there if a person said so; otherwise rejected
-//	a state                           none, or one of nothing   it becomes the first version: adopted
+//	nothing, or an empty state        some                      the version is written there if a user requested it; otherwise rejected
+//	a state                           none, or an empty one     it becomes the first version: adopted
 //	the same                          the same                  nothing
 //	a newer serial                    as the backend had it     it becomes the next version
-//	what it had                       newer, as after a rescue  the version is put there
-//	the same, of another lineage      just put there            it is put there once more, by force: see FollowVerdict
-//	an older serial                   as the backend had it     the version is put there if a person said so; otherwise rejected
-//	another lineage, or both went on                            rejected
+//	what it had                       newer, as after a rescue  the version is written there
+//	the same, of another lineage      just written there        it is written there once more, by force: see FollowResult
+//	an older serial                   as the backend had it     the version is written there if a user requested it; otherwise rejected
+//	another lineage, or both changed                            rejected
 func AdmitFollow(w Snapshot, by Holder, seen Observed) FollowResult {
 	if w.Run == nil {
 		return FollowResult{Rejection: Reject(NotCurrent, "Run %s is gone", by.Run)}
@@ -72,20 +72,21 @@ func AdmitFollow(w Snapshot, by Holder, seen Observed) FollowResult {
 	case v.Action == FollowPush && !plans:
 		return FollowResult{Rejection: Reject(Stale, "the state is newer than what backend %s has: plan again", seen.Type)}
 	case !plans && !Holds(w.Status.Lock, by):
-		return FollowResult{Rejection: Reject(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it first", by.Attempt, by.Run)}
+		return FollowResult{Rejection: Reject(NotHolder, "attempt %d of Run %s does not hold the state's lock: take it "+
+			"first", by.Attempt, by.Run)}
 	case plans && w.Status.Lock != nil && !w.Over:
 		return FollowResult{Rejection: RejectLocked(w.Status.Lock)}
 	}
 	return v
 }
 
-// compare is AdmitFollow without who asks.
+// compareBackend is AdmitFollow without the check of the caller.
 func compareBackend(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	had, said := now.Backend, now.Move != nil && now.Move.Version == now.Version
 	ahead := had != nil && had.Version < now.Version
 	has, force := seen.State, false
 	if has != nil && has.Lineage != now.Lineage && isEmpty(*has) && !isNothing(now) {
-		has, force = nil, true // some backends begin with a state of nothing, before anybody had one
+		has, force = nil, true // some backends begin with an empty state, before the first write
 	}
 	switch {
 	case has == nil && now.Version == 0:
@@ -93,14 +94,17 @@ func compareBackend(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	case has == nil && (said || had != nil && had.Version == 0):
 		return FollowResult{Action: FollowPush, Force: force}
 	case has == nil:
-		return rejectFollow("%s has no state there, and Cairn has one: %s. %s", backendOf(seen), describeVersion(now), vanished(now))
+		return rejectFollow("%s has no state there, and Cairn has one: %s. "+
+			"%s", backendOf(seen), describeVersion(now), vanished(now))
 	case has.Lineage != now.Lineage && isNothing(now):
 		return writeNext(now, seen)
 	case has.Lineage != now.Lineage && seen.Equal && (said || had != nil && had.Version == 0):
 		return FollowResult{Action: FollowPush, Force: true}
 	case has.Lineage != now.Lineage:
-		return rejectFollow("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two is another Stack's, or was made anew. If the "+
-			"backend is the wrong one, correct spec.backend; if what it has is right, give it to Cairn: cairn state push --force <stack> FILE",
+		return rejectFollow("%s has a state of lineage %s (serial %d), and Cairn has another one: %s. One of the two is "+
+			"another Stack's, or was recreated. If the "+
+			"backend is the wrong one, correct spec.backend; if what it has is right, push it to Cairn: cairn state push "+
+			"--force <stack> FILE",
 			backendOf(seen), has.Lineage, has.Serial, describeVersion(now))
 	case has.SHA256 == now.SHA256 || seen.Equal && has.Serial == now.Serial:
 		return mark(now, seen)
@@ -111,11 +115,15 @@ func compareBackend(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	case has.Serial <= now.Serial && said:
 		return FollowResult{Action: FollowPush}
 	case ahead || has.Serial == now.Serial:
-		return rejectFollow("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both went on from one before. To go on "+
-			"with what the backend has, give it to Cairn: cairn state push --force <stack> FILE%s", backendOf(seen), has.Serial, describeVersion(now), orMove(has.Serial <= now.Serial))
+		return rejectFollow("%s has a state (serial %d), and Cairn has another one of the same lineage: %s. Both follow "+
+			"an earlier one. To continue "+
+			"with what the backend has, push it to Cairn: cairn state push --force <stack> "+
+			"FILE%s", backendOf(seen), has.Serial, describeVersion(now), orMove(has.Serial <= now.Serial))
 	case has.Serial < now.Serial:
-		return rejectFollow("%s has an older state (serial %d) than Cairn has seen: %s. If somebody put an older one back, say which one counts: cairn "+
-			"state migrate <stack> puts Cairn's there, and cairn state push --force <stack> FILE takes the backend's", backendOf(seen), has.Serial, describeVersion(now))
+		return rejectFollow("%s has an older state (serial %d) than Cairn has seen: %s. If an older one was restored "+
+			"there, choose which one counts: cairn "+
+			"state migrate <stack> puts Cairn's there, and cairn state push --force <stack> FILE takes the "+
+			"backend's", backendOf(seen), has.Serial, describeVersion(now))
 	}
 	return writeNext(now, seen)
 }
@@ -131,7 +139,8 @@ func vanished(now v1alpha1.StateStatus) string {
 	if now.Backend == nil {
 		return "cairn state migrate <stack> lets the next plan put it there"
 	}
-	return fmt.Sprintf("Backend %s had serial %d when it was last seen. If spec.backend names the wrong place, correct it; if the place is new, or was lost, cairn "+
+	return fmt.Sprintf("Backend %s had serial %d when it was last seen. If spec.backend names the wrong place, "+
+		"correct it; if the place is new, or was lost, cairn "+
 		"state migrate <stack> lets the next plan put Cairn's there", now.Backend.Type, now.Backend.Serial)
 }
 
@@ -148,19 +157,19 @@ func describeVersion(now v1alpha1.StateStatus) string {
 	return what
 }
 
-// isNothing says that a current version has nothing that could be lost.
+// isNothing reports whether a current version has nothing that could be lost.
 func isNothing(now v1alpha1.StateStatus) bool {
 	return now.Version == 0 || now.Resources == 0 && len(now.Outputs) == 0 && now.Rescued == nil
 }
 
-// isEmpty says that of a state that a backend has.
+// isEmpty is isNothing for a state of a backend.
 func isEmpty(s Summary) bool { return s.Resources == 0 && len(s.Outputs) == 0 }
 
 func rejectFollow(format string, args ...any) FollowResult {
 	return FollowResult{Rejection: Reject(Stale, format, args...)}
 }
 
-// write makes what the backend has the next version.
+// writeNext admits the backend's state as the next version.
 func writeNext(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	next := now.DeepCopy()
 	next.Backend = &v1alpha1.StateBackend{Type: seen.Type, Version: now.Version + 1, Serial: seen.State.Serial}
@@ -179,8 +188,8 @@ func mark(now v1alpha1.StateStatus, seen Observed) FollowResult {
 	return FollowResult{Action: FollowMark, Status: next}
 }
 
-// AdmitMove takes a person's word about where the state is to be: in the backend that the Stack names now, which the next plan puts it into; or with Cairn
-// when it names none, which is so at once, since Cairn has a copy.
+// AdmitMove records where a user wants the state to be: in the backend that the Stack names now, to which the next
+// plan writes it; or in Cairn when it names none. That is so at once, since Cairn has a copy.
 func AdmitMove(w Snapshot, toBackend bool, by string) Result {
 	if rejection := CheckIdle(w); rejection != nil {
 		return Result{Rejection: rejection}
@@ -193,25 +202,29 @@ func AdmitMove(w Snapshot, toBackend bool, by string) Result {
 	case isLost(w):
 		return Result{Rejection: rejectLost(w, "push by force")}
 	case toBackend && now.Version == 0:
-		return Result{Rejection: Reject(Missing, "there is no state to move: what the Stack's backend has is adopted by the next plan")}
+		return Result{Rejection: Reject(Missing, "there is no state to move: what the Stack's backend has is adopted by "+
+			"the next plan")}
 	case toBackend:
 		next.Move = &v1alpha1.StateMove{Version: now.Version, By: by, At: w.Now}
 	case now.Backend == nil:
-		return Result{Rejection: Reject(Invalid, "Cairn keeps this state already, and the Stack names no other place: set spec.backend first")}
+		return Result{Rejection: Reject(Invalid, "Cairn keeps this state already, and the Stack names no other place: "+
+			"set spec.backend first")}
 	default:
 		next.Backend, next.Move = nil, nil
 	}
 	return Result{Status: next}
 }
 
-// elsewhere rejects a Run that names no backend while the state is in one: what it was planned for may be behind.
+// rejectElsewhere rejects a Run that names no backend while the state is in one: what it was planned for may be
+// outdated.
 func rejectElsewhere(st v1alpha1.StateStatus) *Rejection {
-	r := Reject(Locked, "the state is in backend %s, and the Stack names no backend: name it, or let Cairn keep the state with cairn state migrate <stack>", st.Backend.Type)
+	r := Reject(Locked, "the state is in backend %s, and the Stack names no backend: name it, or let Cairn keep the "+
+		"state with cairn state migrate <stack>", st.Backend.Type)
 	r.Lock = &v1alpha1.Lock{ID: "backend"}
 	return r
 }
 
-// BackendName is what people call a Stack's backend; empty when Cairn keeps the state.
+// BackendName is the name of a Stack's backend in messages; empty when Cairn has the state.
 func BackendName(b *v1alpha1.Backend) string {
 	switch {
 	case b == nil:

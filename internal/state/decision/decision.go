@@ -1,7 +1,8 @@
-// Package decision has the rules for states: who gets the lock, which version may follow, what becomes of a rescued state and of a backup, and when a
-// state may be deleted. Its functions are pure: a Snapshot in, a Result out.
+// Package decision has the rules for states: who gets the lock, which version may follow, what becomes of a rescued
+// state and of a backup, and when a state may be deleted. Its functions are pure: a Snapshot in, a Result out.
 //
-// Everything in a Snapshot is read without a cache, since an outdated answer about who may write is worse than none.
+// Everything in a Snapshot is read without a cache, since an outdated answer about who may write is worse than
+// none.
 package decision
 
 import (
@@ -13,7 +14,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// World is what a decision is made from. All of it is read past every cache.
+// Snapshot has the facts for a decision. All of them are read without a cache.
 type Snapshot struct {
 	// Status of the State; the zero one when there is no State.
 	Status v1alpha1.StateStatus
@@ -21,8 +22,8 @@ type Snapshot struct {
 	Run *v1alpha1.Run
 	// Over: the holder of the lock is known to be over.
 	Over bool
-	// Busy is a Run of the Stack that has an attempt under way or waits for an approval, for what people ask; nil when none is. What
-	// waits was planned, and is read, for the state as it is.
+	// Busy is a Run of the Stack that has an attempt under way or waits for an approval, for requests of users; nil
+	// when there is none. A plan that waits is for the state as it is now.
 	Busy *v1alpha1.Run
 	// Stranded is where the last state was lost that could be sent nowhere; nil when none was.
 	Stranded *Stranded
@@ -34,26 +35,27 @@ type Snapshot struct {
 	Now metav1.Time
 }
 
-// Verdict is what becomes of a request: a Refusal, or a Status to write, or neither when all is as it should be.
+// Result is the decision on a request: a Rejection, or a Status to write, or neither when nothing has to change.
 type Result struct {
 	Rejection *Rejection
 	Status    *v1alpha1.StateStatus
 }
 
-// Stranded is an attempt that made a state which it could send nowhere.
+// Stranded is an attempt that could not send its last state anywhere.
 type Stranded struct {
 	Run     string
 	Attempt int32
 	At      metav1.MicroTime
 }
 
-// isLost says that what a stranded attempt made is in no version: none was written since.
+// isLost reports whether the state of a stranded attempt is in no version: none was written after it.
 func isLost(w Snapshot) bool {
 	return w.Stranded != nil && !slices.ContainsFunc(w.Status.Versions, func(v v1alpha1.StateVersion) bool {
 		return v.At.After(w.Stranded.At.Time)
 	})
 }
 
+// AddRun adds the facts of one Run of the Stack.
 func (w *Snapshot) AddRun(run *v1alpha1.Run) {
 	n := len(run.Status.Attempts)
 	if n == 0 {
@@ -85,9 +87,10 @@ const (
 	NotHolder Reason = "NotHolder"
 	// Stale: what is written does not follow what is there.
 	Stale Reason = "Stale"
-	// Diverged: what is handed in and what is there both went on from one before, and a user has to merge them.
+	// Diverged: the state that was sent and the current one both follow an earlier one, and a user has to merge
+	// them.
 	Diverged Reason = "Diverged"
-	// Invalid: the request makes no sense.
+	// Invalid: the request is malformed.
 	Invalid Reason = "Invalid"
 	// Opaque: what is asked for is in bytes that Cairn cannot look into.
 	Opaque Reason = "Opaque"
@@ -99,16 +102,17 @@ const (
 	NotEmpty Reason = "NotEmpty"
 )
 
-// Refusal is an error that says why, in a sentence for a person.
+// Rejection is an error with a reason and a message for users.
 type Rejection struct {
 	Reason  Reason
 	Message string
-	// Lock that is in the way, when the Reason is Locked.
+	// Lock that prevents it, when the Reason is Locked.
 	Lock *v1alpha1.Lock
 }
 
 func (r *Rejection) Error() string { return r.Message }
 
+// Reject returns a Rejection.
 func Reject(reason Reason, format string, args ...any) *Rejection {
 	return &Rejection{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }

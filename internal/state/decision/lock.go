@@ -6,7 +6,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// LockRequest is what an engine says when it asks for the lock.
+// LockRequest is an engine's request for the lock.
 type LockRequest struct {
 	ID  string
 	Who string
@@ -14,7 +14,8 @@ type LockRequest struct {
 	Backend string
 }
 
-// AdmitLock says who gets the lock. A request that is sent again, because its answer was lost, gets the lock it has.
+// AdmitLock decides who gets the lock. A request that is sent again, because its response was lost, gets the lock
+// that it has.
 //
 //	free ──► held ──► free
 //	          │ ▲
@@ -50,21 +51,21 @@ func AdmitLock(w Snapshot, by Holder, want LockRequest) Result {
 	if want.Backend != "" && w.Status.Version == 0 { // what its engine cannot write there is put there by the next plan
 		next.Backend = &v1alpha1.StateBackend{Type: want.Backend}
 	}
-	if attempt.Phase == v1alpha1.AttemptApply { // what a person does in a shell is no apply of what is declared
+	if attempt.Phase == v1alpha1.AttemptApply { // what a user does in a shell is no apply of the Stack's inputs
 		next.InputsDigest = w.Run.Spec.InputsDigest
 	}
 	return Result{Status: next}
 }
 
-// lockable says that an engine may lock under that ID. That of a deletion means that the bytes go.
+// lockable reports whether an engine may lock under that ID. The ID of a deletion means that the bytes are being
+// deleted.
 func lockable(id string) bool { return id != "" && id != DeletionLock }
 
 func rejectLockID(id string) *Rejection {
 	return Reject(Invalid, "a lock needs an ID, and %q is none: an engine creates one by itself", id)
 }
 
-// AdmitUnlock says whether the lock is given back. The holder may do so even when its attempt is over: whoever says that
-// it is done cannot harm.
+// AdmitUnlock decides whether the lock is released. The holder may do so even when its attempt is over.
 func AdmitUnlock(w Snapshot, by Holder, id string) Result {
 	if w.Status.Lock == nil {
 		return Result{}
@@ -77,33 +78,35 @@ func AdmitUnlock(w Snapshot, by Holder, id string) Result {
 	return Result{Status: next}
 }
 
-// holdsLock is the fence: the ID that the engine was given and the pod it was given to.
+// checkLock is the fence: the lock's ID and its pod have to match.
 func checkLock(lock *v1alpha1.Lock, by Holder, id string) *Rejection {
 	switch {
 	case lock == nil:
-		return Reject(NotHolder, "nobody holds the state's lock: take it first")
+		return Reject(NotHolder, "the state is not locked: take the lock first")
 	case lock.ID != id:
 		return Reject(NotHolder, "the state is locked under ID %s, not %q", lock.ID, id)
 	case !Holds(lock, by) && lock.By != "":
 		return Reject(NotHolder, "the lock %s is held by %s", lock.ID, holderName(lock))
 	case !Holds(lock, by):
-		return Reject(NotHolder, "the lock %s is held by attempt %d of Run %s in another pod", lock.ID, lock.Attempt, lock.Run)
+		return Reject(NotHolder, "the lock %s is held by attempt %d of Run %s in another "+
+			"pod", lock.ID, lock.Attempt, lock.Run)
 	}
 	return nil
 }
 
-// lockedBy says who has the lock and, of a user's lock, how it ends. That of an attempt ends by itself.
+// RejectLocked names who has the lock and, for a user's lock, how it ends. The lock of an attempt ends by itself.
 func RejectLocked(lock *v1alpha1.Lock) *Rejection {
 	r := Reject(Locked, "the state is locked by %s since %s", holderName(lock), clock(lock.Since))
 	if lock.By != "" {
-		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, and does not expire. "+
+		r.Message += fmt.Sprintf(". The lock ends with the engine that took it, which runs outside of the cluster, and "+
+			"does not expire. "+
 			"If that engine does not run any more: cairn state unlock <stack> %s", lock.ID)
 	}
 	r.Lock = lock.DeepCopy()
 	return r
 }
 
-// rescueWaits stops an apply whose plan was made without a state that is newer: it would make everything twice.
+// rejectOutdatedPlan stops an apply whose plan lacks a newer state: it would create everything twice.
 func rejectOutdatedPlan(rescued *v1alpha1.RescuedState) *Rejection {
 	r := Reject(Locked, "attempt %d of Run %s left a newer state (serial %d) that this plan does not know: plan again",
 		rescued.Attempt, rescued.Run, rescued.Serial)
@@ -123,9 +126,9 @@ func holderName(lock *v1alpha1.Lock) string {
 	return fmt.Sprintf("attempt %d of Run %s", lock.Attempt, lock.Run)
 }
 
-// AdmitUserLock says whether a user's engine gets the lock. What works on the state, or was planned for it, comes
-// first, as it does before a push: the user's engine would otherwise change real resources, and could not write the
-// state afterwards.
+// AdmitUserLock decides whether a user's engine gets the lock. A Run that works on the state, or was planned for
+// it, comes first, as it does before a push: the user's engine would otherwise change real resources, and could not
+// write the state afterwards.
 func AdmitUserLock(w Snapshot, by Holder, want LockRequest) Result {
 	now := w.Status
 	if !lockable(want.ID) {
@@ -152,17 +155,17 @@ func AdmitUserLock(w Snapshot, by Holder, want LockRequest) Result {
 	return Result{Status: next}
 }
 
-// keptInBackend rejects an engine that would work with Cairn's copy of a state that is somewhere else.
+// RejectInBackend rejects an engine that would work with Cairn's copy of a state that is in another backend.
 func RejectInBackend(w Snapshot) *Rejection {
 	if w.Backend == "" {
 		return Reject(Stale, "the state is still in backend %s, and Cairn has a copy: move it to Cairn first with "+
 			"cairn state migrate <stack>", w.Status.Backend.Type)
 	}
-	return Reject(Stale, "spec.backend of the Stack says that the engine keeps the state in its own backend (%s): "+
+	return Reject(Stale, "the engine keeps the state in its own backend (%s), as spec.backend of the Stack sets it: "+
 		"use that backend in place of Cairn's", w.Backend)
 }
 
-// importedFirst rejects an engine that would create once more what an apply created that was killed.
+// rejectUnsaved rejects an engine that would create again what a killed apply created.
 func rejectUnsaved(unsaved []string) *Rejection {
 	more := ""
 	if n := len(unsaved) - 1; n > 0 {

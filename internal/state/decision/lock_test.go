@@ -272,7 +272,7 @@ func TestAUserWritesUnderTheLock(t *testing.T) {
 		"an empty state keeps its lineage too":             {status: at5(lockedFor(alice, "a"), empty), by: alice, id: "a", next: Summary{Serial: 9, Lineage: "M"}, want: Stale},
 		"another lock ID is rejected":                      {status: held, by: alice, id: "b", next: next, want: NotHolder, says: "locked under ID a"},
 		"no lock ID is rejected":                           {status: held, by: alice, next: next, want: NotHolder},
-		"without a lock nothing is written":                {status: at5(), by: alice, id: "a", next: next, want: NotHolder, says: "take it first"},
+		"without a lock nothing is written":                {status: at5(), by: alice, id: "a", next: next, want: NotHolder, says: "take the lock first"},
 		"another user does not write under that ID":        {status: held, by: bob, id: "a", next: next, want: NotHolder, says: "held by user alice@example.com (dev@laptop)"},
 		"a pod does not write under it":                    {status: held, by: me, id: "a", next: next, want: NotHolder},
 		"a user does not write under the lock of a Run":    {status: at5(locked), by: alice, id: "a", next: next, want: NotHolder},

@@ -8,24 +8,25 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Standing is how a rescued state stands to the current version.
+// Relation is how a rescued state, or a backup, relates to the current version.
 type Relation string
 
 // How a rescued state stands to the current version.
 const (
-	// Newer: it has to become the current version before anybody plans.
+	// Newer: it has to become the current version before the next plan.
 	Newer Relation = "Newer"
 	// Same: it is the current version.
 	Same Relation = "Same"
 	// Older: the current version is past it.
 	Older Relation = "Older"
-	// Forked: both go on from a common one, or have none in common. Only a person can tell what to do.
+	// Forked: both follow a common one, or have none in common. Only a user can decide.
 	Forked Relation = "Forked"
 )
 
-// standing compares a rescued state with the current version. It follows the very version that it came from, by its content, and
-// nothing else: serials and times do not tell who knew of what. That is its base, or what the same attempt wrote by itself, since
-// the rescued state is its last word; an answer to that write may have been lost, so that the base is older.
+// CompareRescued compares a rescued state with the current version. It has to follow the very version that it came
+// from, by its content: serials and times do not show which of the two contains the other. That version is its
+// base, or one that the same attempt wrote, since the rescued state is the attempt's last one; the response to that
+// write may have been lost, so that the base is older.
 func CompareRescued(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Relation {
 	last, _ := Current(st)
 	switch {
@@ -43,21 +44,21 @@ func CompareRescued(st v1alpha1.StateStatus, r v1alpha1.RescuedState) Relation {
 	return Forked
 }
 
-// arrived reports whether a rescued state was a version, or a later one of the same attempt was: nothing of it is lost, whoever
-// wrote since. So it is when it is sent again because its answer was lost.
+// arrived reports whether a rescued state was a version, or a later one of the same attempt was: nothing of it is
+// lost, whatever followed. That is so when it is sent again because its response was lost.
 func arrived(st v1alpha1.StateStatus, r v1alpha1.RescuedState) bool {
 	return slices.ContainsFunc(st.Versions, func(v v1alpha1.StateVersion) bool {
 		return v.SHA256 == r.SHA256 || wroteItself(st, r, v) && v.Serial > r.Serial
 	})
 }
 
-// wroteItself reports whether the attempt of a rescued state wrote a version. Where an engine's own backend keeps the state, it
-// only read the version there, and anybody may have written it.
+// wroteItself reports whether the attempt of a rescued state wrote a version. Where the state is in an engine's own
+// backend, the attempt only read the version there, and others may have written it.
 func wroteItself(st v1alpha1.StateStatus, r v1alpha1.RescuedState, v v1alpha1.StateVersion) bool {
 	return st.Backend == nil && r.Run != "" && v.Run == r.Run && v.Attempt == r.Attempt
 }
 
-// RescueOutcome is what becomes of a state that could not be written when it was made.
+// RescueOutcome is the decision on a state that its attempt could not write.
 type RescueOutcome string
 
 // What becomes of a rescued state.
@@ -72,8 +73,8 @@ const (
 	RescueFork RescueOutcome = "Fork"
 )
 
-// AdmitRescue says what becomes of a rescued state whose bytes are in the bucket already. It is taken from any attempt
-// that the Run names, over or not, and from the holder of the lock when the Run is gone.
+// AdmitRescue decides about a rescued state whose bytes are in the bucket already. Any attempt that the Run names
+// may send it, over or not, and the holder of the lock when the Run is gone.
 func AdmitRescue(w Snapshot, by Holder, r v1alpha1.RescuedState) (RescueOutcome, *Rejection) {
 	if rejection := CheckRescuer(w, by); rejection != nil {
 		return "", rejection
@@ -95,12 +96,13 @@ func AdmitRescue(w Snapshot, by Holder, r v1alpha1.RescuedState) (RescueOutcome,
 	return RescueKeep, nil
 }
 
+// RejectSecondRescue rejects a rescued state while another one waits that does not contain it.
 func RejectSecondRescue(waiting, r v1alpha1.RescuedState) *Rejection {
 	return Reject(Stale, "attempt %d of Run %s left a rescued state already (serial %d); this one (serial %d) is kept "+
-		"in the bucket, for a person to merge", waiting.Attempt, waiting.Run, waiting.Serial, r.Serial)
+		"in the bucket, for a user to merge", waiting.Attempt, waiting.Run, waiting.Serial, r.Serial)
 }
 
-// mayRescue says whether the caller is an apply that was begun. It need not be the current one any more.
+// CheckRescuer rejects a caller that never was an apply. It need not be the current attempt.
 func CheckRescuer(w Snapshot, by Holder) *Rejection {
 	if Holds(w.Status.Lock, by) {
 		return nil
@@ -115,22 +117,27 @@ func CheckRescuer(w Snapshot, by Holder) *Rejection {
 	return rejection
 }
 
+// RejectFork rejects plans until a user has merged a rescued state with the current version.
 func RejectFork(key types.NamespacedName, now v1alpha1.StateStatus, r v1alpha1.RescuedState) *Rejection {
-	return Reject(Diverged, "attempt %d of Run %s could not save its state (serial %d, lineage %s), and version %d (serial %d, lineage %s), "+
-		"which is current now, is not the one that it started from. Nothing is planned until you have merged the two. Read both: cairn state "+
+	return Reject(Diverged, "attempt %d of Run %s could not save its state (serial %d, lineage %s), and version %d "+
+		"(serial %d, lineage %s), "+
+		"which is current now, is not the one that it started from. Nothing is planned until you have merged the two. "+
+		"Read both: cairn state "+
 		"pull %[8]s; cairn state pull %[8]s --rescued. Then cairn state push %[8]s FILE --force, and cairn apply %[8]s",
 		r.Attempt, r.Run, r.Serial, r.Lineage, now.Version, now.Serial, now.Lineage, key.Name)
 }
 
-// rescuedFirst rejects what a user asks for while a rescued state waits.
+// rejectBeforeRescue rejects a user's request while a rescued state waits.
 func rejectBeforeRescue(now v1alpha1.StateStatus) *Rejection {
 	r := now.Rescued
 	if CompareRescued(now, *r) == Forked {
-		return Reject(Stale, "attempt %d of Run %s left a state (serial %d) that does not follow the current version: merge the two (cairn "+
+		return Reject(Stale, "attempt %d of Run %s left a state (serial %d) that does not follow the current version: "+
+			"merge the two (cairn "+
 			"state pull <stack> --rescued has it), and push the result by force", r.Attempt, r.Run, r.Serial)
 	}
-	return Reject(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before the next plan: let that be "+
-		"made first, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)
+	return Reject(Stale, "attempt %d of Run %s left a newer state (serial %d), which becomes a version before the "+
+		"next plan: wait for "+
+		"that plan, or push by force to leave it behind", r.Attempt, r.Run, r.Serial)
 }
 
 // Backup is what the bucket knows of the version that counts, beside its bytes.
@@ -146,7 +153,8 @@ type Backup struct {
 	v1alpha1.StateVersion `json:",inline"`
 }
 
-// behind says how a backup stands to a State: Newer when the State has gone back in time, Older when the backup is what is behind.
+// CompareBackup compares a backup with a State: Newer when the State has gone back in time, Older when the backup
+// is behind.
 func CompareBackup(st v1alpha1.StateStatus, b Backup, stack types.UID) Relation {
 	last, _ := Current(st)
 	switch {
@@ -166,9 +174,11 @@ func CompareBackup(st v1alpha1.StateStatus, b Backup, stack types.UID) Relation 
 	return Older
 }
 
-// unknownState says that the bucket has a state which nobody but a person can tell what to do with.
+// RejectBackup rejects plans while the bucket has a state, and only a user can decide what to do with it.
 func RejectBackup(key types.NamespacedName, b Backup) *Rejection {
-	return Reject(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s knows nothing: it is of another Stack "+
-		"of that name, or both went their own ways since etcd was restored. Whoever runs Cairn takes it with cairn state restore %s, or forgets it with "+
+	return Reject(Stale, "the bucket has a state (serial %d, lineage %s, %d resources, written %s) of which State %s "+
+		"knows nothing: it is of another Stack "+
+		"of that name, or both went their own ways since etcd was restored. An administrator of the installation takes "+
+		"it with cairn state restore %s, or forgets it with "+
 		"cairn state restore %s --forget", b.Serial, b.Lineage, b.Resources, clock(b.At), key, key.Name, key.Name)
 }

@@ -9,17 +9,18 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// lostFirst rejects what would pass for the state that a stranded attempt lost, and let the Stack go on without it.
+// rejectLost rejects a request that would replace the state that a stranded attempt lost.
 func rejectLost(w Snapshot, otherwise string) *Rejection {
-	return Reject(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state recover <stack>, or %s "+
+	return Reject(Stale, "attempt %d of Run %s lost a newer state, which comes first: put it back with cairn state "+
+		"recover <stack>, or %s "+
 		"to leave it behind", w.Stranded.Attempt, w.Stranded.Run, otherwise)
 }
 
-// AdmitPush says whether a state that a person hands in becomes the current version. Without force it has to follow
-// what is there, as engines ask of it too, unless there is nothing to lose.
+// AdmitPush decides whether a state that a user pushes becomes the current version. Without force it has to follow
+// the current one, as engines require it too, unless there is nothing to lose.
 //
-// Whoever replaces what is there gets a serial that no version had: a plan knows by lineage and serial what it was made
-// for, and must not take another state for that one. A first state of serial 0 gets one too, see firstSerial.
+// A state that replaces the current one gets a serial that no version had: a plan identifies the state that it is
+// for by lineage and serial. A first state of serial 0 gets one too, see FirstSerial.
 func AdmitPush(w Snapshot, next Summary, force bool) (v Result, renumber int64) {
 	if rejection := CheckIdle(w); rejection != nil {
 		return Result{Rejection: rejection}, 0
@@ -36,10 +37,12 @@ func AdmitPush(w Snapshot, next Summary, force bool) (v Result, renumber int64) 
 		return Result{}, 0
 	case follows || force || empty:
 	case next.Lineage != now.Lineage:
-		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or one made anew. "+
+		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was "+
+			"recreated. "+
 			"If it is to replace what is there, push it by force", now.Lineage, next.Lineage)}, 0
 	default:
-		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not follow. If it is to replace "+
+		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not follow. If it is "+
+			"to replace "+
 			"what is there, push it by force", now.Serial, next.Serial)}, 0
 	}
 	if !follows || next.Serial == 0 {
@@ -53,8 +56,8 @@ func AdmitPush(w Snapshot, next Summary, force bool) (v Result, renumber int64) 
 	return Result{Status: status}, renumber
 }
 
-// AdmitRollback says whether an older version is made the current one again, as a new version with the serial that
-// follows.
+// AdmitRollback decides whether an older version becomes the current one again, as a new version with the next
+// serial.
 func AdmitRollback(w Snapshot, version int64, content document.Document) (v Result, serial int64) {
 	if rejection := CheckIdle(w); rejection != nil {
 		return Result{Rejection: rejection}, 0
@@ -69,7 +72,8 @@ func AdmitRollback(w Snapshot, version int64, content document.Document) (v Resu
 	case isLost(w):
 		return Result{Rejection: rejectLost(w, "pull that version and push it by force")}, 0
 	case content.Lineage != now.Lineage:
-		return Result{Rejection: Reject(Stale, "version %d has lineage %s, the current one %s: it is another state. If it is to "+
+		return Result{Rejection: Reject(Stale, "version %d has lineage %s, the current one %s: it is another state. If "+
+			"it is to "+
 			"replace what is there, pull it, and push it by force", version, content.Lineage, now.Lineage)}, 0
 	case content.Resources == document.Unknown:
 		return Result{Rejection: rejectOpaqueSerial(content.Serial, serial)}, 0
@@ -77,17 +81,18 @@ func AdmitRollback(w Snapshot, version int64, content document.Document) (v Resu
 	return Result{Status: now.DeepCopy()}, serial
 }
 
-// AdmitRelease says whether a person may end the lock of that ID. Of an attempt Cairn finds out whether it is over; of a user's engine
-// nobody but users can tell.
+// AdmitRelease decides whether a user may end the lock of that ID. Cairn finds out whether an attempt is over; only
+// users know it of a user's engine.
 func AdmitRelease(w Snapshot, id string) Result {
 	lock := w.Status.Lock
 	switch {
 	case lock == nil:
 		return Result{Rejection: Reject(Missing, "the state is not locked")}
 	case lock.ID == DeletionLock:
-		return Result{Rejection: Reject(Busy, "the state is being deleted, and that goes on by itself")}
+		return Result{Rejection: Reject(Busy, "the state is being deleted; wait until that is complete")}
 	case lock.ID != id:
-		return Result{Rejection: Reject(NotHolder, "the state is locked under another ID, by %s since %s: look at it again with "+
+		return Result{Rejection: Reject(NotHolder, "the state is locked under another ID, by %s since %s: look at it "+
+			"again with "+
 			"kubectl get state -o yaml", holderName(lock), clock(lock.Since))}
 	case !w.Over && lock.By == "":
 		return Result{Rejection: RejectLocked(lock)}
@@ -97,10 +102,10 @@ func AdmitRelease(w Snapshot, id string) Result {
 	return Result{Status: next}
 }
 
-// AdmitRecover says what becomes of a state that a user found in a pod's log. It is judged like a state that the Stack's last stranded
+// AdmitRecover decides about a state that a user found in a pod's log, as about one that the Stack's last stranded
 // attempt rescues.
 //
-// When it is the current version already it is made to count once more: then the Stack knows that it was put back.
+// If it is the current version already, it becomes a version once more: so the Stack knows that it was recovered.
 func AdmitRecover(w Snapshot, found Summary, base string) (v Result, renumber int64) {
 	if rejection := CheckIdle(w); rejection != nil {
 		return Result{Rejection: rejection}, 0
@@ -116,34 +121,41 @@ func AdmitRecover(w Snapshot, found Summary, base string) (v Result, renumber in
 			return Result{}, 0
 		}
 	case Older:
-		return Result{Rejection: Reject(Stale, "the current version (serial %d) is past the state in this log (serial %d): there is "+
+		return Result{Rejection: Reject(Stale, "the current version (serial %d) is past the state in this log (serial "+
+			"%d): there is "+
 			"nothing to put back", now.Serial, found.Serial)}, 0
 	case Forked:
 		if !isLost(w) {
-			return Result{Rejection: Reject(Stale, "the state in this log (serial %d, lineage %s) does not follow the current version "+
-				"(serial %d, lineage %s), and no state is lost: there is nothing to put back", found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
+			return Result{Rejection: Reject(Stale, "the state in this log (serial %d, lineage %s) does not follow the "+
+				"current version "+
+				"(serial %d, lineage %s), and no state is lost: there is nothing to put "+
+				"back", found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
 		}
-		return Result{Rejection: Reject(Diverged, "the state in this log (serial %d, lineage %s) does not follow the current version "+
-			"(serial %d, lineage %s), which somebody else wrote since. It is kept beside that one. Read both (cairn state pull <stack>; cairn "+
+		return Result{Rejection: Reject(Diverged, "the state in this log (serial %d, lineage %s) does not follow the "+
+			"current version "+
+			"(serial %d, lineage %s), which was written since. It is kept beside that one. Read both (cairn state pull "+
+			"<stack>; cairn "+
 			"state pull <stack> --rescued), merge them, and push the result with cairn state push <stack> FILE --force",
 			found.Serial, found.Lineage, now.Serial, now.Lineage)}, 0
 	case Newer:
 	}
 	if waiting := now.Rescued; waiting != nil && waiting.SHA256 != found.SHA256 &&
 		(waiting.Lineage != found.Lineage || waiting.Serial > found.Serial) {
-		return Result{Rejection: Reject(Stale, "attempt %d of Run %s left a newer state (serial %d) than the one in this log (serial "+
+		return Result{Rejection: Reject(Stale, "attempt %d of Run %s left a newer state (serial %d) than the one in this "+
+			"log (serial "+
 			"%d); it becomes a version before the next plan", waiting.Attempt, waiting.Run, waiting.Serial, found.Serial)}, 0
 	}
 	return Result{Status: now.DeepCopy()}, FirstSerial(now, found)
 }
 
-// atRest rejects whatever a person wants of a state that an apply writes, or a plan reads. A Run that only waits is no
-// hindrance: its plan goes stale, which its engine finds, and Cairn plans again.
+// CheckIdle rejects users' requests for a state that an apply writes or a plan reads. A Run that only waits in the
+// queue does not prevent them: its plan becomes stale, which its engine detects, and Cairn plans again.
 func CheckIdle(w Snapshot) *Rejection {
 	if run := w.Busy; run != nil {
 		last := run.Status.Attempts[len(run.Status.Attempts)-1]
 		if last.FinishedAt != nil {
-			return Reject(Busy, "the plan of Run %s waits for an approval, and is for the state as it is: approve it and let it end, or end it with cairn cancel %s",
+			return Reject(Busy, "the plan of Run %s waits for an approval, and is for the state as it is: approve it and "+
+				"let it end, or end it with cairn cancel %s",
 				run.Name, run.Name)
 		}
 		return Reject(Busy, "attempt %d of Run %s is at work in pod %s: let it end, or cancel it with cairn cancel %s",
@@ -158,7 +170,7 @@ func CheckIdle(w Snapshot) *Rejection {
 	case lock.ID == DeletionLock:
 		rejection.Message = "the state is being deleted"
 	case w.Over:
-		rejection.Message += fmt.Sprintf(", who is over: give it free with cairn state unlock <stack> %s", lock.ID)
+		rejection.Message += fmt.Sprintf(", who is over: release it with cairn state unlock <stack> %s", lock.ID)
 	}
 	return rejection
 }
@@ -175,9 +187,9 @@ func unused(st v1alpha1.StateStatus, serial int64) int64 {
 	return highest + 1
 }
 
-// firstSerial is the serial for the first state of all when it has none that counts; 0 when its own will do. A plan that was
-// made before there was a state knows no lineage, and its engine compares serials alone: it would take a state of serial 0
-// for none, and write over it. One that cannot be counted up stays as it is: it may be the only copy.
+// FirstSerial is the serial for the very first state when its own is 0; 0 when its own is usable. A plan from
+// before there was a state has no lineage, and its engine compares serials alone: it would take a state of serial 0
+// for none, and overwrite it. A state whose serial cannot be changed keeps it: it may be the only copy.
 func FirstSerial(now v1alpha1.StateStatus, next Summary) int64 {
 	if now.Version > 0 || next.Serial > 0 || next.Resources == document.Unknown {
 		return 0
@@ -186,29 +198,34 @@ func FirstSerial(now v1alpha1.StateStatus, next Summary) int64 {
 }
 
 func rejectOpaqueSerial(has, needs int64) *Rejection {
-	return Reject(Opaque, "the state has serial %d and would have to get serial %d, and its engine encrypts it, or its format is not "+
+	return Reject(Opaque, "the state has serial %d and would have to get serial %d, and its engine encrypts it, or "+
+		"its format is not "+
 		"known: Cairn cannot count it up without breaking it. Push it with a higher serial from its engine", has, needs)
 }
 
 func clock(at metav1.Time) string { return at.UTC().Format("2006-01-02 15:04:05 MST") }
 
-// stillAt rejects what a person decided looking at another version than the current one.
+// CheckShown rejects a request if the current version is not the one that the user saw.
 func CheckShown(st *v1alpha1.State, shown int64) error {
 	if shown == 0 || st.Status.Version == shown {
 		return nil
 	}
-	return Reject(Stale, "the state is at version %d by now, and version %d was looked at: look again", st.Status.Version, shown)
+	return Reject(Stale, "the state is at version %d by now, and the request is for version %d: check it "+
+		"again", st.Status.Version, shown)
 }
 
+// DescribeHolder is a message about the holder of a lock that is not known to be over, with what to do.
 func DescribeHolder(lock *v1alpha1.Lock, run *v1alpha1.Run, pod string, gone bool) string {
 	who := fmt.Sprintf("%s holds the lock since %s", holderName(lock), clock(lock.Since))
 	switch {
 	case gone:
-		return fmt.Sprintf("%s. Its pod is gone, but Run %s does not say yet that it is over: the operator sees to that within a "+
-			"moment; look whether it runs, and ask again", who, lock.Run)
+		return fmt.Sprintf("%s. Its pod is gone, but Run %s does not report yet that it is over. The operator does that "+
+			"within a "+
+			"moment; check that it runs, and try again", who, lock.Run)
 	case IsFinished(lock, run):
-		return fmt.Sprintf("%s. It is over, but its pod %s is not known to be gone, and what still runs there could go on: delete "+
-			"the pod; if its node is lost, make sure that it is off, and delete the pod by force", who, pod)
+		return fmt.Sprintf("%s. It is over, but its pod %s is not known to be gone, and processes in it could still run: "+
+			"delete "+
+			"the pod; if its node is lost, check that it is off, and delete the pod by force", who, pod)
 	}
 	return fmt.Sprintf("%s and works in pod %s: let it end, or cancel it with cairn cancel %s", who, pod, lock.Run)
 }

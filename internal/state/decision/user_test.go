@@ -276,7 +276,7 @@ func TestALockSaysWhatToDoAboutItsHolder(t *testing.T) {
 		says string
 	}{
 		{applying(), false, "works in pod pod-2: let it end, or cancel it with cairn cancel net-7"},
-		{applying(), true, "Its pod is gone, but Run net-7 does not say yet that it is over"},
+		{applying(), true, "Its pod is gone, but Run net-7 does not report yet that it is over"},
 		{done(applying()), false, "its pod pod-2 is not known to be gone"},
 		{nil, false, "its pod pod-2 is not known to be gone"},
 	} {

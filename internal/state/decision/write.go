@@ -5,12 +5,12 @@ import (
 	"cairn.dev/cairn/internal/state/document"
 )
 
-// AdmitWrite says whether a state may follow the one that is there. The Status of its Verdict is for the caller to
-// finish, once the bytes are kept.
+// AdmitWrite decides whether a state may follow the current one. The caller completes the Status of the Result,
+// once the bytes are stored.
 //
-// A Run that is gone does not matter as long as the lock is there: it says that nobody else can have begun since, and
-// to lose what the engine just did would be worse. So it is with a user, who has no Run: what works on the Stack meanwhile was
-// let in to plan only, and a plan that is older than a state is found to be.
+// A Run that is gone does not matter as long as the lock is held: no other can have begun since, and losing what
+// the engine did would be worse. The same holds for a user, who has no Run: Runs of the Stack could only plan
+// meanwhile, and a plan that is older than a state is detected.
 func AdmitWrite(w Snapshot, by Holder, id string, next Summary) Result {
 	if w.Run != nil {
 		attempt, rejection := CurrentAttempt(w.Run, by)
@@ -27,12 +27,14 @@ func AdmitWrite(w Snapshot, by Holder, id string, next Summary) Result {
 	switch now := w.Status; {
 	case now.Version == 0:
 	case next.Lineage != now.Lineage:
-		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or one made anew",
+		return Result{Rejection: Reject(Stale, "the state has lineage %s, this one %s: it is another Stack's, or was "+
+			"recreated",
 			now.Lineage, next.Lineage)}
 	case next.Serial == now.Serial && next.SHA256 == now.SHA256:
 		return Result{}
 	case next.Serial <= now.Serial:
-		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not follow", now.Serial, next.Serial)}
+		return Result{Rejection: Reject(Stale, "the state is at serial %d, this one has %d: it does not "+
+			"follow", now.Serial, next.Serial)}
 	}
 	return Result{Status: w.Status.DeepCopy()}
 }
@@ -48,9 +50,11 @@ type Summary struct {
 	Outputs map[string]string
 }
 
-// accept makes a version the current one, and says which old ones are no longer kept. A rescued state that becomes a
-// version is no longer waiting.
-func Accept(st v1alpha1.StateStatus, s Summary, v v1alpha1.StateVersion, keep int) (v1alpha1.StateStatus, []v1alpha1.StateVersion) {
+// Accept adds a version as the current one, and returns the old ones that are no longer kept. A rescued state that
+// becomes a version no longer waits.
+func Accept(
+	st v1alpha1.StateStatus, s Summary, v v1alpha1.StateVersion, keep int,
+) (v1alpha1.StateStatus, []v1alpha1.StateVersion) {
 	next := *st.DeepCopy()
 	next.Version, next.Serial, next.Lineage = v.Version, s.Serial, s.Lineage
 	next.SHA256, next.Size, next.Resources = s.SHA256, s.Size, s.Resources
@@ -75,7 +79,7 @@ func prune(versions []v1alpha1.StateVersion, keep int) (kept, dropped []v1alpha1
 	return versions[extra:], versions[:extra]
 }
 
-// current is the version that counts.
+// Current is the current version.
 func Current(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
 	if n := len(st.Versions); n > 0 && st.Versions[n-1].Version == st.Version {
 		return st.Versions[n-1], true
@@ -83,7 +87,8 @@ func Current(st v1alpha1.StateStatus) (v1alpha1.StateVersion, bool) {
 	return v1alpha1.StateVersion{}, false
 }
 
-// AdmitDelete says whether a state may go for good. Force gives up what it holds, never an apply under way.
+// AdmitDelete decides whether a state may be deleted. Force accepts the loss of resources, but never interrupts an
+// apply.
 func AdmitDelete(w Snapshot, force bool) *Rejection {
 	st := w.Status
 	switch {
@@ -92,17 +97,18 @@ func AdmitDelete(w Snapshot, force bool) *Rejection {
 	case force:
 		return nil
 	case st.Resources == document.Unknown:
-		return Reject(NotEmpty, "the state is encrypted by the engine: Cairn cannot tell whether it still holds resources")
+		return Reject(NotEmpty, "the state is encrypted by the engine: Cairn cannot read whether it still holds resources")
 	case st.Resources != 0:
 		return Reject(NotEmpty, "the state still holds %d resources", st.Resources)
 	case st.Rescued != nil:
-		return Reject(NotEmpty, "attempt %d of Run %s left a newer state that is not a version yet", st.Rescued.Attempt, st.Rescued.Run)
+		return Reject(NotEmpty, "attempt %d of Run %s left a newer state that is not a version "+
+			"yet", st.Rescued.Attempt, st.Rescued.Run)
 	}
 	return nil
 }
 
-// deletion is the ID of the lock that a deletion takes, so that nobody begins while the bytes go.
+// DeletionLock is the ID of the lock that a deletion takes, so that no Run begins while the bytes are deleted.
 const DeletionLock = "deletion"
 
-// ends says that a state is being deleted: nobody writes it any more, and what it had goes piece by piece.
+// IsEnding reports whether a state is being deleted: it is no longer written, and its bytes are deleted one by one.
 func IsEnding(st v1alpha1.StateStatus) bool { return st.Lock != nil && st.Lock.ID == DeletionLock }

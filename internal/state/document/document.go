@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// MaxFileSize of a state in bytes.
+// MaxSize of a state in bytes.
 const MaxSize = 256 << 20
 
 // Unknown is the count of resources in a state that the engine has encrypted: it is never taken for none.
@@ -25,7 +25,7 @@ const Unknown = -1
 type Document struct {
 	// Serial grows with every write of the engine.
 	Serial int64
-	// Lineage is made with the first one and never changes.
+	// Lineage is created with the first one and never changes.
 	Lineage string
 	// Resources is how many managed resource instances there are, or Unknown.
 	Resources int32
@@ -39,7 +39,7 @@ type Output struct {
 	Sensitive bool            `json:"sensitive"`
 }
 
-// ErrNotState says that bytes are not a state file.
+// ErrNotState means that the bytes are not a state file.
 var ErrNotState = errors.New("not a state file")
 
 // stateFile is the part of the engine's format, version 4, that matters here. An encrypted state has lineage and
@@ -53,8 +53,8 @@ type stateFile struct {
 	Resources  managed `json:"resources"`
 }
 
-// managed counts the instances of managed resources. One resource is read at a time: of a list of empty ones the list would take
-// many times as much memory as its text.
+// managed counts the instances of managed resources. One resource is read at a time: of a list of empty ones the
+// list would take many times as much memory as its text.
 type managed int
 
 // UnmarshalJSON counts those in a list.
@@ -119,8 +119,8 @@ func pieces(data []byte, start json.Delim, read func(name string, decoder *json.
 	return nil
 }
 
-// Parse reads a state file. It takes any that says which lineage and serial it has: a state of a format that is not
-// known yet is kept like any other, only its resources are not counted.
+// Parse reads a state file. It accepts any that has a lineage and a serial: a state of an unknown format is stored
+// like any other, only its resources are not counted.
 func Parse(data []byte) (Document, error) {
 	var f stateFile
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -145,7 +145,7 @@ func Parse(data []byte) (Document, error) {
 	return d, nil
 }
 
-// withSerial gives the same state with another serial: no other byte is another one.
+// WithSerial returns the same state with another serial. No other byte changes.
 func WithSerial(data []byte, serial int64) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -181,6 +181,7 @@ func WithSerial(data []byte, serial int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// SameContent reports whether two states are equal but for their lineage, serial and engine version.
 func SameContent(a, b []byte) (bool, error) {
 	if engine.HasTooMany(a) || engine.HasTooMany(b) {
 		return bytes.Equal(a, b), nil
@@ -202,6 +203,7 @@ func SameContent(a, b []byte) (bool, error) {
 	return reflect.DeepEqual(contents[0], contents[1]), nil
 }
 
+// Digest of the bytes, as status.sha256 of a State has it.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -14,12 +14,14 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// collectTime bounds a sweep: the write that it follows is done and waits for its answer.
+// CollectTime limits a garbage collection: the write that it follows is complete and waits for its response.
 const CollectTime = 5 * time.Second
 
-// Collect removes the bytes of versions that are no longer kept and of tries that never counted. What it does not manage
-// is garbage, and left for the next one.
-func (s *Versions) Collect(ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus, dropped []v1alpha1.StateVersion) {
+// Collect removes the bytes of versions that are no longer kept and of tries that never counted. What it does not
+// manage is garbage, and left for the next one.
+func (s *Versions) Collect(
+	ctx context.Context, key types.NamespacedName, st v1alpha1.StateStatus, dropped []v1alpha1.StateVersion,
+) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CollectTime)
 	defer cancel()
 	kept := keptNames(key, st)

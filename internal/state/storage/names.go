@@ -37,15 +37,15 @@ func labels(name string) map[string]string {
 }
 
 // secretName names a chunk of a version. It contains the start of the version's digest, so that what a crash or a
-// slower writer left behind under the same version is another Secret, which nothing counts and nothing waits for. With a
-// Stack's name of 200 characters it stays below the 253 that a Secret's may have.
+// slower writer left behind under the same version is another Secret, which nothing counts and nothing waits for.
+// With a Stack's name of 200 characters it stays below the 253 that a Secret's may have.
 func secretName(state string, v v1alpha1.StateVersion, chunk int) string {
 	return fmt.Sprintf("%s%d-%s-%d", secretPrefix(state), v.Version, shortDigest(v.SHA256), chunk)
 }
 
 func secretPrefix(state string) string { return state + "-state-v" }
 
-// versionOf reads the version out of a name that secretName made for that state.
+// versionOf parses the version in a name that secretName returned for that state.
 func versionOf(state, secret string) (int64, bool) {
 	rest, ok := strings.CutPrefix(secret, secretPrefix(state))
 	if !ok {
@@ -73,7 +73,7 @@ func shortDigest(digest string) string {
 	return hex[:min(12, len(hex))]
 }
 
-// bucketFolder holds the versions of a state whose home is the bucket, and the backup of every state.
+// BucketFolder has the versions of a state that are in the bucket, and the backup of every state.
 func BucketFolder(key types.NamespacedName) string {
 	return "states/" + key.Namespace + "/" + key.Name
 }

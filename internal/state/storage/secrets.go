@@ -25,11 +25,13 @@ const (
 	together = 4
 )
 
-// errInTheWay says that a Secret of the wanted name has other content, or is on its way out.
-var errOccupied = errors.New("in the way")
+// errOccupied means that a Secret of the wanted name has other content, or is being deleted.
+var errOccupied = errors.New("a Secret of that name exists with other content")
 
 // putSecrets keeps the chunks of a version. Chunks that are there already, from a try that came to no end, are used.
-func (s *Versions) putSecrets(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion, chunks [][]byte) error {
+func (s *Versions) putSecrets(
+	ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion, chunks [][]byte,
+) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(together)
 	for i, chunk := range chunks {
@@ -38,8 +40,8 @@ func (s *Versions) putSecrets(ctx context.Context, key types.NamespacedName, v v
 	return g.Wait()
 }
 
-// putSecret keeps one chunk. The Secret has no owner, so that nothing collects it with something else, and a finalizer,
-// so that whoever deletes it, or its whole namespace, cannot take a state away that Cairn has not let go of.
+// putSecret stores one chunk. The Secret has no owner, so that it is not garbage-collected with one, and a
+// finalizer, so that a deletion of it or of its namespace cannot remove a state that Cairn still needs.
 func (s *Versions) putSecret(ctx context.Context, key types.NamespacedName, name string, chunk []byte) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -80,7 +82,7 @@ func (s *Versions) getSecrets(ctx context.Context, key types.NamespacedName, v v
 	return bytes.Join(chunks, nil), err
 }
 
-// DeleteSecrets lets go of Secrets. That one is gone already is fine.
+// DeleteSecrets deletes Secrets. It ignores those that are gone already.
 func (s *Versions) DeleteSecrets(ctx context.Context, namespace string, names []string) error {
 	var g errgroup.Group
 	g.SetLimit(together)

@@ -1,4 +1,5 @@
-// Package storage stores the bytes of states' versions, in Secrets or in the bucket. Which version counts is not decided here.
+// Package storage stores the bytes of states' versions, in Secrets or in the bucket. Which version counts is not
+// decided here.
 package storage
 
 import (
@@ -49,9 +50,11 @@ type Versions struct {
 	Log         *slog.Logger
 }
 
-// Put stores the bytes of a version that does not count yet, and says where. A Secret that cannot be had, for want of
-// quota or in a namespace that is going away, is no reason to lose a state: then the bucket is the home.
-func (s *Versions) Put(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion, data []byte) (v1alpha1.StateVersion, error) {
+// Put stores the bytes of a version that does not count yet, and returns where. If a Secret cannot be written, for
+// lack of quota or in a namespace that is being deleted, the bucket stores it, so that no state is lost.
+func (s *Versions) Put(
+	ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion, data []byte,
+) (v1alpha1.StateVersion, error) {
 	packed, err := Pack(data)
 	if err != nil {
 		return v, fmt.Errorf("compress state %s: %w", key, err)
@@ -63,19 +66,20 @@ func (s *Versions) Put(ctx context.Context, key types.NamespacedName, v v1alpha1
 		if err == nil || !isPermanent(err) {
 			return v, err
 		}
-		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be written", "namespace", key.Namespace, "stack", key.Name, "error", err)
+		s.Log.Warn("a state goes to the bucket, as its Secrets cannot be "+
+			"written", "namespace", key.Namespace, "stack", key.Name, "error", err)
 	}
 	v.Storage, v.Chunks = v1alpha1.StateStorageBucket, 0
 	return v, s.Bucket.PutOnce(ctx, bucketKey(key, v), packed)
 }
 
-// noPlace says that Secrets are rejected for a reason that another try does not change.
+// isPermanent reports whether Secrets are rejected for a reason that a retry does not change.
 func isPermanent(err error) bool {
 	return errors.Is(err, errOccupied) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) ||
 		apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// Get reads the bytes of a version and makes sure that they are the ones that counted when it was written.
+// Get reads the bytes of a version and verifies its digest.
 func (s *Versions) Get(ctx context.Context, key types.NamespacedName, v v1alpha1.StateVersion) ([]byte, error) {
 	var packed []byte
 	var err error
@@ -102,14 +106,15 @@ func damaged(key types.NamespacedName, v v1alpha1.StateVersion, err error) error
 	if v.Storage != v1alpha1.StateStorageBucket {
 		place = "Secrets " + strings.Join(secretNames(key.Name, v), ", ")
 	}
-	return decision.Reject(decision.Damaged, "version %d of state %s is damaged (%s): %v. Put it back from a backup, or go back to an older "+
+	return decision.Reject(decision.Damaged, "version %d of state %s is damaged (%s): %v. Put it back from a backup, "+
+		"or go back to an older "+
 		"version", v.Version, key, place, err)
 }
 
 // packers are kept for the next state, since one takes most of a megabyte.
 var packers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// pack compresses a state. Equal states give equal bytes.
+// Pack compresses a state. Equal states result in equal bytes.
 func Pack(data []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w := packers.Get().(*gzip.Writer)
@@ -124,7 +129,7 @@ func Pack(data []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// unpack gives back the state of a version, and only that: other bytes are an error.
+// Unpack returns the state of a version. Other bytes are an error.
 func Unpack(packed []byte, v v1alpha1.StateVersion) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
