@@ -1,6 +1,6 @@
-// Package action is what people do to Stacks, Runs and Repositories: what each action writes to Kubernetes, and which verbs a
-// role has to allow for it. Whoever acts, with `cairn` or in the page, writes the same in their own name, and the admission
-// policies judge it.
+// Package action has what users do to Stacks, Runs and Repositories: what each action writes to Kubernetes, and
+// which verbs a role has to allow for it. With `cairn` and in the web UI, users write the same in their own name,
+// and the admission policies check it.
 package action
 
 import (
@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// What people do.
+// Actions of users.
 const (
 	Approve = "approve"
 	Reject  = "reject"
@@ -55,7 +55,8 @@ var verbs = map[string]map[string][]string{
 // Verbs are what a role has to allow for each action on a resource.
 func Verbs(resource string) map[string][]string { return verbs[resource] }
 
-// VerbOf is what a request for a Run of a Stack takes beside patch. While a Stack is being deleted each request starts its destroy.
+// VerbOf is what a request for a Run of a Stack takes beside patch. While a Stack is being deleted each request
+// starts its destroy.
 func VerbOf(stack *v1alpha1.Stack, operation v1alpha1.Operation) string {
 	if stack.DeletionTimestamp != nil {
 		return Destroy
@@ -73,12 +74,12 @@ func RejectRun(digest, by, reason string) client.Patch {
 	return merge(map[string]any{"spec": map[string]any{"rejection": v1alpha1.Rejection{PlanDigest: digest, By: by, Reason: reason}}})
 }
 
-// CancelRun tells a Run to end.
+// CancelRun requests the end of a Run.
 func CancelRun(by string) client.Patch {
 	return merge(map[string]any{"spec": map[string]any{"cancel": true, "canceledBy": by}})
 }
 
-// RequestRun asks for a Run of a Stack. The time tells this request from others.
+// RequestRun requests a Run of a Stack. The time distinguishes this request from others.
 func RequestRun(operation v1alpha1.Operation, at, by string) client.Patch {
 	return merge(annotations(map[string]string{
 		v1alpha1.RequestedAtAnnotation:        at,
@@ -90,7 +91,7 @@ func RequestRun(operation v1alpha1.Operation, at, by string) client.Patch {
 // Now is a time as a request has it.
 func Now(now time.Time) string { return now.UTC().Format(time.RFC3339Nano) }
 
-// SuspendStack sets spec.suspend of a Stack. Where that changes it, it says who did.
+// SuspendStack sets spec.suspend of a Stack. Where that changes it, it records who did.
 func SuspendStack(stack *v1alpha1.Stack, suspend bool, by string) client.Patch {
 	fields := map[string]any{}
 	if stack.Spec.Suspend != suspend {
@@ -114,8 +115,9 @@ func merge(fields map[string]any) client.Patch {
 	return client.RawPatch(types.MergePatchType, data)
 }
 
-// Refusal is what an admission policy or a rule of a kind says of a write; empty when neither spoke.
-func Refusal(status metav1.Status) string {
+// RejectionMessage is the message with which an admission policy or a rule of a CRD rejected a write; empty when neither
+// did.
+func RejectionMessage(status metav1.Status) string {
 	if _, said, found := strings.Cut(status.Message, " denied request: "); found {
 		return said
 	}

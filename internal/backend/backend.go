@@ -1,5 +1,6 @@
-// Package backend knows the engines' own backends, which keep a state in place of Cairn: what each needs to be told, which of that is secret, and how to
-// make what it keeps states in. The engine itself reads, writes and locks. A backend that is not in the list works too, with nothing looked over.
+// Package backend knows the engines' own backends, which store a state in place of Cairn: which arguments each
+// needs, which of them are secret, and how to create what it stores states in. The engine itself reads, writes and
+// locks. A backend that is not in the list works too, without checks.
 package backend
 
 import (
@@ -13,13 +14,13 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// Config is what a backend is told.
+// Config has a backend's arguments.
 type Config struct {
 	// Values are its arguments, any JSON value each.
 	Values map[string]json.RawMessage
 	// Secrets are those that come from Secrets; they win.
 	Secrets map[string]string
-	// More says that there are arguments, or environment variables, that are not known here.
+	// More: there are arguments, or environment variables, that are not known here.
 	More bool
 	// Env are the names of the environment variables that are known to be set.
 	Env []string
@@ -27,8 +28,8 @@ type Config struct {
 	Create bool
 }
 
-// Beside splits a Config where the code has a backend block of that type too, whose arguments win: whole is what the
-// engine works with, rest what it has to be told beside the block. A block that has all that the backend needs is taken
+// Beside splits a Config where the code has a backend block of that type too, whose arguments win: whole is what
+// the engine works with, rest what it needs beside the block. A block that has all that the backend needs is taken
 // alone. A nil argument of the block is one whose value is not known here: then whole has no Create.
 func (c Config) Beside(p Plugin, block map[string]json.RawMessage) (whole, rest Config) {
 	rest = c
@@ -57,12 +58,12 @@ func (c Config) Beside(p Plugin, block map[string]json.RawMessage) (whole, rest 
 type Plugin interface {
 	// Name as in the code's backend block.
 	Name() string
-	// Validate says what is wrong with a Config, as far as can be told without asking the backend.
+	// Validate checks a Config, as far as that is possible without a request to the backend.
 	Validate(Config) error
-	// Enough says that a backend block has all arguments that the backend needs.
+	// Enough reports whether a backend block has all arguments that the backend needs.
 	Enough(block map[string]json.RawMessage) bool
-	// Ensure makes what is missing for states to be kept, and gives a line for each thing that it made. It changes nothing that is there. Environ has the
-	// credentials that the engine would use.
+	// Ensure creates what the backend stores states in, where it is missing, and returns a line for each resource
+	// that it created. It changes none that exists. environ has the credentials that the engine would use.
 	Ensure(ctx context.Context, c Config, environ []string) (made []string, err error)
 }
 
@@ -83,7 +84,7 @@ var All = []Plugin{
 	plain{name: "consul", needs: []need{{"path", ""}}, secret: []string{"access_token", "http_auth"}},
 }
 
-// Of gives the backend of a type. One that is not in the list takes any arguments.
+// Of returns the backend of a type. One that is not in the list accepts any arguments.
 func Of(name string) Plugin {
 	if i := slices.IndexFunc(All, func(p Plugin) bool { return p.Name() == name }); i >= 0 {
 		return All[i]
@@ -95,7 +96,7 @@ func Of(name string) Plugin {
 type plain struct {
 	name  string
 	needs []need
-	// secret are the arguments that nobody should write into a Stack, where everybody who reads Stacks reads them.
+	// secret are the arguments that do not belong into a Stack, where all who may read Stacks read them.
 	secret []string
 }
 
@@ -109,7 +110,8 @@ func (p plain) Validate(c Config) error {
 		return fmt.Errorf("%s: take another", why)
 	}
 	if c.Create {
-		return fmt.Errorf("create: Cairn makes buckets for s3 only; make what backend %s needs, and leave create out", p.name)
+		return fmt.Errorf("create: Cairn creates buckets for s3 only; create what backend %s needs, and remove "+
+			"create", p.name)
 	}
 	return p.check(c)
 }
@@ -117,7 +119,8 @@ func (p plain) Validate(c Config) error {
 func (p plain) check(c Config) error {
 	for _, name := range p.secret {
 		if _, ok := c.Values[name]; ok {
-			return fmt.Errorf("config.%s is a secret, and whoever reads the Stack would read it: put it into a Secret, which configFrom names", name)
+			return fmt.Errorf("config.%s is a secret, and all users who may read the Stack would read it: put it into a "+
+				"Secret, which configFrom names", name)
 		}
 	}
 	for _, n := range p.needs {
@@ -137,7 +140,8 @@ func (p plain) Enough(block map[string]json.RawMessage) bool {
 
 func (p plain) Ensure(context.Context, Config, []string) ([]string, error) { return nil, nil }
 
-// Render gives the file of arguments for the engine's init, in the JSON form of its language. Its name has to end in .json.
+// Render returns the file of arguments for the engine's init, in the JSON form of its language. Its name has to end
+// in .json.
 func Render(c Config) ([]byte, error) {
 	file := map[string]any{}
 	for name, raw := range c.Values {

@@ -32,7 +32,7 @@ func TestValidate(t *testing.T) {
 		"a Secret that nobody read yet": {"s3", Config{More: true}, ""},
 		"a secret in clear":             {"s3", Config{Values: values(t, `{"bucket":"b","key":"k","secret_key":"x"}`)}, "config.secret_key is a secret"},
 		"made by Cairn":                 {"s3", Config{Values: values(t, `{"bucket":"b","key":"k"}`), Create: true}, ""},
-		"nothing to make":               {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true}, "create: Cairn makes buckets for s3 only"},
+		"nothing to make":               {"gcs", Config{Values: values(t, `{"bucket":"b"}`), Create: true}, "create: Cairn creates buckets for s3 only"},
 		"pg by the environment":         {"pg", Config{}, ""},
 		"pg in clear":                   {"pg", Config{Values: values(t, `{"conn_str":"postgres://u:p@h/d"}`)}, "config.conn_str is a secret"},
 		"http by the environment":       {"http", Config{Env: []string{"TF_HTTP_ADDRESS"}}, ""},

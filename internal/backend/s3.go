@@ -27,14 +27,14 @@ type s3 struct{ plain }
 
 func (s s3) Validate(c Config) error { return s.check(c) }
 
-// tableTakes is how long DynamoDB may take to make a table.
+// tableTakes is how long DynamoDB may take to create a table.
 const tableTakes = 3 * time.Minute
 
 // lockID is the key that engines look for in the table.
 const lockID = "LockID"
 
-// Ensure makes the bucket, with versions, encryption and no public access, and the table of locks. What is there is left as it is: nobody asked for a change of
-// it.
+// Ensure creates the bucket, with versions, encryption and no public access, and the table of locks. It does not
+// change what exists.
 func (s s3) Ensure(ctx context.Context, c Config, environ []string) (made []string, err error) {
 	in := arguments{c}
 	aws, err := in.aws(ctx, environ)
@@ -66,14 +66,14 @@ func (s s3) Ensure(ctx context.Context, c Config, environ []string) (made []stri
 func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (made []string, err error) {
 	_, err = c.HeadBucket(ctx, &buckets.HeadBucketInput{Bucket: &name})
 	if err == nil || status(err) != http.StatusNotFound {
-		return nil, say(err, "look for bucket %s", name)
+		return nil, describe(err, "look for bucket %s", name)
 	}
 	ask := &buckets.CreateBucketInput{Bucket: &name}
 	if region != "us-east-1" { // which S3 takes no constraint for
 		ask.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
 	}
 	if _, err = c.CreateBucket(ctx, ask); err != nil {
-		return nil, say(err, "make bucket %s", name)
+		return nil, describe(err, "make bucket %s", name)
 	}
 	made = append(made, "made bucket "+name)
 	steps := []struct {
@@ -111,7 +111,8 @@ func makeBucket(ctx context.Context, c *buckets.Client, name, region string) (ma
 		case status(err) == http.StatusNotImplemented || status(err) == http.StatusMethodNotAllowed:
 			made = append(made, fmt.Sprintf("this server cannot %s bucket %s", step.what, name))
 		default: // the next try finds a bucket, and would leave it as it is
-			return made, fmt.Errorf("bucket %s was made, and it is for you to see to the rest of it: %w", name, say(err, "%s bucket %s", step.what, name))
+			return made, fmt.Errorf("bucket %s was created, but has to be completed by hand: "+
+				"%w", name, describe(err, "%s bucket %s", step.what, name))
 		}
 	}
 	return made, nil
@@ -121,7 +122,7 @@ func makeTable(ctx context.Context, c *dynamodb.Client, name string) (made []str
 	_, err = c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	var missing *tables.ResourceNotFoundException
 	if err == nil || !errors.As(err, &missing) {
-		return nil, say(err, "look for table %s", name)
+		return nil, describe(err, "look for table %s", name)
 	}
 	_, err = c.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: tables.BillingModePayPerRequest,
@@ -130,10 +131,10 @@ func makeTable(ctx context.Context, c *dynamodb.Client, name string) (made []str
 		SSESpecification:     &tables.SSESpecification{Enabled: aws.Bool(true)},
 	})
 	if err != nil {
-		return nil, say(err, "make table %s", name)
+		return nil, describe(err, "make table %s", name)
 	}
 	err = dynamodb.NewTableExistsWaiter(c).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, tableTakes)
-	return []string{"made table " + name}, say(err, "wait for table %s", name)
+	return []string{"made table " + name}, describe(err, "wait for table %s", name)
 }
 
 // status is what a server answered; 0 when it did not.
@@ -145,8 +146,8 @@ func status(err error) int {
 	return 0
 }
 
-// say words what a server said, without the request's numbers.
-func say(err error, format string, args ...any) error {
+// describe words a server's error, without the request's numbers.
+func describe(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
@@ -156,12 +157,13 @@ func say(err error, format string, args ...any) error {
 	case errors.As(err, &said) && said.ErrorMessage() != "":
 		return &Error{fmt.Sprintf("%s: %s: %s", what, said.ErrorCode(), said.ErrorMessage()), status(err)}
 	case status(err) != 0:
-		return &Error{fmt.Sprintf("%s: the server answered %d %s", what, status(err), http.StatusText(status(err))), status(err)}
+		return &Error{fmt.Sprintf("%s: the server answered %d "+
+			"%s", what, status(err), http.StatusText(status(err))), status(err)}
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Error is what a backend's server said.
+// Error is an error from a backend's server.
 type Error struct {
 	Message string
 	// Status of its answer.
@@ -170,12 +172,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// ForAPerson says that the same again would be answered the same.
-func (e *Error) ForAPerson() bool {
+// ForUser reports whether a retry would get the same answer, so that a user has to act.
+func (e *Error) ForUser() bool {
 	return 400 <= e.Status && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusRequestTimeout && e.Status != http.StatusConflict
 }
 
-// arguments of an s3 backend, as far as they say how to reach it.
+// arguments of an s3 backend, as far as they are about how to reach it.
 type arguments struct{ Config }
 
 func (a arguments) text(name string) string {
@@ -183,7 +185,7 @@ func (a arguments) text(name string) string {
 		return secret
 	}
 	var text string
-	_ = json.Unmarshal(a.Values[name], &text) // what is no text is for the engine to refuse
+	_ = json.Unmarshal(a.Values[name], &text) // the engine rejects what is no text
 	return text
 }
 
@@ -256,7 +258,7 @@ func (a arguments) aws(ctx context.Context, environ []string) (aws.Config, error
 	return c, nil
 }
 
-// variable gives the value that a program would see: the last one.
+// variable returns the value that a program would see: the last one.
 func variable(environ []string, name string) (value string) {
 	for _, pair := range environ {
 		if key, v, _ := strings.Cut(pair, "="); key == name {

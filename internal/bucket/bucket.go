@@ -1,9 +1,9 @@
-// Package bucket keeps bytes under names, in a folder or an object store. All of them are encrypted to the install's
-// key before they leave the process, so that no plan, state or log lies anywhere in clear. It knows nothing of
-// Kubernetes and nothing of what the bytes mean.
+// Package bucket stores bytes under names, in a folder or an object store. All of them are encrypted to the
+// installation's key before they leave the process, so that no plan, state or log is stored in clear. It knows
+// nothing of Kubernetes and nothing of what the bytes mean.
 //
-// A bucket only holds bytes. That they count is said by a Kubernetes object which names them by digest: a crash
-// between the two leaves garbage, never a loss.
+// A bucket only has bytes. They count once a Kubernetes object names them by digest: a crash between the two leaves
+// garbage, never a loss.
 package bucket
 
 import (
@@ -27,17 +27,17 @@ import (
 )
 
 var (
-	// ErrNotFound says that nothing is kept under a key.
+	// ErrNotFound means that nothing is stored under a key.
 	ErrNotFound = errors.New("not found")
-	// ErrWrongKey says that the bytes were encrypted to another key than this install's.
-	ErrWrongKey = errors.New("encrypted to another key than this install's")
-	// ErrNoBucket says that there is no bucket to look in.
-	ErrNoBucket = errors.New("the bucket is not there: make it, or correct its URL")
-	// ErrDenied says that the bucket is there, and is not for these credentials.
-	ErrDenied = errors.New("the bucket may not be used so: look at the credentials and at what they allow")
-	// ErrDamaged says that the bytes are not as they were written.
+	// ErrWrongKey means that the bytes were encrypted to another key than this installation's.
+	ErrWrongKey = errors.New("encrypted to another key than this installation's")
+	// ErrNoBucket means that the bucket itself does not exist.
+	ErrNoBucket = errors.New("the bucket was not found: create it, or correct its URL")
+	// ErrDenied means that the bucket exists, but denies these credentials.
+	ErrDenied = errors.New("the bucket denies access: check the credentials and what they allow")
+	// ErrDamaged means that the bytes are not as they were written.
 	ErrDamaged = errors.New("damaged")
-	// ErrTooLarge says that there are more bytes than the caller allows.
+	// ErrTooLarge means that there are more bytes than the caller allows.
 	ErrTooLarge = errors.New("too large")
 )
 
@@ -77,8 +77,8 @@ func Open(ctx context.Context, rawURL string, keys Keys) (*Bucket, error) {
 	return &Bucket{blobs: blobs, keys: keys, young: young, sync: (*os.File).Sync}, nil
 }
 
-// First is a key of the bucket at a URL, empty when the bucket is. It reads nothing, so it needs no keys of the install and
-// can be asked before there are any. What is there under a name that Cairn gives nothing is not counted, such as the folder
+// First is a key of the bucket at a URL, empty when the bucket is. It reads no bytes, so it needs no keys of the
+// installation and can be called before there are any. Names that Cairn never uses do not count, such as the folder
 // lost+found of a volume.
 func First(ctx context.Context, rawURL string) (key string, err error) {
 	blobs, err := openBlobs(ctx, rawURL)
@@ -118,15 +118,15 @@ func openBlobs(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	return blobs, nil
 }
 
-// Close lets go of the bucket.
+// Close releases the bucket.
 func (b *Bucket) Close() error { return b.blobs.Close() }
 
 // defaults of parameters of a URL, by its scheme.
 //
-// They make a folder behave: made when missing, closed to other users, temporary files beside the final ones (so that the
-// rename is atomic on any mount) and no second file for metadata that nobody reads. S3's own checksum of what is read says
-// nothing that the encryption does not, and where an object was written in parts there is none, which the driver warns of
-// each time.
+// A folder is created when missing, closed to other users, with temporary files beside the final ones (so that the
+// rename is atomic on any mount) and without a second file for metadata, which is never read. S3's own checksum of
+// what is read adds nothing to the encryption, and an object that was written in parts has none, of which the
+// driver warns each time.
 var defaults = map[string]map[string]string{
 	"file": {"create_dir": "true", "no_tmp_dir": "true", "metadata": "skip", "dir_file_mode": "0700"},
 	"s3":   {"response_checksum_validation": "when_required"},

@@ -18,8 +18,8 @@ import (
 // inMemory is the size up to which PutHashed holds the bytes in memory, which saves two of three requests.
 const inMemory = 1 << 20
 
-// PutHashed keeps what r gives under dir/sha256:<digest> and returns that digest. The name is known only when all was
-// read, so what does not fit in a little memory is written under a passing name first.
+// PutHashed stores what r returns under dir/sha256:<digest> and returns that digest. The name is known only when
+// all was read, so what does not fit in a little memory is written under a temporary name first.
 func (b *Bucket) PutHashed(ctx context.Context, dir string, r io.Reader, limit int64) (string, error) {
 	prefix, err := folder(dir)
 	if err != nil {
@@ -48,7 +48,8 @@ func (b *Bucket) PutHashed(ctx context.Context, dir string, r io.Reader, limit i
 	return digest(), nil
 }
 
-// copy keeps under one key what is kept under another. When it returns the bytes are durable: in a folder they are copied, and not yet on the disk.
+// copy keeps under one key what is kept under another. When it returns the bytes are durable: in a folder they are
+// copied, and not yet on the disk.
 func (b *Bucket) copy(ctx context.Context, to, from string) (err error) {
 	var file *os.File // the temporary file once more, when the bucket is a folder: the driver closes its own
 	err = b.blobs.Copy(ctx, to, from, &blob.CopyOptions{BeforeCopy: func(as func(any) bool) (err error) {

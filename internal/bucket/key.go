@@ -8,8 +8,8 @@ import (
 
 const maxKey = 1000
 
-// checkKey refuses names that could mean another place than they say. Keys are folders and a last name, each made of
-// letters, digits and a few signs; what Cairn puts in them (namespaces, names, UIDs, digests) needs no more.
+// checkKey rejects names that could mean another place than they seem to. Keys are folders and a last name, each of
+// letters, digits and a few signs; what Cairn puts in them (namespaces, names, UIDs, digests) needs nothing else.
 func checkKey(key string) error {
 	if len(key) > maxKey {
 		return fmt.Errorf("bucket key of %d bytes: at most %d", len(key), maxKey)
@@ -42,7 +42,8 @@ func checkPart(part string) error {
 	return nil
 }
 
-// hidden says that a name is one that the folder driver uses for itself: a write cut off by a crash may leave one.
+// hidden reports whether a name is one that the folder driver uses for itself: a write cut off by a crash may leave
+// one.
 func hidden(key string) bool {
 	return strings.HasSuffix(key, ".tmp") || strings.HasSuffix(key, ".attrs")
 }

@@ -68,7 +68,7 @@ func (b *Bucket) list(ctx context.Context, dir string) (keys []string, err error
 	return keys, err
 }
 
-// Object is what a list says of one.
+// Object is an entry of a list.
 type Object struct {
 	// Key of it.
 	Key string
@@ -78,8 +78,8 @@ type Object struct {
 	At time.Time
 }
 
-// Walk calls visit for each object below a folder, in the order of their keys, and ends with its first error. It holds one page
-// of the list at a time. visit may delete what it is called for.
+// Walk calls visit for each object below a folder, in the order of their keys, and ends with its first error. It
+// holds one page of the list at a time. visit may delete what it is called for.
 func (b *Bucket) Walk(ctx context.Context, dir string, visit func(Object) error) error {
 	return b.walk(ctx, dir, func(o Object) error {
 		if hidden(o.Key) {
@@ -111,9 +111,11 @@ func (b *Bucket) walk(ctx context.Context, dir string, visit func(Object) error)
 	}
 }
 
-// page gives a page of a list. The driver of folders gives up when a file goes while it looks at the folder, as all do that are
-// deleted, and the temporary ones of what is just being written: it is asked again then.
-func (b *Bucket) page(ctx context.Context, token []byte, dir, prefix string) (objects []*blob.ListObject, next []byte, err error) {
+// page returns a page of a list. The driver of folders fails when a file is deleted while it reads the folder, as
+// happens to objects and to the temporary files of writes: then it is called again.
+func (b *Bucket) page(
+	ctx context.Context, token []byte, dir, prefix string,
+) (objects []*blob.ListObject, next []byte, err error) {
 	for range listTries {
 		began := time.Now()
 		objects, next, err = b.blobs.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: prefix})
@@ -129,7 +131,7 @@ func (b *Bucket) page(ctx context.Context, token []byte, dir, prefix string) (ob
 	return objects, next, err
 }
 
-// listTries is how often a folder is looked at that changes meanwhile.
+// listTries is how often a folder is read again that changes meanwhile.
 const listTries = 50
 
 // pageSize is how many objects a page of a list has.

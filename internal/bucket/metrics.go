@@ -25,13 +25,14 @@ const (
 	opList   = "list"
 )
 
-// NewMetrics makes Metrics that a registry has.
+// NewMetrics registers Metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
 		operations: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_bucket_operations_total",
-			Help: "Operations on the bucket: read, write, exists, delete, list. result is success, not_found, canceled (by the caller) or failed.",
+			Help: "Operations on the bucket: read, write, exists, delete, list. result is success, not_found, canceled (by " +
+				"the caller) or failed.",
 		}, []string{"operation", "result"}),
 		took: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "cairn_bucket_operation_duration_seconds", Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},

@@ -27,8 +27,8 @@ func (b *Bucket) Get(ctx context.Context, key string, limit int64) ([]byte, erro
 	return data.Bytes(), nil
 }
 
-// Read is Get for bytes that need not be in memory. A reader that ends without an error gave all bytes as they were
-// written.
+// Read is Get for bytes that need not be in memory. A reader that ends without an error returned all bytes as they
+// were written.
 func (b *Bucket) Read(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (o opened) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// blame says whose fault it is that bytes cannot be decrypted: their own, when they could all be read.
+// blame finds the cause of a decryption error: the bytes themselves, when they could all be read.
 func (f *failing) blame(err error) error {
 	if f.err != nil {
 		return err
@@ -79,7 +79,7 @@ func (f *failing) blame(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// Exists says whether something is kept under a key.
+// Exists reports whether something is stored under a key.
 func (b *Bucket) Exists(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err
@@ -96,8 +96,8 @@ func (b *Bucket) Exists(ctx context.Context, key string) (bool, error) {
 // listEvery is how often Reachable lists, since stores charge for a list as for a write.
 const listEvery = time.Minute
 
-// Reachable says what is wrong when the bucket cannot be read from. Asked for an object, an object store says of one in a
-// bucket that is not there what it says of one that is not in a bucket: so now and then it is asked for a list.
+// Reachable returns an error when the bucket cannot be read from. For an object, an object store answers the same
+// whether the object or the bucket does not exist, so now and then it is asked for a list.
 func (b *Bucket) Reachable(ctx context.Context) error {
 	const nothing = "reachable" // nothing is kept there
 	if _, err := b.Exists(ctx, nothing); err != nil {

@@ -10,11 +10,11 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// What several objects of Kubernetes may name by its content belongs to none of them: it goes when nobody names it any more and
-// nobody did for a time (DeleteOlder). So whoever is about to name it, or to rely on it, makes sure that it is young, by
-// PutOnce or Renew: then it stays until the name is written.
+// What several objects of Kubernetes may name by its content belongs to none of them: it is deleted when none names
+// it anymore and none did for a time (DeleteOlder). So code that is about to name it, or to rely on it, ensures
+// that it is young, by PutOnce or Renew: then it stays until the name is written.
 //
-//	put ──── renewed ──── named ............ named no more ──── older than the collector's time ──── deleted
+//	put ──── renewed ──── named ............ no longer named ──── older than the collector's time ──── deleted
 //	   ◄ never older than RenewAfter and an hour ►
 //
 // Of one key, an object is not renewed and deleted at the same time, where both are done by one process.
@@ -32,7 +32,7 @@ type young struct {
 	looked *lru.Cache[string, time.Time]
 
 	mu sync.Mutex
-	// held are the keys that somebody has to themselves. What is there is closed when they let go.
+	// held are the keys that one caller has to itself. The channel is closed when it releases the key.
 	held map[string]chan struct{}
 }
 
@@ -41,8 +41,8 @@ func newYoung() (*young, error) {
 	return &young{looked: looked, held: map[string]chan struct{}{}}, err
 }
 
-// hold keeps a key to the caller until the function that it gives is called. Who waits for it waits for nothing else, and no
-// longer than ctx: a request to an object store may hang.
+// hold reserves a key for the caller until it calls the function that is returned. It waits for one key only, and
+// no longer than ctx: a request to an object store may hang.
 func (y *young) hold(ctx context.Context, key string) (letGo func(), err error) {
 	for {
 		y.mu.Lock()
@@ -67,7 +67,7 @@ func (y *young) hold(ctx context.Context, key string) (letGo func(), err error) 
 	}
 }
 
-// old says whether an object is to be written again.
+// old reports whether an object is to be written again.
 func (y *young) old(o Object) bool { return y.after > 0 && time.Since(o.At) > y.after }
 
 func (y *young) known(key string) bool {
@@ -75,12 +75,12 @@ func (y *young) known(key string) bool {
 	return ok && time.Since(at) < lookedFor
 }
 
-// RenewAfter has PutOnce and Renew write objects again that are older. It is called before the bucket is used; without it
-// none is.
+// RenewAfter has PutOnce and Renew write objects again that are older. It is called before the bucket is used;
+// without it none is.
 func (b *Bucket) RenewAfter(age time.Duration) { b.young.after = age }
 
-// Renew makes sure that what is kept under a key is there and young: ErrNotFound when it is not there. Within an hour the
-// bucket is not asked again, so it is for what DeleteOlder of this process alone deletes.
+// Renew ensures that what is stored under a key exists and is young: ErrNotFound when it does not exist. Within an
+// hour the bucket is not asked again, so it is for what DeleteOlder of this process alone deletes.
 func (b *Bucket) Renew(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (b *Bucket) Renew(ctx context.Context, key string) error {
 	return nil
 }
 
-// look gives what is known of an object.
+// look returns what is known of an object.
 func (b *Bucket) look(ctx context.Context, key string) (Object, error) {
 	began := time.Now()
 	found, err := b.blobs.Attributes(ctx, key)
@@ -139,7 +139,8 @@ func (b *Bucket) again(ctx context.Context, key string) (err error) {
 	})
 }
 
-// DeleteOlder deletes what is kept under a key when it was last written before a time, and says whether it did.
+// DeleteOlder deletes what is stored under a key when it was last written before a time, and reports whether it
+// did.
 func (b *Bucket) DeleteOlder(ctx context.Context, key string, before time.Time) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err

@@ -25,8 +25,8 @@ func (b *Bucket) PutFrom(ctx context.Context, key string, r io.Reader) error {
 	return b.write(ctx, key, source, true, b.encrypted(source))
 }
 
-// PutOnce is Put for a key that contains the digest of the bytes: what is there already is what would be written, and is
-// left alone while it is young (see RenewAfter).
+// PutOnce is Put for a key that contains the digest of the bytes: what is there already is what would be written,
+// and is left alone while it is young (see RenewAfter).
 func (b *Bucket) PutOnce(ctx context.Context, key string, data []byte) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -52,9 +52,11 @@ func (b *Bucket) PutLoose(ctx context.Context, key string, data []byte) error {
 	return b.write(ctx, key, source, false, b.encrypted(source))
 }
 
-// write keeps under a key what fill writes, from source. The driver shows a key only after a Close that was not canceled, so
-// canceling first is what keeps half a write from being seen.
-func (b *Bucket) write(ctx context.Context, key string, source *failing, durable bool, fill func(io.Writer) error) (err error) {
+// write keeps under a key what fill writes, from source. The driver shows a key only after a Close that was not
+// canceled, so canceling first is what keeps half a write from being seen.
+func (b *Bucket) write(
+	ctx context.Context, key string, source *failing, durable bool, fill func(io.Writer) error,
+) (err error) {
 	if err := checkKey(key); err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (b *Bucket) write(ctx context.Context, key string, source *failing, durable
 	return nil
 }
 
-// encrypted writes what r gives to the install's key.
+// encrypted encrypts what r returns to the installation's key.
 func (b *Bucket) encrypted(r io.Reader) func(io.Writer) error {
 	return func(w io.Writer) error {
 		sealed, err := age.Encrypt(w, b.keys.Recipient)
@@ -119,7 +121,7 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// discard closes a writer whose context is canceled. That it says so is no news.
+// discard closes a writer whose context is canceled, which is the error that it returns.
 func discard(w *blob.Writer) error {
 	if err := w.Close(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -127,7 +129,7 @@ func discard(w *blob.Writer) error {
 	return nil
 }
 
-// syncFolder makes a rename survive a power cut.
+// syncFolder lets a rename survive a power cut.
 func (b *Bucket) syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

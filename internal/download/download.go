@@ -1,5 +1,5 @@
-// Package download is what the downloads of engines and of providers have in common: how far one is, and when the server that
-// it is from does not answer any more. It knows nothing of Kubernetes.
+// Package download is what the downloads of engines and of providers have in common: how far one is, and when the
+// server that it is from does not answer any more. It knows nothing of Kubernetes.
 package download
 
 import (
@@ -18,15 +18,15 @@ import (
 const (
 	// Answer is the default for each of: the connection, the TLS handshake, the head of the answer.
 	Answer = 10 * time.Second
-	// idle is how long an answer may bring nothing in the middle.
+	// idle is how long a response may send nothing in the middle.
 	idle = 30 * time.Second
 )
 
-// ErrStalled is an answer that brought nothing for a while.
+// ErrStalled is the error of a response that sent nothing for a while.
 var ErrStalled = errors.New("nothing more arrived for 30 seconds")
 
-// Transport gives a transport that keeps to the proxies in the environment. A server that does not begin to answer within the
-// time is given up; 0 is Answer.
+// Transport returns a transport that uses the proxies in the environment. A request to a server that does not begin
+// to answer within the time fails; 0 is Answer.
 func Transport(answer time.Duration) *http.Transport {
 	answer = cmp.Or(answer, Answer)
 	return &http.Transport{
@@ -40,13 +40,16 @@ func Transport(answer time.Duration) *http.Transport {
 	}
 }
 
-// Watch gives a context for a request, and what the body of its answer has to be read through: once that brings nothing for 30
-// seconds, the request ends with ErrStalled. Closing the body ends the watch; so does the function, for an answer without one.
+// Watch returns a context for a request, and what the body of its response has to be read through: once that
+// receives nothing for 30 seconds, the request ends with ErrStalled. Closing the body ends the watch; so does the
+// function, for a response without one.
 func Watch(ctx context.Context) (context.Context, func(io.ReadCloser) io.ReadCloser, context.CancelFunc) {
 	return watch(ctx, idle)
 }
 
-func watch(ctx context.Context, limit time.Duration) (context.Context, func(io.ReadCloser) io.ReadCloser, context.CancelFunc) {
+func watch(
+	ctx context.Context, limit time.Duration,
+) (context.Context, func(io.ReadCloser) io.ReadCloser, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	over := func() { cancel(nil) }
 	return ctx, func(body io.ReadCloser) io.ReadCloser {
@@ -82,11 +85,12 @@ func (w *watched) Close() error {
 type Transfer struct {
 	// From is its address, without a password; empty while none is asked.
 	From string
-	// Received is how many bytes of Total are here; Total is 0 while nobody has said it.
+	// Received is how many bytes of Total were received; Total is 0 while it is unknown.
 	Received, Total int64
 }
 
-// Transfers are the files on their way, by names that their owner gives them. The zero one is empty. They are safe for concurrent use.
+// Transfers are the files on their way, by the names that their owner chooses. The zero value is empty. They are
+// safe for concurrent use.
 type Transfers struct {
 	mu  sync.Mutex
 	all map[string]*Tally
@@ -118,7 +122,7 @@ func (t *Transfers) End(name string) {
 	delete(t.all, name)
 }
 
-// Of gives how far the file of a name is; the zero Transfer when there is none.
+// Of returns the progress of a file; the zero Transfer when there is none.
 func (t *Transfers) Of(name string) Transfer {
 	t.mu.Lock()
 	y := t.all[name]
@@ -129,7 +133,7 @@ func (t *Transfers) Of(name string) Transfer {
 	return Transfer{From: y.from, Received: y.received.Load(), Total: y.total.Load()}
 }
 
-// Expect says how many bytes there will be; less than 1 is not known.
+// Expect sets how many bytes there will be; less than 1 is unknown.
 func (y *Tally) Expect(total int64) { y.total.Store(max(total, 0)) }
 
 // Write counts.

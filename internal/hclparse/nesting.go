@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxNesting is how deep code may nest. HCL's parser recurses for each level, with about 10 KiB of stack: a file of 100,000 open
-// parentheses would crash the process.
+// maxNesting is how deep code may nest. HCL's parser recurses for each level, with about 10 KiB of stack: a file of
+// 100,000 open parentheses would crash the process.
 const maxNesting = 1000
 
 // nesting returns how deep a parser would recurse in a file, at most, or more than maxNesting if it must not be parsed.
@@ -68,6 +68,6 @@ func nesting(text []byte, isJSON bool) int {
 type level struct {
 	// operators that nest since the last expression began.
 	operators int
-	// lines says that an expression ends with its line.
+	// lines: an expression ends with its line.
 	lines bool
 }

@@ -37,13 +37,13 @@ func NewBuild(spec *v1alpha1.Build) *Build {
 	return b
 }
 
-// IgnoreFiles are the names under which a Dockerfile may have a list of its own of what to leave out of the context. Builders look for it beside the
-// Dockerfile, wherever the context is.
+// IgnoreFiles are the names under which a Dockerfile may have a list of its own of what to leave out of the
+// context. Builders look for it beside the Dockerfile, wherever the context is.
 func (b *Build) IgnoreFiles() []string {
 	return []string{b.Spec.Dockerfile + ".dockerignore", b.Spec.Dockerfile + ".containerignore"}
 }
 
-// Key is the digest over all that makes the image another one, or puts it elsewhere; not over how it gets there.
+// Key is the digest over all that changes the image, or where it is pushed; not over how it gets there.
 func (b *Build) Key() (string, error) {
 	of := *b
 	of.Spec.PushSecret, of.Spec.Cache, of.Spec.Insecure = nil, "", false

@@ -1,6 +1,6 @@
 // Package inputs is the document of all that decides a Run's result. Its digest names it: two Runs with one digest
-// would do the same. The document is kept in the bucket under its digest, so that a Run does what it was made for even
-// when the Stack has changed since, and a destroy knows what was applied.
+// would do the same. The document is stored in the bucket under its digest, so that a Run does what it was created
+// for even when the Stack has changed since, and a destroy knows what was applied.
 package inputs
 
 import (
@@ -21,18 +21,19 @@ type Document struct {
 	Path   string `json:"path,omitempty"`
 	// Engine that plans and applies.
 	Engine v1alpha1.Engine `json:"engine"`
-	// Wrapped are the engines that Terragrunt may run, the best first, with what the Stack or its code says of the version of
-	// each. Empty when nothing is said, and for other engines.
+	// Wrapped are the engines that Terragrunt may run, the best first, with the version that the Stack or its code
+	// sets for each. Empty when neither sets one, and for other engines.
 	Wrapped []v1alpha1.WrappedEngine `json:"wrapped,omitempty"`
-	// Variables, VariableFiles, Env and EnvFrom as the Stack has them. The values in Secrets are not here: Versions are.
+	// Variables, VariableFiles, Env and EnvFrom as the Stack has them. The values in Secrets are not here: Versions
+	// are.
 	Variables     []v1alpha1.Variable     `json:"variables,omitempty"`
 	VariableFiles []v1alpha1.VariableFile `json:"variableFiles,omitempty"`
 	Env           []corev1.EnvVar         `json:"env,omitempty"`
 	EnvFrom       []corev1.EnvFromSource  `json:"envFrom,omitempty"`
 	// ModuleCredentials are for the hosts that the code fetches modules from.
 	ModuleCredentials []v1alpha1.ModuleCredentials `json:"moduleCredentials,omitempty"`
-	// Image, ServiceAccountName, Resources and Template are what the engine runs in and as: of spec.runner what may make another
-	// result, or a failure pass.
+	// Image, ServiceAccountName, Resources and Template are what the engine runs in and as: the parts of
+	// spec.runner that may change the result, or let a failed Run succeed.
 	Image              string                `json:"image,omitempty"`
 	ServiceAccountName string                `json:"serviceAccountName,omitempty"`
 	Resources          v1alpha1.Resources    `json:"resources,omitzero"`
@@ -41,16 +42,17 @@ type Document struct {
 	Build *Build `json:"build,omitempty"`
 	// Backend keeps the state, if Cairn does not.
 	Backend *v1alpha1.Backend `json:"backend,omitempty"`
-	// Outputs says where outputs go, so that a new place is filled by a new Run.
+	// Outputs is where outputs go, so that a new Run writes them to a new place.
 	Outputs *v1alpha1.Outputs `json:"outputs,omitempty"`
-	// Hooks and Policies with their text: they are code, and a Run takes them as they were when it was made.
+	// Hooks and Policies with their text: they are code, and a Run takes them as they were when it was created.
 	Hooks    []Hook   `json:"hooks,omitempty"`
 	Policies []Policy `json:"policies,omitempty"`
 	// Commands are the scripts in place of the engine's apply and destroy, with their text for the same reason.
 	Commands Commands `json:"commands,omitzero"`
-	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for a
-	// Secret, whose value the operator never reads. For an output of another Stack, "Stack/name#output", the fingerprint of
-	// its value. For all outputs of a Stack whose Terragrunt unit the code reads, "Stack/name", a fingerprint of them.
+	// Versions of the Secrets and ConfigMaps that the above refers to, by "kind/name": uid and resourceVersion for
+	// a Secret, whose value the operator never reads. For an output of another Stack, "Stack/name#output", the
+	// fingerprint of its value. For all outputs of a Stack whose Terragrunt unit the code reads, "Stack/name", a
+	// fingerprint of them.
 	Versions map[string]string `json:"versions,omitempty"`
 }
 
@@ -74,7 +76,7 @@ type Policy struct {
 	Files map[string]string `json:"files"`
 }
 
-// Encode gives the document's bytes and their digest. Equal documents have equal bytes.
+// Encode returns the document's bytes and their digest. Equal documents have equal bytes.
 func (d Document) Encode() (data []byte, digest string, err error) {
 	data, err = json.Marshal(d)
 	if err != nil {

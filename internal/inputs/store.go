@@ -13,15 +13,17 @@ import (
 type Bucket interface {
 	PutOnce(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string, limit int64) ([]byte, error)
-	// Renew makes sure that what is kept under a key stays until it is named: bucket.ErrNotFound when it is not there.
+	// Renew ensures that what is stored under a key stays until it is named: bucket.ErrNotFound when it does not
+	// exist.
 	Renew(ctx context.Context, key string) error
 }
 
 const (
-	// MaxSize of a document. A Stack has no more than an object of the API server, and the rest is the text of scripts and
-	// policies.
+	// MaxSize of a document. A Stack has at most an object of the API server, and the rest is the text of scripts
+	// and policies.
 	MaxSize = 8 << 20
-	// atHand is how much of documents is kept in memory: of ten thousand Stacks the last ones, as most documents are of a kilobyte.
+	// atHand is how much of documents is kept in memory: of ten thousand Stacks the last ones, as most documents
+	// are of a kilobyte.
 	atHand = 16 << 20
 )
 
@@ -39,7 +41,7 @@ func NewStore(bucket Bucket) *Store {
 	return &Store{bucket: bucket, known: weightedlru.New[string, Document](atHand, weightedlru.EntryOverhead)}
 }
 
-// Put keeps a document and gives its digest.
+// Put stores a document and returns its digest.
 func (s *Store) Put(ctx context.Context, d Document) (string, error) {
 	data, digest, err := d.Encode()
 	if err != nil {
@@ -60,7 +62,7 @@ func (s *Store) Put(ctx context.Context, d Document) (string, error) {
 	return digest, nil
 }
 
-// Get gives the document of a digest.
+// Get returns the document of a digest.
 func (s *Store) Get(ctx context.Context, digest string) (Document, error) {
 	if d, ok := s.known.Get(digest); ok {
 		return d, nil

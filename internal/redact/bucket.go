@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bucket has the patterns that begin alike. A large state has tens of thousands of one kind, such as addresses: those are sorted, so that few
-// of them are compared with a text.
+// bucket has the patterns that begin alike. A large state has tens of thousands of one kind, such as addresses:
+// those are sorted, so that few of them are compared with a text.
 type bucket struct {
 	// few are compared one by one: those with white space in them, and the newest.
 	few []string
@@ -41,7 +41,7 @@ func (b *bucket) add(pattern string) {
 	b.few, b.sorted = spaced, merge(b.sorted, fresh)
 }
 
-// merge gives one sorted list of two: to sort the long one again and again would take too long.
+// merge returns one sorted list of two: to sort the long one each time would take too long.
 func merge(one, other []string) []string {
 	all := make([]string, 0, len(one)+len(other))
 	for _, pattern := range other {
@@ -52,14 +52,15 @@ func merge(one, other []string) []string {
 	return append(all, one...)
 }
 
-// find gives the length of the longest of the sorted patterns that text begins with, and whether one of them goes on past its end.
+// find returns the length of the longest of the sorted patterns that text begins with, and whether one of them
+// continues past its end.
 func (b *bucket) find(text []byte) (longest int, more bool) {
 	rest := b.sorted
 	after := sort.Search(len(rest), func(i int) bool { return rest[i] > string(text) })
 	more = after < len(rest) && strings.HasPrefix(rest[after], string(text))
 	for after > 0 {
-		// All that text begins with are before it, and the longest is the last of them. What is last may be none, but no other is longer than
-		// what it has in common with text.
+		// All that text begins with are before it, and the longest is the last of them. What is last may be none,
+		// but no other is longer than what it has in common with text.
 		last := rest[after-1]
 		alike := 0
 		for alike < len(last) && alike < len(text) && last[alike] == text[alike] {

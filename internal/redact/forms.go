@@ -25,8 +25,8 @@ func forms(value string) []string {
 	return all
 }
 
-// escaped gives a value as it is, and as it stands between quotes in JSON, in Go and in the engine's language; in JSON
-// twice over too, as in a document within a document.
+// escaped returns a value as it is, and as it is between quotes in JSON, in Go and in the engine's language; in
+// JSON twice over too, as in a document within a document.
 func escaped(value string) []string {
 	plain, html := quoted(value, false), quoted(value, true)
 	goes := strconv.Quote(value)
@@ -46,8 +46,8 @@ func quoted(value string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
 }
 
-// encoded gives a value in base64, with each of the three ways it can lie in a longer text that was encoded as a whole.
-// The characters at both ends, which depend on what is around the value, are left out.
+// encoded returns a value in base64, with each of the three ways it can lie in a longer text that was encoded as a
+// whole. The characters at both ends, which depend on what is around the value, are left out.
 func encoded(value string) []string {
 	var all []string
 	for before := range 3 {
@@ -60,7 +60,7 @@ func encoded(value string) []string {
 	return all
 }
 
-// parts gives the lines of a value that has several, and the strings within a value that is a JSON document: the
+// parts returns the lines of a value that has several, and the strings within a value that is a JSON document: the
 // engine shows such values piece by piece.
 func parts(value string) []string {
 	var all []string

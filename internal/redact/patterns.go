@@ -8,10 +8,11 @@ import (
 // widest is how much white space in a text may stand for white space in a secret: line breaks and indentation.
 const widest = 128
 
-// patterns are texts to find, all at once. Most positions of a text are told from the beginning of a pattern by a look
-// at one bit; only the others are compared.
+// patterns are texts to find, all at once. One bit excludes most positions of a text as the beginning of a pattern;
+// only the others are compared.
 //
-// White space in a pattern stands for any white space in the text, because the engine wraps and indents what it prints.
+// White space in a pattern matches any white space in the text, because the engine wraps and indents what it
+// prints.
 type patterns struct {
 	// known are all of them.
 	known map[string]bool
@@ -50,7 +51,7 @@ func (p *patterns) add(text string) {
 	p.starts[text[:1]], p.starts[text[:2]], p.starts[text[:3]] = true, true, true
 }
 
-// normal gives a text with one blank for white space within it and none around it.
+// normal returns a text with one blank for white space within it and none around it.
 func normal(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && space(byte(r)) }), " ")
 }
@@ -91,7 +92,8 @@ func (p *patterns) candidate(text []byte) bool {
 	return p.filter[h>>6]>>(h&63)&1 != 0 || p.loose[text[0]] != nil
 }
 
-// match gives the length of the longest pattern that text begins with, and whether a pattern goes on past its end.
+// match returns the length of the longest pattern that text begins with, and whether a pattern continues past its
+// end.
 func (p *patterns) match(text []byte) (longest int, more bool) {
 	try := func(list []string) {
 		for _, pattern := range list {
@@ -111,7 +113,7 @@ func (p *patterns) match(text []byte) (longest int, more bool) {
 	return longest, more
 }
 
-// compare gives how much of text the pattern takes up, or whether text ends before that is known.
+// compare returns how much of text the pattern takes up, or whether text ends before that is known.
 func compare(pattern string, text []byte) (n int, more bool) {
 	for i := range len(pattern) {
 		switch {

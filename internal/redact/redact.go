@@ -1,6 +1,6 @@
-// Package redact keeps secrets out of text, by value: whoever knows a secret adds it, and every text that leaves goes
-// through String or a Writer. It does not matter where in the text the secret is, nor whether the engine escaped,
-// encoded or wrapped it.
+// Package redact removes secrets from text, by value: code that knows a secret adds it, and every text that leaves
+// the process goes through String or a Writer. It does not matter where in the text the secret is, nor whether the
+// engine escaped, encoded or wrapped it.
 //
 // What it cannot do: hide a value that was changed in a way it does not know (reversed, hashed, cut in two), or one
 // that left before it was added.
@@ -24,13 +24,14 @@ type Redactor struct {
 	patterns patterns
 }
 
-// New gives a Redactor that knows no secret.
+// New returns a Redactor that knows no secret.
 func New() *Redactor {
 	return &Redactor{known: map[string]bool{}, patterns: newPatterns()}
 }
 
-// Add makes values secret from now on, in each of the forms they are likely to be written in. Values shorter than four
-// bytes and the words true, false and null are ignored: they say nothing, and hiding them would hide everything.
+// Add declares values secret from now on, in each of the forms they are likely to be written in. Values shorter
+// than four bytes and the words true, false and null are ignored: they reveal nothing, and hiding them would hide
+// everything.
 func (r *Redactor) Add(values ...string) {
 	for _, value := range values {
 		if !r.news(value) {
@@ -45,7 +46,7 @@ func (r *Redactor) Add(values ...string) {
 	}
 }
 
-// news says whether a value is worth adding and was not added before.
+// news reports whether a value is worth adding and was not added before.
 func (r *Redactor) news(value string) bool {
 	switch short := normal(value); {
 	case len(short) < shortest, short == "true", short == "false", short == "null":
@@ -60,7 +61,7 @@ func (r *Redactor) news(value string) bool {
 	return true
 }
 
-// String gives s without secrets.
+// String returns s without secrets.
 func (r *Redactor) String(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -70,7 +71,7 @@ func (r *Redactor) String(s string) string {
 	return s
 }
 
-// Hides says whether String would change s.
+// Hides reports whether String would change s.
 func (r *Redactor) Hides(s string) bool { return r.String(s) != s }
 
 // Writer writes to w what is written to it, without secrets. What could be the beginning of a secret is held back

@@ -12,12 +12,12 @@ import (
 	"cairn.dev/cairn/internal/hclparse"
 )
 
-// longNumber is how many digits make a number worth hiding.
+// longNumber is the number of digits from which a number is worth hiding.
 const longNumber = 6
 
-// Values gives the secrets of a variable file: every string in it and every number of six digits or more. Of a file
-// that cannot be read as what its name says (*.tfvars or *.tfvars.json) it gives every line and every word, because the
-// engine will quote it in its error message.
+// Values returns the secrets of a variable file: every string in it and every number of six digits or more. Of a
+// file that cannot be parsed as its name requires (*.tfvars or *.tfvars.json) it returns every line and every word,
+// because the engine will quote it in its error message.
 func Values(name string, data []byte) []string {
 	read := hclValues
 	if strings.HasSuffix(name, ".json") {
@@ -29,14 +29,14 @@ func Values(name string, data []byte) []string {
 	return words(string(data))
 }
 
-// JSONValues gives the secrets of one JSON value, or all its words when it is not JSON.
+// JSONValues returns the secrets of one JSON value, or all its words when it is not JSON.
 func JSONValues(data []byte) []string { return Values(".json", data) }
 
-// Leaves gives the secrets of decoded JSON values: every string in them and every number of six digits or more.
+// Leaves returns the secrets of decoded JSON values: every string in them and every number of six digits or more.
 func Leaves(values []any) []string { return leaves(nil, values) }
 
-// Expression gives the secrets of one value in the engine's language, as in TF_VAR_ variables: every string in it and every number of six
-// digits or more. A text that is no such value has none: the engine takes it as it is.
+// Expression returns the secrets of one value in the engine's language, as in TF_VAR_ variables: every string in it
+// and every number of six digits or more. A text that is no such value has none: the engine takes it as it is.
 func Expression(text string) []string {
 	values, err := hclValues([]byte("value = " + text))
 	if err != nil {
@@ -122,7 +122,7 @@ func appendNumber(list []string, number string) []string {
 	return append(list, number)
 }
 
-// words gives every line of a text, what follows the first = or : in it, and every word.
+// words returns every line of a text, what follows the first = or : in it, and every word.
 func words(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {

@@ -22,10 +22,10 @@ type Code struct {
 	Commit git.Commit
 	// Revision names the ref and the commit.
 	Revision string
-	// Key is the same for code whose archive has the same bytes. What submodules and LFS add is shown to one Repository's
-	// credentials, so that it is no other's, even of the same Digest.
+	// Key is the same for code whose archive has the same bytes. What submodules and LFS add is shown to one
+	// Repository's credentials, so that it is no other's, even of the same Digest.
 	Key string
-	// Remote says that the archive may have to be fetched in part: submodules, LFS files.
+	// Remote: the archive may have to be fetched in part: submodules, LFS files.
 	Remote bool
 	// Ask is what the last fetch of the Repository was for. An archive that failed is due again when it is another one.
 	Ask Ask
@@ -47,8 +47,9 @@ func (c Code) Archive(ctx context.Context, w io.Writer) error {
 type Codes struct {
 	mirrors  *Mirrors
 	closures *closure.Closures
-	// told is what Of gave last for each Stack, see fingerprint. A Stack whose code could not be read or packed has none.
-	told *lru.Cache[types.UID, string]
+	// returned is what Of returned last for each Stack, see fingerprint. A Stack whose code could not be read or packed
+	// has none.
+	returned *lru.Cache[types.UID, string]
 }
 
 // NewCodes reads from the mirrors.
@@ -57,19 +58,19 @@ func NewCodes(mirrors *Mirrors) *Codes {
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), told: told}
+	return &Codes{mirrors: mirrors, closures: closure.New(closure.Options{}), returned: told}
 }
 
-// Of gives the code of a Stack whose source is in the Repository. An error that is not passing says, by Reason, what a
-// person has to do; ErrNotFetched passes by itself.
+// Of returns the code of a Stack whose source is in the Repository. For an error that is not transient, Reason is
+// what a user has to correct; ErrNotFetched is transient.
 func (c *Codes) Of(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) (Code, error) {
 	at, err := c.at(ctx, r, stack)
 	if err != nil {
-		c.told.Remove(stack.UID)
+		c.returned.Remove(stack.UID)
 		return Code{}, err
 	}
 	found, err := c.closures.Of(ctx, at.tree, at.mirror, wanted(r, stack))
-	c.told.Add(stack.UID, at.fingerprint(found.Digest, stack))
+	c.returned.Add(stack.UID, at.fingerprint(found.Digest, stack))
 	if err != nil {
 		return Code{}, err
 	}
@@ -86,9 +87,9 @@ func (c Code) of(r *v1alpha1.Repository, found closure.Closure) Code {
 	return c
 }
 
-// Changed says that Of would give other code now than it did the last time.
+// Changed reports whether Of would return other code now than it did the last time.
 func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1alpha1.Stack) bool {
-	told, ok := c.told.Get(stack.UID)
+	told, ok := c.returned.Get(stack.UID)
 	at, err := c.at(ctx, r, stack)
 	if err != nil || !ok {
 		return true
@@ -97,8 +98,8 @@ func (c *Codes) Changed(ctx context.Context, r *v1alpha1.Repository, stack *v1al
 	return at.fingerprint(digest, stack) != told
 }
 
-// Forget makes the next Changed of a Stack true, since the code that Of gave could not be packed.
-func (c *Codes) Forget(stack *v1alpha1.Stack) { c.told.Remove(stack.UID) }
+// Forget lets the next Changed of a Stack return true, since the code that Of returned could not be packed.
+func (c *Codes) Forget(stack *v1alpha1.Stack) { c.returned.Remove(stack.UID) }
 
 // fingerprint identifies what an archive of code with a digest holds: the options of the mirror decide it too.
 func (c Code) fingerprint(digest string, stack *v1alpha1.Stack) string {
@@ -149,7 +150,7 @@ func wanted(r *v1alpha1.Repository, stack *v1alpha1.Stack) closure.Wanted {
 	return w
 }
 
-// Reason says what kind of error Of or Archive gave, for a condition; empty for one that may pass.
+// Reason is the kind of an error of Of or Archive, for a condition; empty for a transient one.
 func Reason(err error) string {
 	for _, lasting := range []error{git.ErrNoRef, git.ErrContent, git.ErrTooLarge, git.ErrConfig} {
 		if errors.Is(err, lasting) {
@@ -182,12 +183,12 @@ func SameRef(r *v1alpha1.Repository, one, other *v1alpha1.GitSource) bool {
 	return refOf(r, one) == refOf(r, other)
 }
 
-// Allows says whether Stacks of a namespace may use the Repository.
+// Allows reports whether Stacks of a namespace may use the Repository.
 func Allows(r *v1alpha1.Repository, namespace string) bool {
 	return r.Namespace == namespace || slices.Contains(r.Spec.AllowedNamespaces, namespace) || slices.Contains(r.Spec.AllowedNamespaces, "*")
 }
 
-// Trouble is what a Repository's condition says that is not Ready; empty when it is.
+// Trouble is the message of a Repository's condition that is not Ready; empty when it is.
 func Trouble(r *v1alpha1.Repository) string {
 	if c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status != "True" {
 		return c.Reason + ": " + c.Message

@@ -10,24 +10,24 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Decision is the one next thing for a Repository, and what its Ready condition says meanwhile.
+// Decision is the next action for a Repository, and its Ready condition meanwhile.
 type Decision struct {
 	// Fetch now.
 	Fetch bool
 	// Ready, Reason and Message are the condition; an empty Reason leaves it as it is.
 	Ready           metav1.ConditionStatus
 	Reason, Message string
-	// Stalled says that nothing will change until a person acts.
+	// Stalled: nothing will change until a user acts.
 	Stalled bool
-	// RequeueAfter looks again after this time; 0 waits for an event.
+	// RequeueAfter reconciles again after this time; 0 waits for an event.
 	RequeueAfter time.Duration
 }
 
 // A rule decides, or leaves it to the next one.
-type rule func(World) (Decision, bool)
+type rule func(Snapshot) (Decision, bool)
 
-// Decide says the one next thing. The first rule that has an answer wins.
-func Decide(w World) Decision {
+// Decide returns the next action. The first rule that has an answer wins.
+func Decide(w Snapshot) Decision {
 	for _, r := range []rule{
 		cannotFetch,
 		isFirstFetch,
@@ -44,29 +44,31 @@ func Decide(w World) Decision {
 	return Decision{}
 }
 
-func cannotFetch(w World) (Decision, bool) {
+func cannotFetch(w Snapshot) (Decision, bool) {
 	if w.Problem == nil {
 		return Decision{}, false
 	}
 	return Decision{Ready: metav1.ConditionFalse, Reason: w.Problem.Reason, Message: w.Problem.Message, Stalled: true}, true
 }
 
-// isFirstFetch: nothing is known yet. A process that has just started goes on to say what the last one said.
-func isFirstFetch(w World) (Decision, bool) {
+// isFirstFetch: nothing is known yet. A process that has just started continues to report what the last one
+// reported.
+func isFirstFetch(w Snapshot) (Decision, bool) {
 	if w.Last != nil {
 		return Decision{}, false
 	}
 	d := Decision{Fetch: !w.Fetching}
 	if w.Repository.Status.LastFetch == nil {
-		d.Ready, d.Reason, d.Message = metav1.ConditionUnknown, v1alpha1.ReasonFetching, "the first fetch of "+w.Repository.Spec.URL+" is under way"
+		d.Ready, d.Reason, d.Message = metav1.ConditionUnknown, v1alpha1.ReasonFetching, "the first fetch of "+
+			""+w.Repository.Spec.URL+" is under way"
 	}
 	return d, true
 }
 
-func isFetching(w World) (Decision, bool) { return Decision{}, w.Fetching }
+func isFetching(w Snapshot) (Decision, bool) { return Decision{}, w.Fetching }
 
-// fetchIsDue: somebody asks, what to ask for has changed, or the interval is over.
-func fetchIsDue(w World) (Decision, bool) {
+// fetchIsDue: a fetch was requested, or would be of other refs or from another URL, or the interval is over.
+func fetchIsDue(w Snapshot) (Decision, bool) {
 	due := w.Ask != w.Last.Ask
 	if at := nextFetch(w); !at.IsZero() && !w.Now.Before(at) {
 		due = true
@@ -74,13 +76,13 @@ func fetchIsDue(w World) (Decision, bool) {
 	return Decision{Fetch: due}, due
 }
 
-// lasting are the reasons of failures that only a person ends.
+// lasting are the reasons of failures that only a user ends.
 var lasting = map[string]bool{
 	v1alpha1.ReasonAuthenticationFailed: true, v1alpha1.ReasonHostKeyUnknown: true, v1alpha1.ReasonCertificateUntrusted: true, v1alpha1.ReasonRedirected: true,
 	v1alpha1.ReasonRemoteNotFound: true, v1alpha1.ReasonConfigurationInvalid: true,
 }
 
-func fetchFailed(w World) (Decision, bool) {
+func fetchFailed(w Snapshot) (Decision, bool) {
 	if w.Last.Reason == "" {
 		return Decision{}, false
 	}
@@ -89,8 +91,8 @@ func fetchFailed(w World) (Decision, bool) {
 	return d, true
 }
 
-// refIsMissing: the ref that Stacks get which name none is not there. A ref that a Stack names is that Stack's to tell.
-func refIsMissing(w World) (Decision, bool) {
+// refIsMissing: the default ref of Stacks is not found. Stacks themselves report a ref that they name.
+func refIsMissing(w Snapshot) (Decision, bool) {
 	want := defaultRef(w.Repository)
 	for _, ref := range w.Refs {
 		if ref.Name == want && ref.Revision == "" {
@@ -104,22 +106,22 @@ func refIsMissing(w World) (Decision, bool) {
 	return Decision{}, false
 }
 
-func isFetched(w World) (Decision, bool) {
+func isFetched(w Snapshot) (Decision, bool) {
 	d := Decision{Ready: metav1.ConditionTrue, Reason: v1alpha1.ReasonFetched, Message: "fetched", RequeueAfter: untilNextFetch(w)}
 	for _, ref := range w.Refs {
 		if ref.Name == defaultRef(w.Repository) {
 			d.Message = fmt.Sprintf("%s %s", short(ref.Revision), w.Subject)
 		}
 	}
-	if w.Deaf != "" { // it is fetched all the same, in its interval
-		d.Message += "; " + w.Deaf
+	if w.WebhookProblem != "" { // it is fetched all the same, in its interval
+		d.Message += "; " + w.WebhookProblem
 	}
 	return d, true
 }
 
-// nextFetch is when the mirror is fetched without being asked; zero for never. After a failure it is tried again soon, and
-// less and less often up to the interval.
-func nextFetch(w World) time.Time {
+// nextFetch is when the mirror is fetched without being asked; zero for never. After a failure it is tried again
+// soon, and less and less often up to the interval.
+func nextFetch(w Snapshot) time.Time {
 	const first, longest = 10 * time.Second, 5 * time.Minute
 	interval := w.Repository.Spec.Interval.Duration
 	if w.Last.Reason != "" {
@@ -130,7 +132,7 @@ func nextFetch(w World) time.Time {
 		return w.Last.At.Add(wait)
 	}
 	if w.Unknown {
-		return w.Last.At.Add(longest) // a commit that is not there may be pushed yet
+		return w.Last.At.Add(longest) // a missing commit may be pushed yet
 	}
 	if interval == 0 {
 		return time.Time{}
@@ -138,7 +140,7 @@ func nextFetch(w World) time.Time {
 	return w.Last.At.Add(interval + jitter(w.Repository, interval))
 }
 
-func untilNextFetch(w World) time.Duration {
+func untilNextFetch(w Snapshot) time.Duration {
 	at := nextFetch(w)
 	if at.IsZero() {
 		return 0
@@ -146,7 +148,8 @@ func untilNextFetch(w World) time.Duration {
 	return max(at.Sub(w.Now), time.Millisecond)
 }
 
-// jitter keeps Repositories that began together from staying together: up to a tenth of the interval, less rather than more.
+// jitter keeps Repositories that began together from staying together: up to a tenth of the interval, less rather
+// than more.
 func jitter(r *v1alpha1.Repository, interval time.Duration) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.UID)) // never fails

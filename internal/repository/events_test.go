@@ -14,7 +14,7 @@ func TestALongMessageIsToldInAnEvent(t *testing.T) {
 	told := events.NewFakeRecorder(1)
 	after := &v1alpha1.Repository{}
 	after.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: "False", Reason: "FetchFailed", Message: strings.Repeat("x", 4000)}}
-	(&Reconciler{Events: told}).tell(&v1alpha1.Repository{}, after)
+	(&Reconciler{Events: told}).recordEvent(&v1alpha1.Repository{}, after)
 	if e := <-told.Events; len(e) > 1024+len("Warning FetchFailed ") {
 		t.Errorf("%d bytes are told", len(e))
 	}

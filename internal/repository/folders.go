@@ -22,7 +22,7 @@ type opened struct {
 	url string
 }
 
-// open gives the mirror, opened as wanted. What an earlier process fetched is there at once.
+// open returns the mirror, opened as wanted. What an earlier process fetched is available at once.
 func (m *Mirrors) open(ctx context.Context, uid types.UID, one *mirror, want opened) (*git.Mirror, error) {
 	if err := m.opening.Acquire(ctx, 1); err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func (m *Mirrors) open(ctx context.Context, uid types.UID, one *mirror, want ope
 	return repo, nil
 }
 
-// own keeps the folder to this process: what another fetches into the same mirror, or sweeps, would be taken for a remote that has
-// nothing. The kernel gives the lock back when the process ends, however it does.
+// own locks the folder for this process: if another one fetched into the same mirror, or removed refs from it, the
+// remote would seem to have nothing. The kernel releases the lock when the process ends, however it does.
 func (m *Mirrors) own() error {
 	m.owning.Lock()
 	defer m.owning.Unlock()
@@ -77,7 +77,8 @@ func (m *Mirrors) own() error {
 		return err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return errors.Join(fmt.Errorf("%s is used by another operator, each needs a --cache of its own: %w", m.dir, err), f.Close())
+		return errors.Join(fmt.Errorf("%s is used by another operator, each needs a --cache of its own: "+
+			"%w", m.dir, err), f.Close())
 	}
 	m.owned = f
 	return nil
@@ -92,8 +93,8 @@ func (m *Mirrors) disown() error {
 	return m.owned.Close()
 }
 
-// folder is where the mirror of a URL is. Each has one of its own, so that nothing of another repository is taken for its;
-// those of earlier URLs go.
+// folder is where the mirror of a URL is. Each has one of its own, so that nothing of another repository is taken
+// for its; those of earlier URLs go.
 func (m *Mirrors) folder(uid types.UID, url string) (string, error) {
 	sum := sha256.Sum256([]byte(url))
 	home, name := filepath.Join(m.dir, string(uid)), hex.EncodeToString(sum[:16])
@@ -126,8 +127,8 @@ func (m *Mirrors) Keep(there map[types.UID]bool) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// Forget ends what is under way for a Repository that is gone, waits for it, and removes its mirror. The one of the same
-// name that keep names stays; "" names none.
+// Forget ends what is under way for a Repository that is gone, waits for it, and removes its mirror. The one of the
+// same name that keep names stays; "" names none.
 func (m *Mirrors) Forget(key types.NamespacedName, keep types.UID) error {
 	m.mu.Lock()
 	gone := map[types.UID]*mirror{}

@@ -20,7 +20,7 @@ import (
 // StackIndex is the field by which the cache finds the Stacks that read from a Repository.
 const StackIndex = "spec.source.git.repository"
 
-// IndexStack gives the value of StackIndex.
+// IndexStack returns the value of StackIndex.
 func IndexStack(o client.Object) []string {
 	if key, ok := o.(*v1alpha1.Stack).RepositoryKey(); ok {
 		return []string{key.String()}
@@ -31,7 +31,7 @@ func IndexStack(o client.Object) []string {
 // SecretIndex is the field by which the cache finds the Repositories to which the change of a Secret is news.
 const SecretIndex = "spec.credentials"
 
-// IndexSecret gives the value of SecretIndex.
+// IndexSecret returns the value of SecretIndex.
 func IndexSecret(o client.Object) []string {
 	var names []string
 	spec := o.(*v1alpha1.Repository).Spec
@@ -44,8 +44,8 @@ func IndexSecret(o client.Object) []string {
 	return names
 }
 
-func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (World, git.Auth, error) {
-	w := World{Now: r.now(), Repository: repo}
+func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (Snapshot, git.Auth, error) {
+	w := Snapshot{Now: r.now(), Repository: repo}
 	wanted, err := r.wantedRefs(ctx, repo)
 	if err != nil {
 		return w, git.Auth{}, err
@@ -63,7 +63,7 @@ func (r *Reconciler) gather(ctx context.Context, repo *v1alpha1.Repository) (Wor
 }
 
 // gatherHook looks whether there is what webhooks are signed with. What it is, the server reads when one comes.
-func (r *Reconciler) gatherHook(ctx context.Context, w *World) error {
+func (r *Reconciler) gatherHook(ctx context.Context, w *Snapshot) error {
 	hook := w.Repository.Spec.Webhook
 	if hook == nil {
 		return nil
@@ -72,7 +72,8 @@ func (r *Reconciler) gatherHook(ctx context.Context, w *World) error {
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: hook.Secret.Name}, secret)
 	if apierrors.IsNotFound(err) {
-		w.Deaf = fmt.Sprintf("webhooks are refused: Secret %s is not there: make it, or correct spec.webhook", hook.Secret.Name)
+		w.WebhookProblem = fmt.Sprintf("webhooks are denied: Secret %s was not found: create it, or correct "+
+			"spec.webhook", hook.Secret.Name)
 		return nil
 	}
 	return err
@@ -95,7 +96,7 @@ func (r *Reconciler) wantedRefs(ctx context.Context, repo *v1alpha1.Repository) 
 }
 
 // gatherRefs looks up what the wanted refs name in the mirror.
-func (r *Reconciler) gatherRefs(ctx context.Context, w *World, wanted []string) error {
+func (r *Reconciler) gatherRefs(ctx context.Context, w *Snapshot, wanted []string) error {
 	var missing []string
 	for _, name := range wanted {
 		ref := name
@@ -126,15 +127,16 @@ func (r *Reconciler) gatherRefs(ctx context.Context, w *World, wanted []string) 
 }
 
 // commits are those that a fetch has to ask for by name.
-func commits(w World) []string { return strings.Fields(w.Ask.Commits) }
+func commits(w Snapshot) []string { return strings.Fields(w.Ask.Commits) }
 
 // gatherAuth reads the credentials: they are Cairn's own, to be shown to the one remote that the Repository names.
-func (r *Reconciler) gatherAuth(ctx context.Context, w *World) (git.Auth, error) {
+func (r *Reconciler) gatherAuth(ctx context.Context, w *Snapshot) (git.Auth, error) {
 	var secret corev1.Secret
 	if c := w.Repository.Spec.Credentials; c != nil {
 		err := r.Live.Get(ctx, client.ObjectKey{Namespace: w.Repository.Namespace, Name: c.Secret.Name}, &secret)
 		if apierrors.IsNotFound(err) {
-			w.Problem = &Problem{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s is not there: make it, or correct spec.credentials", c.Secret.Name)}
+			w.Problem = &Problem{v1alpha1.ReasonCredentialsNotFound, fmt.Sprintf("Secret %s was not found: create it, or "+
+				"correct spec.credentials", c.Secret.Name)}
 			return git.Auth{}, nil
 		}
 		if err != nil {

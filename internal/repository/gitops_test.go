@@ -10,16 +10,16 @@ import (
 // What Flux (by kstatus) and Argo CD (by its health check) take a Repository for, in each situation of
 // docs/decisions/0043-status-for-gitops-tools.md.
 func TestRepositoriesAreToldToGitOpsTools(t *testing.T) {
-	noCredentials := func(w *World) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }
+	noCredentials := func(w *Snapshot) { w.Problem = &Problem{"CredentialsNotFound", "Secret x"} }
 	for name, tt := range map[string]struct {
-		world                   World
+		world                   Snapshot
 		status, health, message string
 	}{
 		"the first fetch":            {world(never), "InProgress", "Progressing", "Fetching"},
 		"it is fetched":              {world(), "Current", "Healthy", "Fetched"},
 		"a fetch is tried again":     {world(failed("Unreachable", 9)), "InProgress", "Progressing", "Unreachable"},
 		"a fetch is not allowed":     {world(failed("AuthenticationFailed", 9)), "Failed", "Degraded", "AuthenticationFailed"},
-		"the ref does not exist":     {world(func(w *World) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
+		"the ref does not exist":     {world(func(w *Snapshot) { w.Refs[0].Revision = "" }), "Failed", "Degraded", "RefNotFound"},
 		"its credentials are absent": {world(noCredentials), "Failed", "Degraded", "CredentialsNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {

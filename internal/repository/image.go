@@ -14,11 +14,11 @@ import (
 	"cairn.dev/cairn/internal/inputs"
 )
 
-// ErrNoDockerfile says that a commit has no such file.
+// ErrNoDockerfile means that a commit has no such file.
 var ErrNoDockerfile = errors.New("no such Dockerfile")
 
-// Image is what an image is built from at the commit of the code: the Dockerfile with its own list of what to leave out, and all files of the
-// context's folder.
+// Image is what an image is built from at the commit of the code: the Dockerfile with its own list of what to leave
+// out, and all files of the context's folder.
 func (c Code) Image(r *v1alpha1.Repository, b *inputs.Build) (Code, error) {
 	found, err := imageOf(c.tree, b)
 	if err != nil {
@@ -44,7 +44,8 @@ func imageOf(tree *git.Tree, b *inputs.Build) (closure.Closure, error) {
 	return found, nil
 }
 
-// imageRoots are the Dockerfile, with what is read beside it where that is not in the context, and the context's folder.
+// imageRoots are the Dockerfile, with what is read beside it where that is not in the context, and the context's
+// folder.
 func imageRoots(tree *git.Tree, b *inputs.Build) (files []git.Entry, folder git.Entry, err error) {
 	name := b.Spec.Context
 	if name == "." {
@@ -52,10 +53,12 @@ func imageRoots(tree *git.Tree, b *inputs.Build) (files []git.Entry, folder git.
 	}
 	file, ok := tree.Entry(b.Spec.Dockerfile)
 	if !ok || file.Kind == git.KindDir || file.Kind == git.KindSubmodule {
-		return nil, folder, fmt.Errorf("%w: %s (spec.runner.build.dockerfile, from the repository's root)", ErrNoDockerfile, b.Spec.Dockerfile)
+		return nil, folder, fmt.Errorf("%w: %s (spec.runner.build.dockerfile, from the repository's "+
+			"root)", ErrNoDockerfile, b.Spec.Dockerfile)
 	}
 	if folder, ok = tree.Entry(name); !ok || folder.Kind != git.KindDir {
-		return nil, folder, fmt.Errorf("%w: there is no folder %s (spec.runner.build.context, from the repository's root)", ErrNoDockerfile, name)
+		return nil, folder, fmt.Errorf("%w: there is no folder %s (spec.runner.build.context, from the repository's "+
+			"root)", ErrNoDockerfile, name)
 	}
 	files = []git.Entry{file}
 	for _, beside := range b.IgnoreFiles() {
@@ -76,8 +79,8 @@ func digestOf(entries ...git.Entry) string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// imageDigest is that of what the Stack's image is built from; empty when it has none. It is asked of each Stack at each push, so no folder
-// is walked.
+// imageDigest is that of what the Stack's image is built from; empty when it has none. It is asked of each Stack at
+// each push, so no folder is walked.
 func imageDigest(tree *git.Tree, stack *v1alpha1.Stack) string {
 	b := inputs.NewBuild(stack.Spec.Runner.Build)
 	if b == nil {

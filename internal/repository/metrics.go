@@ -16,7 +16,7 @@ type Metrics struct {
 	took    *prometheus.HistogramVec
 }
 
-// NewMetrics makes Metrics that a registry has.
+// NewMetrics registers Metrics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := promauto.With(r)
 	return &Metrics{
@@ -45,14 +45,15 @@ func (m *Metrics) count(f *Fetch) {
 }
 
 var oldestFetch = prometheus.NewDesc("cairn_repository_oldest_fetch_timestamp_seconds",
-	"When the Repository of a namespace that was not fetched for the longest time was last fetched well; of those that never were, when this process first tried.",
+	"When the Repository of a namespace that was not fetched for the longest time was last fetched well; of those "+
+		"that never were, when this process first tried.",
 	[]string{"namespace"}, nil)
 
-// Describe and Collect make Mirrors a prometheus.Collector. When a Repository was last fetched is in no object: it would be
-// written each time.
+// Describe and Collect implement prometheus.Collector. When a Repository was last fetched is in no object: it would
+// be written each time.
 func (m *Mirrors) Describe(descs chan<- *prometheus.Desc) { descs <- oldestFetch }
 
-// Collect gives the oldest fetch of each namespace.
+// Collect sends the oldest fetch of each namespace.
 func (m *Mirrors) Collect(metrics chan<- prometheus.Metric) {
 	oldest := map[string]time.Time{}
 	m.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// atOnce is how many Repositories are fetched at the same time, in all and of one namespace, so that remotes which answer
-// slowly hold up those of their own namespace only.
+// atOnce is how many Repositories are fetched at the same time, in all and of one namespace, so that remotes which
+// answer slowly hold up those of their own namespace only.
 const (
 	atOnce     = 16
 	atOnceEach = 4
@@ -32,8 +32,8 @@ type Mirrors struct {
 	opening, slots *semaphore.Weighted
 	// trees that were listed last.
 	trees *git.Trees
-	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, is there now, or was fetched for
-	// another spec or request.
+	// ended gets each Repository whose fetch ended, moved each whose mirror has something new, is there now, or was
+	// fetched for another spec or request.
 	ended, moved chan Event
 
 	// owned is the lock of dir: open since something was first looked for there.
@@ -56,8 +56,8 @@ type Event = event.TypedGenericEvent[types.NamespacedName]
 // mirror of one Repository.
 type mirror struct {
 	key types.NamespacedName
-	// git is nil before the first fetch; only a fetch sets it. filled says that it has what a fetch brought, maybe one of an
-	// earlier process. opened is what it was opened for.
+	// git is nil before the first fetch; only a fetch sets it. filled: it has what a fetch received, maybe one of
+	// an earlier process. opened is what it was opened for.
 	git    *git.Mirror
 	filled bool
 	opened opened
@@ -67,7 +67,7 @@ type mirror struct {
 	// cancel ends the fetch under way; nil when there is none. done is closed when the last one that began is over.
 	cancel context.CancelFunc
 	done   chan struct{}
-	// commits are what refs name, as far as somebody asked since the last fetch.
+	// commits are what refs name, as far as a caller asked since the last fetch.
 	commits map[string]resolved
 }
 
@@ -86,10 +86,10 @@ func NewMirrors(dir string) *Mirrors {
 	}
 }
 
-// Ended gives the Repositories whose fetch has ended.
+// Ended returns the Repositories whose fetch has ended.
 func (m *Mirrors) Ended() <-chan Event { return m.ended }
 
-// Moved gives the Repositories whose refs may name other commits now, or whose spec or request is another one.
+// Moved returns the Repositories whose refs may name other commits now, or whose spec or request is another one.
 func (m *Mirrors) Moved() <-chan Event { return m.moved }
 
 // Start owns the fetches: when ctx is done they are ended and waited for.
@@ -110,7 +110,7 @@ func (m *Mirrors) Start(ctx context.Context) error {
 	return errors.Join(append(errs, m.disown())...)
 }
 
-// Fetch begins to fetch a Repository, if no fetch of it is under way. It returns at once; Ended tells of the end.
+// Fetch begins to fetch a Repository, if no fetch of it is under way. It returns at once; Ended receives the end.
 func (m *Mirrors) Fetch(r *v1alpha1.Repository, auth git.Auth, ask Ask, commits []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,7 +148,9 @@ func (m *Mirrors) one(r *v1alpha1.Repository) *mirror {
 	return one
 }
 
-func (m *Mirrors) fetch(ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, ask Ask, commits []string) {
+func (m *Mirrors) fetch(
+	ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, ask Ask, commits []string,
+) {
 	began := time.Now()
 	moved, err := m.update(ctx, uid, one, spec, auth, commits)
 	now := time.Now()
@@ -187,7 +189,9 @@ func (m *Mirrors) fetch(ctx context.Context, uid types.UID, one *mirror, spec v1
 }
 
 // update opens the mirror, if that was not done yet, and fetches.
-func (m *Mirrors) update(ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, commits []string) (moved bool, err error) {
+func (m *Mirrors) update(
+	ctx context.Context, uid types.UID, one *mirror, spec v1alpha1.RepositorySpec, auth git.Auth, commits []string,
+) (moved bool, err error) {
 	repo, err := m.open(ctx, uid, one, opened{git.Options{Timeout: spec.Timeout.Duration, Trees: m.trees, Submodules: spec.Submodules, LFS: spec.LFS}, spec.URL})
 	if err != nil {
 		return false, err
@@ -203,11 +207,11 @@ func (m *Mirrors) update(ctx context.Context, uid types.UID, one *mirror, spec v
 	err = repo.Fetch(ctx, git.Remote{URL: spec.URL, Auth: auth}, git.FetchOptions{Commits: commits})
 	moved = before != repo.Refs() // also when what came after the branches failed
 	for _, id := range commits {
-		if _, err := repo.Resolve(ctx, id); err == nil { // it was not there before
+		if _, err := repo.Resolve(ctx, id); err == nil { // it is new
 			moved = true
 		}
 	}
-	if len(commits) > 0 && errors.Is(err, git.ErrNoRef) { // the Stacks that name the commit tell it; all the rest is fetched
+	if len(commits) > 0 && errors.Is(err, git.ErrNoRef) { // the Stacks that name the commit report it; all the rest is fetched
 		err = nil
 	}
 	return moved, err
@@ -235,7 +239,7 @@ func (m *Mirrors) tell(c chan Event, key types.NamespacedName) {
 	}
 }
 
-// Look gives how the last fetch of a Repository went, nil before the first, and whether one is under way.
+// Look returns the result of the last fetch of a Repository, nil before the first, and whether one is under way.
 func (m *Mirrors) Look(uid types.UID) (last *Fetch, fetching bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -249,7 +253,7 @@ func (m *Mirrors) Look(uid types.UID) (last *Fetch, fetching bool) {
 // ErrNotFetched is a Repository that this process has no mirror of yet.
 var ErrNotFetched = errors.New("it is not fetched yet")
 
-// Commit gives the commit that a ref names in the mirror; "" is the remote's default branch.
+// Commit returns the commit that a ref names in the mirror; "" is the remote's default branch.
 func (m *Mirrors) Commit(ctx context.Context, uid types.UID, ref string) (*git.Mirror, git.Commit, error) {
 	m.mu.Lock()
 	one := m.all[uid]
@@ -264,7 +268,7 @@ func (m *Mirrors) Commit(ctx context.Context, uid types.UID, ref string) (*git.M
 		return repo, known.commit, known.err
 	}
 	known.commit, known.err = repo.Resolve(ctx, ref)
-	if errors.Is(known.err, git.ErrEmpty) { // it was damaged, and is to be fetched anew
+	if errors.Is(known.err, git.ErrEmpty) { // it was damaged, and has to be fetched again
 		return nil, git.Commit{}, ErrNotFetched
 	}
 	if known.err == nil || errors.Is(known.err, git.ErrNoRef) {

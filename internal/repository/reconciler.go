@@ -23,17 +23,17 @@ import (
 	"cairn.dev/cairn/internal/tracing"
 )
 
-// Reconciler keeps the mirrors of Repositories up to date, and says how they are.
+// Reconciler fetches the mirrors of Repositories, and reports their status.
 type Reconciler struct {
 	Client client.Client
 	// Live reads the Secrets with credentials, which no cache holds.
 	Live    client.Reader
 	Mirrors *Mirrors
 	Events  events.EventRecorder
-	// Traces get a span for each commit that a fetch brought; nil for none.
+	// Traces receives a span for each commit that a fetch received; nil for none.
 	Traces *tracing.Tracer
-	// Mine says whether this operator tells how the Repositories of a namespace are; nil for all. Of others it only keeps the
-	// mirrors that its own Stacks read from.
+	// Mine reports whether this operator writes the status of Repositories of a namespace; nil for all. Of others
+	// it only fetches the mirrors that its own Stacks read from.
 	Mine func(namespace string) bool
 	// Clock; time.Now when nil.
 	Clock func() time.Time
@@ -79,8 +79,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: d.RequeueAfter}, nil
 }
 
-// tidy removes mirrors of Repositories that are gone: an earlier one of the same name and, once in the life of the process,
-// all that were deleted before it.
+// tidy removes mirrors of Repositories that are gone: an earlier one of the same name and, once in the life of the
+// process, all that were deleted before it.
 func (r *Reconciler) tidy(ctx context.Context, repo *v1alpha1.Repository) error {
 	if err := r.Mirrors.Forget(client.ObjectKeyFromObject(repo), repo.UID); err != nil {
 		return err
@@ -107,14 +107,14 @@ func (r *Reconciler) mine(repo *v1alpha1.Repository) bool {
 	return r.Mine == nil || r.Mine(repo.Namespace)
 }
 
-// used says whether Stacks read from a Repository.
+// used reports whether Stacks read from a Repository.
 func (r *Reconciler) used(ctx context.Context, repo *v1alpha1.Repository) (bool, error) {
 	var stacks v1alpha1.StackList
 	err := r.Client.List(ctx, &stacks, client.MatchingFields{StackIndex: client.ObjectKeyFromObject(repo).String()}, client.UnsafeDisableDeepCopy)
 	return slices.ContainsFunc(stacks.Items, func(s v1alpha1.Stack) bool { return Allows(repo, s.Namespace) }), err
 }
 
-func (r *Reconciler) report(ctx context.Context, w World, d Decision) error {
+func (r *Reconciler) report(ctx context.Context, w Snapshot, d Decision) error {
 	if !r.mine(w.Repository) {
 		return nil
 	}
@@ -127,13 +127,13 @@ func (r *Reconciler) report(ctx context.Context, w World, d Decision) error {
 	if err := r.Client.Status().Patch(ctx, w.Repository, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
 	}
-	r.tell(before, w.Repository)
-	r.Traces.Tell(spans(before, w.Repository, w.Last)...)
+	r.recordEvent(before, w.Repository)
+	r.Traces.Send(spans(before, w.Repository, w.Last)...)
 	return nil
 }
 
-// tell records what Ready says when that is news.
-func (r *Reconciler) tell(before, after *v1alpha1.Repository) {
+// recordEvent records the Ready condition as an event when it changed.
+func (r *Reconciler) recordEvent(before, after *v1alpha1.Repository) {
 	was := apimeta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady)
 	is := apimeta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 	if is == nil || is.Status == metav1.ConditionUnknown || (was != nil && was.Reason == is.Reason && was.Message == is.Message) {

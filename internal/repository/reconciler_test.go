@@ -317,7 +317,7 @@ func TestASecretForWebhooksThatIsNotThere(t *testing.T) {
 	}
 	r.settle(repo)
 	r.expect(repo, "True", "Fetched")
-	if !strings.Contains(says(), "Secret hook is not there") {
+	if !strings.Contains(says(), "Secret hook was not found") {
 		t.Errorf("it says %q", says())
 	}
 	if got := IndexSecret(repo); !slices.Contains(got, "hook") {

@@ -11,8 +11,8 @@ import (
 	"cairn.dev/cairn/internal/tracing"
 )
 
-// spans tell of the commits that a fetch brought to refs which Stacks read from: the root of the trace of each, and the fetch.
-// The former begins when somebody asked for the fetch, a webhook mostly.
+// spans are about the commits that a fetch received for refs which Stacks read from: the root of the trace of each,
+// and the fetch. The root begins with the request of the fetch, mostly by a webhook.
 func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 	if last == nil || last.Reason != "" {
 		return nil
@@ -45,7 +45,7 @@ func spans(before, after *v1alpha1.Repository, last *Fetch) []tracing.Span {
 	return all
 }
 
-// IsRead says whether Stacks read from a branch or tag that is named as refs/heads/main is.
+// IsRead reports whether Stacks read from a branch or tag, such as refs/heads/main.
 func IsRead(repo *v1alpha1.Repository, ref string) bool {
 	for _, r := range repo.Status.Refs {
 		name, _, ok := strings.Cut(r.Revision, "@")

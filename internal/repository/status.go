@@ -13,7 +13,7 @@ import (
 // Head is what the status calls the remote's default branch.
 const Head = "HEAD"
 
-// mostRefs is how many refs a status tells.
+// mostRefs is how many refs a status has.
 const mostRefs = 200
 
 // defaultRef is what Stacks get that name no ref, by its name in the status.
@@ -24,7 +24,7 @@ func defaultRef(r *v1alpha1.Repository) string {
 	return r.Spec.Ref
 }
 
-// short cuts the commit in a revision to what people read: main@1f3c2ab.
+// short shortens the commit in a revision for users: main@1f3c2ab.
 func short(revision string) string {
 	ref, commit, ok := strings.Cut(revision, "@sha1:")
 	if !ok || len(commit) < 7 {
@@ -34,9 +34,9 @@ func short(revision string) string {
 }
 
 // status is the Repository's status after a decision.
-func status(w World, d Decision) v1alpha1.RepositoryStatus {
+func status(w Snapshot, d Decision) v1alpha1.RepositoryStatus {
 	s := *w.Repository.Status.DeepCopy()
-	if d.Reason != "" { // otherwise what is said is of an earlier one
+	if d.Reason != "" { // otherwise the condition is about an earlier one
 		s.ObservedGeneration = w.Repository.Generation
 	}
 	if len(w.Refs) > 0 && w.Last != nil {
@@ -67,7 +67,7 @@ func status(w World, d Decision) v1alpha1.RepositoryStatus {
 	return s
 }
 
-// outcome is the reason of the failure that a condition tells; empty when the last fetch went well.
+// outcome is the reason of the failure that a condition reports; empty when the last fetch succeeded.
 func outcome(c *metav1.Condition) string {
 	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonRefNotFound || c.Reason == v1alpha1.ReasonFetching {
 		return ""

@@ -63,7 +63,7 @@ func (s *Web) trace(ctx context.Context, namespace, name string, push gitprovide
 		return
 	}
 	root := tracing.Commit(string(repo.UID), push.Commit)
-	s.Traces.Tell(tracing.Span{
+	s.Traces.Send(tracing.Span{
 		ID: root.Child("webhook", push.Delivery), Parent: root, Name: "webhook", Start: push.At, End: time.Now(),
 		Attributes: []attribute.KeyValue{
 			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.git_provider", push.Provider),

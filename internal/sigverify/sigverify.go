@@ -1,5 +1,5 @@
-// Package sigverify verifies downloads: lists of checksums and the signatures of such lists, as HashiCorp, OpenTofu and the
-// publishers of providers create them.
+// Package sigverify verifies downloads: lists of checksums and the signatures of such lists, as HashiCorp, OpenTofu
+// and the publishers of providers create them.
 package sigverify
 
 import (
@@ -65,15 +65,15 @@ func ParseKey(armored []byte, fingerprint string) (Keys, error) {
 	return keys, nil
 }
 
-// ErrSignature is the error of a signature that no key made for these bytes.
+// ErrSignature is the error of a signature that is of no known key for these bytes.
 var ErrSignature = errors.New("the signature is not of a known key for these bytes")
 
 // largestSignature is how much of a signature is read.
 const largestSignature = 1 << 20
 
-// Verify verifies that a detached OpenPGP signature of data, binary or armored, is by one of the keys. A key that has expired
-// since is accepted: a release does not change. A key that was revoked, or had expired before, is not. The error is
-// ErrSignature.
+// Verify verifies that a detached OpenPGP signature of data, binary or armored, is by one of the keys. A key that
+// has expired since is accepted: a release does not change. A key that was revoked, or had expired before, is not.
+// The error is ErrSignature.
 func (k Keys) Verify(data, signature []byte) error {
 	signature, err := binary(signature)
 	if err != nil {
@@ -92,7 +92,7 @@ func (k Keys) Verify(data, signature []byte) error {
 	return nil
 }
 
-// check verifies a signature as it would have been at a time. The signature is nil when no key made it.
+// check verifies a signature as it would have been at a time. The signature is nil when it is of no key.
 func (k Keys) check(data, signature []byte, at time.Time) (*packet.Signature, error) {
 	made, _, err := openpgp.VerifyDetachedSignature(k.ring, bytes.NewReader(data), bytes.NewReader(signature),
 		&packet.Config{Time: func() time.Time { return at }})
@@ -114,8 +114,8 @@ func binary(signature []byte) ([]byte, error) {
 	return io.ReadAll(block.Body)
 }
 
-// ParseSums reads lines of "<sha256 in hex>  <name>" and returns the digest, in lower case, of each name. It rejects a name with
-// two digests.
+// ParseSums reads lines of "<sha256 in hex>  <name>" and returns the digest, in lower case, of each name. It
+// rejects a name with two digests.
 func ParseSums(data []byte) (map[string]string, error) {
 	sums := map[string]string{}
 	for line := range strings.Lines(string(data)) {

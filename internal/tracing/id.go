@@ -13,7 +13,7 @@ type ID struct {
 	Span  trace.SpanID
 }
 
-// Root is the ID of the first span of a trace, made from what the trace is about.
+// Root is the ID of the first span of a trace, derived from what the trace is about.
 func Root(about ...string) ID {
 	var id ID
 	sum := digest(about)
@@ -25,7 +25,7 @@ func Root(about ...string) ID {
 // Commit is the ID of the root of all that a commit of a Repository leads to.
 func Commit(repositoryUID, commit string) ID { return Root("commit", repositoryUID, commit) }
 
-// Child is the ID of a span beneath this one, made from what it is about.
+// Child is the ID of a span beneath this one, derived from what it is about.
 func (id ID) Child(about ...string) ID {
 	child := ID{Trace: id.Trace}
 	sum := digest(append([]string{id.Trace.String(), id.Span.String()}, about...))

@@ -1,8 +1,8 @@
 // Package tracing sends spans to an OpenTelemetry collector, once what they are about is over.
 //
-// Nothing is handed from one process to another for it, in an annotation or a header. The IDs of a trace and its spans are
-// made from what they are about, such as a commit or a Run's UID, so that the server, which takes a webhook, and the operator,
-// which fetches and makes Runs, tell parts of one trace and never talk:
+// Processes pass nothing to each other for it, in an annotation or a header. The IDs of a trace and its spans are
+// derived from what they are about, such as a commit or a Run's UID, so that the server, which receives a webhook,
+// and the operator, which fetches and creates Runs, send parts of one trace without communication:
 //
 //	commit ─┬─ webhook             a push, as the server saw it
 //	        ├─ fetch               of the Repository
@@ -10,11 +10,11 @@
 //	                          ├─ attempt ─┬─ fetch
 //	                          │           ├─ init
 //	                          │           └─ plan ...
-//	                          ├─ wait      for an approval, a window, or its turn
+//	                          ├─ wait      for an approval, a window, or the queue
 //	                          └─ attempt ── apply ...
 //
-// A Run that no commit caused has a trace of its own, which begins with its decide. A Run's spans are told by the process
-// that wrote its end, with the times that its status has.
+// A Run that no commit caused has a trace of its own, which begins with its decide. The process that wrote a Run's
+// end sends its spans, with the times that its status has.
 package tracing
 
 import (
@@ -38,12 +38,12 @@ import (
 
 // Span is something that is over.
 type Span struct {
-	// ID of the span, and that of its Parent; the zero one makes it the root of its trace.
+	// ID of the span, and that of its Parent; the zero one is for the root of its trace.
 	ID, Parent ID
 	// Name is one of few.
 	Name       string
 	Start, End time.Time
-	// Failed says that it did not do what it was for. Why is in no trace: it may quote what people wrote.
+	// Failed: it did not do what it was for. The cause is in no trace: it may quote what users wrote.
 	Failed     bool
 	Attributes []attribute.KeyValue
 }
@@ -54,8 +54,9 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-// FromEnvironment makes a Tracer by OpenTelemetry's standard variables, whose names begin with OTEL_. It is nil unless one of
-// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set. The name is the service's, unless they name it.
+// FromEnvironment returns a Tracer according to OpenTelemetry's standard variables, whose names begin with OTEL_.
+// It is nil unless one of OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set. The name is
+// the service's, unless they name it.
 func FromEnvironment(ctx context.Context, service, version string) (*Tracer, error) {
 	endpoint, err := collector()
 	if err != nil || endpoint == "" {
@@ -63,9 +64,11 @@ func FromEnvironment(ctx context.Context, service, version string) (*Tracer, err
 	}
 	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 	if protocol != "http/protobuf" {
-		return nil, fmt.Errorf("traces: the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL is not spoken: http/protobuf is, at port 4318 of most collectors", protocol)
+		return nil, fmt.Errorf("traces: the protocol %q of OTEL_EXPORTER_OTLP_PROTOCOL is not spoken: http/protobuf is, "+
+			"at port 4318 of most collectors", protocol)
 	}
-	// The address is given, since OTEL_EXPORTER_OTLP_INSECURE would win over its scheme: with false, an http:// would be spoken TLS to.
+	// The address is given, since OTEL_EXPORTER_OTLP_INSECURE would win over its scheme: with false, an http://
+	// would be spoken TLS to.
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
@@ -81,7 +84,8 @@ func FromEnvironment(ctx context.Context, service, version string) (*Tracer, err
 	return New(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about)), nil
 }
 
-// collector is where traces are sent; empty for nowhere. What names no host would be tried for ever, with a line in the log each time.
+// collector is where traces are sent; empty for nowhere. What names no host would be tried for ever, with a line in
+// the log each time.
 func collector() (string, error) {
 	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	if os.Getenv(name) == "" {
@@ -93,22 +97,24 @@ func collector() (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return "", fmt.Errorf("traces: %s: an address with http:// or https:// is needed, as in http://collector:4318", name) // it may have a password
+		return "", fmt.Errorf("traces: %s: an address with http:// or https:// is needed, as in "+
+			"http://collector:4318", name) // it may have a password
 	}
-	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // that of all there is to tell; the other one is taken as it stands
+	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // that of all signals; the other one is used as it is
 		u = u.JoinPath("v1", "traces")
 	}
 	return u.String(), nil
 }
 
-// New makes a Tracer. Which traces are sent is said by OTEL_TRACES_SAMPLER, unless an option does; default: all of them.
+// New returns a Tracer. OTEL_TRACES_SAMPLER selects which traces are sent, unless an option does; default: all of
+// them.
 func New(options ...sdktrace.TracerProviderOption) *Tracer {
 	provider := sdktrace.NewTracerProvider(append(slices.Clip(options), sdktrace.WithIDGenerator(given{}))...)
 	return &Tracer{provider, provider.Tracer("cairn.dev/cairn")}
 }
 
-// Tell sends spans, soon.
-func (t *Tracer) Tell(spans ...Span) {
+// Send sends spans, soon.
+func (t *Tracer) Send(spans ...Span) {
 	if t == nil {
 		return
 	}
@@ -131,14 +137,14 @@ func (t *Tracer) tell(s Span) {
 	span.End(trace.WithTimestamp(s.End))
 }
 
-// sampled says what was decided for the root of a trace, wherever that is told: the sampler is asked about such a root, which
-// is never ended and so never sent. What it says depends on nothing but the trace's ID.
+// sampled is the decision for the root of a trace, whichever process sends that: the sampler is asked about such a
+// root, which is never ended and so never sent. Its answer depends on nothing but the trace's ID.
 func (t *Tracer) sampled(id ID) trace.TraceFlags {
 	_, root := t.tracer.Start(context.WithValue(context.Background(), givenKey{}, id), "root")
 	return root.SpanContext().TraceFlags()
 }
 
-// On says whether spans go anywhere, for those that are costly to make.
+// On reports whether spans are sent, for those that are costly to collect.
 func (t *Tracer) On() bool { return t != nil }
 
 // last is how long the last spans of a process may take.
@@ -149,11 +155,11 @@ func (t *Tracer) Start(ctx context.Context) error {
 	<-ctx.Done()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), last)
 	defer cancel()
-	_ = t.provider.Shutdown(ending) // what could not be sent was told to OpenTelemetry's own handler of errors
+	_ = t.provider.Shutdown(ending) // OpenTelemetry's own handler of errors received what could not be sent
 	return nil
 }
 
-// NeedLeaderElection says that every process sends what it saw.
+// NeedLeaderElection: every process sends what it saw.
 func (t *Tracer) NeedLeaderElection() bool { return false }
 
 // given is where OpenTelemetry gets the IDs of spans from: each is given with the span.

@@ -23,8 +23,8 @@ func TestTwoProcessesTellOneTrace(t *testing.T) {
 	root := Commit("uid", "1f3c")
 	server, seenByServer := recorded()
 	operator, seenByOperator := recorded()
-	server.Tell(Span{ID: root.Child("webhook"), Parent: root, Name: "webhook", Start: at, End: at.Add(time.Second)})
-	operator.Tell(Span{ID: Commit("uid", "1f3c"), Name: "commit", Start: at, End: at.Add(time.Minute), Failed: true})
+	server.Send(Span{ID: root.Child("webhook"), Parent: root, Name: "webhook", Start: at, End: at.Add(time.Second)})
+	operator.Send(Span{ID: Commit("uid", "1f3c"), Name: "commit", Start: at, End: at.Add(time.Minute), Failed: true})
 	webhook, commit := seenByServer.GetSpans()[0], seenByOperator.GetSpans()[0]
 	if webhook.SpanContext.TraceID() != commit.SpanContext.TraceID() || webhook.Parent.SpanID() != commit.SpanContext.SpanID() {
 		t.Errorf("the webhook is in trace %s under %s; the commit is %s in trace %s",
@@ -68,8 +68,8 @@ func TestATraceIsSentWholeOrNotAtAll(t *testing.T) {
 		root := Commit("uid", commit)
 		one, seen := recorded()
 		other, seenByOther := recorded()
-		one.Tell(Span{ID: root, Name: "commit"})
-		other.Tell(Span{ID: root.Child("decide"), Parent: root, Name: "decide"}, Span{ID: root.Child("webhook"), Parent: root, Name: "webhook"})
+		one.Send(Span{ID: root, Name: "commit"})
+		other.Send(Span{ID: root.Child("decide"), Parent: root, Name: "decide"}, Span{ID: root.Child("webhook"), Parent: root, Name: "webhook"})
 		if n := len(seenByOther.GetSpans()); n != 2*len(seen.GetSpans()) {
 			t.Errorf("commit %s: %d spans of a trace whose root is sent %d times", commit, n, len(seen.GetSpans()))
 		}
@@ -97,7 +97,7 @@ func TestWithoutACollectorNothingIsSent(t *testing.T) {
 			if err != nil || tracer.On() {
 				t.Fatalf("got %v, %v", tracer, err)
 			}
-			tracer.Tell(Span{ID: Root("x"), Name: "x"}) // of nil
+			tracer.Send(Span{ID: Root("x"), Name: "x"}) // of nil
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestACollectorIsSpokenToAsItsAddressSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tracer.Tell(Span{ID: Root("x"), Name: "x"})
+			tracer.Send(Span{ID: Root("x"), Name: "x"})
 			if err := tracer.provider.ForceFlush(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -1,5 +1,5 @@
-// Package weightedlru is an LRU cache that is bounded by the weight of its entries. A number of entries is no bound where some are a
-// line and others a megabyte.
+// Package weightedlru is an LRU cache that is bounded by the weight of its entries. A number of entries is no bound
+// where some are a line and others a megabyte.
 package weightedlru
 
 import (
@@ -26,7 +26,8 @@ type weighed[V any] struct {
 	weight int
 }
 
-// New keeps values up to a weight in all, in whatever unit the caller counts; each of them weighs so much beside its own.
+// New keeps values up to a weight in all, in whatever unit the caller counts; each of them weighs so much beside
+// its own.
 func New[K comparable, V any](most, each int) *Cache[K, V] {
 	m := &Cache[K, V]{most: most, each: each}
 	// The only error is for a size below one. The weight is what bounds it, not the number.
@@ -34,7 +35,7 @@ func New[K comparable, V any](most, each int) *Cache[K, V] {
 	return m
 }
 
-// Get gives what is kept under a key.
+// Get returns what is stored under a key.
 func (m *Cache[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,8 +43,8 @@ func (m *Cache[K, V]) Get(key K) (V, bool) {
 	return v.value, ok
 }
 
-// Add keeps a value of that weight, in place of what was kept under the key. One that would take the place of all others is
-// not kept.
+// Add keeps a value of that weight, in place of what was kept under the key. One that would take the place of all
+// others is not kept.
 func (m *Cache[K, V]) Add(key K, value V, weight int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

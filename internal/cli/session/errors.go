@@ -122,7 +122,7 @@ func (s *Session) cluster() string {
 
 // explainStatus says what the API server's refusal means for a person.
 func (s *Session) explainStatus(err error, status metav1.Status) error {
-	text := action.Refusal(status)
+	text := action.RejectionMessage(status)
 	switch {
 	case text != "":
 		return Explanation{text, err}

@@ -38,7 +38,7 @@ func (w *Recorder) Record(ctx context.Context, before *v1alpha1.RunStatus, run *
 		w.log(before.Phase, run)
 	}
 	if w.Traces.On() && ends(before, &run.Status) {
-		w.Traces.Tell(spans(run, w.repositoryOf(ctx, run))...)
+		w.Traces.Send(spans(run, w.repositoryOf(ctx, run))...)
 	}
 }
 

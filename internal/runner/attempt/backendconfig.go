@@ -123,7 +123,7 @@ func (a *attempt) createBackend(ctx context.Context, config backend.Config) (bac
 		fmt.Fprintf(a.text, "backend %s: %s\n", plugin.Name(), a.clean(what))
 	}
 	var said *backend.Error
-	if errors.As(err, &said) && said.ForAPerson() {
+	if errors.As(err, &said) && said.ForUser() {
 		return rest, &engine.Refused{Reason: fmt.Sprintf("spec.backend.create: %s", a.clean(said.Error()))}
 	}
 	if err != nil {

@@ -70,7 +70,7 @@ func refusedBy(err error) error {
 		return err
 	}
 	status := said.Status()
-	text := action.Refusal(status)
+	text := action.RejectionMessage(status)
 	if text == "" {
 		text = status.Message
 	}

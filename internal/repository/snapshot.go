@@ -1,5 +1,5 @@
-// Package repository is the Repository's room: when its mirror is fetched, what its status says, and what a Stack's code
-// is at a ref of it.
+// Package repository is the controller of Repositories: it decides when a mirror is fetched and what the status is,
+// and finds a Stack's code at a ref.
 package repository
 
 import (
@@ -8,15 +8,15 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// World is all that Decide looks at.
-type World struct {
+// Snapshot is all that Decide looks at.
+type Snapshot struct {
 	Now        time.Time
 	Repository *v1alpha1.Repository
-	// Problem says why nothing can be fetched.
+	// Problem prevents fetches; nil when none is known.
 	Problem *Problem
 	// Ask is what a fetch that began now would be for.
 	Ask Ask
-	// Fetching says that one is under way.
+	// Fetching: a fetch is under way.
 	Fetching bool
 	// Last is the last fetch of this process; nil before the first.
 	Last *Fetch
@@ -26,20 +26,20 @@ type World struct {
 	Subject string
 	// Unknown is a wanted commit that is not in the mirror.
 	Unknown bool
-	// Deaf says why webhooks are refused; empty when nothing is known against them.
-	Deaf string
+	// WebhookProblem is why webhooks are denied; empty when nothing is known against them.
+	WebhookProblem string
 }
 
-// Problem says why nothing can be fetched, until a person acts.
+// Problem is a reason why nothing can be fetched, until a user acts.
 type Problem struct{ Reason, Message string }
 
-// Ask is what a fetch is for. Another one than the last fetch's makes a new fetch due.
+// Ask is what a fetch is for. When it differs from the last fetch's, a new fetch is due.
 type Ask struct {
 	// Generation of the Repository's spec.
 	Generation int64
 	// Credentials is the version of the Secret.
 	Credentials string
-	// Request is what the annotation says.
+	// Request is the value of the annotation.
 	Request string
 	// Commits that Stacks name and that no branch may have, joined.
 	Commits string
@@ -50,9 +50,9 @@ type Fetch struct {
 	Ask
 	At   time.Time
 	Took time.Duration
-	// Moved says that it brought something.
+	// Moved: it received something new.
 	Moved bool
-	// Reason and Message say why it failed; empty when it did not.
+	// Reason and Message are those of its failure; empty when it succeeded.
 	Reason, Message string
 	// Failures is how many failed in a row, this one included.
 	Failures int
