@@ -19,11 +19,11 @@ import (
 	"cairn.dev/cairn/internal/state/storage"
 )
 
-// cacheOptions keep in memory what is decided on and no more: of pods only the runners', and what becomes of them until they have ended
-// well (one that is not there is looked for at the API server); of Secrets and ConfigMaps only the metadata, and nothing of the Secrets that
-// hold states, of which each Stack has thirty; of none the managed fields. A server shows Runs to people as they are; an operator alone has
-// none of those that went well, since what is decided on them is in the status of their Stacks, of others that are finished what later ones
-// are decided on, and of States the newest version.
+// cacheOptions keep in memory only what decisions need: of pods only the runners', until they have succeeded (one
+// that the cache does not have is read from the API server); of Secrets and ConfigMaps only the metadata, and
+// nothing of the Secrets that hold states, of which each Stack has thirty; of none the managed fields. A server
+// shows Runs to users as they are. An operator alone has no Runs that succeeded, since the status of their Stacks
+// has what decisions need; of other finished Runs what later ones need, and of States the newest version.
 func cacheOptions(o Options) cache.Options {
 	options := cache.Options{
 		DefaultTransform: stripManagedFields,
@@ -64,7 +64,7 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// stripManagedFields also has all that is in a namespace say so with one text.
+// stripManagedFields also uses one string for the namespace of all objects in it.
 func stripManagedFields(o any) (any, error) {
 	if m, ok := o.(metav1.Object); ok {
 		m.SetManagedFields(nil)
@@ -73,7 +73,7 @@ func stripManagedFields(o any) (any, error) {
 	return o, nil
 }
 
-// kindOf says it with one text for all of a kind.
+// kindOf uses one string for all objects of a kind.
 func kindOf(kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind} }
 
 var apiVersion = v1alpha1.GroupVersion.String()

@@ -114,7 +114,7 @@ func addControllers(mgr ctrl.Manager, p *parts, o Options) error {
 		}))
 }
 
-// lookups tell from the cache to whom an event is news.
+// lookups find in the cache the objects that an event is relevant to.
 type lookups struct{ cache client.Reader }
 
 func itself(_ context.Context, key types.NamespacedName) []reconcile.Request {
@@ -153,8 +153,8 @@ func (l lookups) runsOf(ctx context.Context, o client.Object) []reconcile.Reques
 	return l.unfinished(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{index.UnfinishedField: o.GetName()})
 }
 
-// siblings finds the Runs that may have waited for a finished one. One that went well is not in the cache any more, and neither is one that is
-// gone: of both the event has what they were before.
+// siblings finds the Runs that may have waited for a finished one. One that went well is not in the cache any more,
+// and neither is one that is gone: of both the event has what they were before.
 func (l lookups) siblings(ctx context.Context, o client.Object) []reconcile.Request {
 	r := o.(*v1alpha1.Run)
 	if !r.Status.Phase.Finished() && r.DeletionTimestamp == nil && l.cache.Get(ctx, client.ObjectKeyFromObject(r), &v1alpha1.Run{}, client.UnsafeDisableDeepCopy) == nil {

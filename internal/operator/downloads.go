@@ -12,7 +12,8 @@ import (
 	"cairn.dev/cairn/internal/server/runnerhandler"
 )
 
-// Downloads say where engines and providers come from. They are brought once, verified, and given to runners.
+// Downloads configure where engines and providers come from. They are downloaded once, verified, and served to
+// runners.
 type Downloads struct {
 	// EngineMirrors are addresses in place of the makers' own, by engine: https://, http:// or file:// for a folder.
 	EngineMirrors map[string]string
@@ -21,8 +22,8 @@ type Downloads struct {
 	EngineKeys map[string]string
 	// EngineUnsigned are engines whose releases are taken on their checksum alone when they publish no signature.
 	EngineUnsigned []string
-	// ProviderMirror gives runners their providers through the store. ProviderFolder is a packed mirror that is looked in
-	// first, ProviderOffline asks no registry, ProviderHosts are the only ones that are asked; empty for any.
+	// ProviderMirror serves providers to runners. ProviderFolder is a packed mirror that is searched first,
+	// ProviderOffline asks no registry, ProviderHosts are the only ones that are asked; empty for any.
 	ProviderMirror  bool
 	ProviderFolder  string
 	ProviderOffline bool
@@ -44,10 +45,10 @@ func (o owned) Start(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// NeedLeaderElection says that every process has its own.
+// NeedLeaderElection is false: every process has its own.
 func (o owned) NeedLeaderElection() bool { return false }
 
-// open makes the engines and providers that a server gives out.
+// open returns the engines and providers that a server serves.
 func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runnerhandler.Providers, owned, error) {
 	o := release.Options{
 		Dir: filepath.Join(cache, "engines"), Mirrors: map[release.Product]string{}, Keys: map[release.Product][]string{}, Told: t.download("engine"),

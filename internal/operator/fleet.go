@@ -16,10 +16,10 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// fleet tells how all Stacks, Runs, States and Repositories are, when Prometheus asks: by namespace, and never by name. It
-// reads the cache, so a namespace that is gone is gone from here too. Of several processes the one that reconciles tells it,
-// or sums would count everything several times. What may last too long is told as the time that it began, for an alert to
-// take from now.
+// fleet exports the status of all Stacks, Runs, States and Repositories to Prometheus: by namespace, and never by
+// name. It reads the cache, so that a deleted namespace is gone from here too. Of several processes only the one
+// that reconciles exports it, or sums would count everything several times. What may last too long is exported as
+// the time that it began, so that an alert subtracts it from now.
 type fleet struct {
 	cache client.Reader
 	// leading is closed once this process reconciles.
@@ -36,28 +36,37 @@ func fleetDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	gaugeLeader = fleetDesc("leader", "1 in the operator that reconciles, 0 in one on standby. shard is the part of the namespaces that it is for, 0 where there is one.", "shard")
+	gaugeLeader = fleetDesc("leader", "1 in the operator that reconciles, 0 in one on standby. shard is the part of "+
+		"the namespaces that it is for, 0 where there is one.", "shard")
 
 	gaugeStacks       = fleetDesc("stacks", "Stacks by their Ready condition.", "namespace", "ready", "reason")
 	gaugeUnreadySince = fleetDesc("stacks_oldest_unready_timestamp_seconds",
-		"Since when the Stack of a namespace is not Ready that is so for the longest time, by the reason that it has now.", "namespace", "reason")
+		"Since when the Stack of a namespace is not Ready that is so for the longest time, by the reason that it has "+
+			"now.", "namespace", "reason")
 	gaugeDrifted    = fleetDesc("stacks_drifted", "Stacks of which drift is known.", "namespace")
-	gaugeDriftSince = fleetDesc("stacks_oldest_drift_timestamp_seconds", "When the drift of a namespace was found that is known for the longest time.", "namespace")
+	gaugeDriftSince = fleetDesc("stacks_oldest_drift_timestamp_seconds", "When the drift of a namespace was found "+
+		"that is known for the longest time.", "namespace")
 
-	gaugeRuns      = fleetDesc("runs", "Runs that are kept, by phase. Those of the last four phases are finished.", "namespace", "phase")
-	gaugeRunsSince = fleetDesc("runs_oldest_timestamp_seconds", "When the oldest Run of a phase that is not final was made, those left out that wait for a window.", "namespace", "phase")
+	gaugeRuns = fleetDesc("runs", "Runs that are kept, by phase. Those of the last four phases are "+
+		"finished.", "namespace", "phase")
+	gaugeRunsSince = fleetDesc("runs_oldest_timestamp_seconds", "When the oldest Run of a phase that is not final was "+
+		"created, those left out that wait for a window.", "namespace", "phase")
 
 	gaugeStates       = fleetDesc("states", "States.", "namespace")
 	gaugeStateBytes   = fleetDesc("state_bytes", "Size of the current versions of all states, uncompressed.", "namespace")
-	gaugeStateLargest = fleetDesc("state_largest_bytes", "Size of the largest current version of a state, uncompressed.", "namespace")
-	gaugeResources    = fleetDesc("state_resources", "Resources in all states; those of states that could not be read are not counted.", "namespace")
-	gaugeRescued      = fleetDesc("states_rescued", "States whose newest content could not be written when it was made. It becomes a version before the next plan.", "namespace")
-	gaugeLocks        = fleetDesc("state_locks", "Locks that are held on states.", "namespace")
-	gaugeLocksSince   = fleetDesc("state_locks_oldest_timestamp_seconds", "When the lock was taken that is held for the longest time.", "namespace")
+	gaugeStateLargest = fleetDesc("state_largest_bytes", "Size of the largest current version of a state, "+
+		"uncompressed.", "namespace")
+	gaugeResources = fleetDesc("state_resources", "Resources in all states; those of states that could not be read "+
+		"are not counted.", "namespace")
+	gaugeRescued = fleetDesc("states_rescued", "States whose newest content could not be written at first. It "+
+		"becomes a version before the next plan.", "namespace")
+	gaugeLocks      = fleetDesc("state_locks", "Locks that are held on states.", "namespace")
+	gaugeLocksSince = fleetDesc("state_locks_oldest_timestamp_seconds", "When the lock was taken that is held for "+
+		"the longest time.", "namespace")
 	gaugeRepositories = fleetDesc("repositories", "Repositories by their Ready condition.", "namespace", "ready", "reason")
 )
 
-// Describe gives all that Collect may give.
+// Describe sends all that Collect may send.
 func (f *fleet) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gaugeLeader, gaugeStacks, gaugeUnreadySince, gaugeDrifted, gaugeDriftSince, gaugeRuns, gaugeRunsSince,
@@ -129,7 +138,7 @@ func (f *fleet) runs(ctx context.Context, g *gauges) error {
 	})
 }
 
-// waitsForWindow says that a Run waits because people want it to, which takes as long as it takes.
+// waitsForWindow reports whether a Run waits because its users want that, which takes as long as it takes.
 func waitsForWindow(r *v1alpha1.Run) bool {
 	c := apimeta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionSucceeded)
 	return c != nil && c.Reason == v1alpha1.ReasonWindowClosed
@@ -160,7 +169,8 @@ func (f *fleet) repositories(ctx context.Context, g *gauges) error {
 	})
 }
 
-// each looks at all of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and there is a scrape every half minute.
+// each looks at all of a kind in the cache. Of ten thousand a list, even of no copies, is ten megabytes, and there
+// is a scrape every half minute.
 func each[T client.Object](ctx context.Context, from client.Reader, kind T, list client.ObjectList, do func(T)) error {
 	if informers, ok := from.(cache.Informers); ok {
 		informer, err := informers.GetInformer(ctx, kind)
@@ -214,7 +224,7 @@ func (g *gauges) oldest(at time.Time, desc *prometheus.Desc, labels ...string) {
 	}
 }
 
-// readyOf is what a Ready condition says, since when, its reason being one of those that are known.
+// readyOf is the status of a Ready condition and since when; its reason is one of the known ones.
 func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason string, since time.Time) {
 	c := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	if c == nil {
@@ -227,8 +237,8 @@ func readyOf(conditions []metav1.Condition, made metav1.Time) (ready, reason str
 	return string(c.Status), reason, c.LastTransitionTime.Time
 }
 
-// knownReasons are those of Ready conditions of Stacks and Repositories that are worth a series: who may write a status can
-// write any. A new one counts as Other until it is here.
+// knownReasons are those of Ready conditions of Stacks and Repositories that are worth a series: who may write a
+// status can write any. A new one counts as Other until it is here.
 var knownReasons = func() map[string]bool {
 	known := map[string]bool{}
 	for _, reason := range []string{

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// addHealth adds /healthz, which fails when only a restart helps: some reconcile does not come to an end. And /readyz, which
-// fails while the process cannot work: its cache has not seen what there is yet, the store does not answer, or the bucket
-// cannot be read. That another one is the leader is no reason for either.
+// addHealth adds /healthz, which fails when only a restart helps: some reconcile does not come to an end. And
+// /readyz, which fails while the process cannot work: its cache has not seen what there is yet, the store does not
+// answer, or the bucket cannot be read. That another one is the leader is no reason for either.
 func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
 	if err := mgr.AddHealthzCheck("reconciles", func(*http.Request) error { return p.watch.stuck(time.Now()) }); err != nil {
 		return err
@@ -34,7 +34,7 @@ func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
 	if err != nil {
 		return err
 	}
-	look := &bucketProbe{look: p.bucket.Reachable, tell: func(err error) {
+	look := &bucketProbe{look: p.bucket.Reachable, onChange: func(err error) {
 		if err != nil {
 			p.log.Warn("the bucket cannot be read", "error", err)
 		} else {
@@ -52,13 +52,13 @@ func addHealth(mgr ctrl.Manager, p *parts, o Options) error {
 		return fmt.Errorf("store URL: %w", err)
 	}
 	return mgr.AddReadyzCheck("store", func(r *http.Request) error {
-		return askStore(r.Context(), o.StoreAddress, address.Hostname(), p.keys.Bundle())
+		return askServer(r.Context(), o.StoreAddress, address.Hostname(), p.keys.Bundle())
 	})
 }
 
 const (
-	// reconcileTime is how long a reconcile may take, which is more than any needs: none waits for a Run, a fetch or a pod. What it
-	// asks that does not answer it gives up then, and is tried again.
+	// reconcileTime is how long a reconcile may take, which is more than any needs: none waits for a Run, a fetch
+	// or a pod. A request that hangs is canceled then, and the reconcile is tried again.
 	reconcileTime = 5 * time.Minute
 	// longestReconcile is when one has not even heeded that, as in a file system that hangs.
 	longestReconcile = 15 * time.Minute
@@ -106,7 +106,8 @@ func (w *watch) stuck(now time.Time) error {
 }
 
 const (
-	// lookEvery is how often the bucket is looked at, and lookFor how long that may take: more than a probe has.
+	// lookEvery is the interval of the checks of the bucket, and lookFor how long one may take: more than a probe
+	// has.
 	lookEvery = 5 * time.Second
 	lookFor   = 4 * time.Second
 )
@@ -114,15 +115,15 @@ const (
 // bucketProbe checks something periodically, so that a probe is answered at once.
 type bucketProbe struct {
 	look func(context.Context) error
-	// tell is told when it changes how that goes.
-	tell func(error)
+	// onChange is called when the result changes.
+	onChange func(error)
 
 	mu     sync.Mutex
 	looked bool
 	err    error
 }
 
-// NeedLeaderElection says that every process looks for itself.
+// NeedLeaderElection is false: every process checks for itself.
 func (l *bucketProbe) NeedLeaderElection() bool { return false }
 
 // Start looks until ctx is done.
@@ -157,11 +158,11 @@ func (l *bucketProbe) found(ctx context.Context, err error) {
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock() // also while it is told: one after the other
+	defer l.mu.Unlock() // also during the call of onChange: one after the other
 	changed := (err == nil) != (l.err == nil)
 	l.looked, l.err = true, err
 	if changed {
-		l.tell(err)
+		l.onChange(err)
 	}
 }
 
@@ -174,8 +175,9 @@ func (l *bucketProbe) last() error {
 	return l.err
 }
 
-// askStore asks the store as a runner does, over TLS with the install's authorities.
-func askStore(ctx context.Context, address, host string, authorities []byte) error {
+// askServer sends a request to the server as a runner does, over TLS with the installation's certificate
+// authorities.
+func askServer(ctx context.Context, address, host string, authorities []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	pool := x509.NewCertPool()

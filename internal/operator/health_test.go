@@ -62,7 +62,7 @@ func TestTheBucketIsLookedAtNowAndThen(t *testing.T) {
 				return full
 			}
 			return nil
-		}, tell: func(err error) {
+		}, onChange: func(err error) {
 			if err == nil {
 				told = append(told, "well")
 			} else {
@@ -107,7 +107,7 @@ func TestABucketThatHangsIsNotWell(t *testing.T) {
 				<-there
 			}
 			return nil
-		}, tell: func(err error) {
+		}, onChange: func(err error) {
 			if err == nil {
 				told = append(told, "well")
 			} else {
@@ -150,7 +150,7 @@ func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
 	store.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	address, authority := store.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: store.Certificate().Raw})
 	for end := time.Now().Add(time.Minute); ; {
-		err := askStore(t.Context(), address, "example.com", authority)
+		err := askServer(t.Context(), address, "example.com", authority)
 		if err == nil {
 			break
 		}
@@ -159,14 +159,14 @@ func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
 		}
 	}
 	answer = http.StatusServiceUnavailable
-	if askStore(t.Context(), address, "example.com", authority) == nil {
+	if askServer(t.Context(), address, "example.com", authority) == nil {
 		t.Error("well while it answers 503")
 	}
 	answer = http.StatusNoContent
-	if askStore(t.Context(), address, "example.com", nil) == nil {
+	if askServer(t.Context(), address, "example.com", nil) == nil {
 		t.Error("well with a certificate of somebody else")
 	}
-	if askStore(t.Context(), address, "another.name", authority) == nil {
+	if askServer(t.Context(), address, "another.name", authority) == nil {
 		t.Error("well with a certificate for another name")
 	}
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -174,7 +174,7 @@ func TestTheStoreIsAskedAsRunnersAskIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	if askStore(t.Context(), silent.Addr().String(), "example.com", authority) == nil {
+	if askServer(t.Context(), silent.Addr().String(), "example.com", authority) == nil {
 		t.Error("well while it accepts connections and says nothing")
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// checkNamespaces refuses what is the name of no namespace. Above all an empty one: to a cache it is all of them.
+// checkNamespaces rejects what is not the name of a namespace. Above all an empty one: to a cache it means all of
+// them.
 func checkNamespaces(namespaces []string) error {
 	for _, namespace := range namespaces {
 		if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
@@ -21,7 +22,7 @@ func checkNamespaces(namespaces []string) error {
 	return nil
 }
 
-// cachedIn makes a cache list and watch in some namespaces only, each by itself; in all of the cluster when there are none.
+// cachedIn restricts a cache's lists and watches to some namespaces, each by itself; none means all of the cluster.
 func cachedIn(o cache.Options, namespaces []string) cache.Options {
 	if len(namespaces) == 0 {
 		return o

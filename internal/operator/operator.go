@@ -29,17 +29,18 @@ import (
 	"cairn.dev/cairn/internal/version"
 )
 
-// Options say how Cairn is installed.
+// Options of an installation.
 type Options struct {
 	// Namespace that Cairn itself lives in, where its keys are kept.
 	Namespace string
 	// BucketURL is where plans, logs and sources are kept. Example: file:///var/lib/cairn.
 	BucketURL string
-	// BucketGCAfter is how long code and inputs stay in the bucket after nothing refers to them; 0 disables garbage collection.
+	// BucketGCAfter is how long code and inputs stay in the bucket after nothing refers to them; 0 disables garbage
+	// collection.
 	BucketGCAfter time.Duration
 	// CacheDir keeps mirrors of repositories, engines and providers. What is in it can be fetched again.
 	CacheDir string
-	// Downloads say where engines and providers come from.
+	// Downloads configure where engines and providers come from.
 	Downloads
 	// Policies compiles and asks policies.
 	Policies *policy.Apart
@@ -47,27 +48,28 @@ type Options struct {
 	StateStorage v1alpha1.StateStorage
 	// StoreAddress is what the store listens on. Example: :8443.
 	StoreAddress string
-	// WebAddress is what the server for forges and browsers listens on, plain HTTP; "0" for none.
+	// WebAddress is what the server for Git providers and browsers listens on, plain HTTP; "0" for none.
 	WebAddress string
 	// MetacontrollerAddress is what the server for metacontroller's hooks listens on, plain HTTP; "0", as "", for none.
 	MetacontrollerAddress string
-	// SignIn says how people sign in with a browser.
+	// SignIn configures how users sign in with a browser.
 	SignIn auth.SignIn
 	// StoreURL is where runners find the store.
 	StoreURL string
-	// PublicURL is where people find the server; StoreURL when it is empty.
+	// PublicURL is where users find the server; StoreURL when it is empty.
 	PublicURL string
-	// PublishEndpoint has the server write that into ConfigMap kube-public/cairn. Only one installation of a cluster can.
+	// PublishEndpoint has the server write that into ConfigMap kube-public/cairn. Only one installation of a
+	// cluster can.
 	PublishEndpoint bool
-	// PublicTrusted says that the certificate at PublicURL is one that everybody trusts, as an Ingress may have one.
+	// PublicTrusted: the certificate at PublicURL is one that every client trusts, as an Ingress may have one.
 	PublicTrusted bool
 	// RunnerPatience is how long a runner keeps trying a store that is away.
 	RunnerPatience time.Duration
 	// RunnerImage, RunnerCommand and EngineImage shape runner pods.
 	RunnerImage, RunnerCommand, EngineImage string
-	// EngineHasRunner says that EngineImage has this version's cairn-runner at /cairn/bin.
+	// EngineHasRunner: EngineImage has this version's cairn-runner at /cairn/bin.
 	EngineHasRunner bool
-	// RunnerPullPolicy and EnginePullPolicy say when these images are pulled; the API server's default when empty.
+	// RunnerPullPolicy and EnginePullPolicy of these images; the API server's default when empty.
 	RunnerPullPolicy, EnginePullPolicy corev1.PullPolicy
 	// ImagePullSecrets are names of Secrets that runner pods pull images with, in the namespaces of Stacks.
 	ImagePullSecrets []string
@@ -75,38 +77,41 @@ type Options struct {
 	RunnerTokenAudiences []string
 	// MaxRuns and MaxRunsPerNamespace are how many Runs may have a pod at work at once; 0 is no limit.
 	MaxRuns, MaxRunsPerNamespace int
-	// DriftInterval is how often Stacks are checked for drift that do not say so themselves; 0 for not at all.
+	// DriftInterval is how often Stacks without a setting of their own are checked for drift; 0 for never.
 	DriftInterval time.Duration
-	// AllowShell lets people who may have shells in runner pods.
+	// AllowShell allows users to open shells in runner pods, if RBAC permits it.
 	AllowShell bool
-	// AllowUnrestrictedRunners lets spec.runner.template make pods that do not fit Pod Security "restricted".
+	// AllowUnrestrictedRunners allows spec.runner.template to create pods that do not fit Pod Security
+	// "restricted".
 	AllowUnrestrictedRunners bool
-	// Builds says whether, and how, images are built for Stacks (spec.runner.build).
+	// Builds configures whether, and how, images are built for Stacks (spec.runner.build).
 	Builds podspec.BuildSettings
-	// Namespaces are the only ones whose objects are looked at; all of the cluster's when empty.
+	// Namespaces are the only ones whose objects are read; all of the cluster's when empty.
 	Namespaces []string
 	// Shard is the part of the namespaces that the operator looks after; all of them when it is zero.
 	Shard Shard
-	// RunnerTokens says how runners' tokens are checked.
+	// RunnerTokens is how runners' tokens are checked.
 	RunnerTokens RunnerTokens
-	// ClientCertificates has the server take those of the cluster's authority from people, for which it reads a ConfigMap of
-	// kube-system.
+	// ClientCertificates lets the server accept certificates of users from the cluster's certificate authority, for
+	// which it reads a ConfigMap of kube-system.
 	ClientCertificates bool
-	// CertDir has tls.crt and tls.key, which the server shows to those who ask for the host of PublicURL; empty for its own.
+	// CertDir has tls.crt and tls.key, which the server shows to those who ask for the host of PublicURL; empty for
+	// its own.
 	CertDir string
-	// LeaderElection makes one of several operators the active one.
+	// LeaderElection elects one of several operators as the leader.
 	LeaderElection bool
 	// MetricsAddress and HealthAddress to listen on; "0" for none.
 	MetricsAddress, HealthAddress string
-	// PprofAddress to listen on for profiles of the process; "0" for none. Whoever reaches it sees all that is in memory.
+	// PprofAddress to listen on for profiles of the process; "0" for none. A client that reaches it sees all that
+	// is in memory.
 	PprofAddress string
-	// Operator and Server say which halves this process is.
+	// Operator and Server are the halves that this process is.
 	Operator, Server bool
 	// Log of the process.
 	Log logr.Logger
 
-	// again says that this process may have run another before, as that of the tests has: the names of its controllers are taken, and klog
-	// is in use.
+	// again: this process may have run another before, as that of the tests has: the names of its controllers are
+	// taken, and klog is in use.
 	again bool
 }
 
@@ -207,9 +212,10 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
-// newClient makes the client of the reconcilers. A read waits until the cache has what was written before it, so that no
-// pass acts on a view from before its own last act. It is for Stacks, Runs and pods alone: of a kind that is written through it the
-// cache has to hear what is written. Secrets are written through a client without a cache.
+// newClient returns the client of the reconcilers. A read waits until the cache has what was written before it, so
+// that no pass acts on a view from before its own last act. It is for Stacks, Runs and pods alone: of a kind that
+// is written through it the cache has to receive what is written. Secrets are written through a client without a
+// cache.
 func newClient(namespaces []string, patience time.Duration) client.NewClientFunc {
 	return func(config *rest.Config, o client.Options) (client.Client, error) {
 		wait := true
@@ -226,8 +232,8 @@ func newClient(namespaces []string, patience time.Duration) client.NewClientFunc
 	}
 }
 
-// addIndexes has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred thousand Runs it is a tenth of
-// the memory.
+// addIndexes has the caches find what is asked for. An operator alone does without what only runners ask: of a hundred
+// thousand Runs it is a tenth of the memory.
 func addIndexes(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	type indexed struct {
 		of     client.Object

@@ -30,7 +30,7 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// keysSecret holds the install's keys, in Cairn's namespace.
+// keysSecret has the installation's keys, in Cairn's namespace.
 const keysSecret = "cairn-keys"
 
 // parts are what both halves of Cairn use.
@@ -42,7 +42,7 @@ type parts struct {
 	inputs *inputs.Store
 	states *state.Store
 	log    *slog.Logger
-	// telemetry is what the process tells of itself, and watch which reconciles are under way.
+	// telemetry has the process's metrics and traces, and watch which reconciles are under way.
 	telemetry *telemetry
 	watch     *watch
 }
@@ -194,7 +194,7 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 	}))
 }
 
-// clientCA is what client certificates of people are checked with; nil where none are taken.
+// clientCA verifies client certificates of users; nil where none are accepted.
 func clientCA(mgr ctrl.Manager, o Options) (auth.ClientCA, error) {
 	if !o.ClientCertificates {
 		return nil, nil
@@ -210,11 +210,12 @@ func clientCA(mgr ctrl.Manager, o Options) (auth.ClientCA, error) {
 	return authority.VerifyOptions, mgr.Add(authority)
 }
 
-// publicOf says where people find the server.
+// publicOf is where users find the server.
 func publicOf(o Options) (server.Public, error) {
 	public := server.Public{URL: strings.TrimSuffix(cmp.Or(o.PublicURL, o.StoreURL), "/"), OwnCA: !o.PublicTrusted}
 	if u, err := url.Parse(public.URL); err != nil || u.Scheme != "https" || u.Host == "" {
-		return public, fmt.Errorf("public URL %q: an address with https is needed, as in https://cairn.example.com", public.URL)
+		return public, fmt.Errorf("public URL %q: an address with https is needed, as in "+
+			"https://cairn.example.com", public.URL)
 	}
 	return public, nil
 }
@@ -227,8 +228,8 @@ func publishedEndpoint(o Options, public server.Public) server.Public {
 	return public
 }
 
-// certificateOf is the certificate for the host that people use, where there is one beside the server's own. Runners trust
-// the server's own only, so theirs is another host.
+// certificateOf is the certificate for the host that users use, where there is one beside the server's own. Runners
+// trust the server's own only, so theirs is another host.
 func certificateOf(o Options, address *url.URL, public server.Public, log *slog.Logger) (*pki.HostCertificate, error) {
 	if o.CertDir == "" {
 		return nil, nil
@@ -238,7 +239,8 @@ func certificateOf(o Options, address *url.URL, public server.Public, log *slog.
 		return nil, err
 	}
 	if u.Hostname() == address.Hostname() || net.ParseIP(u.Hostname()) != nil {
-		return nil, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and another one than that of the store URL; it is %s", o.CertDir, u.Hostname())
+		return nil, fmt.Errorf("a certificate in %s is for the host of the public URL, which has to be a name and "+
+			"another one than that of the store URL; it is %s", o.CertDir, u.Hostname())
 	}
 	return pki.NewHostCertificate(o.CertDir, u.Hostname(), log), nil
 }
@@ -280,8 +282,10 @@ func (r runsByPod) ByPod(ctx context.Context, namespace string, pod types.UID) (
 	return index.ByPod(ctx, r.Reader, namespace, pod)
 }
 
-// outputsOf says where a Run's outputs go.
-func outputsOf(cached, live client.Reader) func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
+// outputsOf is where a Run's outputs go.
+func outputsOf(
+	cached, live client.Reader,
+) func(context.Context, *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 	return func(ctx context.Context, r *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error) {
 		stack, err := index.StackOf(ctx, cached, live, r)
 		if err != nil || stack == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// quietOnceDone is a log that leaves out what was broken off because the process ends: that is no error, and each thing that
-// was under way would tell one.
+// quietOnceDone is a log without what was canceled because the process ends: that is no error, and each reconcile
+// under way would log one.
 func quietOnceDone(ctx context.Context, log logr.Logger) logr.Logger {
 	return logr.FromSlogHandler(quiet{logr.ToSlogHandler(log), ctx})
 }

@@ -29,16 +29,18 @@ func (s Shard) check(o Options) error {
 	case s.Total == 0 && s.Index == 0:
 		return nil
 	case s.Total < 1 || s.Total > mostShards || s.Index < 0 || s.Index >= s.Total:
-		return fmt.Errorf("--shard %d of --total-shards %d: shards count from 0 up to one less than the total, which is %d at most", s.Index, s.Total, mostShards)
+		return fmt.Errorf("--shard %d of --total-shards %d: shards count from 0 up to one less than the total, which is "+
+			"%d at most", s.Index, s.Total, mostShards)
 	case o.Server && s.Total > 1:
-		return errors.New("--total-shards is for cairn-controller operator: a server serves the runners of all namespaces, so start cairn-controller server apart (mode split)")
+		return errors.New("--total-shards is for cairn-controller operator: a server serves the runners of all namespaces, so start " +
+			"cairn-controller server apart (mode split)")
 	}
 	return nil
 }
 
 func (s Shard) all() bool { return s.Total <= 1 }
 
-// has says whether a namespace is of this part. What is in no namespace is of every part.
+// has reports whether a namespace is of this part. What is in no namespace is of every part.
 func (s Shard) has(namespace string) bool {
 	if s.all() || namespace == "" {
 		return true
@@ -55,7 +57,7 @@ func (s Shard) lease() string {
 	return fmt.Sprintf("cairn-operator-%d", s.Index)
 }
 
-// share is this part's share of a limit that is meant for the install, one at least; 0 is no limit.
+// share is this part's share of a limit for the installation, one at least; 0 is no limit.
 func (s Shard) share(limit int) int {
 	if s.all() || limit == 0 {
 		return limit
@@ -67,9 +69,11 @@ func (s Shard) share(limit int) int {
 	return max(share, 1)
 }
 
-// newInformer makes the cache's informers leave out what is in other parts' namespaces, before it is kept. Repositories are
-// there for all: Stacks may read from one in another namespace.
-func (s Shard) newInformer(lw toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+// newInformer lets the cache's informers leave out what is in other parts' namespaces. Repositories are in all of
+// them: Stacks may read from one in another namespace.
+func (s Shard) newInformer(
+	lw toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
 	if _, shared := of.(*v1alpha1.Repository); !shared {
 		lw = &ownOnly{toolscache.ToListerWatcherWithContext(lw), s}
 	}

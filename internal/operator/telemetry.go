@@ -20,9 +20,9 @@ import (
 	"cairn.dev/cairn/internal/version"
 )
 
-// telemetry is what a process tells of itself: metrics, for Prometheus to ask, and traces. Each metric is made beside what it
-// counts, and no label is ever the name of a Stack, Run, repository or person: a series that is made once stays until the
-// process ends. Namespaces are labels only where the cache is looked at, see fleet.
+// telemetry has a process's metrics, for Prometheus, and traces. Each metric is defined beside what it counts, and
+// no label is ever the name of a Stack, Run, repository or user: a series stays until the process ends. Namespaces
+// are labels only where the cache is read, see fleet.
 type telemetry struct {
 	// registry has all metrics of Cairn's own. Those of controller-runtime are in one that is the process's.
 	registry     *prometheus.Registry
@@ -32,7 +32,7 @@ type telemetry struct {
 	server       *servermetrics.Metrics
 	upkeep       *upkeep.Metrics
 	downloads    *prometheus.CounterVec
-	// traces is nil when nobody wants any.
+	// traces is nil when no collector is configured.
 	traces *tracing.Tracer
 }
 
@@ -52,13 +52,14 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 		upkeep: upkeep.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
-			Help: "Engines and archives of providers that runners asked for. artifact is engine or provider; result is hit (cached already), downloaded or failed.",
+			Help: "Engines and archives of providers that runners asked for. artifact is engine or provider; result is hit " +
+				"(cached already), downloaded or failed.",
 		}, []string{"artifact", "result"}),
 		traces: traces,
 	}, nil
 }
 
-// half says which half of Cairn a process is.
+// half is the half of Cairn that a process is.
 func half(o Options) string {
 	switch {
 	case o.Operator && o.Server:
@@ -70,7 +71,7 @@ func half(o Options) string {
 	}
 }
 
-// add has the manager tell what is to be told once it runs. publish, after that, has its metrics server give the metrics.
+// add adds what collects metrics to the manager. publish, after that, adds the metrics to its metrics server.
 func (t *telemetry) add(mgr ctrl.Manager, o Options) error {
 	if o.Operator {
 		if err := t.registry.Register(&fleet{cache: mgr.GetCache(), leading: mgr.Elected(), shard: o.Shard}); err != nil {
@@ -91,7 +92,7 @@ func (t *telemetry) publish() (withdraw func(), err error) {
 	return func() { metrics.Registry.Unregister(t.registry) }, nil
 }
 
-// witness is told what becomes of Runs.
+// witness records what becomes of Runs.
 func (t *telemetry) witness(mgr ctrl.Manager, log *slog.Logger) *runtelemetry.Recorder {
 	return &runtelemetry.Recorder{Metrics: t.runs, Traces: t.traces, Cache: mgr.GetClient(), Log: log}
 }

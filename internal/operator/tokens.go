@@ -16,8 +16,8 @@ type RunnerTokens string
 
 // How runners' tokens are checked.
 const (
-	// ReviewTokens asks the API server about each, which takes the permission to make TokenReviews in the whole cluster. It is
-	// the default.
+	// ReviewTokens sends each to the API server, which takes the permission to create TokenReviews in the whole
+	// cluster. It is the default.
 	ReviewTokens RunnerTokens = "review"
 	// JWKSTokens takes the cluster's public keys, which every service account may read.
 	JWKSTokens RunnerTokens = "jwks"
@@ -37,8 +37,11 @@ func (t *RunnerTokens) String() string { return string(*t) }
 // Type is the word for it in help.
 func (t *RunnerTokens) Type() string { return "string" }
 
-// open gives what checks them and, where that minds whether their pod is gone, what knows them all the same.
-func (t *RunnerTokens) open(ctx context.Context, config *rest.Config, c client.Client) (tokens, gone auth.PodVerifier, err error) {
+// open returns what checks them and, where that minds whether their pod is gone, a second one that accepts them
+// anyway.
+func (t *RunnerTokens) open(
+	ctx context.Context, config *rest.Config, c client.Client,
+) (tokens, gone auth.PodVerifier, err error) {
 	if *t != JWKSTokens {
 		return auth.TokenReview{Client: c}, auth.NewDeletedPods(config, time.Now), nil
 	}

@@ -2,15 +2,15 @@ package plan
 
 import "slices"
 
-// mostCompared is how many pairs of elements are compared to find which of a list have stayed. Longer lists are compared
-// place by place.
+// mostCompared is how many pairs of elements are compared to find which of a list have stayed. Longer lists are
+// compared place by place.
 const mostCompared = 1 << 16
 
-// pairing says that an element of a list has become an element of another one; -1 is none.
+// pairing: an element of a list has become an element of another one; -1 is none.
 type pairing struct{ from, to int }
 
-// align finds what has become of the elements of a list of n in one of m: those that are the same stay in order, and what is
-// between them is paired in order. What then remains is removed or added.
+// align finds what has become of the elements of a list of n in one of m: those that are the same stay in order,
+// and what is between them is paired in order. What then remains is removed or added.
 func align(n, m int, same func(from, to int) bool) []pairing {
 	var steps []pairing
 	start, endN, endM := 0, n, m

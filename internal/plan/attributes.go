@@ -12,22 +12,21 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// attributes gives the attributes of a resource that change, and how many do not.
+// attributes returns the attributes of a resource that change, and how many do not.
 func attributes(c *tfjson.Change, left *budget) (changed []Attribute, unchanged int) {
 	d := differ{replace: c.ReplacePaths, left: left}
 	d.compare(state{c.Before, c.After, c.AfterUnknown, c.BeforeSensitive, c.AfterSensitive})
 	return d.changed, d.unchanged
 }
 
-// outputAttributes gives what changes in the value of an output.
+// outputAttributes returns what changes in the value of an output.
 func outputAttributes(name string, c *tfjson.Change, left *budget) []Attribute {
 	d := differ{path: []any{name}, left: left}
 	d.compare(state{c.Before, c.After, c.AfterUnknown, c.BeforeSensitive, c.AfterSensitive})
 	return d.changed
 }
 
-// state is a value before and after, with the marks on it. A value that is not there and one that is null are the same
-// here.
+// state is a value before and after, with the marks on it. An absent value and null are the same here.
 type state struct {
 	before, after                            any
 	unknown, beforeSensitive, afterSensitive any
@@ -35,7 +34,7 @@ type state struct {
 
 func (s state) sensitive() bool { return sensitive(s.beforeSensitive) || sensitive(s.afterSensitive) }
 
-// member gives a member of an object.
+// member returns a member of an object.
 func (s state) member(name string) state {
 	return state{
 		value(s.before, name), value(s.after, name),
@@ -43,7 +42,7 @@ func (s state) member(name string) state {
 	}
 }
 
-// elements gives the element i of the list before, and the element j of the list after; -1 is none.
+// elements returns the element i of the list before, and the element j of the list after; -1 is none.
 func (s state) elements(i, j int) state {
 	var e state
 	if before, ok := s.before.([]any); ok && i >= 0 {
@@ -159,7 +158,7 @@ func (d *differ) leaf(s state) {
 	d.changed = append(d.changed, changed)
 }
 
-// forces says whether a change here forces the replacement.
+// forces reports whether a change here forces the replacement.
 func (d *differ) forces() bool {
 	return slices.ContainsFunc(d.replace, func(p any) bool {
 		path, ok := p.([]any)
@@ -183,7 +182,7 @@ func sameStep(a, b any) bool {
 	return a == b
 }
 
-// shown gives a value in JSON with what is sensitive in it hidden; nothing where there is none.
+// shown returns a value in JSON with what is sensitive in it hidden; nothing where there is none.
 func shown(value, marks any, hide bool) json.RawMessage {
 	if value == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/jsonsize"
 )
 
-// What things take in memory, about, beside their text.
+// Memory that values take, about, beside their text.
 const (
 	valueWeight     = 128 // a value of JSON that is decoded, such as an empty object
 	attributeWeight = 320
@@ -37,7 +37,8 @@ func (p *part) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// pieces reads what is in a list or an object one by one, each only if there is memory to decode it. That is free again afterwards.
+// pieces reads what is in a list or an object one by one, each only if there is memory to decode it. That is free
+// again afterwards.
 func pieces(data []byte, start json.Delim, left *budget, read func(name string, piece []byte) error) error {
 	if len(data) == 0 || string(data) == "null" {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What a terminal is told.
+// Codes for a terminal.
 const (
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
@@ -25,12 +25,12 @@ var marks = []struct{ begin, color string }{
 // headings are the beginnings of lines that are bold as a whole.
 var headings = []string{"# ", "Plan: ", "No changes.", "Changes to Outputs:", "Changes to outputs:", "Error: ", "Warning: "}
 
-// Colorize writes the engine's own text of a plan, colored by its symbols. Control characters in it are escaped, so that
-// all codes in the result are ours.
+// Colorize writes the engine's own text of a plan, colored by its symbols. Control characters in it are escaped, so
+// that all codes in the result are ours.
 func Colorize(w io.Writer, text io.Reader) error {
 	in, out := bufio.NewReader(text), bufio.NewWriter(w)
 	for {
-		// The symbol is near the beginning of a line. Peek gives less than it is asked for at the end.
+		// The symbol is near the beginning of a line. Peek returns less at the end.
 		start, err := in.Peek(200)
 		if len(start) == 0 {
 			if flush := out.Flush(); flush != nil || errors.Is(err, io.EOF) {
@@ -48,7 +48,7 @@ func Colorize(w io.Writer, text io.Reader) error {
 	}
 }
 
-// colors gives the code for a line that begins so, and how many bytes of it are colored; -1 is all.
+// colors returns the code for a line that begins so, and how many bytes of it are colored; -1 is all.
 func colors(line string) (code string, n int) {
 	for _, m := range marks {
 		if strings.HasPrefix(line, m.begin) {
@@ -69,7 +69,7 @@ func copyLine(in *bufio.Reader, out *bufio.Writer, blank int, code string, color
 		r, n, err := in.ReadRune()
 		end := errors.Is(err, io.EOF) || r == '\n' && err == nil
 		if code != "" && (end && colored < 0 || at == blank+colored && at > blank) {
-			_, _ = out.WriteString(reset) // the last write tells
+			_, _ = out.WriteString(reset) // the last write returns the error
 			code = ""
 		}
 		switch {

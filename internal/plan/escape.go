@@ -12,8 +12,8 @@ import (
 // longest is how many bytes of a value are shown.
 const longest = 400
 
-// escape makes a text safe for a terminal: what is not printed, codes for terminals and marks that change the direction of
-// writing among it, is written as an escape sequence.
+// escape returns a text that is safe for a terminal: what is not printed, codes for terminals and marks that change
+// the direction of writing among it, is written as an escape sequence.
 func escape(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !printable(r) }) < 0 {
 		return s
@@ -29,7 +29,7 @@ func escape(s string) string {
 
 func printable(r rune) bool { return strconv.IsPrint(r) && !invisible(r) }
 
-// invisible characters count as printed with some, and are not seen: they make one name look like another.
+// invisible characters count as printed with some, and are not seen: with them one name looks like another.
 func invisible(r rune) bool {
 	switch r {
 	case '\u115F', '\u1160', '\u17B4', '\u17B5', '\u2800', '\u3164', '\uFFA0':
@@ -70,7 +70,7 @@ func cut(s string) string {
 	return begin + more(len(s)-len(begin))
 }
 
-// head gives the first bytes of a text, and no half character.
+// head returns the first bytes of a text, and no half character.
 func head(s string) string {
 	if len(s) <= longest {
 		return s
@@ -94,7 +94,7 @@ func more(n int) string {
 	return fmt.Sprintf(" … and %d bytes more", n)
 }
 
-// brief writes a JSON value on one line; nothing for one that is not there.
+// brief writes a JSON value on one line; nothing for an absent one.
 func brief(value json.RawMessage, sensitive bool) string {
 	if value == nil {
 		return ""

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// absent stands for a value that is not there, which is not null.
+// absent is a value that does not exist, which is not null.
 type absent struct{}
 
-// variables gives a value of a place that knows which variables are sensitive; all others are marked themselves.
+// variables returns a value of a place that knows which variables are sensitive; all others are marked themselves.
 func (m *masker) variables(at place, name string, value any, declared *declarations) any {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -42,8 +42,8 @@ func (m *masker) hideIn(value any, name string, hide bool) {
 	}
 }
 
-// marked gives a value of the engine's format, in which objects say themselves what of them is sensitive. It changes the
-// value.
+// marked returns a value of the engine's format, in which objects list themselves what of them is sensitive. It
+// changes the value.
 func (m *masker) marked(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -83,7 +83,7 @@ func (m *masker) marked(value any) any {
 	}
 }
 
-// unmarked gives a value in which nothing is marked.
+// unmarked returns a value in which nothing is marked.
 func (m *masker) unmarked(value any) any {
 	if m.redact == nil {
 		return value
@@ -91,8 +91,8 @@ func (m *masker) unmarked(value any) any {
 	return m.one(value, nil)
 }
 
-// pairOf masks the values before and after a change that an object has under these names. They are masked together: what is
-// sensitive in one is hidden in both.
+// pairOf masks the values before and after a change that an object has under these names. They are masked together:
+// what is sensitive in one is hidden in both.
 func (m *masker) pairOf(object map[string]any, before, after, beforeMarks, afterMarks string) {
 	get := func(name string) any {
 		if v, ok := object[name]; ok {
@@ -223,8 +223,8 @@ func (m *masker) one(value, marks any) any {
 	}
 }
 
-// members gives an object with its names redacted, and its values as each gives them. Names that have become alike are
-// numbered.
+// members returns an object with its names redacted, and its values as each returns them. Names that have become
+// alike are numbered.
 func (m *masker) members(object map[string]any, each func(string, any) any) map[string]any {
 	var renamed []string
 	for name, value := range object {
@@ -254,7 +254,7 @@ func (m *masker) members(object map[string]any, each func(string, any) any) map[
 	return object
 }
 
-// name gives a name in an object, redacted unless it is one of the format.
+// name returns a name in an object, redacted unless it is one of the format.
 func (m *masker) name(name string) string {
 	if words[name] {
 		return name
@@ -262,7 +262,8 @@ func (m *masker) name(name string) string {
 	return m.redact(name)
 }
 
-// leaf gives a text redacted. A number that has a known secret in it is hidden as a whole: what is left of it is none.
+// leaf returns a text redacted. A number that has a known secret in it is hidden as a whole: what is left of it is
+// none.
 func (m *masker) leaf(value any) any {
 	if m.redact == nil {
 		return value
@@ -280,7 +281,7 @@ func (m *masker) leaf(value any) any {
 	return value
 }
 
-// hide gives what stands for a sensitive value, and learns every text in it.
+// hide returns what stands for a sensitive value, and learns every text in it.
 func (m *masker) hide(value any) any {
 	switch value {
 	case nil, any(absent{}), any(HiddenChanged):
@@ -311,8 +312,8 @@ func (m *masker) learnFrom(value any) {
 	}
 }
 
-// ownWords says whether a value is, or lists, only words of the engine that decide how a change is read. No secret is such
-// a word, and a plan in which they are hidden could not be read.
+// ownWords reports whether a value is, or lists, only words of the engine that decide how a change is read. No
+// secret is such a word, and a plan in which they are hidden could not be read.
 func ownWords(value any) bool {
 	switch v := value.(type) {
 	case string:

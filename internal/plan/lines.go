@@ -15,8 +15,8 @@ const (
 // textLine is a line of a text that is shown line by line.
 type textLine struct{ symbol, action, text string }
 
-// lines gives a text of several lines, with what changes in it; nil where it is better shown on one line. A JSON document in
-// a text, a policy of a cloud say, is shown as one.
+// lines returns a text of several lines, with what changes in it; nil where it is better shown on one line. A JSON
+// document in a text, such as a policy of a cloud, is shown as one.
 func lines(a Attribute) (kind string, all []textLine) {
 	before, okBefore := textOf(a.Before)
 	after, okAfter := textOf(a.After)
@@ -43,7 +43,7 @@ func lines(a Attribute) (kind string, all []textLine) {
 
 func several(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
 
-// indented gives a text that is a JSON document with members or elements with one on each line.
+// indented returns a text that is a JSON document with members or elements with one on each line.
 func indented(s string) string {
 	if !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
 		return ""
@@ -85,7 +85,7 @@ func compareLines(from, to []string, one bool) []textLine {
 	return append(all, added...)
 }
 
-// textOf gives the text that a value is; a value that is not there is an empty one.
+// textOf returns the text that a value is; an absent value is an empty one.
 func textOf(value json.RawMessage) (string, bool) {
 	if value == nil {
 		return "", true
@@ -105,7 +105,7 @@ func splitLines(s string) []string {
 	return all
 }
 
-// endsWith says of the last line that it does not end with a line break, which is all that differs from one that does.
+// endsWith marks a last line without a line break, when that is all that differs.
 func endsWith(all []string, s string) []string {
 	if len(all) > 0 && !strings.HasSuffix(s, "\n") {
 		all[len(all)-1] += " (no line break at the end)"

@@ -4,12 +4,13 @@ import (
 	"slices"
 )
 
-// isSet says whether a mark on a whole value is set: one of a form that we do not know is.
+// isSet reports whether a mark on a whole value is set: one of a form that we do not know is.
 func isSet(mark any) bool {
 	return mark != nil && mark != false
 }
 
-// sensitive says whether marks hide a whole value. They are true where they do; of a form that we do not know, they do too.
+// sensitive reports whether marks hide a whole value. They are true where they do; of a form that we do not know,
+// they do too.
 func sensitive(marks any) bool {
 	switch v := marks.(type) {
 	case nil, map[string]any, []any, absent:
@@ -21,7 +22,7 @@ func sensitive(marks any) bool {
 	}
 }
 
-// anySensitive says whether marks hide anything.
+// anySensitive reports whether marks hide anything.
 func anySensitive(marks any) bool {
 	switch v := marks.(type) {
 	case map[string]any:
@@ -38,7 +39,7 @@ func anySensitive(marks any) bool {
 	}
 }
 
-// of gives the marks of a member. Where the marks are those of a list, each hides it.
+// of returns the marks of a member. Where the marks are those of a list, each hides it.
 func of(marks any, name string) any {
 	switch v := marks.(type) {
 	case map[string]any:
@@ -49,7 +50,7 @@ func of(marks any, name string) any {
 	return nil
 }
 
-// at gives the marks of an element. Where the marks are those of an object, each hides it.
+// at returns the marks of an element. Where the marks are those of an object, each hides it.
 func at(marks any, i int) any {
 	switch v := marks.(type) {
 	case []any:

@@ -8,8 +8,8 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// Hidden stands for a sensitive value. HiddenChanged stands for the value after a change that makes it another one, so that
-// who compares before and after, in a policy say, sees that much.
+// Hidden stands for a sensitive value. HiddenChanged stands for the value after a change, so that code which
+// compares before and after, such as a policy, sees that much.
 const (
 	Hidden        = "(sensitive value)"
 	HiddenChanged = "(sensitive value, changed)"
@@ -18,17 +18,17 @@ const (
 // changed is put after a text that would look like the one before only because both have been redacted.
 const changed = " (changed)"
 
-// Mask gives the engine's JSON of a plan with every value that is marked sensitive, and every ephemeral one, replaced by
-// "(sensitive value)", and with every other text, names in maps among them, as redact gives it back. First learn gets every
-// sensitive text, so that redact can hide it wherever else it stands. Numbers and booleans are hidden where they are marked,
-// and not learned: hiding a 1 everywhere would hide everything. A number that redact would change is hidden too. A null says
-// nothing and stays.
+// Mask returns the engine's JSON of a plan with every value that is marked sensitive, and every ephemeral one,
+// replaced by "(sensitive value)", and with every other text, names in maps among them, as redact returns it. First
+// learn receives every sensitive text, so that redact can hide it elsewhere. Numbers and booleans are hidden where
+// they are marked, and not learned: hiding a 1 everywhere would hide everything. A number that redact would change
+// is hidden too. A null reveals nothing and stays.
 //
-// What cannot be read is an error, and so is a format of another major version: nothing passes unseen. A mark of a form
-// that we do not know hides what it is on. All else of the document stays as it is, also what we do not know.
+// Unreadable input is an error, and so is a format of another major version: nothing passes unseen. A mark of an
+// unknown form hides what it is on. All else of the document stays as it is, also unknown fields.
 //
-// The document is read piece by piece, three times: what is sensitive among variables, what there is to learn, and the
-// result. So it takes memory for the result and for one resource.
+// The document is read piece by piece, three times: what is sensitive among variables, what there is to learn, and
+// the result. So it takes memory for the result and for one resource.
 func Mask(raw []byte, redact func(string) string, learn func(string)) ([]byte, error) {
 	var head struct {
 		FormatVersion string `json:"format_version"`
@@ -55,7 +55,7 @@ func Mask(raw []byte, redact func(string) string, learn func(string)) ([]byte, e
 	return out.Bytes(), nil
 }
 
-// supported refuses formats of which we cannot know what is marked how. A newer minor version only adds to an older one.
+// supported rejects formats whose marks are unknown. A newer minor version only adds to an older one.
 func supported(format string) error {
 	if err := (&tfjson.Plan{FormatVersion: format}).Validate(); err != nil {
 		return fmt.Errorf("the engine's plan in JSON: %w", err)
@@ -63,7 +63,7 @@ func supported(format string) error {
 	return nil
 }
 
-// clean gives an error of decoding without the piece of the document that it may quote.
+// clean returns an error of decoding without the piece of the document that it may quote.
 func clean(err error) error {
 	switch e := err.(type) { //nolint:errorlint // what encoding/json returns is not wrapped
 	case *json.SyntaxError:
@@ -83,7 +83,8 @@ func firstWord(s string) string {
 	return s
 }
 
-// declarations are what a module of the configuration says of variables, its own and those of the modules it calls.
+// declarations are what a module of the configuration declares of variables, its own and those of the modules it
+// calls.
 type declarations struct {
 	Variables   map[string]declaration `json:"variables"`
 	ModuleCalls map[string]struct {
@@ -91,7 +92,7 @@ type declarations struct {
 	} `json:"module_calls"`
 }
 
-// declaration of a variable. The engine tells the value of an ephemeral variable in clear, and does not mark it.
+// declaration of a variable. The engine writes the value of an ephemeral variable in clear, and does not mark it.
 type declaration struct {
 	Sensitive mark `json:"sensitive"`
 	Ephemeral mark `json:"ephemeral"`
@@ -106,7 +107,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// call gives what is declared in a module that is called; nothing where it is not known.
+// call returns what is declared in a module that is called; nothing where it is not known.
 func (d *declarations) call(name string) *declarations {
 	if d == nil {
 		return nil
@@ -118,7 +119,7 @@ func (d *declarations) call(name string) *declarations {
 	return &call.Module
 }
 
-// sensitive says whether a variable's value is to be hidden: also when nothing is known of it.
+// sensitive reports whether a variable's value is to be hidden: also when nothing is known of it.
 func (d *declarations) sensitive(name string) bool {
 	if d == nil {
 		return true

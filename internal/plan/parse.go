@@ -13,17 +13,17 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// Parse reads the engine's JSON of a plan, masked or not: what is marked sensitive is not in the View either way. Formats
-// of a newer minor version are read as far as they are known.
+// Parse reads the engine's JSON of a plan, masked or not: what is marked sensitive is not in the View either way.
+// Formats of a newer minor version are read as far as they are known.
 func Parse(engineJSON []byte) (View, error) {
 	return ParseWithin(engineJSON, math.MaxInt)
 }
 
-// ErrTooLarge says that a plan has more in it than there is memory for.
+// ErrTooLarge means that a plan needs more memory than there is.
 var ErrTooLarge = errors.New("it changes more values than can be shown so; its text has them")
 
-// ParseWithin is Parse for a plan that may be made to take many times its size: what is in memory beside some copies of its text is about
-// twice as many bytes at most. ErrTooLarge says that this is not enough.
+// ParseWithin is Parse for a plan that may take many times its size: what is in memory beside some copies of its
+// text is about twice as many bytes at most. ErrTooLarge means that this is not enough.
 func ParseWithin(engineJSON []byte, most int) (View, error) {
 	// Only what the View needs is decoded: the configuration and the states of a large plan are most of it.
 	var all struct {
@@ -98,8 +98,8 @@ func decode(data []byte, to any) error {
 	return nil
 }
 
-// changesOf gives what a plan would do to one resource: nothing, or one thing, or two where the old object is forgotten and
-// a new one made.
+// changesOf returns what a plan would do to one resource: nothing, or one change, or two where the old object is
+// forgotten and a new one created.
 func changesOf(r *tfjson.ResourceChange, left *budget) ([]Change, error) {
 	if r.Mode != tfjson.ManagedResourceMode && r.Mode != tfjson.DataResourceMode {
 		return nil, nil // ephemeral ones are opened and closed, and change nothing
@@ -172,11 +172,11 @@ func outputAction(c *tfjson.Change) string {
 	return ""
 }
 
-// reasons are what the engines tell of why, in words.
+// reasons are the engines' reasons, in words.
 var reasons = map[tfjson.ActionReason]string{
 	tfjson.ActionReasonReplaceBecauseCannotUpdate:    "it cannot be changed in place",
 	tfjson.ActionReasonReplaceBecauseTainted:         "it is tainted: an earlier apply did not finish it",
-	tfjson.ActionReasonReplaceByRequest:              "somebody asked for it",
+	tfjson.ActionReasonReplaceByRequest:              "a user requested it",
 	tfjson.ActionReasonReplaceByTriggers:             "replace_triggered_by names what changes",
 	tfjson.ActionReasonDeleteBecauseNoResourceConfig: "it is not in the code",
 	tfjson.ActionReasonDeleteBecauseWrongRepetition:  "its key does not fit to how the code repeats it",

@@ -22,10 +22,10 @@ const (
 	moduleCalls // moduleCall by name
 	moduleCall
 	list  // of what is read as a whole
-	named // what is read as a whole, by names that are people's: one may be called "values"
+	named // what is read as a whole, by names that users choose: one may be called "values"
 )
 
-// inside says what is where.
+// inside is what each place contains.
 var inside = map[place]map[string]place{
 	document: {
 		"planned_values": stateValues, "prior_state": priorState, "configuration": configuration,

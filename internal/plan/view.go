@@ -1,6 +1,6 @@
-// Package plan makes what people read of a plan from what the engine tells of it in JSON (`show -json`): without secrets,
-// what ends something first, each attribute with its value before and after. It knows no Kubernetes and no server, so that the
-// runner, the server and the command line say the same of a plan.
+// Package plan formats an engine's plan in JSON (`show -json`) for users: without secrets, what ends a resource
+// first, each attribute with its value before and after. It knows no Kubernetes and no server, so that the runner,
+// the server and the command line show the same.
 package plan
 
 import "encoding/json"
@@ -14,7 +14,8 @@ const (
 	Create  = "create"
 	Import  = "import"
 	Move    = "move"
-	// Read is a data source that is read during the apply. It changes nothing, and is told only where nothing else is.
+	// Read is a data source that is read during the apply. It changes nothing, and is shown only when nothing else
+	// is.
 	Read = "read"
 )
 
@@ -23,10 +24,10 @@ var gravest = []string{Delete, Replace, Forget, Update, Create, Import, Move, Re
 
 // View is what a plan would do.
 type View struct {
-	// EngineVersion is the version of the engine that made the plan.
+	// EngineVersion is the version of the engine that created the plan.
 	EngineVersion string `json:"engineVersion,omitempty"`
-	// Changes of resources, gravest first: delete, replace, forget, update, create, import, move. Where there are none, the
-	// data sources that would be read.
+	// Changes of resources, gravest first: delete, replace, forget, update, create, import, move. Where there are
+	// none, the data sources that would be read.
 	Changes []Change `json:"changes,omitempty"`
 	// Outputs that would change, by name.
 	Outputs []Output `json:"outputs,omitempty"`
@@ -42,9 +43,9 @@ type Change struct {
 	Deposed string `json:"deposed,omitempty"`
 	// Action: delete, replace, forget, update, create, import, move or read.
 	Action string `json:"action"`
-	// CreateFirst says that a replacement makes the new one before it ends the old one.
+	// CreateFirst: a replacement creates the new one before it ends the old one.
 	CreateFirst bool `json:"createFirst,omitempty"`
-	// Reason for the action, in words, where the engine told one.
+	// Reason for the action, in words, where the engine has one.
 	Reason string `json:"reason,omitempty"`
 	// Type of the resource. Example: aws_subnet.
 	Type string `json:"type,omitempty"`
@@ -78,8 +79,8 @@ type Attribute struct {
 	After  json.RawMessage `json:"after,omitempty"`
 	// Sensitive values are not shown.
 	Sensitive bool `json:"sensitive,omitempty"`
-	// Unknown says that the value is known after the apply; there is no After.
+	// Unknown: the value is known after the apply; there is no After.
 	Unknown bool `json:"unknown,omitempty"`
-	// Forces says that the change of this attribute forces the replacement.
+	// Forces: the change of this attribute forces the replacement.
 	Forces bool `json:"forces,omitempty"`
 }

@@ -2,8 +2,8 @@ package plan
 
 import "strings"
 
-// words are the names in the engine's format. A secret that is one of them, "value" say, is not hidden where the format
-// has it: nobody could read the plan then, and that the format has this name tells nothing.
+// words are the names in the engine's format. A secret that is one of them, such as "value", is not hidden where
+// the format has it: the plan would be unreadable then, and that the format has this name reveals nothing.
 var words = func() map[string]bool {
 	all := map[string]bool{}
 	for word := range strings.FieldsSeq(`

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Style says how a View is written.
+// Style is how a View is written.
 type Style struct {
 	// Color puts in the codes for terminals.
 	Color bool
@@ -18,8 +18,8 @@ type Style struct {
 // widest is the longest path that the values beside it are aligned to.
 const widest = 40
 
-// Write writes the plan for a terminal, as people know it from the engines: + - ~ -/+, and a summary at the end. What ends
-// something comes first. Control characters in it are escaped, and long values are cut.
+// Write writes the plan for a terminal, as users know it from the engines: + - ~ -/+, and a summary at the end.
+// What ends a resource comes first. Control characters in it are escaped, and long values are cut.
 func (v View) Write(w io.Writer, style Style) error {
 	p := &printer{Writer: bufio.NewWriter(w), style: style}
 	for _, c := range v.Changes {
@@ -41,8 +41,8 @@ func (v View) Write(w io.Writer, style Style) error {
 // Text writes the plan without color.
 func Text(w io.Writer, v View) error { return v.Write(w, Style{}) }
 
-// Summary is the line at the end of a plan, with the numbers as the engines count: a replacement adds one and destroys one.
-// Example: Plan: 3 to add, 1 to change, 0 to destroy.
+// Summary is the line at the end of a plan, with the numbers as the engines count: a replacement adds one and
+// destroys one. Example: Plan: 3 to add, 1 to change, 0 to destroy.
 func (v View) Summary() string {
 	n := map[string]int{}
 	for _, c := range v.Changes {
@@ -94,7 +94,7 @@ type printer struct {
 }
 
 func (p *printer) line(s string) {
-	_, _ = p.WriteString(s) // Flush tells
+	_, _ = p.WriteString(s) // Flush returns the error
 	_ = p.WriteByte('\n')
 }
 
