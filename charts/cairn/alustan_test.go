@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
-	"cairn.dev/cairn/internal/migrate"
+	"cairn.dev/cairn/internal/migrate/manifest"
 	"cairn.dev/cairn/test/apiserver"
 )
 
@@ -60,7 +60,7 @@ func TestAlustansObjectsAreTaken(t *testing.T) {
 		}
 		text, err := os.ReadFile(file)
 		apiserver.Must(t, err)
-		objects, err := migrate.Read(text)
+		objects, err := manifest.Read(text)
 		apiserver.Must(t, err)
 		for _, o := range objects {
 			if o.GetKind() != "Terraform" {

@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"cairn.dev/cairn/internal/migrate"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // What `cairn migrate` and `cairn generate` write is taken by the API server as it stands.
@@ -25,7 +25,7 @@ func TestWhatMigrateWritesIsTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := migrate.Read(text)
+			objects, err := manifest.Read(text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"cairn.dev/cairn/internal/migrate"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // CompositeRequest is what metacontroller sends to the sync and finalize hooks of a CompositeController.
@@ -115,10 +116,10 @@ func convert(parent Object, o Options) (children []Object, about string, err err
 const mostNamed = 5
 
 // wants says which fields of a parent want somebody: those of which nothing could be made, or that are not all.
-func wants(parent Object, notes []migrate.Note) string {
+func wants(parent Object, notes []manifest.Note) string {
 	var fields []string
 	for _, n := range notes {
-		if n.Verdict == migrate.Todo || n.Verdict == migrate.Cannot || n.Verdict == migrate.Unknown {
+		if n.Outcome == manifest.ToDo || n.Outcome == manifest.Unsupported || n.Outcome == manifest.Unknown {
 			fields = append(fields, n.Field)
 		}
 	}

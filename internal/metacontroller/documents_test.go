@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cairn.dev/cairn/internal/migrate"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // The objects of alustan's design document become under metacontroller what `cairn migrate` makes of each, but for what the controller says. They
@@ -20,7 +20,7 @@ func TestTheObjectsOfAlustansDocument(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				objects, err := migrate.Read(text)
+				objects, err := manifest.Read(text)
 				if err != nil {
 					t.Fatal(err)
 				}

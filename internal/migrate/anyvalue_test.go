@@ -2,10 +2,15 @@ package migrate
 
 import (
 	"bytes"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // Whatever value is anywhere in an object, it is either refused or spoken of, and what is made is taken again.
@@ -17,18 +22,18 @@ func TestAnyValueAnywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := Read(text)
+			objects, err := manifest.Read(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range objects {
-				if kindOf(objects[i].GetAPIVersion(), objects[i].GetKind()) < 0 {
+				if convert.IndexOf(kinds, objects[i].GetAPIVersion(), objects[i].GetKind()) < 0 {
 					continue
 				}
 				// One object at a time, with those that it may need.
 				few := []unstructured.Unstructured{objects[i]}
 				for j := range objects {
-					if k := kindOf(objects[j].GetAPIVersion(), objects[j].GetKind()); j != i && k >= 0 && !kinds[k].stack {
+					if k := convert.IndexOf(kinds, objects[j].GetAPIVersion(), objects[j].GetKind()); j != i && k >= 0 && !kinds[k].Stack {
 						few = append(few, objects[j])
 					}
 				}
@@ -47,7 +52,7 @@ func TestAnyValueAnywhere(t *testing.T) {
 func each(value any, f func(put func(any))) {
 	switch value := value.(type) {
 	case map[string]any:
-		for _, name := range sortedKeys(value) {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
 			was := value[name]
 			f(func(v any) { value[name] = v })
 			value[name] = was
@@ -81,7 +86,7 @@ func try(t *testing.T, objects []unstructured.Unstructured, again bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := Read(once)
+	made, err := manifest.Read(once)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,10 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // uncovered are the fields of an object of which no note speaks.
-func uncovered(u unstructured.Unstructured, notes []Note) []string {
+func uncovered(u unstructured.Unstructured, notes []manifest.Note) []string {
 	told := map[string]bool{}
 	for _, n := range notes {
 		if n.Object.Name == u.GetName() && n.Object.Namespace == u.GetNamespace() && n.Object.Kind == u.GetKind() && n.Object.APIVersion == u.GetAPIVersion() {
@@ -25,32 +28,26 @@ func uncovered(u unstructured.Unstructured, notes []Note) []string {
 		return nil
 	}
 	var left []string
-	var walk func(path string, value any)
-	walk = func(path string, value any) {
-		if told[path] {
+	var walk func(f manifest.Field)
+	walk = func(f manifest.Field) {
+		if !f.Exists() || told[f.Path] {
 			return
 		}
-		switch value := value.(type) {
-		case nil:
-			return
+		var in []manifest.Field
+		switch f.Value.(type) {
 		case map[string]any:
-			for name, in := range value {
-				walk(join(path, name), in)
-			}
-			if len(value) > 0 {
-				return
-			}
+			in = f.Fields()
 		case []any:
-			for i, in := range value {
-				walk(fmt.Sprintf("%s[%d]", path, i), in)
-			}
-			if len(value) > 0 {
-				return
-			}
+			in = f.Items()
 		}
-		left = append(left, path)
+		for _, inner := range in {
+			walk(inner)
+		}
+		if len(in) == 0 {
+			left = append(left, f.Path)
+		}
 	}
-	walk("spec", u.Object["spec"])
+	walk(manifest.NewObject(u).At("spec"))
 	return left
 }
 
@@ -62,7 +59,7 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := Read(text)
+			objects, err := manifest.Read(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +76,7 @@ func TestNoFieldIsDroppedSilently(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, u := range objects {
-				if left := uncovered(u, r.Notes); len(left) > 0 && kindOf(u.GetAPIVersion(), u.GetKind()) >= 0 {
+				if left := uncovered(u, r.Notes); len(left) > 0 && convert.IndexOf(kinds, u.GetAPIVersion(), u.GetKind()) >= 0 {
 					t.Errorf("%s %s: nothing is said of %v", u.GetKind(), u.GetName(), left)
 				}
 			}
@@ -91,7 +88,7 @@ func TestAnUnknownFieldIsTold(t *testing.T) {
 	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, labels: {}}, spec: {tfconfig: {name: c, more: 1}, other: {"a.b": [x]}}}`))
 	var unknown []string
 	for _, n := range r.Notes {
-		if n.Verdict == Unknown {
+		if n.Outcome == manifest.Unknown {
 			unknown = append(unknown, n.Field)
 		}
 	}
@@ -108,32 +105,12 @@ func TestNoSecretIsCopied(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := convertText(t, text)
-		said := append(manifests(t, r), Text(r.Notes)...)
+		said := append(manifests(t, r), manifest.Text(r.Notes)...)
 		for _, secret := range []string{"shh-canary", "c2hoLWNhbmFyeQ=="} {
 			if i := bytes.Index(said, []byte(secret)); i >= 0 {
 				t.Errorf("%s: %s", file, said[max(i-200, 0):min(i+100, len(said))])
 			}
 		}
-	}
-}
-
-// A Secret's values are gone before anything can look at them.
-func TestOfASecretOnlyNamesAreKept(t *testing.T) {
-	objects, err := Read([]byte(`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: shh}}, data: {a: c2ho}, stringData: {b: shh}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := newObject(objects[0])
-	if got := fmt.Sprint(o.root.value); strings.Contains(got, "shh") || strings.Contains(got, "c2ho") {
-		t.Error(got)
-	}
-	c := &conversion{byKey: map[key]*object{{"", "Secret", "", "s"}: o}}
-	keys, _ := c.keys("Secret", "", "s")
-	if diff := cmp.Diff([]string{"a", "b"}, keys); diff != "" {
-		t.Error(diff)
-	}
-	if objects[0].Object["stringData"].(map[string]any)["b"] != "shh" {
-		t.Error("the input was changed")
 	}
 }
 
@@ -162,7 +139,7 @@ spec: {sourceRef: {kind: GitRepository, name: x}, interval: 1m}
 	if diff := cmp.Diff([]string{"a/demo", "a/demo-tf-operator", "b/demo"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if text := Text(r.Notes); !strings.Contains(text, "metadata.name demo-tf-operator: Terraform a/demo (terraform-operator) has the name demo") {
+	if text := manifest.Text(r.Notes); !strings.Contains(text, "metadata.name demo-tf-operator: Terraform a/demo (terraform-operator) has the name demo") {
 		t.Error(text)
 	}
 	// What is Cairn's already keeps its name, and the others make way.
@@ -185,7 +162,7 @@ spec: {source: {inline: {main.tf: ""}}}
 func TestLongNamesAreCut(t *testing.T) {
 	name := strings.Repeat("n", 250)
 	r := convertText(t, fmt.Appendf(nil, `{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: %s}, spec: {tfconfig: {name: c}}}`, name))
-	if got := r.Stacks[0].Name; len(got) != longestName || got != shorten(name, longestName) {
+	if got := r.Stacks[0].Name; len(got) != convert.MaxStackName || got != convert.Shorten(name, convert.MaxStackName) {
 		t.Error(got)
 	}
 }
@@ -210,8 +187,8 @@ func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
 		"the same, differently":  {layer + "{path: a}\n---\n" + layer + "{path: b}", "TerraformLayer ns/a is there twice, and not the same"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects, err := Read([]byte(tt.text))
-			var r Result
+			objects, err := manifest.Read([]byte(tt.text))
+			var r convert.Result
 			if err == nil {
 				r, err = Convert(objects)
 			}
@@ -227,7 +204,7 @@ func TestWhatIsWrongIsSaidAndNothingIsMade(t *testing.T) {
 
 // What jq and commands in a loop write: one object of JSON behind the other.
 func TestObjectsOfJSONInARow(t *testing.T) {
-	objects, err := Read([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+	objects, err := manifest.Read([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}]} {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
 ---
 # YAML ends with a line that may say so.
@@ -252,15 +229,15 @@ func TestTheSameObjectTwiceIsOne(t *testing.T) {
 
 func TestWhatIsBeingDeletedBecomesNothing(t *testing.T) {
 	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {tfconfig: {name: c}}}`))
-	if len(r.Stacks) != 0 || !strings.Contains(Text(r.Notes), "it is being deleted") {
-		t.Error(r.Stacks, Text(r.Notes))
+	if len(r.Stacks) != 0 || !strings.Contains(manifest.Text(r.Notes), "it is being deleted") {
+		t.Error(r.Stacks, manifest.Text(r.Notes))
 	}
 }
 
 func TestAVersionThatIsNotKnownIsNamed(t *testing.T) {
 	r := convertText(t, []byte(`{apiVersion: tf.galleybytes.com/v9, kind: Terraform, metadata: {name: a}, spec: {}}`))
-	if len(r.Stacks) != 0 || !strings.Contains(Text(r.Notes), "of this kind the versions v1beta1 are known") {
-		t.Error(r.Stacks, Text(r.Notes))
+	if len(r.Stacks) != 0 || !strings.Contains(manifest.Text(r.Notes), "of this kind the versions v1beta1 are known") {
+		t.Error(r.Stacks, manifest.Text(r.Notes))
 	}
 }
 
@@ -272,9 +249,15 @@ func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
 		}
 		r := convertText(t, text)
 		was := convertText(t, text)
+		objects, err := manifest.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
 		r.Hold()
 		for i, s := range r.Stacks {
-			if _, made := r.made[nameOf(s)]; !made {
+			if slices.ContainsFunc(objects, func(o unstructured.Unstructured) bool {
+				return o.GetAPIVersion() == s.APIVersion && o.GetNamespace() == s.Namespace && o.GetName() == s.Name && o.GetKind() == "Stack"
+			}) {
 				if diff := cmp.Diff(was.Stacks[i], s); diff != "" {
 					t.Errorf("%s: %s was Cairn's already, and is changed: %s", file, s.Name, diff)
 				}
@@ -287,7 +270,7 @@ func TestHeldStacksNeitherApplyNorDestroy(t *testing.T) {
 	}
 	r := convertText(t, []byte(`{apiVersion: tf.tf-operator.io/v1alpha1, kind: Stack, metadata: {name: a}, spec: {tfconfig: {name: c}}}`))
 	r.Hold()
-	if text := Text(r.Notes); !strings.Contains(text, "Manual for now") || !strings.Contains(text, "Orphan for now") {
+	if text := manifest.Text(r.Notes); !strings.Contains(text, "Manual for now") || !strings.Contains(text, "Orphan for now") {
 		t.Error(text)
 	}
 }
@@ -308,7 +291,7 @@ spec: {tfconfig: {name: c}}
 	if diff := cmp.Diff([]map[string]string{{"team": "net"}, {"owner": "me"}}, []map[string]string{s.Labels, s.Annotations}); diff != "" || len(s.OwnerReferences) > 0 {
 		t.Error(diff, s.OwnerReferences)
 	}
-	if text := Text(r.Notes); !strings.Contains(text, "whoever made the old object has to make the Stack") {
+	if text := manifest.Text(r.Notes); !strings.Contains(text, "whoever made the old object has to make the Stack") {
 		t.Error(text)
 	}
 }
@@ -395,7 +378,7 @@ spec: {terraformVersion: 1.5.5, terraformModule: {source: "SOURCE"}, backend: 'b
 	for _, s := range r.Stacks {
 		got = append(got, s.Name+" "+s.Spec.Source.Git.Repository.Name+" "+s.Spec.Source.Git.Path+" "+s.Spec.Source.Git.Ref)
 	}
-	other := "acme-infra-" + digest("https://other.example.com/acme/infra.git")
+	other := "acme-infra-" + convert.Digest("https://other.example.com/acme/infra.git")
 	want := []string{
 		"acme-infra https://git.example.com/acme/infra.git", other + " https://other.example.com/acme/infra.git",
 		"a acme-infra a main", "b acme-infra b v1", "c " + other + "  master",
@@ -415,7 +398,7 @@ spec:
   scripts: {apply: {inline: x}}
   gitRepo: {url: "git@git.example.com:acme/infra.git", branch: main, sshKeySecret: {name: "k; touch /tmp/a", key: "x}'; touch /tmp/b; '"}}
 `))
-	text := Text(r.Notes)
+	text := manifest.Text(r.Notes)
 	for _, want := range []string{`get secret 'k; touch /tmp/a' -o`, `'{{index .data "x}'\''; touch /tmp/b; '\''" | base64decode}}'`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
@@ -435,7 +418,7 @@ kind: Terraform
 metadata: {name: b}
 spec: {terraformVersion: "1.5.5\n  spec.apply  became  spec.apply Never\e[1A", terraformModule: {inline: x}, backend: 'backend "http" {}'}
 `))
-	text := Text(r.Notes)
+	text := manifest.Text(r.Notes)
 	if strings.ContainsAny(text, "\x1b\a\u202e") || strings.Contains(text, "\nStack b") || strings.Contains(text, "\n  spec.apply  became") {
 		t.Errorf("%q", text)
 	}
@@ -469,7 +452,7 @@ spec:
 	if diff := cmp.Diff(want, config); diff != "" {
 		t.Error(diff)
 	}
-	if text := Text(r.Notes); strings.Contains(text, "shh-canary") || !strings.Contains(text, "a quote in it does not end") {
+	if text := manifest.Text(r.Notes); strings.Contains(text, "shh-canary") || !strings.Contains(text, "a quote in it does not end") {
 		t.Error(text)
 	}
 }
@@ -481,7 +464,7 @@ func TestAnEmptyRepositoryNameIsWrong(t *testing.T) {
 		`{"apiVersion": "config.terraform.padok.cloud/v1alpha1", "kind": "TerraformLayer", "metadata": {"name": "net"}, "spec": {"path": "net", "branch": "main"}}`,
 		`{"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": {"name": "net"}, "spec": {"path": "net", "sourceRef": {"kind": "GitRepository", "name": ""}}}`,
 	} {
-		objects, err := Read([]byte(text))
+		objects, err := manifest.Read([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -512,7 +495,7 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 		{false, `, "terraform": {"terragrunt": {"enabled": true, "version": "0.44.5"}}`, grunt("0.44.5")},
 		{true, `, "terraform": {"version": "1.3.1", "terragrunt": {"enabled": false}}`, v1alpha1.Engine{Name: v1alpha1.EngineTerraform, Version: "1.3.1"}},
 	} {
-		objects, err := Read([]byte(fmt.Sprintf(repository, c.repository) + "\n---\n" + fmt.Sprintf(layer, c.layer)))
+		objects, err := manifest.Read([]byte(fmt.Sprintf(repository, c.repository) + "\n---\n" + fmt.Sprintf(layer, c.layer)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -524,7 +507,7 @@ func TestBurritosOldTerragrunt(t *testing.T) {
 			t.Errorf("%t%s:\n%s", c.repository, c.layer, diff)
 		}
 		for _, n := range r.Notes {
-			if n.Verdict == Unknown {
+			if n.Outcome == manifest.Unknown {
 				t.Errorf("%t%s: %s is not known", c.repository, c.layer, n.Field)
 			}
 		}

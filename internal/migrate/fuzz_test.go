@@ -8,6 +8,10 @@ import (
 	"testing/fstest"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/generate"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // FuzzConvert: whatever people have in their files, nothing ends the program, no field is dropped silently, and the input stays as it is.
@@ -23,7 +27,7 @@ func FuzzConvert(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		objects, err := Read(text)
+		objects, err := manifest.Read(text)
 		if err != nil {
 			return
 		}
@@ -42,7 +46,7 @@ func FuzzConvert(f *testing.F) {
 			return
 		}
 		for _, u := range objects {
-			if kindOf(u.GetAPIVersion(), u.GetKind()) < 0 {
+			if convert.IndexOf(kinds, u.GetAPIVersion(), u.GetKind()) < 0 {
 				continue
 			}
 			if left := uncovered(u, r.Notes); len(left) > 0 {
@@ -57,7 +61,7 @@ func FuzzConvert(f *testing.F) {
 		if _, err := r.Manifests(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Read(once)
+		again, err := manifest.Read(once)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +97,7 @@ func FuzzGenerate(f *testing.F) {
 				files[path] = &fstest.MapFile{Data: []byte(text)}
 			}
 		}
-		r, err := Generate(Code{Files: files, URL: "https://git.example.com/acme/infra.git"})
+		r, err := generate.Generate(generate.Code{Files: files, URL: "https://git.example.com/acme/infra.git"})
 		if err != nil {
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/migrate/generate"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // repositoryOf is the repository that an archive has, as files.
@@ -32,13 +34,13 @@ func TestGenerate(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
-			r, err := Generate(Code{Files: repositoryOf(t, file), URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
+			r, err := generate.Generate(generate.Code{Files: repositoryOf(t, file), URL: "git@git.example.com:acme/infra.git", Namespace: "infra"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			base := strings.TrimSuffix(file, ".txtar")
 			golden(t, base+".golden.yaml", manifests(t, r))
-			golden(t, base+".notes", []byte(Text(r.Notes)))
+			golden(t, base+".notes", []byte(manifest.Text(r.Notes)))
 		})
 	}
 }
@@ -46,7 +48,7 @@ func TestGenerate(t *testing.T) {
 // In a folder of a repository, paths are from the repository's root.
 func TestAFolderOfARepository(t *testing.T) {
 	files := fstest.MapFS{"net/main.tf": {}, "net/a.tfvars": {}}
-	r, err := Generate(Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
+	r, err := generate.Generate(generate.Code{Files: files, Folder: "envs/prod", URL: "https://me:secret@git.example.com/acme/infra.git", Ref: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func TestAFolderOfARepository(t *testing.T) {
 	if s.Name != "envs-prod-net" || s.Spec.Source.Git.Path != "envs/prod/net" || repo.Spec.URL != "https://git.example.com/acme/infra.git" || repo.Spec.Ref != "main" {
 		t.Errorf("%+v %+v", s, repo)
 	}
-	text := Text(r.Notes)
+	text := manifest.Text(r.Notes)
 	if strings.Contains(text, "secret@") || !strings.Contains(text, "the user or password in the URL is left out") || !strings.Contains(text, "{path: envs/prod/net/a.tfvars}") {
 		t.Error(text)
 	}
@@ -67,7 +69,7 @@ func TestARepositoryNobodyCanRead(t *testing.T) {
 		"ftp://me:shh@git.example.com/a":      `"ftp://git.example.com/a": ftp:// is not taken`,
 		"":                                    "no address of git",
 	} {
-		_, err := Generate(Code{Files: fstest.MapFS{}, URL: url})
+		_, err := generate.Generate(generate.Code{Files: fstest.MapFS{}, URL: url})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "shh") {
 			t.Errorf("%s: got %v, want %q", url, err, want)
 		}
@@ -75,7 +77,7 @@ func TestARepositoryNobodyCanRead(t *testing.T) {
 }
 
 func TestARepositoryWithoutCode(t *testing.T) {
-	r, err := Generate(Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
+	r, err := generate.Generate(generate.Code{Files: fstest.MapFS{"a.md": {}}, URL: "https://git.example.com/a/b"})
 	if err != nil || len(r.Stacks)+len(r.Repositories) > 0 {
 		t.Error(r, err)
 	}
@@ -96,12 +98,12 @@ func TestAVersionOfTerragruntIsOfNoOtherEngine(t *testing.T) {
 	} {
 		tt.files["live/.terragrunt-version"] = &fstest.MapFile{Data: []byte("0.80.0")}
 		tt.files["live/net/main.tf"] = &fstest.MapFile{Data: []byte(code)}
-		r, err := Generate(Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
+		r, err := generate.Generate(generate.Code{Files: tt.files, URL: "https://git.example.com/acme/infra.git"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Stacks[0].Spec.Engine; got != tt.want || strings.Contains(Text(r.Notes), ".opentofu-version") {
-			t.Errorf("%s: %+v\n%s", name, got, Text(r.Notes))
+		if got := r.Stacks[0].Spec.Engine; got != tt.want || strings.Contains(manifest.Text(r.Notes), ".opentofu-version") {
+			t.Errorf("%s: %+v\n%s", name, got, manifest.Text(r.Notes))
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -26,9 +29,9 @@ func inputs(t testing.TB) []string {
 }
 
 // convertText converts a text as the command does.
-func convertText(t testing.TB, text []byte) Result {
+func convertText(t testing.TB, text []byte) convert.Result {
 	t.Helper()
-	objects, err := Read(text)
+	objects, err := manifest.Read(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +42,7 @@ func convertText(t testing.TB, text []byte) Result {
 	return r
 }
 
-func manifests(t testing.TB, r Result) []byte {
+func manifests(t testing.TB, r convert.Result) []byte {
 	t.Helper()
 	text, err := r.Manifests()
 	if err != nil {
@@ -58,7 +61,7 @@ func TestGolden(t *testing.T) {
 			base := strings.TrimSuffix(file, ".yaml")
 			r := convertText(t, text)
 			golden(t, base+".golden.yaml", manifests(t, r))
-			golden(t, base+".notes", []byte(Text(r.Notes)))
+			golden(t, base+".notes", []byte(manifest.Text(r.Notes)))
 		})
 	}
 }
@@ -100,7 +103,7 @@ func TestConvertingTwiceGivesTheSameBytes(t *testing.T) {
 					t.Errorf("converted again, it is another:\n%s", diff)
 				}
 			}
-			objects, err := Read(text)
+			objects, err := manifest.Read(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +116,7 @@ func TestConvertingTwiceGivesTheSameBytes(t *testing.T) {
 			if diff := cmp.Diff(string(manifests(t, forwards)), string(manifests(t, backwards))); diff != "" {
 				t.Errorf("in another order, it is another:\n%s", diff)
 			}
-			if diff := cmp.Diff(Text(forwards.Notes), Text(backwards.Notes)); diff != "" {
+			if diff := cmp.Diff(manifest.Text(forwards.Notes), manifest.Text(backwards.Notes)); diff != "" {
 				t.Errorf("in another order, the notes are others:\n%s", diff)
 			}
 		})
@@ -133,7 +136,7 @@ func TestEachFieldOfTheKnownSchemasIsSpokenOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, err := Read(text)
+			objects, err := manifest.Read(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,8 +154,8 @@ func TestEachFieldOfTheKnownSchemasIsSpokenOf(t *testing.T) {
 				}
 			}
 			for _, n := range convertText(t, text).Notes {
-				if n.Verdict == Unknown {
-					t.Errorf("%s: %s: %s %s", n.Object, n.Field, n.Verdict, n.Text)
+				if n.Outcome == manifest.Unknown {
+					t.Errorf("%s: %s: %s %s", n.Object, n.Field, n.Outcome, n.Text)
 				}
 			}
 		})

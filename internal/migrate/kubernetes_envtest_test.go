@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,7 +128,7 @@ func findsState(t *testing.T, program string) {
 
 	// The arguments as a file, as the runner gives them.
 	var file strings.Builder
-	for _, name := range sortedKeys(b.Config) {
+	for _, name := range slices.Sorted(maps.Keys(b.Config)) {
 		fmt.Fprintf(&file, "%s = %s\n", name, b.Config[name].Raw)
 	}
 	fmt.Fprintf(&file, "host = %q\ntoken = %q\ncluster_ca_certificate = %q\n", c.Host, token.Status.Token, c.CAData)

@@ -1,77 +1,67 @@
 // Package migrate makes Cairn's objects from those of other systems that run OpenTofu and Terraform on Kubernetes, and says of every field
 // what it became, or why it became nothing. It knows no cluster and no clock: the same objects give the same result.
 //
-// One file has one system; kinds.go lists them all. What a converter does not speak of is found by the frame (object.go) and told as
-// not known: nothing is dropped silently.
+// Each system has a package, which imports convert (the frame that converters share) and manifest (objects, fields and notes); kinds, below,
+// lists them all. Package generate creates Stacks from a repository of code.
+//
+// To add a system: a package with a list of its kinds and their converters, the list named below, and in testdata/<system> for each version
+// <version>.fields (one path of its schema a line, as in Terraform.spec.vars[].name) and <version>.yaml (objects that have all of them), beside
+// examples. A converter reads fields (o.At("spec", "path").Text()), records on each what it became (Became, NotNeeded, Unsupported, Ignored,
+// ToDo: they do nothing for a field that does not exist; o.Note records a note on one that is absent), and adds a Stack to the conversion
+// (c.AddStack), with a Repository from c.Repository where its code is in git. `go test ./internal/migrate -update` writes the golden files.
 package migrate
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/migrate/alustan"
+	"cairn.dev/cairn/internal/migrate/burrito"
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/galleybytes"
+	"cairn.dev/cairn/internal/migrate/tfoperator"
+	"cairn.dev/cairn/internal/migrate/tofucontroller"
 )
 
-// Result is what the objects of other systems became.
-type Result struct {
-	// Repositories and Stacks, each list by namespace and name.
-	Repositories []v1alpha1.Repository
-	Stacks       []v1alpha1.Stack
-	// Notes say of each field of each object what became of it; those of an object are together.
-	Notes []Note
-	// made says of which object a Stack was made, by namespace and name; those that were Cairn's already are not in it.
-	made map[types.NamespacedName]Ref
+// kinds are all that are known, each system's together. Where two objects would become Stacks of one name, the object of the system
+// that is named first here keeps it.
+var kinds = slices.Concat(
+	convert.CairnKinds, alustan.Kinds, burrito.Kinds, galleybytes.Kinds, tofucontroller.SourceKinds, tofucontroller.Kinds, tfoperator.Kinds, convert.KubernetesKinds,
+)
+
+// Convert creates Stacks and Repositories from objects of other systems, as convert.Objects does.
+func Convert(objects []unstructured.Unstructured) (convert.Result, error) {
+	return convert.Objects(kinds, objects)
 }
 
-// Note says what became of a field.
-type Note struct {
-	// Object that has the field.
-	Object Ref `json:"object"`
-	// Field as a path. Example: spec.taskOptions[0].env. Empty for what is about the whole object.
-	Field string `json:"field,omitempty"`
-	// Verdict in a word.
-	Verdict Verdict `json:"verdict"`
-	// Text goes on from the verdict: what it became, why not, what to do.
-	Text string `json:"text"`
+// References lists the objects that those of the input refer to, as convert.References does.
+func References(objects []unstructured.Unstructured) []convert.Reference {
+	return convert.References(kinds, objects)
 }
 
-// Ref names an object of the input.
-type Ref struct {
-	// System that it is of. Example: burrito.
-	System     string `json:"system,omitempty"`
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
+// Kinds are those whose objects become Stacks, but for Cairn's own.
+func Kinds() []convert.Kind {
+	return slices.DeleteFunc(slices.Clone(kinds), func(k convert.Kind) bool { return !k.Stack || k.System == convert.CairnSystem })
 }
 
-// String is the object as people call it.
-func (r Ref) String() string {
-	switch {
-	case r.Name == "":
-		return r.Kind
-	case r.Namespace == "":
-		return r.Kind + " " + r.Name
+// Systems are the names of the systems that are known.
+func Systems() string {
+	var names []string
+	for _, k := range Kinds() {
+		if !slices.Contains(names, k.System) {
+			names = append(names, k.System)
+		}
 	}
-	return fmt.Sprintf("%s %s/%s", r.Kind, r.Namespace, r.Name)
+	return strings.Join(names, ", ")
 }
 
-// Verdict is what became of a field, in a word.
-type Verdict string
-
-// What may become of a field.
-const (
-	// Became says what has its meaning in Cairn now.
-	Became Verdict = "became"
-	// NotNeeded says why Cairn does without it.
-	NotNeeded Verdict = "not needed"
-	// Cannot says that Cairn has nothing like it, and what to do in its place.
-	Cannot Verdict = "cannot be"
-	// Ignored says that the other system takes the field and does nothing with it.
-	Ignored Verdict = "ignored there"
-	// Todo is for a person to do before the Stack works.
-	Todo Verdict = "to do"
-	// Unknown is a field, or an object, that no converter knows.
-	Unknown Verdict = "not known"
-)
+// InNamespace puts objects that say no namespace into one, as kubectl apply does.
+func InNamespace(objects []unstructured.Unstructured, namespace string) {
+	for _, u := range objects {
+		if u.GetNamespace() == "" && convert.IndexOf(kinds, u.GetAPIVersion(), u.GetKind()) >= 0 && u.GetKind() != "Namespace" {
+			u.SetNamespace(namespace)
+		}
+	}
+}

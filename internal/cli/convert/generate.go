@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/migrate"
+	"cairn.dev/cairn/internal/migrate/generate"
 )
 
 // generating are the flags of generate.
@@ -66,7 +66,7 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	code := migrate.Code{Files: os.DirFS(dir), URL: g.repository, Ref: g.ref}
+	code := generate.Code{Files: os.DirFS(dir), URL: g.repository, Ref: g.ref}
 	code.Namespace = s.Overrides.Context.Namespace
 	// Where DIR is in the repository counts also when its URL is given.
 	prefix, err := gitAnswer(ctx, dir, "rev-parse", "--show-prefix")
@@ -80,8 +80,8 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 			return fmt.Errorf("git has no remote origin (%w): give the repository's URL with --repository", err)
 		}
 	}
-	result, err := migrate.Generate(code)
-	var address *migrate.AddressError
+	result, err := generate.Generate(code)
+	var address *generate.AddressError
 	if errors.As(err, &address) && g.repository == "" {
 		return fmt.Errorf("%w; it is that of git's remote origin: give the URL that the cluster fetches from with --repository URL", err)
 	}

@@ -20,6 +20,8 @@ import (
 
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/migrate"
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
 // migrating are the flags of migrate.
@@ -94,7 +96,7 @@ func convertObjects(ctx context.Context, s *session.Session, m migrating) error 
 }
 
 // printMigration prints manifests and, beside them, notes; or both as one document.
-func printMigration(s *session.Session, result migrate.Result, format string) error {
+func printMigration(s *session.Session, result convert.Result, format string) error {
 	if format != "" {
 		objects, err := result.Objects()
 		if err != nil {
@@ -102,14 +104,14 @@ func printMigration(s *session.Session, result migrate.Result, format string) er
 		}
 		return s.PrintValue(format, struct {
 			Objects []map[string]any `json:"objects"`
-			Notes   []migrate.Note   `json:"notes"`
+			Notes   []manifest.Note  `json:"notes"`
 		}{objects, result.Notes})
 	}
 	text, err := result.Manifests()
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(s.ErrOut, migrate.Text(result.Notes))
+	fmt.Fprint(s.ErrOut, manifest.Text(result.Notes))
 	_, err = s.Out.Write(text)
 	return err
 }
@@ -188,7 +190,7 @@ func readText(text []byte, name string) ([]unstructured.Unstructured, error) {
 	if len(text) > largestManifest {
 		return nil, fmt.Errorf("%s: more than %d MiB: give it in parts", name, largestManifest>>20)
 	}
-	objects, err := migrate.Read(text)
+	objects, err := manifest.Read(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -252,7 +254,7 @@ func othersObjects(ctx context.Context, s *session.Session, everywhere bool) ([]
 }
 
 // servedVersion is the best version of a kind that is known and that the cluster has; empty when it has none.
-func servedVersion(s *session.Session, c client.Client, kind migrate.Kind) (string, error) {
+func servedVersion(s *session.Session, c client.Client, kind convert.Kind) (string, error) {
 	for _, version := range kind.Versions {
 		mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind, version)
 		switch {

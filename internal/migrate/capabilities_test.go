@@ -1,0 +1,38 @@
+package migrate
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"cairn.dev/cairn/internal/migrate/convert"
+)
+
+// Each system that is converted has its capabilities in the table, each with a place in Cairn or a reason.
+func TestTheTableOfCapabilities(t *testing.T) {
+	text, err := os.ReadFile("../../docs/capabilities.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		name, rows, _ := strings.Cut(section, "\n")
+		sections[name] = rows
+	}
+	for _, k := range kinds {
+		if sections[k.System] == "" && k.Stack && k.System != convert.CairnSystem {
+			t.Errorf("%s is converted, and has no section", k.System)
+		}
+	}
+	for name, rows := range sections {
+		for line := range strings.Lines(rows) {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+			if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") {
+				continue
+			}
+			if len(cells) != 2 || len(strings.TrimSpace(cells[0])) == 0 || len(strings.TrimSpace(cells[1])) == 0 {
+				t.Errorf("%s: %q is no capability with a place", name, line)
+			}
+		}
+	}
+}

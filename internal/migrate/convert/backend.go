@@ -1,0 +1,222 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/hclparse"
+	"cairn.dev/cairn/internal/migrate/manifest"
+)
+
+// Backend is where a system kept a state.
+type Backend struct {
+	v1alpha1.Backend
+	// Secrets are arguments whose values are secrets: they are not copied, and belong into a Secret.
+	Secrets []string
+}
+
+// SecretArgument is the name of an argument that has, or may have, a secret for its value.
+var SecretArgument = regexp.MustCompile(`(?i)(secret(_key)?$|secret_key|password|token|private_key|client_key|sas_|access_key|credentials$|conn_str|encryption_key|customer_key|http_auth|client_certificate$)`)
+
+// ReadBackend reads a backend block, with or without the terraform block around it. An error says what is wrong, without values.
+func ReadBackend(text string) (*Backend, error) {
+	body, err := hclparse.Parse([]byte(text), "backend", false)
+	if err != nil {
+		return nil, fmt.Errorf("it is not HCL that can be read")
+	}
+	root, ok := body.(*hclsyntax.Body)
+	if !ok {
+		return nil, fmt.Errorf("it is not HCL that can be read")
+	}
+	found, err := backendBlocks(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d backend blocks are in it, and one is wanted", len(found))
+	}
+	return readArguments(found[0])
+}
+
+// backendBlocks are those of a body and of its terraform blocks. A cloud block keeps the state where no backend can.
+func backendBlocks(body *hclsyntax.Body) ([]*hclsyntax.Block, error) {
+	var found []*hclsyntax.Block
+	for _, b := range body.Blocks {
+		switch {
+		case b.Type == "backend" && len(b.Labels) == 1:
+			found = append(found, b)
+		case b.Type == "cloud":
+			return nil, fmt.Errorf("a cloud block runs the engine elsewhere")
+		case b.Type == "terraform":
+			in, err := backendBlocks(b.Body)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, in...)
+		}
+	}
+	return found, nil
+}
+
+func readArguments(block *hclsyntax.Block) (*Backend, error) {
+	p := &Backend{Backend: v1alpha1.Backend{Type: block.Labels[0]}}
+	switch p.Type {
+	case "local":
+		return nil, fmt.Errorf("a local state is gone with its pod")
+	case "remote", "cloud":
+		return nil, fmt.Errorf("backend %s runs the engine elsewhere", p.Type)
+	}
+	for _, name := range slices.Sorted(maps.Keys(block.Body.Attributes)) {
+		if SecretArgument.MatchString(name) {
+			p.Secrets = append(p.Secrets, name)
+			continue
+		}
+		value, diags := LiteralValue(block.Body.Attributes[name].Expr)
+		if diags.HasErrors() {
+			return nil, fmt.Errorf("the value of %s is no plain value", name)
+		}
+		if err := p.put(name, value); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range block.Body.Blocks {
+		if SecretArgument.MatchString(b.Type) {
+			p.Secrets = append(p.Secrets, b.Type)
+			continue
+		}
+		value, err := blockValue(b.Body)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Type, err)
+		}
+		if err := p.put(b.Type, value); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// blockValue is a block as a value: what a backend takes as a block in its own is an argument in a file of arguments.
+func blockValue(body *hclsyntax.Body) (cty.Value, error) {
+	if len(body.Blocks) > 0 {
+		return cty.NilVal, fmt.Errorf("a block in a block cannot be taken along")
+	}
+	values := map[string]cty.Value{}
+	for name, attribute := range body.Attributes {
+		if SecretArgument.MatchString(name) {
+			return cty.NilVal, fmt.Errorf("the secret %s in it cannot be taken along", name)
+		}
+		var diags hcl.Diagnostics
+		if values[name], diags = LiteralValue(attribute.Expr); diags.HasErrors() {
+			return cty.NilVal, fmt.Errorf("the value of %s is no plain value", name)
+		}
+	}
+	return cty.ObjectVal(values), nil
+}
+
+// put adds an argument.
+func (p *Backend) put(name string, value cty.Value) error {
+	if !value.IsWhollyKnown() {
+		return fmt.Errorf("the value of %s is no plain value", name)
+	}
+	raw, err := ctyjson.Marshal(value, value.Type())
+	if err != nil {
+		return fmt.Errorf("the value of %s is no plain value", name)
+	}
+	p.SetRaw(name, raw)
+	return nil
+}
+
+// SetRaw adds an argument as JSON.
+func (p *Backend) SetRaw(name string, raw []byte) {
+	if p.Config == nil {
+		p.Config = map[string]apiextensionsv1.JSON{}
+	}
+	p.Config[name] = apiextensionsv1.JSON{Raw: raw}
+}
+
+// Set adds an argument that is a string.
+func (p *Backend) Set(name, value string) {
+	raw, _ := json.Marshal(value) // a string always has a JSON form
+	p.SetRaw(name, raw)
+}
+
+// Get is the argument as a string; empty where it is none.
+func (p *Backend) Get(name string) string {
+	var text string
+	if value, ok := p.Config[name]; ok {
+		_ = json.Unmarshal(value.Raw, &text) // what is no string stays empty
+	}
+	return text
+}
+
+// AddSecret names a Secret of arguments.
+func (p *Backend) AddSecret(secret string) {
+	p.ConfigFrom = append(p.ConfigFrom, v1alpha1.BackendConfig{Secret: v1alpha1.ObjectRef{Name: secret}})
+}
+
+// longestExpression is how many bytes of an expression are looked at: what looks at one calls itself for each of its levels.
+const longestExpression = 16 << 10
+
+// LiteralValue is what an expression means without variables and functions.
+func LiteralValue(e hcl.Expression) (cty.Value, hcl.Diagnostics) {
+	if r := e.Range(); r.End.Byte-r.Start.Byte > longestExpression {
+		return cty.NilVal, hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "it is too long"}}
+	}
+	return e.Value(nil)
+}
+
+// AddSecretArguments has the backend's secret arguments come from a Secret, and says how to make it.
+func (p *Backend) AddSecretArguments(o *Object, at manifest.Field) {
+	if len(p.Secrets) == 0 {
+		return
+	}
+	name := backendSecret(o)
+	p.AddSecret(name)
+	slices.Sort(p.Secrets)
+	files := make([]string, 0, 2*len(p.Secrets))
+	for _, argument := range p.Secrets {
+		files = append(files, argument, "FILE_WITH_"+strings.ToUpper(argument))
+	}
+	at.ToDo("make Secret %s, whose keys are the backend's secret arguments (values are not copied): %s", name, CreateSecret(o.Ref.Namespace, name, files...))
+}
+
+// backendSecret is the Secret of a Stack's arguments of its backend.
+func backendSecret(o *Object) string { return Shorten(o.StackName, 190) + "-backend" }
+
+// NoKubeconfig is no file. The engine takes host and token from arguments only where a kubeconfig is named: one that is not there it leaves out, and
+// without a name it wants one.
+const NoKubeconfig = "/none"
+
+// RequireKubernetesToken has the engine reach the cluster's API with a token of its own, from a Secret.
+func RequireKubernetesToken(o *Object, p *Backend) {
+	for _, name := range []string{"in_cluster_config", "config_path", "config_context", "config_paths"} {
+		delete(p.Config, name)
+	}
+	name := backendSecret(o)
+	p.Secrets = slices.DeleteFunc(p.Secrets, func(s string) bool { return s == "token" })
+	if len(p.Secrets) == 0 {
+		p.AddSecret(name)
+	}
+	p.Set("config_path", NoKubeconfig)
+	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: make Secret %s with keys host, token and cluster_ca_certificate, of an account that may do no more than keep states (docs/migrate.md, States in Secrets)", name)
+}
+
+// MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are here.
+func MoveState(o *Object, s *v1alpha1.StackSpec, at manifest.Field, why string) {
+	s.Suspend = true
+	path := at.Path
+	o.Note(manifest.Unsupported, path, "%s: Cairn keeps the state, and the Stack is suspended until it is here", why)
+	o.Note(manifest.ToDo, path, "with the old code and backend: tofu init; tofu state pull > %s.tfstate. Then cairn state push %s %s.tfstate --yes; cairn resume %s (docs/migrate.md, Moving a state)",
+		Quote(o.StackName), Quote(o.StackName), Quote(o.StackName), Quote(o.StackName))
+}

@@ -1,0 +1,52 @@
+package convert
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// What a person has to make is said as commands that hold no value: they read it from a file, or from the Secret that has it.
+
+// safeWord needs no quotes in a shell.
+var safeWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// Quote makes a text one word of a shell, whatever is in it.
+func Quote(text string) string {
+	if safeWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// Kubectl is a command in the namespace of an object.
+func Kubectl(namespace, format string, args ...any) string {
+	command := fmt.Sprintf(format, args...)
+	if namespace == "" {
+		return "kubectl " + command
+	}
+	return "kubectl -n " + Quote(namespace) + " " + command
+}
+
+// FileFromSecret is what gives a file the value of a key of a Secret; the value is on no command line.
+func FileFromSecret(namespace, secret, key string) string {
+	return "<(" + Kubectl(namespace, "get secret %s -o go-template=%s", Quote(secret),
+		Quote(fmt.Sprintf("{{index .data %q | base64decode}}", key))) + ")"
+}
+
+// CreateSecret is the command that makes a Secret of files.
+func CreateSecret(namespace, name string, files ...string) string {
+	var out strings.Builder
+	out.WriteString(Kubectl(namespace, "create secret generic %s", Quote(name)))
+	for i := 0; i+1 < len(files); i += 2 {
+		from := files[i+1]
+		if !strings.HasPrefix(from, "<(") {
+			from = Quote(from)
+		}
+		out.WriteString(" --from-file=" + Quote(files[i]) + "=" + from)
+	}
+	return out.String()
+}
+
+// KnownHosts is where the keys of an SSH server come from.
+func KnownHosts(host string) string { return "<(ssh-keyscan " + Quote(host) + ")" }

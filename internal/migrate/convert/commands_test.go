@@ -1,0 +1,41 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// What people paste into a shell has names in it that others chose.
+func TestCommandsAreSafeToPaste(t *testing.T) {
+	got := CreateSecret("n", "a; rm -rf /", "identity", FileFromSecret("n", "it's $(x)", "key\"}}"), "known_hosts", KnownHosts("-o ProxyCommand=x"))
+	want := `kubectl -n n create secret generic 'a; rm -rf /' --from-file=identity=<(kubectl -n n get secret 'it'\''s $(x)' -o go-template='{{index .data "key\"}}" | base64decode}}') --from-file=known_hosts=<(ssh-keyscan '-o ProxyCommand=x')`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A Secret's values are gone before anything can look at them.
+func TestOfASecretOnlyNamesAreKept(t *testing.T) {
+	var u unstructured.Unstructured
+	err := yaml.Unmarshal([]byte(`{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: shh}}, data: {a: c2ho}, stringData: {b: shh}}`), &u.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := (&Conversion{}).newInput(u)
+	if got := fmt.Sprint(o.Root.Value); strings.Contains(got, "shh") || strings.Contains(got, "c2ho") {
+		t.Error(got)
+	}
+	c := &Conversion{byKey: map[Key]*Object{{Kind: "Secret", Name: "s"}: o}}
+	keys, _ := c.Keys("Secret", "", "s")
+	if diff := cmp.Diff([]string{"a", "b"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if u.Object["stringData"].(map[string]any)["b"] != "shh" {
+		t.Error("the input was changed")
+	}
+}

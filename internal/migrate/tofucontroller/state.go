@@ -1,0 +1,178 @@
+package tofucontroller
+
+import (
+	"encoding/json"
+	"slices"
+
+	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/migrate/convert"
+	"cairn.dev/cairn/internal/migrate/manifest"
+)
+
+// convertState says where the state is: it stays there.
+func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpec) {
+	spec := o.At("spec")
+	at := spec.At("backendConfig")
+	var p *convert.Backend
+	switch custom := at.At("customConfiguration"); {
+	case spec.At("cloud").Exists():
+		convertCloud(o, s)
+		at.Ignored("with spec.cloud it is not looked at")
+		spec.At("backendConfigsFrom").Ignored("with spec.cloud it is not looked at")
+		spec.At("workspace").NotNeeded("the state is moved")
+		return
+	case at.At("disable").Bool():
+		p = &convert.Backend{Backend: v1alpha1.Backend{FromCode: true}}
+		at.At("disable").Became("spec.backend.fromCode: the backend block of the code")
+		at.At("disable").ToDo("look that the code has a backend block: without one its state was in a pod, and is gone")
+		for _, name := range []string{"secretSuffix", "inClusterConfig", "customConfiguration", "configPath", "labels"} {
+			at.At(name).Ignored("with disable it is not looked at")
+		}
+	case custom.Text() != "":
+		var err error
+		if p, err = convert.ReadBackend(custom.Text()); err != nil {
+			moveState(o, s, custom, err.Error())
+			return
+		}
+		custom.Became("spec.backend type %s: the same arguments, and the state stays where it is", p.Type)
+		for _, name := range []string{"secretSuffix", "inClusterConfig", "configPath", "labels"} {
+			at.At(name).Ignored("with customConfiguration it is not looked at")
+		}
+	default:
+		p = defaultState(o)
+	}
+	at.At("disable").NotNeeded("it is not disabled")
+	convertWorkspace(o, p)
+	if p.Type == "" && !p.FromCode {
+		moveState(o, s, spec.At("workspace"), "in a workspace, and a Stack has the default one")
+		return
+	}
+	convertBackendArguments(c, o, p)
+	if p.Type == "kubernetes" {
+		convert.RequireKubernetesToken(o, p)
+	}
+	p.AddSecretArguments(o, at.At("customConfiguration"))
+	s.Backend = &p.Backend
+}
+
+// defaultState is the Secret that tofu-controller keeps a state in.
+func defaultState(o *convert.Object) *convert.Backend {
+	at := o.At("spec", "backendConfig")
+	p := &convert.Backend{Backend: v1alpha1.Backend{Type: "kubernetes"}}
+	suffix := o.Ref.Name
+	if at.Exists() {
+		suffix = at.At("secretSuffix").Text()
+		if suffix == "" {
+			suffix = o.Ref.Name
+			o.Note(manifest.Ignored, at.At("secretSuffix").Path, "empty, with which the engine takes no backend: the name is taken, as without backendConfig")
+		}
+	}
+	p.Set("secret_suffix", suffix)
+	p.Set("namespace", stateNamespace(o))
+	at.At("secretSuffix").Became("spec.backend.config.secret_suffix")
+	at.At("configPath").NotNeeded("the Secret of spec.backend.configFrom says how to reach the cluster; config_path %s names no file, with which the engine takes that", convert.NoKubeconfig)
+	at.At("inClusterConfig").NotNeeded("the Secret of spec.backend.configFrom says how to reach the cluster: Cairn's runners have no token of Kubernetes")
+	if labels := at.At("labels"); labels.Exists() {
+		raw, err := json.Marshal(labels.TextMap())
+		if err != nil {
+			labels.Fail("%w", err)
+		}
+		p.SetRaw("labels", raw)
+		labels.Became("spec.backend.config.labels")
+	}
+	o.Note(manifest.Became, "spec.backendConfig", "spec.backend type kubernetes: the state stays in Secret tfstate-%s-%s", workspaceOf(o), suffix)
+	return p
+}
+
+// stateNamespace is that of the object; where a file says none, kubectl would take default.
+func stateNamespace(o *convert.Object) string {
+	if o.Ref.Namespace != "" {
+		return o.Ref.Namespace
+	}
+	o.Note(manifest.ToDo, "metadata.namespace", "no namespace is said, and default is taken for the place of the state: convert with -n NAMESPACE")
+	return "default"
+}
+
+func workspaceOf(o *convert.Object) string {
+	if name := o.At("spec", "workspace").Text(); name != "" {
+		return name
+	}
+	return "default"
+}
+
+// convertWorkspace finds the state of a workspace: a Stack has the default one, and some backends can name another's state.
+func convertWorkspace(o *convert.Object, p *convert.Backend) {
+	at, name := o.At("spec", "workspace"), workspaceOf(o)
+	switch {
+	case name == "default":
+		at.Became("spec.backend: the state of the default workspace")
+	case p.Type == "s3" && p.Get("key") != "":
+		prefix := p.Get("workspace_key_prefix")
+		if prefix == "" {
+			prefix = "env:"
+		}
+		p.Set("key", prefix+"/"+name+"/"+p.Get("key"))
+		delete(p.Config, "workspace_key_prefix")
+		at.Became("spec.backend.config.key %s, where s3 keeps that workspace", p.Get("key"))
+	case p.FromCode:
+		at.Unsupported("a Stack has the state of the default workspace: give the place of the other one in spec.backend, or move its state (docs/migrate.md, Workspaces)")
+	default:
+		p.Backend = v1alpha1.Backend{}
+	}
+}
+
+// convertCloud is a workspace of Terraform Cloud. Its token is not copied.
+func convertCloud(o *convert.Object, s *v1alpha1.StackSpec) {
+	at := o.At("spec", "cloud")
+	moveState(o, s, at, "it runs and keeps the state elsewhere")
+	at.At("token").ToDo("it is in clear in the object, and is not copied: take it back where it was given")
+}
+
+// convertBackendArguments are arguments of the backend from Secrets and ConfigMaps.
+func convertBackendArguments(c *convert.Conversion, o *convert.Object, p *convert.Backend) {
+	for _, f := range o.At("spec", "backendConfigsFrom").Items() {
+		name := f.At("name").Text()
+		wanted := f.At("keys").Texts()
+		f.At("optional").Unsupported("a Secret that is named has to be there")
+		switch f.At("kind").Text() {
+		case "Secret":
+			if len(wanted) == 0 {
+				p.AddSecret(name)
+				f.Became("spec.backend.configFrom: the same Secret, each key an argument")
+				continue
+			}
+			made := convert.Shorten(o.StackName, 190) + "-backend-" + convert.Digest(name)
+			p.AddSecret(made)
+			var files []string
+			for _, key := range wanted {
+				files = append(files, key, convert.FileFromSecret(o.Ref.Namespace, name, key))
+			}
+			f.Became("spec.backend.configFrom: Secret %s, for all keys of it are arguments", made)
+			f.ToDo("make Secret %s: %s", made, convert.CreateSecret(o.Ref.Namespace, made, files...))
+		default:
+			values := c.Find("", "ConfigMap", o.Ref.Namespace, name)
+			if values == nil {
+				f.ToDo("write what ConfigMap %s has into spec.backend.config: %s", name, convert.Kubectl(o.Ref.Namespace, "get configmap %s -o yaml", convert.Quote(name)))
+				continue
+			}
+			for _, item := range values.At("data").Fields() {
+				if len(wanted) == 0 || slices.Contains(wanted, item.Name) {
+					p.Set(item.Name, item.Text())
+				}
+			}
+			f.Became("spec.backend.config: what is in ConfigMap %s", name)
+		}
+	}
+}
+
+// moveState also covers the other fields that say where the state was.
+func moveState(o *convert.Object, s *v1alpha1.StackSpec, at manifest.Field, why string) {
+	convert.MoveState(o, s, at, why)
+	for _, f := range o.At("spec", "backendConfig").Fields() {
+		if !f.HasNote() {
+			f.NotNeeded("the state is moved")
+		}
+	}
+	o.At("spec", "backendConfigsFrom").NotNeeded("the state is moved")
+	o.At("spec", "workspace").NotNeeded("the state is moved")
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// link is one to a place in the repository: [text](page.md#anchor).
+var link = regexp.MustCompile(`\]\(([^)\s:]*?)(#[^)\s]*)?\)`)
+
+// anchors are those of a page's headings, as GitHub and GitLab make them.
+func anchors(page string) (all []string) {
+	seen := map[string]int{}
+	fenced := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		title, heading := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if fenced || !heading || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		anchor := strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+		seen[anchor]++
+		if n := seen[anchor] - 1; n > 0 {
+			anchor = fmt.Sprintf("%s-%d", anchor, n)
+		}
+		all = append(all, "#"+anchor)
+	}
+	return all
+}
+
+var notInAnchors = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+
+// brokenLinks are the links of a page whose page, or whose anchor in it, does not exist.
+func brokenLinks(t *testing.T, page string) (broken []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+		to, anchor := page, found[2]
+		if found[1] != "" {
+			to = filepath.Join(filepath.Dir(page), found[1])
+		}
+		target, err := os.ReadFile(to)
+		if err == nil && anchor != "" && !slices.Contains(anchors(string(target)), anchor) {
+			err = os.ErrNotExist
+		}
+		if info, bad := os.Stat(to); bad == nil && info.IsDir() && anchor == "" {
+			err = nil
+		}
+		if err != nil {
+			broken = append(broken, found[1]+anchor)
+		}
+	}
+	return broken
+}
+
+func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, "../../README.md") {
+		for _, to := range brokenLinks(t, page) {
+			t.Errorf("%s: no such place: %s", page, to)
+		}
+	}
+}
+
+func TestALinkToNowhereIsFound(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, "page.md")
+	text := "# Who may do what, and why\n## Twice\n## Twice\n```\n# none\n```\n" +
+		"[a](#who-may-do-what-and-why) [b](page.md#twice-1) [c](.) [d](https://example.com/x#y)\n[e](other.md) [f](#none) [g](page.md#thrice)\n"
+	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(brokenLinks(t, page), " "); got != "other.md #none page.md#thrice" {
+		t.Error(got)
+	}
+}
