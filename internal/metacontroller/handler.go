@@ -41,8 +41,8 @@ const (
 type HandlerOptions struct {
 	// Log gets a line for each request at debug. No body is ever in it.
 	Log *slog.Logger
-	// Told is told of each request: the hook, composite or decorator, and what became of it, one of the Result constants. Nil means nobody.
-	Told func(hook, result string)
+	// Record is told of each request: the hook, composite or decorator, and what became of it, one of the Result constants. Nil means nobody.
+	Record func(hook, result string)
 }
 
 // Handler answers
@@ -61,8 +61,8 @@ type Handler struct {
 
 // NewHandler makes a Handler.
 func NewHandler(o HandlerOptions) *Handler {
-	if o.Told == nil {
-		o.Told = func(string, string) {}
+	if o.Record == nil {
+		o.Record = func(string, string) {}
 	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), slots: make(chan struct{}, atOnce)}
 	composite, decorator := answer(h, "composite", Composite), answer(h, "decorator", Decorator)
@@ -85,7 +85,7 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 		case h.slots <- struct{}{}:
 			defer func() { <-h.slots }()
 		case <-ctx.Done():
-			h.Told(hook, ResultBusy)
+			h.Record(hook, ResultBusy)
 			w.Header().Set("Retry-After", "1")
 			problem(w, http.StatusTooManyRequests, "too many requests at once: try again")
 			return
@@ -96,13 +96,13 @@ func answer[Request, Answer any](h *Handler, hook string, decide func(Request, O
 			body, err = respond(body, r.URL.Query().Get("apply"), decide)
 		}
 		if err != nil {
-			h.Told(hook, ResultRejected)
+			h.Record(hook, ResultRejected)
 			// Why is in the answer alone: it may quote the body.
 			h.Log.Debug("hook refused", "hook", hook, "path", r.URL.Path, "from", r.RemoteAddr, "status", codeOf(err))
 			problem(w, codeOf(err), err.Error())
 			return
 		}
-		h.Told(hook, ResultAnswered)
+		h.Record(hook, ResultAnswered)
 		h.Log.Debug("hook answered", "hook", hook, "path", r.URL.Path, "from", r.RemoteAddr, "bytes", len(body))
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body) //nolint:gosec // JSON for metacontroller; no browser asks here

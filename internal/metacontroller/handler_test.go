@@ -23,7 +23,7 @@ func call(t testing.TB, h http.Handler, method, path string, body io.Reader) *ht
 
 func TestHandlerAnswers(t *testing.T) {
 	told := map[string]int{}
-	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler), Told: func(hook, result string) { told[hook+" "+result]++ }})
+	h := NewHandler(HandlerOptions{Log: slog.New(slog.DiscardHandler), Record: func(hook, result string) { told[hook+" "+result]++ }})
 	for hook, paths := range map[string][]string{
 		"composite": {"/sync", "/finalize"}, "decorator": {"/metacontroller/configmaps/sync", "/metacontroller/configmaps/finalize"},
 	} {

@@ -21,12 +21,14 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/listing"
+	"cairn.dev/cairn/internal/metacontroller"
 	"cairn.dev/cairn/internal/run/dispatch"
 	"cairn.dev/cairn/internal/run/index"
 	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/server/policyeval"
+	"cairn.dev/cairn/internal/server/webhook"
 	"cairn.dev/cairn/internal/state"
 )
 
@@ -180,18 +182,18 @@ func addServer(ctx context.Context, mgr ctrl.Manager, p *parts, o Options) error
 		return err
 	}
 	if o.MetacontrollerAddress != "" && o.MetacontrollerAddress != "0" {
-		hooks := server.NewMetacontroller(server.MetacontrollerOptions{Address: o.MetacontrollerAddress, Log: p.log, Metrics: p.telemetry.server})
-		if err := mgr.Add(hooks); err != nil {
+		hooks := metacontroller.NewHandler(metacontroller.HandlerOptions{Log: p.log, Record: p.telemetry.server.MetacontrollerHook})
+		if err := mgr.Add(&server.Plain{Address: o.MetacontrollerAddress, Handler: hooks, Log: p.log}); err != nil {
 			return err
 		}
 	}
 	if o.WebAddress == "0" {
 		return nil
 	}
-	return mgr.Add(server.NewWeb(server.WebOptions{
-		Address: o.WebAddress, Cache: mgr.GetClient(), Client: p.direct, People: s.PeopleHandler(),
-		Log: p.log, Metrics: p.telemetry.server, Traces: p.telemetry.traces,
-	}))
+	webhooks := webhook.Repositories{
+		Cache: mgr.GetClient(), Client: p.direct, Record: p.telemetry.server.Webhook, Traces: p.telemetry.traces, Log: p.log,
+	}
+	return mgr.Add(&server.Plain{Address: o.WebAddress, Handler: s.WebHandler(webhooks.Handler()), Log: p.log})
 }
 
 // clientCA verifies client certificates of users; nil where none are accepted.

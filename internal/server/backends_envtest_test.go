@@ -58,8 +58,8 @@ func TestAnApplyElsewhereHoldsBothLocks(t *testing.T) {
 	second.lock("b", 200, "")
 }
 
-// TestAVersionIsPutIntoTheBackend when a person said so, or when it is newer for a reason that Cairn knows; and what the engine counted up meanwhile is the same.
-func TestAVersionIsPutIntoTheBackend(t *testing.T) {
+// TestAVersionIsPushedToTheBackend when a person said so, or when it is newer for a reason that Cairn knows; and what the engine counted up meanwhile is the same.
+func TestAVersionIsPushedToTheBackend(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	r.lock("a", 200, "")

@@ -17,24 +17,24 @@ import (
 )
 
 // serveSite serves people with a catalog, and lets them write.
-func (w *world) serveSite(change ...func(*server.Options)) *peopleServer {
+func (w *world) serveSite(change ...func(*server.Options)) *userServer {
 	w.Helper()
 	return w.serveLists(append([]func(*server.Options){func(o *server.Options) { o.Kubernetes = apiserver.Config }}, change...)...)
 }
 
 // A browser keeps cookies, and follows no redirect.
 type browser struct {
-	*peopleServer
+	*userServer
 	http *http.Client
 	// sends are headers that it sets.
 	sends http.Header
 }
 
-func (p *peopleServer) browser() *browser {
+func (p *userServer) browser() *browser {
 	p.Helper()
 	jar, err := cookiejar.New(nil)
 	must(p.T, err)
-	return &browser{peopleServer: p, sends: http.Header{}, http: &http.Client{
+	return &browser{userServer: p, sends: http.Header{}, http: &http.Client{
 		Jar: jar, Transport: p.transport(shown{}), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -50,7 +50,7 @@ func (r *runner) code(text string) string {
 	return dir
 }
 
-func TestTheEngineItselfKeepsItsStateHere(t *testing.T) {
+func TestAnEngineStoresItsStateInTheServer(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	dir := r.code(`resource "terraform_data" "a" { count = 3 }

@@ -38,7 +38,7 @@ func TestAnApplyLocksWritesAndUnlocks(t *testing.T) {
 	}
 }
 
-func TestAWriterWhoIsBehindIsRefused(t *testing.T) {
+func TestAStaleWriterIsRejected(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	r.write("a", stateFile(1, "L", ""), 423, "nobody holds")
@@ -65,7 +65,7 @@ func TestAPlanWritesNoState(t *testing.T) {
 	r.expect(403, "neither locks nor writes", "PUT", "/v1/rescue", stateFile(1, "L", ""))
 }
 
-func TestAReplacedAttemptIsRefusedWhateverItHolds(t *testing.T) {
+func TestAReplacedAttemptIsRejectedDespiteItsLock(t *testing.T) {
 	w := newWorld(t)
 	first, run := w.applying()
 	first.lock("a", 200, "")
@@ -110,7 +110,7 @@ func TestAPodThatEndedLosesItsLock(t *testing.T) {
 	second.lock("b", 200, "")
 }
 
-func TestAFinishedAttemptMayOnlyHandInAndGiveBack(t *testing.T) {
+func TestAFinishedAttemptCanOnlySaveAndUnlock(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	r.lock("a", 200, "")
@@ -128,7 +128,7 @@ func TestAFinishedAttemptMayOnlyHandInAndGiveBack(t *testing.T) {
 	}
 }
 
-func TestTheHolderSavesItsStateThoughTheRunIsGone(t *testing.T) {
+func TestTheLockHolderSavesItsStateAfterTheRunIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	r.lock("a", 200, "")
@@ -165,7 +165,7 @@ func TestAPodOnlyReachesItsOwnStack(t *testing.T) {
 	mine.reads(stateFile(1, "L", "mine"))
 }
 
-func TestACacheThatIsBehindRefusesNobody(t *testing.T) {
+func TestAStaleCacheRejectsNoRunner(t *testing.T) {
 	w := newWorld(t)
 	w.fakes.blind = true
 	r, _ := w.applying()
@@ -208,7 +208,7 @@ func TestTokens(t *testing.T) {
 	r.expect(403, "attempt 7 is not the current one", "GET", "/v1/state", nil)
 }
 
-func TestOfTwoWritersAtOnceOneIsRefused(t *testing.T) {
+func TestOneOfTwoConcurrentWritesIsRejected(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	r.lock("a", 200, "")
@@ -232,7 +232,7 @@ func TestOfTwoWritersAtOnceOneIsRefused(t *testing.T) {
 	}
 }
 
-func TestOfTwoThatLockAtOnceOneIsRefused(t *testing.T) {
+func TestOneOfTwoConcurrentLocksIsRejected(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	var g sync.WaitGroup

@@ -106,8 +106,8 @@ func (w *world) killedApply() *v1alpha1.Run {
 	return run
 }
 
-// TestWhatAPersonTakesOutOfAState is theirs from then on: a plan does not take it back, whatever way it went out.
-func TestWhatAPersonTakesOutOfAState(t *testing.T) {
+// TestAUserRemovesResourcesFromAState is theirs from then on: a plan does not take it back, whatever way it went out.
+func TestAUserRemovesResourcesFromAState(t *testing.T) {
 	ways := map[string]func(*world, *userapi.Client){
 		"by a push": func(w *world, alice *userapi.Client) {
 			_, err := alice.PushState(w.Context(), w.namespace, "net", vpcState(2, "b"), false)
@@ -152,7 +152,7 @@ func TestWhatAPersonTakesOutOfAState(t *testing.T) {
 	for name, take := range ways {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			alice := w.servePeople().someone("alice")
+			alice := w.serveUsers().someone("alice")
 			w.killedApply()
 			take(w, alice)
 			next := w.newRun(w.stack, "net-3")
@@ -161,12 +161,12 @@ func TestWhatAPersonTakesOutOfAState(t *testing.T) {
 	}
 }
 
-// TestWhatAUsersEngineTakesOutOfAState is the user's from then on too. What a killed apply created is imported before that engine begins: it would
+// TestAUsersEngineRemovesResourcesFromAState is the user's from then on too. What a killed apply created is imported before that engine begins: it would
 // create it again.
-func TestWhatAUsersEngineTakesOutOfAState(t *testing.T) {
+func TestAUsersEngineRemovesResourcesFromAState(t *testing.T) {
 	w := newWorld(t)
 	w.killedApply()
-	alice := w.servePeople().laptopOf("alice", "pull", "push")
+	alice := w.serveUsers().laptopOf("alice", "pull", "push")
 	alice.lock("u", 423, "an apply that was killed created aws_vpc.c, which is not in the state")
 	next := w.newRun(w.stack, "net-2")
 	r := w.newPod("net-2-apply-1", next).begin(next, v1alpha1.AttemptApply)
@@ -181,8 +181,8 @@ func TestWhatAUsersEngineTakesOutOfAState(t *testing.T) {
 	w.newPod("net-3-plan-1", last).begin(last, v1alpha1.AttemptPlan).missing()
 }
 
-// TestWhatAPersonPutsInItsPlace is not what an apply replaced that was killed, which the next plan would destroy.
-func TestWhatAPersonPutsInItsPlace(t *testing.T) {
+// TestAUserReplacesResourcesOfAState is not what an apply replaced that was killed, which the next plan would destroy.
+func TestAUserReplacesResourcesOfAState(t *testing.T) {
 	theirs := func(serial int, names ...string) []byte {
 		return bytes.Replace(vpcState(serial, names...), []byte(`"id":"c"`), []byte(`"id":"theirs"`), 1)
 	}
@@ -215,7 +215,7 @@ func TestWhatAPersonPutsInItsPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			alice := w.servePeople().someone("alice")
+			alice := w.serveUsers().someone("alice")
 			r, run := w.applying()
 			r.lock("a", 200, "")
 			if tt.had != nil {
@@ -235,10 +235,10 @@ func TestWhatAPersonPutsInItsPlace(t *testing.T) {
 	}
 }
 
-// TestManyThatAStateHas do not go into one batch.
-func TestManyThatAStateHas(t *testing.T) {
+// TestAJournalOfManyResources do not go into one batch.
+func TestAJournalOfManyResources(t *testing.T) {
 	w := newWorld(t)
-	alice := w.servePeople().someone("alice")
+	alice := w.serveUsers().someone("alice")
 	r, run := w.applying()
 	r.lock("a", 200, "")
 	var names []string
@@ -303,7 +303,7 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 	for name, spoil := range spoil {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			alice := w.servePeople().someone("alice")
+			alice := w.serveUsers().someone("alice")
 			run := w.killedApply()
 			key := journalKey(t, w, run, 1, 1)
 			spoil(w, key)
@@ -328,10 +328,10 @@ func TestAJournalThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestPeopleReadAJournal as they read the state.
-func TestPeopleReadAJournal(t *testing.T) {
+// TestUsersReadAJournal as they read the state.
+func TestUsersReadAJournal(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	_, err := alice.Journal(t.Context(), w.namespace, "net")
 	Result(t, err, 404, "Stack net has no state yet")
@@ -460,8 +460,8 @@ func TestOnlyAnApplyUnderWayHasAJournal(t *testing.T) {
 	other.journal(entry("create", "aws_vpc.a", "x"))
 }
 
-// TestALostApplyTellsItsJournal as long as nothing came after it: its runner may be left, and the next plan comes later.
-func TestALostApplyTellsItsJournal(t *testing.T) {
+// TestALostApplyReportsItsJournal as long as nothing came after it: its runner may be left, and the next plan comes later.
+func TestALostApplyReportsItsJournal(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	ends := func(class v1alpha1.FailureClass, phase v1alpha1.RunPhase) {

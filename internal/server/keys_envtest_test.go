@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
+func TestTwoProcessesCreateTheSameKeys(t *testing.T) {
 	w := newWorld(t)
 	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
 	o := w.keysOptions("file://" + t.TempDir())
@@ -64,7 +64,7 @@ func TestKeysMadeByTwoAtOnceAreTheSame(t *testing.T) {
 }
 
 // As after an upgrade that replaces all objects: the Secret is empty and the process told to end, and the next one finds its keys.
-func TestAProcessThatEndsPutsTheKeysBack(t *testing.T) {
+func TestAStoppingProcessRestoresTheKeys(t *testing.T) {
 	s := newSecondHand(t)
 	s.put("sources/sha256:1")
 	if _, err := pki.LoadKeys(t.Context(), s.KeysOptions); err == nil {
@@ -80,7 +80,7 @@ func TestAProcessThatEndsPutsTheKeysBack(t *testing.T) {
 	}
 }
 
-func TestKeysAreRotatedByOneAndTakenByAll(t *testing.T) {
+func TestOneProcessRotatesTheKeysAndAllUseThem(t *testing.T) {
 	w := newWorld(t)
 	secret := types.NamespacedName{Namespace: w.namespace, Name: "keys"}
 	now := time.Now()

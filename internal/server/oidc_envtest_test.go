@@ -169,7 +169,7 @@ func TestAnIdentityProviderSignsIn(t *testing.T) {
 	b.want(501, "writes as nobody else here", "POST", cancel, nil)
 }
 
-func TestWhoComesBackFromAnIdentityProviderIsLookedAt(t *testing.T) {
+func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 	w := newWorld(t)
 	i := newIdentity(t)
 	p := w.serveSite(i.signsIn)

@@ -55,7 +55,7 @@ func TestInputsAreKeptForTheDestroy(t *testing.T) {
 	}
 }
 
-func TestASecretThatCairnDidNotMakeIsLeftAlone(t *testing.T) {
+func TestASecretThatCairnDidNotCreateStaysUnchanged(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	theirs := &corev1.Secret{Data: map[string][]byte{"mine": []byte("x")}}
@@ -131,7 +131,7 @@ func TestOutputsEqualWhatTheCodeSays(t *testing.T) {
 	}
 }
 
-func TestNothingInTheBucketIsInClear(t *testing.T) {
+func TestTheBucketIsEncrypted(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	const canary = "canary-51b7"

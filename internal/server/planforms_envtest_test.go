@@ -44,7 +44,7 @@ func (w *world) decides(run *v1alpha1.Run, digest string) {
 	must(w.T, apiserver.Kube.Status().Update(w.Context(), run))
 }
 
-func TestTheFormsOfAPlanComeBackAsTheyWere(t *testing.T) {
+func TestFormsOfAPlanAreStoredUnchanged(t *testing.T) {
 	w := newWorld(t)
 	r, run, digest := w.planning("net-1")
 	large := `{"format_version":"1.2","a":"` + strings.Repeat("x", 9<<20) + `"}`
@@ -72,7 +72,7 @@ func TestTheFormsOfAPlanComeBackAsTheyWere(t *testing.T) {
 	r.expect(403, "not the current one", "GET", "/v1/plan/"+digest+"/json", nil)
 }
 
-func TestFormsAreTakenOfPlansThatWereHandedIn(t *testing.T) {
+func TestFormsAreAcceptedForUploadedPlans(t *testing.T) {
 	w := newWorld(t)
 	r, run, digest := w.planning("net-1")
 	_, _, theirs := w.planning("net-2")
@@ -100,7 +100,7 @@ func (w *world) document(doc inputs.Document) {
 	w.inputs = digest
 }
 
-func TestPoliciesAreAskedAboutThePlanThatIsKept(t *testing.T) {
+func TestPoliciesEvaluateTheStoredPlan(t *testing.T) {
 	w := newWorld(t)
 	w.document(inputs.Document{Policies: []inputs.Policy{{Name: "rules", Files: map[string]string{
 		"a.yaml": "validations: [{expression: \"plan.resource_changes.all(r, r.name != 'a')\", message: not a}]",
@@ -139,7 +139,7 @@ func TestPoliciesAreAskedAboutThePlanThatIsKept(t *testing.T) {
 	}
 }
 
-func TestWhereThereAreNoPoliciesNothingIsRefused(t *testing.T) {
+func TestWithoutPoliciesEveryPlanIsAllowed(t *testing.T) {
 	w := newWorld(t)
 	r, _, digest := w.planning("net-1")
 	if v, err := r.client().CheckPolicy(t.Context(), digest); err != nil || v.Checked != 0 || len(v.Findings) != 0 {
@@ -147,7 +147,7 @@ func TestWhereThereAreNoPoliciesNothingIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnInterruptIsToldAtOnce(t *testing.T) {
+func TestAnInterruptIsSentAtOnce(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	got := make(chan *runnerapi.Interrupt, 1)
@@ -169,7 +169,7 @@ func TestAnInterruptIsToldAtOnce(t *testing.T) {
 	r.expect(403, "", "GET", "/v1/interrupt", nil)
 }
 
-func TestAServerThatStopsLetsGoOfThoseWhoWaitForAnInterrupt(t *testing.T) {
+func TestAStoppingServerReleasesRunnersThatWaitForAnInterrupt(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	codes := make(chan int, 1)
@@ -188,7 +188,7 @@ func TestAServerThatStopsLetsGoOfThoseWhoWaitForAnInterrupt(t *testing.T) {
 	}
 }
 
-func TestAPodThatWaitsForInterruptsWithoutEndIsRefused(t *testing.T) {
+func TestConcurrentInterruptRequestsOfAPodAreLimited(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	r.waits(4, "/v1/interrupt", func() { w.fakes.interrupt <- runnerapi.Interrupt{Reason: "canceled"} })

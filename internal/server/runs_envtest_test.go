@@ -34,7 +34,7 @@ func (r *runner) client() *runnerapi.Client {
 	return c.For(r.attempt, 0)
 }
 
-func TestAnOrderIsGivenOutAsSoonAsThereIsOne(t *testing.T) {
+func TestAnOrderIsSentAtOnce(t *testing.T) {
 	w := newWorld(t)
 	r := w.newPod("net-1-plan-1", nil) // its Run does not name it yet
 	got := make(chan string, 1)
@@ -53,7 +53,7 @@ func TestAnOrderIsGivenOutAsSoonAsThereIsOne(t *testing.T) {
 	r.expect(401, "", "GET", "/v1/order", nil)
 }
 
-func TestAPodThatAsksForOrdersWithoutEndIsRefused(t *testing.T) {
+func TestConcurrentOrderRequestsOfAPodAreLimited(t *testing.T) {
 	w := newWorld(t)
 	w.newPod("net-1-plan-1", nil).waits(4, "/v1/order", func() { w.fakes.order <- runnerapi.Order{Kind: runnerapi.OrderExit} })
 }
@@ -82,7 +82,7 @@ func (r *runner) waits(most int, path string, say func()) {
 	}
 }
 
-func TestAPlanIsOrderedAfterWhatWasRescuedCounts(t *testing.T) {
+func TestAPlanIsOrderedAfterARescuedStateIsStored(t *testing.T) {
 	w := newWorld(t)
 	first, run := w.applying()
 	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
@@ -105,7 +105,7 @@ func TestAPlanIsOrderedAfterWhatWasRescuedCounts(t *testing.T) {
 }
 
 // Between a plan and its apply Kubernetes may have gone back in time.
-func TestNobodyWorksOnAStateThatKubernetesForgot(t *testing.T) {
+func TestNoRunStartsOnAStateThatWasRolledBack(t *testing.T) {
 	for _, kind := range []runnerapi.OrderKind{runnerapi.OrderPlan, runnerapi.OrderApply, runnerapi.OrderShell} {
 		t.Run(string(kind), func(t *testing.T) {
 			w := newWorld(t)
@@ -170,7 +170,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-func TestAPlanComesBackAsItWas(t *testing.T) {
+func TestAPlanIsStoredUnchanged(t *testing.T) {
 	w := newWorld(t)
 	run := w.newRun(w.stack, "net-1")
 	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
@@ -197,7 +197,7 @@ func TestAPlanComesBackAsItWas(t *testing.T) {
 	r.expect(404, "not found", "GET", "/v1/plan/"+run.Status.Plan.Digest, nil)
 }
 
-func TestOnlyTheSourceOfTheRunIsGivenOut(t *testing.T) {
+func TestARunnerDownloadsOnlyItsRunsSource(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	r.expect(200, "the code", "GET", "/v1/sources/"+w.source, nil)
@@ -234,7 +234,7 @@ func TestALogIsAppendedToWhereItEnds(t *testing.T) {
 	}
 }
 
-func TestAServerThatStopsTellsItsRunnersAndLosesNoReport(t *testing.T) {
+func TestAStoppingServerReleasesRunnersAndLosesNoReport(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	answers := make(chan string, 1)

@@ -26,6 +26,7 @@ import (
 	"cairn.dev/cairn/internal/listing"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
+	"cairn.dev/cairn/internal/server/endpoint"
 	"cairn.dev/cairn/internal/server/pki"
 	"cairn.dev/cairn/internal/server/policyeval"
 	"cairn.dev/cairn/internal/server/runnerhandler"
@@ -98,7 +99,15 @@ type Options struct {
 	Drain time.Duration
 }
 
-// Server is the store's HTTP server.
+// Public is where users find the server.
+type Public struct {
+	// URL with https. Example: https://cairn.example.com.
+	URL string
+	// OwnCA is true when the certificate there is issued by the server's own CA.
+	OwnCA bool
+}
+
+// Server is the HTTPS server of the runner API and of the user API.
 type Server struct {
 	Options
 	runners *runnerhandler.API
@@ -159,11 +168,13 @@ func (s *Server) Handler() http.Handler {
 	return s.Metrics.Measure(mux)
 }
 
-// PeopleHandler has all that people are answered, and nothing of runners.
-func (s *Server) PeopleHandler() http.Handler {
-	mux := http.NewServeMux()
-	s.users.AddRoutes(mux)
-	return s.Metrics.Measure(mux)
+// WebHandler serves the user API, the web UI and webhooks, and nothing to runners.
+func (s *Server) WebHandler(webhooks http.Handler) http.Handler {
+	users, mux := http.NewServeMux(), http.NewServeMux()
+	s.users.AddRoutes(users)
+	mux.Handle("/", s.Metrics.Measure(users))
+	mux.Handle("/hooks/", webhooks)
+	return mux
 }
 
 // RunChanged wakes those who follow the log of a Run.
@@ -201,25 +212,25 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	go func() { served <- web.ServeTLS(l, "", "") }()
 	go func() {
 		defer close(published)
-		s.announce(flushing)
+		s.publisher().Run(flushing)
 	}()
 
-	var err error
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-		s.stop()
-		draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
-		defer cancel()
-		if err = web.Shutdown(draining); err != nil {
-			err = errors.Join(fmt.Errorf("requests cut off: %w", err), web.Close())
-		}
-		<-served //nolint:errcheck // http.ErrServerClosed, as asked
-	}
+	defer s.stop()
+	context.AfterFunc(ctx, s.stop)
+	err := waitAndShutDown(ctx, web, served, s.Drain)
 	stopFlushing()
 	<-flushed
 	<-published
 	return err
+}
+
+// publisher publishes where users find the server.
+func (s *Server) publisher() *endpoint.Publisher {
+	p := &endpoint.Publisher{Client: s.Client, Live: s.Live, URL: s.Public.URL, Log: s.Log}
+	if s.Public.OwnCA {
+		p.CA = s.Keys.Bundle
+	}
+	return p
 }
 
 // tlsConfig asks for a client certificate and takes any, or none: what it is worth is looked at where people are answered.

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/webhook"
 	"cairn.dev/cairn/internal/signinlink"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
@@ -119,7 +120,7 @@ func TestASessionEndsInTime(t *testing.T) {
 	b.want(401, "your session is over", "GET", me, nil)
 }
 
-func TestATokenThatIsTooLongIsSaidToBe(t *testing.T) {
+func TestATooLongTokenIsRejected(t *testing.T) {
 	w := newWorld(t)
 	p := w.serveSite()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "alice"}}
@@ -138,7 +139,7 @@ func TestATokenThatIsTooLongIsSaidToBe(t *testing.T) {
 }
 
 // What a browser shows by itself it shows for other sites too.
-func TestAnotherSiteHasABrowserDoNothing(t *testing.T) {
+func TestCrossSiteRequestsAreRejected(t *testing.T) {
 	w := newWorld(t)
 	p := w.serveSite()
 	user, who := w.account("alice")
@@ -228,17 +229,17 @@ func TestALinkSignsInOnce(t *testing.T) {
 func second0[A any](a A, _ error) A { return a }
 
 // On this machine alone a page may do without TLS. Its cookie is of its port, and the other one counts nothing there.
-func TestTheListenerForBrowsers(t *testing.T) {
+func TestTheWebListener(t *testing.T) {
 	w := newWorld(t)
 	user, who := w.account("alice")
-	serve := func(url string) (*peopleServer, *browser) {
+	serve := func(url string) (*userServer, *browser) {
 		p := w.serveSite(func(o *server.Options) { o.SignIn.URL = url })
-		web := httptest.NewServer(server.NewWeb(server.WebOptions{People: p.PeopleHandler(), Log: p.Log}).Handler())
+		web := httptest.NewServer(p.WebHandler(webhook.Repositories{Log: p.Log}.Handler()))
 		t.Cleanup(web.Close)
 		b := p.browser()
 		at := *p
 		at.base = web.URL
-		b.peopleServer = &at
+		b.userServer = &at
 		return p, b
 	}
 	_, b := serve("http://127.0.0.1:7777")
@@ -258,6 +259,7 @@ func TestTheListenerForBrowsers(t *testing.T) {
 		b.want(404, "there is no "+path, method, path, nil)
 	}
 	b.want(404, "", "POST", "/hooks/github/x/y", nil)
+	b.want(405, "", "POST", "/sync", nil) // no hook of metacontroller
 	b.want(204, "", "GET", "/healthz", nil)
 	if got := b.do("GET", "/stacks", nil); strings.Contains(got.Header.Get("Content-Type"), "problem") {
 		t.Errorf("the page is %s", got.body)

@@ -69,7 +69,7 @@ func (w *world) user(run string, of map[string]string) *runner {
 	return w.newPod(run+"-plan-1", r).begin(r, v1alpha1.AttemptPlan)
 }
 
-func TestAnOutputIsGivenToTheRunThatWasMadeForIt(t *testing.T) {
+func TestAnOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 	w := newWorld(t)
 	vpc := w.newProducer("vpc")
 	first := vpc.has(`"id":{"value":{"a":[1,2.50]}},"secret":{"value":"canary","sensitive":true}`)
@@ -105,7 +105,7 @@ func TestAnOutputIsGivenToTheRunThatWasMadeForIt(t *testing.T) {
 	next.expect(409, "output id of Stack vpc is gone since Run net-2 was made", "GET", "/v1/outputs/vpc/id", nil)
 }
 
-func TestAnOutputThatCannotBeGiven(t *testing.T) {
+func TestUnavailableOutputs(t *testing.T) {
 	w := newWorld(t)
 	w.newProducer("vpc").has(`"id":{"value":1},"large":{"value":"` + strings.Repeat("x", 1<<20) + `"}`)
 	dark := w.newProducer("dark")
@@ -125,7 +125,7 @@ func TestAnOutputThatCannotBeGiven(t *testing.T) {
 }
 
 // Where no fingerprints are kept none can be right.
-func TestWithoutAKeyNoOutputIsGiven(t *testing.T) {
+func TestWithoutAFingerprintKeyNoOutputIsSent(t *testing.T) {
 	w := newWorld(t)
 	w.state.Fingerprint = nil
 	if got := w.newProducer("vpc").has(`"id":{"value":1}`); got != nil {
@@ -135,7 +135,7 @@ func TestWithoutAKeyNoOutputIsGiven(t *testing.T) {
 }
 
 // What the Run was made for is compared with what was written down beside the value, whatever key there is now.
-func TestAnOutputIsGivenAfterTheKeyForFingerprintsWasLost(t *testing.T) {
+func TestAnOutputIsSentAfterTheFingerprintKeyWasLost(t *testing.T) {
 	w := newWorld(t)
 	vpc := w.newProducer("vpc")
 	first := vpc.has(`"id":{"value":1}`)

@@ -29,7 +29,7 @@ import (
 
 // laptop is a user's engine outside of the cluster, as its http backend speaks.
 type laptop struct {
-	*peopleServer
+	*userServer
 	user    string
 	token   string
 	http    http.RoundTripper
@@ -37,7 +37,7 @@ type laptop struct {
 }
 
 // laptopOf is that of a new user with some verbs on States.
-func (p *peopleServer) laptopOf(name string, verbs ...string) *laptop {
+func (p *userServer) laptopOf(name string, verbs ...string) *laptop {
 	p.Helper()
 	user, who := p.account(name)
 	var rules []rbacv1.PolicyRule
@@ -45,7 +45,7 @@ func (p *peopleServer) laptopOf(name string, verbs ...string) *laptop {
 		rules = append(rules, may(verb, "states"))
 	}
 	p.allow(user, rules...)
-	l := &laptop{peopleServer: p, user: user, token: who.token, http: p.transport(shown{})}
+	l := &laptop{userServer: p, user: user, token: who.token, http: p.transport(shown{})}
 	p.eventually(func() bool { // the API server watches roles
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -113,7 +113,7 @@ func (w *world) stateStatus() v1alpha1.StateStatus {
 	return st.Status
 }
 
-func (p *peopleServer) event(parts ...string) {
+func (p *userServer) event(parts ...string) {
 	p.Helper()
 	select {
 	case got := <-p.events.Events:
@@ -129,7 +129,7 @@ func (p *peopleServer) event(parts ...string) {
 
 func TestAUsersEngineWorksWithAState(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice, bob := p.laptopOf("alice", "pull", "push"), p.laptopOf("bob", "pull", "push", "unlock")
 	one, two := stateFile(1, "L", "one"), stateFile(2, "L", "two")
 
@@ -213,9 +213,9 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 	}
 }
 
-func TestAUsersEngineMayWhatARoleAllowsAndNoMore(t *testing.T) {
+func TestAUsersEngineNeedsARole(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople(func(o *server.Options) { o.Events = nil })
+	p := w.serveUsers(func(o *server.Options) { o.Events = nil })
 	one := stateFile(1, "L", "one")
 	owner := p.laptopOf("owner", "pull", "push")
 	owner.lock("a", 200, "")
@@ -259,7 +259,7 @@ func TestAUsersEngineMayWhatARoleAllowsAndNoMore(t *testing.T) {
 
 func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.laptopOf("alice", "pull", "push")
 	code := func(l laptop, method string) int {
 		t.Helper()
@@ -280,7 +280,7 @@ func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
 	}
 	admin, err := tls.X509KeyPair(apiserver.Config.CertData, apiserver.Config.KeyData)
 	must(t, err)
-	certified := laptop{peopleServer: p, http: p.transport(shown{certificate: &admin})}
+	certified := laptop{userServer: p, http: p.transport(shown{certificate: &admin})}
 	p.eventually(func() bool { return code(certified, "GET") != 503 }) // it reads the authority first
 	if got := code(certified, "GET"); got != 404 {
 		t.Errorf("with a client certificate: %d", got)
@@ -311,7 +311,7 @@ func TestAUsersEngineShowsATokenAsItsPassword(t *testing.T) {
 
 func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople(func(o *server.Options) { o.Events = nil })
+	p := w.serveUsers(func(o *server.Options) { o.Events = nil })
 	alice := p.laptopOf("alice", "pull", "push")
 
 	// A Run that applies has the lock, and comes first.
@@ -368,9 +368,9 @@ func TestAUsersEngineWorksBesideRuns(t *testing.T) {
 	alice.lock("b", 423, "left a newer state")
 }
 
-func TestAUsersEngineIsLedToTheBackendThatHasTheState(t *testing.T) {
+func TestAUsersEngineIsRedirectedToTheBackendOfTheState(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.laptopOf("alice", "pull", "push")
 	w.stack.Spec.Backend = &v1alpha1.Backend{Type: "s3"}
 	must(t, apiserver.Kube.Update(t.Context(), w.stack))
@@ -382,9 +382,9 @@ func TestAUsersEngineIsLedToTheBackendThatHasTheState(t *testing.T) {
 }
 
 // Twenty engines count up one number, each under the lock, and each as a user of its own.
-func TestOfTwentyUsersOneHoldsTheLock(t *testing.T) {
+func TestOneOfTwentyUsersHoldsTheLock(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople(func(o *server.Options) { o.Events = nil })
+	p := w.serveUsers(func(o *server.Options) { o.Events = nil })
 	const lockers = 20
 	_, err := p.state.Push(t.Context(), client.ObjectKeyFromObject(w.stack), "setup", stateFile(1, "L", "0"), false, 0)
 	must(t, err)

@@ -40,14 +40,14 @@ type Options struct {
 	// Secrets that the webhooks of a Repository may be signed with; ErrUnknown when there is no such Repository. The names
 	// are from the request's path, and may be anything.
 	Secrets func(ctx context.Context, namespace, repository string) ([][]byte, error)
-	// Wake has a Repository fetched soon. It does not wait for the fetch.
-	Wake func(ctx context.Context, namespace, repository string, p gitprovider.Push) error
-	// Log gets a line for each webhook at debug, and what Secrets and Wake could not do at warn. Neither a body nor a
+	// RequestFetch has a Repository fetched soon. It does not wait for the fetch.
+	RequestFetch func(ctx context.Context, namespace, repository string, p gitprovider.Push) error
+	// Log gets a line for each webhook at debug, and what Secrets and RequestFetch could not do at warn. Neither a body nor a
 	// signature is ever in it.
 	Log *slog.Logger
-	// Told is told of each webhook: the forge, empty when it is not signed as one, and what became of it, one of the Result
+	// Record is told of each webhook: the forge, empty when it is not signed as one, and what became of it, one of the Result
 	// constants. Nil means nobody.
-	Told func(forge, result string)
+	Record func(forge, result string)
 	// Now is the clock that signatures are checked by; nil means the real one.
 	Now func() time.Time
 	// Timeout of a request; 0 means 8 s, since forges wait for 10.
@@ -80,7 +80,7 @@ const (
 //	401  not signed with a secret of the Repository, or there is no such Repository: nobody can tell which
 //	400  signed well, and not what a forge sends; 405, 413, 415 as usual
 //	429  too many requests at once
-//	503  Secrets or Wake failed: the forge should try again
+//	503  Secrets or RequestFetch failed: the forge should try again
 type Handler struct {
 	Options
 	mux  *http.ServeMux
@@ -95,8 +95,8 @@ func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Told == nil {
-		o.Told = func(string, string) {}
+	if o.Record == nil {
+		o.Record = func(string, string) {}
 	}
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	h := &Handler{
@@ -162,7 +162,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, lea
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	at, result := h.Now(), ResultRejected
 	var push gitprovider.Push
-	defer func() { h.Told(push.Provider, result) }()
+	defer func() { h.Record(push.Provider, result) }()
 	namespace, repository := r.PathValue("namespace"), r.PathValue("repository")
 	log := h.Log.With("namespace", namespace, "repository", repository)
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != gitprovider.JSONType && kind != gitprovider.FormType {
@@ -242,7 +242,7 @@ func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger,
 		answer(w, http.StatusOK, "seen already")
 		return ResultRepeated
 	}
-	if err := h.Wake(r.Context(), namespace, repository, push); err != nil {
+	if err := h.RequestFetch(r.Context(), namespace, repository, push); err != nil {
 		h.seen.Forget(delivery, body) // or it would not be listened to when it is sent again
 		log.Warn("repository not woken", "error", err)
 		answer(w, http.StatusServiceUnavailable, "try again")

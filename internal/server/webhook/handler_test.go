@@ -27,7 +27,7 @@ type install struct {
 
 	mu    sync.Mutex
 	woken []string
-	fails error // of Wake
+	fails error // of RequestFetch
 	log   bytes.Buffer
 }
 
@@ -36,8 +36,8 @@ func newInstall(t *testing.T, o Options) *install {
 	if o.Secrets == nil {
 		o.Secrets = secretsOf
 	}
-	if o.Wake == nil {
-		o.Wake = func(_ context.Context, namespace, repository string, p gitprovider.Push) error {
+	if o.RequestFetch == nil {
+		o.RequestFetch = func(_ context.Context, namespace, repository string, p gitprovider.Push) error {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			if in.fails != nil {
@@ -213,8 +213,8 @@ func TestTheBodyIsReadOnceHoweverManySecretsThereAre(t *testing.T) {
 		Secrets: func(context.Context, string, string) ([][]byte, error) {
 			return [][]byte{[]byte("a"), []byte("b"), []byte("c"), []byte(hookSecret)}, nil
 		},
-		Wake: func(context.Context, string, string, gitprovider.Push) error { woken++; return nil },
-		Log:  slog.New(slog.DiscardHandler),
+		RequestFetch: func(context.Context, string, string, gitprovider.Push) error { woken++; return nil },
+		Log:          slog.New(slog.DiscardHandler),
 	})
 	body := &counted{Reader: strings.NewReader(push)}
 	r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
@@ -241,7 +241,7 @@ func TestABodyMayHave25MiB(t *testing.T) {
 
 func TestTooManyAtOnceAreToldToComeLater(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	in := newInstall(t, Options{Concurrent: 2, Wake: func(context.Context, string, string, gitprovider.Push) error {
+	in := newInstall(t, Options{Concurrent: 2, RequestFetch: func(context.Context, string, string, gitprovider.Push) error {
 		entered <- struct{}{}
 		<-leave
 		return nil
@@ -274,7 +274,7 @@ func TestBodiesThatDoNotComeKeepNobodyOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := New(Options{
 				Concurrent: 2, Timeout: time.Minute, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-				Wake: func(context.Context, string, string, gitprovider.Push) error { return nil },
+				RequestFetch: func(context.Context, string, string, gitprovider.Push) error { return nil },
 			})
 			send := func(body io.Reader, of string) int {
 				r := httptest.NewRequest("POST", "/hooks/team-a/infra", body)
@@ -323,7 +323,7 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 
 func TestWakeIsNotWaitedForLongerThanTheForgeWaits(t *testing.T) {
 	h := New(Options{Timeout: 50 * time.Millisecond, Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-		Wake: func(ctx context.Context, _, _ string, _ gitprovider.Push) error {
+		RequestFetch: func(ctx context.Context, _, _ string, _ gitprovider.Push) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})

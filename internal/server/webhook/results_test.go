@@ -21,8 +21,8 @@ func TestWhatBecomesOfEachWebhookIsTold(t *testing.T) {
 	var fails error
 	h := New(Options{
 		Secrets: secretsOf, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return hookTime },
-		Told: func(forge, result string) { told = append(told, strings.TrimSpace(forge+" "+result)) },
-		Wake: func(_ context.Context, _, _ string, p gitprovider.Push) error { at = p.At; return fails },
+		Record:       func(forge, result string) { told = append(told, strings.TrimSpace(forge+" "+result)) },
+		RequestFetch: func(_ context.Context, _, _ string, p gitprovider.Push) error { at = p.At; return fails },
 	})
 	push := example(t, "github-push")
 	send := func(repository, key, event, delivery string) {

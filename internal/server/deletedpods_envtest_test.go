@@ -43,7 +43,7 @@ func lost(w *world, run *v1alpha1.Run) {
 
 // A pod that is deleted by force may run on: what it saves goes to the store until its token expires, and nothing else does.
 // The server has never seen the token, as after a restart.
-func TestARunnerWhosePodIsGoneHandsInWhatItHas(t *testing.T) {
+func TestARunnerSavesItsStateAfterItsPodIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
@@ -73,7 +73,7 @@ func TestARunnerWhosePodIsGoneHandsInWhatItHas(t *testing.T) {
 }
 
 // Who may go on to hand in is fenced as ever: once others went on, it changes nothing.
-func TestARunnerWhosePodIsGoneDoesNoHarm(t *testing.T) {
+func TestARunnerWhosePodIsDeletedCanOnlySave(t *testing.T) {
 	w := newWorld(t)
 	first, run := w.applying()
 	first.forced()
@@ -107,7 +107,7 @@ func TestARunnerWhosePodIsGoneDoesNoHarm(t *testing.T) {
 }
 
 // The Run and the pod may both be gone: who holds the lock is known by that.
-func TestTheHolderHandsInThoughRunAndPodAreGone(t *testing.T) {
+func TestTheLockHolderSavesAfterRunAndPodAreDeleted(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
@@ -121,7 +121,7 @@ func TestTheHolderHandsInThoughRunAndPodAreGone(t *testing.T) {
 	}
 }
 
-func TestATokenOfAPodThatIsGoneIsGoodUntilItExpires(t *testing.T) {
+func TestATokenOfADeletedPodIsValidUntilItExpires(t *testing.T) {
 	w := newWorld(t)
 	config, _ := w.cairn()
 	r := w.newPod("net-1-apply-1", nil)
@@ -146,7 +146,7 @@ func TestATokenOfAPodThatIsGoneIsGoodUntilItExpires(t *testing.T) {
 }
 
 // Where no account may ask how tokens are made, a review's word stands. Where it cannot be told just now, nothing is said.
-func TestWhereTheClusterDoesNotSayHowItMakesTokens(t *testing.T) {
+func TestAClusterWithoutIssuerDiscovery(t *testing.T) {
 	w := newWorld(t)
 	r := w.newPod("net-1-apply-1", nil)
 	nobody := rest.CopyConfig(apiserver.Config)

@@ -61,7 +61,7 @@ func (w *world) cairn() (*rest.Config, client.Client) {
 	return config, c
 }
 
-func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
+func TestRunnerTokensAreVerifiedWithTheClustersKeys(t *testing.T) {
 	w := newWorld(t)
 	config, _ := w.cairn()
 	issuer, err := auth.NewIssuer(t.Context(), config, time.Now)
@@ -111,7 +111,7 @@ func TestARunnerIsKnownByTheKeysOfTheCluster(t *testing.T) {
 }
 
 // When the keys cannot be had that is said of nobody's token: the runner tries again.
-func TestARunnerIsNotRefusedBecauseTheKeysAreAway(t *testing.T) {
+func TestRunnerTokensAreAcceptedWhileTheClustersKeysAreUnavailable(t *testing.T) {
 	w := newWorld(t)
 	pod := w.newPod("net-1-plan-1", nil)
 	target, err := url.Parse(apiserver.Config.Host)
@@ -178,12 +178,12 @@ func foreign(t *testing.T, header string) string {
 func second[A any](_ A, err error) error { return err }
 
 // With Roles alone a server knows people by their certificates, and says so to those who show a token.
-func TestAServerWithRolesInOneNamespaceSaysWhatItMayNot(t *testing.T) {
+func TestAServerWithRolesInOneNamespaceReportsMissingPermissions(t *testing.T) {
 	w := newWorld(t)
 	config, c := w.cairn()
 	issuer, err := auth.NewIssuer(t.Context(), config, time.Now)
 	must(t, err)
-	p := w.servePeople(func(o *server.Options) {
+	p := w.serveUsers(func(o *server.Options) {
 		o.Client, o.Live, o.Tokens, o.Namespaces = c, c, issuer, []string{w.namespace}
 	})
 	user, who := w.account("alice")
@@ -257,29 +257,5 @@ func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
 	must(t, err)
 	if three.Recipient() != one.Recipient() || three.Fingerprint(nil) != one.Fingerprint(nil) {
 		t.Fatal("other keys")
-	}
-}
-
-// So it does with the ConfigMap by which people find the server; what was filled before is filled again.
-func TestWhereTheServerIsIsFilledIntoAnEmptyConfigMap(t *testing.T) {
-	w := newWorld(t)
-	_, c := w.cairn()
-	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
-	labels := map[string]string{"app.kubernetes.io/managed-by": "Helm"}
-	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: labels}}
-	must(t, apiserver.Kube.Create(t.Context(), m))
-	t.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), m) })
-	for _, address := range []string{"https://one.example.com", "https://two.example.com"} {
-		p := w.servePeople(func(o *server.Options) {
-			o.Client, o.Live, o.Public = c, c, server.Public{URL: address}
-		})
-		p.eventually(func() bool {
-			must(t, apiserver.Kube.Get(t.Context(), key, m))
-			return m.Data["url"] == address
-		})
-		p.stop()
-	}
-	if m.Labels["app.kubernetes.io/managed-by"] != "Helm" {
-		t.Errorf("the labels are %v", m.Labels)
 	}
 }

@@ -89,7 +89,7 @@ func (b *browser) actions(path string) map[string]bool {
 }
 
 // Each action takes what a role has to allow for it, and no other.
-func TestAPersonDoesWhatARoleAllowsAndNoMore(t *testing.T) {
+func TestUserActionsNeedARole(t *testing.T) {
 	w := newWorld(t)
 	p := w.serveSite()
 	ns := "/api/v1/namespaces/" + w.namespace
@@ -186,7 +186,7 @@ func TestAPersonDoesWhatARoleAllowsAndNoMore(t *testing.T) {
 }
 
 // What is asked for makes sense, or it is said why not.
-func TestWhatMakesNoSenseIsNotDone(t *testing.T) {
+func TestInvalidActionsAreRejected(t *testing.T) {
 	w := newWorld(t)
 	p := w.serveSite()
 	user, who := w.account("alice")
@@ -224,7 +224,7 @@ func TestWhatMakesNoSenseIsNotDone(t *testing.T) {
 	admin.want(501, "has not its key", "POST", ns+"/stacks/net/plan", nil)
 }
 
-func TestWhoCausedARunDoesNotApproveIt(t *testing.T) {
+func TestAUserCannotApproveTheirOwnRun(t *testing.T) {
 	w := newWorld(t)
 	p := w.serveSite()
 	alice, shows := w.account("alice")

@@ -82,7 +82,7 @@ func keptIn(homes ...v1alpha1.StateStorage) v1alpha1.StateStatus {
 	return st
 }
 
-func TestKeysAreNotMadeForAnInstallThatHadSome(t *testing.T) {
+func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 	inSecret, inBucket := v1alpha1.StateStorageSecret, v1alpha1.StateStorageBucket
 	for name, tt := range map[string]struct {
 		left func(*secondHand)
@@ -145,7 +145,7 @@ func TestKeysAreNotMadeForAnInstallThatHadSome(t *testing.T) {
 }
 
 // Of two processes that begin an install the slower one may find the bucket used by the faster one.
-func TestTheBucketMayBeUsedByTheOneThatMadeTheKeys(t *testing.T) {
+func TestKeysOfAConcurrentProcessAreUsed(t *testing.T) {
 	s := newSecondHand(t)
 	kube, err := client.NewWithWatch(apiserver.Config, client.Options{Scheme: apiserver.Kube.Scheme()})
 	must(t, err)

@@ -28,7 +28,7 @@ import (
 )
 
 // serveLists serves people with a catalog that real informers fill.
-func (w *world) serveLists(change ...func(*server.Options)) *peopleServer {
+func (w *world) serveLists(change ...func(*server.Options)) *userServer {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	informers, err := cache.New(apiserver.Config, cache.Options{Scheme: apiserver.Kube.Scheme()})
@@ -37,7 +37,7 @@ func (w *world) serveLists(change ...func(*server.Options)) *peopleServer {
 	must(w.T, catalog.Fill(ctx, informers))
 	go func() { ended <- informers.Start(ctx) }()
 	w.Cleanup(func() { cancel(); <-ended })
-	p := w.servePeople(append(change, func(o *server.Options) { o.Catalog = catalog })...)
+	p := w.serveUsers(append(change, func(o *server.Options) { o.Catalog = catalog })...)
 	p.eventually(catalog.Filled)
 	return p
 }
@@ -61,7 +61,7 @@ func described(t *testing.T, r *http.Request, answer *http.Response, body []byte
 }
 
 // get asks, and reads the answer into a value.
-func get[T any](p *peopleServer, who shown, path string) (T, int) {
+func get[T any](p *userServer, who shown, path string) (T, int) {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), http.MethodGet, p.base+path, nil)
 	must(p.T, err)
@@ -86,7 +86,7 @@ func names(page userapi.Page[userapi.Stack]) string {
 	return strings.Join(all, " ")
 }
 
-func TestPeopleListWhatTheyMay(t *testing.T) {
+func TestUsersListWhatTheirRolesAllow(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	p := w.serveLists()
 	w.newStack("web")
@@ -152,14 +152,14 @@ func TestPeopleListWhatTheyMay(t *testing.T) {
 
 // stream follows server-sent events.
 type stream struct {
-	*peopleServer
+	*userServer
 	lines *bufio.Scanner
 	close func()
 	// id is the last one.
 	id string
 }
 
-func (p *peopleServer) stream(who shown, path, after string) *stream {
+func (p *userServer) stream(who shown, path, after string) *stream {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)
@@ -175,7 +175,7 @@ func (p *peopleServer) stream(who shown, path, after string) *stream {
 	}
 	closing := func() { cancel(); _ = answer.Body.Close() }
 	p.Cleanup(closing)
-	return &stream{peopleServer: p, lines: bufio.NewScanner(answer.Body), close: closing, id: after}
+	return &stream{userServer: p, lines: bufio.NewScanner(answer.Body), close: closing, id: after}
 }
 
 // next gives the next event and its data.
@@ -200,7 +200,7 @@ func (s *stream) next() (event, data string) {
 	return "", ""
 }
 
-func TestPeopleWatchWhatTheyMay(t *testing.T) {
+func TestUsersWatchWhatTheirRolesAllow(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	p := w.serveLists()
 	user, who := w.account("alice")

@@ -39,8 +39,8 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-// peopleServer is a process that serves people, beside the one of its world that serves runners.
-type peopleServer struct {
+// userServer is a process that serves people, beside the one of its world that serves runners.
+type userServer struct {
 	*world
 	*server.Server
 	base   string
@@ -77,7 +77,7 @@ next:
 	return found
 }
 
-func (w *world) servePeople(change ...func(*server.Options)) *peopleServer {
+func (w *world) serveUsers(change ...func(*server.Options)) *userServer {
 	w.Helper()
 	kube, err := kubernetes.NewForConfig(apiserver.Config)
 	must(w.T, err)
@@ -87,7 +87,7 @@ func (w *world) servePeople(change ...func(*server.Options)) *peopleServer {
 	watched := make(chan error, 1)
 	go func() { watched <- authority.Start(watching) }()
 
-	p := &peopleServer{world: w, log: &lockedLog{}, events: events.NewFakeRecorder(100)}
+	p := &userServer{world: w, log: &lockedLog{}, events: events.NewFakeRecorder(100)}
 	log := slog.New(slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o := server.Options{
 		Hosts: []string{"127.0.0.1"}, Keys: w.keys, Client: apiserver.Kube, Live: apiserver.Kube, State: w.state, Bucket: w.bucket,
@@ -147,11 +147,11 @@ func (s shows) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.to.RoundTrip(r)
 }
 
-func (p *peopleServer) as(who shown) *userapi.Client {
+func (p *userServer) as(who shown) *userapi.Client {
 	return userapi.New(p.base, p.transport(who))
 }
 
-func (p *peopleServer) transport(who shown) http.RoundTripper {
+func (p *userServer) transport(who shown) http.RoundTripper {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(p.keys.Bundle())
 	config := &tls.Config{RootCAs: roots}
@@ -209,15 +209,15 @@ func may(verb, resource string, names ...string) rbacv1.PolicyRule {
 var mayAll = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}}
 
 // authorized waits until the API server has heard of a role: it watches them.
-func (p *peopleServer) authorized(c *userapi.Client) {
+func (p *userServer) authorized(c *userapi.Client) {
 	p.Helper()
 	p.eventually(func() bool {
 		_, err := c.State(p.Context(), p.namespace, "nothing", 0)
-		return people403(err) == nil
+		return forbidden(err) == nil
 	})
 }
 
-func people403(err error) *userapi.Error {
+func forbidden(err error) *userapi.Error {
 	var no *userapi.Error
 	if errors.As(err, &no) && no.Code == http.StatusForbidden {
 		return no
@@ -225,7 +225,7 @@ func people403(err error) *userapi.Error {
 	return nil
 }
 
-func (p *peopleServer) eventually(ok func() bool) {
+func (p *userServer) eventually(ok func() bool) {
 	p.Helper()
 	for end := time.Now().Add(2 * time.Minute); !ok(); {
 		if time.Now().After(end) {
@@ -242,9 +242,9 @@ func Result(t *testing.T, err error, code int, says string) {
 	}
 }
 
-func TestAPersonMayWhatARoleAllowsAndNoMore(t *testing.T) {
+func TestUserRequestsNeedARole(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	run := w.newRun(w.stack, "net-1")
 	asks := []struct {
 		verb, resource string
@@ -277,9 +277,9 @@ func TestAPersonMayWhatARoleAllowsAndNoMore(t *testing.T) {
 			// To see a Run is not to see what is in its plan.
 			w.allow(user, may("get", "runs"), may("get", "states"))
 			c := p.as(who)
-			p.eventually(func() bool { return people403(has.ask(c)) == nil })
+			p.eventually(func() bool { return forbidden(has.ask(c)) == nil })
 			for _, other := range asks {
-				no := people403(other.ask(c))
+				no := forbidden(other.ask(c))
 				if other.verb == has.verb && other.resource == has.resource {
 					if no != nil {
 						t.Errorf("refused: %v", no)
@@ -317,9 +317,9 @@ func certificate(t *testing.T, name string, groups ...string) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func TestAPersonIsWhoKubernetesSays(t *testing.T) {
+func TestUsersAreAuthenticatedByKubernetes(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	user, who := w.account("alice")
 	w.allow(user, may("pull", "states"))
 	p.authorized(p.as(who))
@@ -343,9 +343,9 @@ func TestAPersonIsWhoKubernetesSays(t *testing.T) {
 	Result(t, pull(shown{certificate: forged, token: who.token}), http.StatusNotFound, here)
 }
 
-func TestRunnersAndPeopleAreKeptApart(t *testing.T) {
+func TestRunnerAndUserTokensAreSeparate(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	user, who := w.account("alice")
 	w.allow(user, mayAll)
 	w.allow("system:serviceaccount:"+w.namespace+":default", mayAll)
@@ -383,9 +383,9 @@ func TestRunnersAndPeopleAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestAPersonAsksAsSomebodyElseOnlyWhenAllowed(t *testing.T) {
+func TestImpersonationNeedsARole(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	user, who := w.account("helpdesk")
 	w.allowEverywhere(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"users"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"alice"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"groups"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"devs"}})
@@ -395,7 +395,7 @@ func TestAPersonAsksAsSomebodyElseOnlyWhenAllowed(t *testing.T) {
 		_, err := p.as(shown{token: who.token, headers: headers}).State(t.Context(), w.namespace, "net", 0)
 		return err
 	}
-	p.eventually(func() bool { return people403(as("alice", http.Header{"Impersonate-Group": {"devs"}})) == nil })
+	p.eventually(func() bool { return forbidden(as("alice", http.Header{"Impersonate-Group": {"devs"}})) == nil })
 	Result(t, as("alice", http.Header{}), http.StatusNotFound, "has no state yet")
 	Result(t, as("bob", http.Header{}), http.StatusForbidden, `may not impersonate users "bob"`)
 	Result(t, as("alice", http.Header{"Impersonate-Group": {"devs", "system:masters"}}), http.StatusForbidden, `may not impersonate groups "system:masters"`)
@@ -422,9 +422,9 @@ func TestAPersonAsksAsSomebodyElseOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreTricksAreRefused(t *testing.T) {
+func TestManipulatedPathsAreRejected(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	user, who := w.account("alice")
 	w.allow(user, mayAll)
 	p.authorized(p.as(who))

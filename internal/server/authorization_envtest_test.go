@@ -50,7 +50,7 @@ func TestOnlyTheCurrentAttemptIsServed(t *testing.T) {
 }
 
 // A pod that builds an image runs what a Dockerfile says, and reads nothing of the Stack but what the image is built from.
-func TestABuildGetsNothingOfTheStack(t *testing.T) {
+func TestABuildCannotReadTheStack(t *testing.T) {
 	w := newWorld(t)
 	run := w.newRun(w.stack, "net-1")
 	r := w.newPod("net-1-build-1", run).begin(run, v1alpha1.AttemptBuild)
@@ -88,7 +88,7 @@ func TestABuildGetsItsSource(t *testing.T) {
 }
 
 // What is over is handed in by who did it, and by nobody for them.
-func TestOnlyThePodOfAnAttemptHandsInForIt(t *testing.T) {
+func TestOnlyThePodOfAnAttemptSavesForIt(t *testing.T) {
 	w := newWorld(t)
 	_, run := w.applying()
 	second := w.newPod("net-1-apply-2", run).begin(run, v1alpha1.AttemptApply)
@@ -101,7 +101,7 @@ func TestOnlyThePodOfAnAttemptHandsInForIt(t *testing.T) {
 }
 
 // A Run was deleted, and the next one of its name has a pod of the same name: the former's pod is not that one, and hands in what it has.
-func TestTheHolderHandsInThoughAnotherPodHasItsName(t *testing.T) {
+func TestTheLockHolderSavesAlthoughAnotherPodHasItsName(t *testing.T) {
 	w := newWorld(t)
 	r, run := w.applying()
 	must(t, second(w.state.Lock(t.Context(), client.ObjectKeyFromObject(w.stack), holderOf(r), lockOf("a"))))
@@ -112,7 +112,7 @@ func TestTheHolderHandsInThoughAnotherPodHasItsName(t *testing.T) {
 }
 
 // A pod of something else has no Run, though its owner has the name of one.
-func TestAPodIsARunsWhenARunOwnsIt(t *testing.T) {
+func TestAPodBelongsToTheRunThatOwnsIt(t *testing.T) {
 	w := newWorld(t)
 	w.newRun(w.stack, "net-1")
 	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "net-1"}}
@@ -130,7 +130,7 @@ func TestAPodIsARunsWhenARunOwnsIt(t *testing.T) {
 }
 
 // The engine sends a sum along: what lost a bit on its way is no version of a state.
-func TestAStateThatWasChangedOnItsWayIsRefused(t *testing.T) {
+func TestACorruptedStateUploadIsRejected(t *testing.T) {
 	w := newWorld(t)
 	r, _ := w.applying()
 	r.lock("a", 200, "")

@@ -1,6 +1,6 @@
 //go:build envtest
 
-package server_test
+package webhook_test
 
 import (
 	"context"
@@ -21,9 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/server"
+	"cairn.dev/cairn/internal/server/webhook"
 	"cairn.dev/cairn/test/apiserver"
 )
+
+func TestMain(m *testing.M) { apiserver.Main(m, "../../../charts/cairn/files/crds") }
 
 // hooks is a server for forges, in a namespace with a Repository.
 type hooks struct {
@@ -52,13 +54,13 @@ func (c counting) Update(ctx context.Context, o client.Object, opts ...client.Up
 func newHooks(t *testing.T) *hooks {
 	t.Helper()
 	h := &hooks{Room: apiserver.Enter(t)}
-	web := server.NewWeb(server.WebOptions{
+	receiver := webhook.Repositories{
 		Cache: h.Client, Client: counting{apiserver.Kube, &h.writes}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	served := httptest.NewServer(web.Handler())
+	}
+	served := httptest.NewServer(receiver.Handler())
 	t.Cleanup(served.Close)
 	h.url = served.URL
-	must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "webhook"},
 		StringData: map[string]string{"old": "the-old-secret", "new": "the-new-secret"},
 	}))
@@ -88,7 +90,7 @@ func (h *hooks) push(path, secret, event, delivery string) int {
 	h.Helper()
 	body := `{"ref":"refs/heads/main","after":"1f3c2ab0001f3c2ab0001f3c2ab0001f3c2ab000","repository":{"clone_url":"https://elsewhere.example.com/x.git"}}`
 	req, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.url+path, strings.NewReader(body))
-	must(h.T, err)
+	apiserver.Must(h.T, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-GitHub-Event", event)
 	req.Header.Set("X-GitHub-Delivery", delivery)
@@ -98,8 +100,8 @@ func (h *hooks) push(path, secret, event, delivery string) int {
 		req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
 	}
 	res, err := http.DefaultClient.Do(req)
-	must(h.T, err)
-	must(h.T, res.Body.Close())
+	apiserver.Must(h.T, err)
+	apiserver.Must(h.T, res.Body.Close())
 	return res.StatusCode
 }
 
@@ -141,12 +143,12 @@ func TestWebhooksThatAskForNothing(t *testing.T) {
 	h := newHooks(t)
 	h.repository("without", "")
 	h.repository("lost", "no-such-secret")
-	must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
+	apiserver.Must(t, apiserver.Kube.Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: h.Namespace, Name: "hollow"}, StringData: map[string]string{"secret": ""},
 	}))
 	h.repository("hollow", "hollow")
 	elsewhere := newHooks(t) // the same names in another namespace
-	must(t, apiserver.Kube.Delete(t.Context(), elsewhere.repo))
+	apiserver.Must(t, apiserver.Kube.Delete(t.Context(), elsewhere.repo))
 	h.Gone(elsewhere.repo)
 	for name, tt := range map[string]struct {
 		path, secret, event string
@@ -179,14 +181,14 @@ func TestWebhooksThatAskForNothing(t *testing.T) {
 }
 
 // A forge whose push cannot be taken now is told so: it sends it again, and that is no repetition.
-func TestAPushThatCannotBeTakenComesAgain(t *testing.T) {
+func TestAFailedPushIsAcceptedAgain(t *testing.T) {
 	h := newHooks(t)
 	path := "/hooks/" + h.Namespace + "/infra"
 	down := true
-	web := server.NewWeb(server.WebOptions{
+	receiver := webhook.Repositories{
 		Cache: h.Client, Client: failing{counting{apiserver.Kube, &h.writes}, &down}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	served := httptest.NewServer(web.Handler())
+	}
+	served := httptest.NewServer(receiver.Handler())
 	t.Cleanup(served.Close)
 	h.url = served.URL
 	if got := h.push(path, "the-old-secret", "push", "1"); got != http.StatusServiceUnavailable {

@@ -40,7 +40,7 @@ func until(t *testing.T, r io.Reader, text string) string {
 
 func TestLogsAreReadFromAnyByteOn(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	run := w.newRun(w.stack, "net-1")
 	plans := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
@@ -81,10 +81,10 @@ func readLog(r io.ReadCloser, err error) (string, error) {
 	return string(data), err
 }
 
-// TestOnePersonDoesNotTakeAllFollowers: what one has more than enough of is left for others.
-func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
+// TestOneUserCannotUseAllLogStreams: what one has more than enough of is left for others.
+func TestOneUserCannotUseAllLogStreams(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice, bob := p.someone("alice"), p.someone("bob")
 	w.newRun(w.stack, "net-1")
 	follow := func(c *userapi.Client) (io.ReadCloser, error) {
@@ -110,7 +110,7 @@ func TestOnePersonDoesNotTakeAllFollowers(t *testing.T) {
 
 func TestAFollowedLogEndsWithTheRun(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	run := w.newRun(w.stack, "net-1")
 	all, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
@@ -155,7 +155,7 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 	var want, got strings.Builder
 	at := 0
 	for i := range 3 {
-		p := w.servePeople()
+		p := w.serveUsers()
 		c := p.as(who)
 		p.authorized(c)
 		log, err := c.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Offset: int64(got.Len()), Follow: true})
@@ -175,7 +175,7 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 		got.Write(rest)
 		log.Close()
 	}
-	p := w.servePeople()
+	p := w.serveUsers()
 	p.authorized(p.as(who))
 	finish(w, run)
 	log, err := p.as(who).Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Attempt: 1, Offset: int64(got.Len()), Follow: true})
@@ -187,9 +187,9 @@ func TestAFollowedLogLosesAndRepeatsNothingWhenServersStop(t *testing.T) {
 	}
 }
 
-func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
+func TestAClosedLogStreamIsReleased(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	run := w.newRun(w.stack, "net-1")
 	r := w.newPod("net-1-plan-1", run).begin(run, v1alpha1.AttemptPlan)
@@ -205,7 +205,7 @@ func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
 
 func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	run := w.newRun(w.stack, "net-1")
 	log, err := alice.Logs(t.Context(), w.namespace, "net-1", userapi.LogOptions{Follow: true})
@@ -217,9 +217,9 @@ func TestAFollowedLogEndsWhenItsRunIsDeleted(t *testing.T) {
 }
 
 // A browser reads a log as events, and goes on where it was.
-func TestPeopleReadLogsAsEvents(t *testing.T) {
+func TestUsersReadLogsAsEvents(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	user, who := w.account("alice")
 	w.allow(user, may("get", "runs/logs"), may("pull", "states"))
 	p.authorized(p.as(who))

@@ -5,10 +5,8 @@ package server_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -18,15 +16,11 @@ import (
 	"filippo.io/age"
 	"filippo.io/age/armor"
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/plan"
-	"cairn.dev/cairn/internal/server"
 	"cairn.dev/cairn/internal/userapi"
 	"cairn.dev/cairn/test/apiserver"
 )
@@ -60,7 +54,7 @@ func swapped(text string) string {
 }
 
 // someone is a person who may all.
-func (p *peopleServer) someone(name string) *userapi.Client {
+func (p *userServer) someone(name string) *userapi.Client {
 	p.Helper()
 	user, who := p.account(name)
 	p.allow(user, mayAll)
@@ -69,9 +63,9 @@ func (p *peopleServer) someone(name string) *userapi.Client {
 	return c
 }
 
-func TestAPersonsDayWithAState(t *testing.T) {
+func TestAUserWorksWithAState(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	ns, ctx := w.namespace, t.Context()
 	pulls := func(version int64, want []byte) {
@@ -180,7 +174,7 @@ func TestAPersonsDayWithAState(t *testing.T) {
 
 func TestAStateComesBackFromAPodsLog(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	ns, ctx := w.namespace, t.Context()
 	r, run := w.applying()
@@ -243,7 +237,7 @@ func TestAStateComesBackFromAPodsLog(t *testing.T) {
 
 func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	user, who := w.account("alice")
 	w.allow(user, mayAll)
 	p.authorized(p.as(who))
@@ -274,7 +268,7 @@ func (*endless) Read(p []byte) (int, error) {
 
 func TestAPlanIsShownInItsForms(t *testing.T) {
 	w := newWorld(t)
-	p := w.servePeople()
+	p := w.serveUsers()
 	alice := p.someone("alice")
 	ctx, ns := t.Context(), w.namespace
 	run := w.newRun(w.stack, "net-1")
@@ -312,70 +306,5 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	defer text.Close()
 	if got, err := io.ReadAll(text); err != nil || string(got) != "Plan: 1 to add" {
 		t.Errorf("got %q, %v", got, err)
-	}
-}
-
-// early has somebody do something right after the first look for the ConfigMap.
-type early struct {
-	client.Reader
-	then func()
-}
-
-func (e *early) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	err := e.Reader.Get(ctx, key, o, opts...)
-	if _, ok := o.(*corev1.ConfigMap); ok && key.Name == "cairn" && e.then != nil {
-		e.then()
-		e.then = nil
-	}
-	return err
-}
-
-func TestWhereTheServerIsIsPublished(t *testing.T) {
-	w := newWorld(t)
-	key := types.NamespacedName{Namespace: "kube-public", Name: "cairn"}
-	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	t.Cleanup(func() { _ = apiserver.Kube.Delete(context.Background(), m) })
-	public := func(url string, own bool) func(*server.Options) {
-		return func(o *server.Options) { o.Public = server.Public{URL: url, OwnCA: own} }
-	}
-	read := func(p *peopleServer, want map[string]string) {
-		t.Helper()
-		p.eventually(func() bool {
-			err := apiserver.Kube.Get(t.Context(), key, m)
-			return err == nil && cmp.Equal(m.Data, want)
-		})
-	}
-	one := w.servePeople(public("https://one.example.com", true))
-	read(one, map[string]string{"url": "https://one.example.com", "ca.crt": string(w.keys.Bundle())})
-	one.stop()
-	version := m.ResourceVersion
-	w.servePeople(public("https://one.example.com", true)).stop() // before the next one: of two that say different things one is last
-	two := w.servePeople(public("https://two.example.com", false))
-	read(two, map[string]string{"url": "https://two.example.com"})
-	two.stop()
-	if m.ResourceVersion == version {
-		t.Error("nothing was written")
-	}
-
-	// An older server made it while this one looked: what that says is not left for an hour.
-	must(t, apiserver.Kube.Delete(t.Context(), m))
-	late := w.servePeople(public("https://late.example.com", false), func(o *server.Options) {
-		o.Live = &early{o.Live, func() {
-			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-			must(t, apiserver.Kube.Create(t.Context(), m))
-		}}
-	})
-	read(late, map[string]string{"url": "https://late.example.com"})
-	late.stop()
-
-	// One that somebody else made is left alone.
-	must(t, apiserver.Kube.Delete(t.Context(), m))
-	mine := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: map[string]string{"url": "mine"}}
-	must(t, apiserver.Kube.Create(t.Context(), mine))
-	three := w.servePeople(public("https://three.example.com", true))
-	three.eventually(func() bool { return three.log.line("is not published", "left alone") != "" })
-	read(three, mine.Data)
-	if err := apiserver.Kube.Delete(t.Context(), mine); apierrors.IsNotFound(err) {
-		t.Error(fmt.Errorf("it is gone: %w", err))
 	}
 }
