@@ -68,7 +68,7 @@ func TestMigrateFolders(t *testing.T) {
 	}
 	var both struct {
 		Objects []struct{ Metadata struct{ Name string } }
-		Notes   []struct{ Field, Verdict, Text string }
+		Notes   []struct{ Field, Outcome, Text string }
 	}
 	if err := json.Unmarshal([]byte(out), &both); err != nil {
 		t.Fatal(err)

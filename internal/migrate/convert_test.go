@@ -291,7 +291,7 @@ spec: {tfconfig: {name: c}}
 	if diff := cmp.Diff([]map[string]string{{"team": "net"}, {"owner": "me"}}, []map[string]string{s.Labels, s.Annotations}); diff != "" || len(s.OwnerReferences) > 0 {
 		t.Error(diff, s.OwnerReferences)
 	}
-	if text := manifest.Text(r.Notes); !strings.Contains(text, "whoever made the old object has to make the Stack") {
+	if text := manifest.Text(r.Notes); !strings.Contains(text, "the owner of the old object has to create the Stack") {
 		t.Error(text)
 	}
 }

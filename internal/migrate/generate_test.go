@@ -65,7 +65,7 @@ func TestAFolderOfARepository(t *testing.T) {
 func TestARepositoryNobodyCanRead(t *testing.T) {
 	for url, want := range map[string]string{
 		"file:///srv/git":                     "file:// is not taken",
-		"https://me:shh@git.example.com/a//b": "give that of the repository",
+		"https://me:shh@git.example.com/a//b": "use that of the repository",
 		"ftp://me:shh@git.example.com/a":      `"ftp://git.example.com/a": ftp:// is not taken`,
 		"":                                    "no address of git",
 	} {

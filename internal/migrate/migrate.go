@@ -1,5 +1,5 @@
-// Package migrate makes Cairn's objects from those of other systems that run OpenTofu and Terraform on Kubernetes, and says of every field
-// what it became, or why it became nothing. It knows no cluster and no clock: the same objects give the same result.
+// Package migrate converts objects of other systems that run OpenTofu and Terraform on Kubernetes to Cairn's, and notes for every field
+// what it became, or why it became nothing. It needs no cluster and no clock: the same objects have the same result.
 //
 // Each system has a package, which imports convert (the frame that converters share) and manifest (objects, fields and notes); kinds, below,
 // lists them all. Package generate creates Stacks from a repository of code.
@@ -57,7 +57,7 @@ func Systems() string {
 	return strings.Join(names, ", ")
 }
 
-// InNamespace puts objects that say no namespace into one, as kubectl apply does.
+// InNamespace sets the namespace of objects that have none, as kubectl apply does.
 func InNamespace(objects []unstructured.Unstructured, namespace string) {
 	for _, u := range objects {
 		if u.GetNamespace() == "" && convert.IndexOf(kinds, u.GetAPIVersion(), u.GetKind()) >= 0 && u.GetKind() != "Namespace" {

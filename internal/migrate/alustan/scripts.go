@@ -70,7 +70,7 @@ func convertInlineScript(f manifest.Field, became string) *v1alpha1.Command {
 	return &v1alpha1.Command{ConfigMap: &v1alpha1.KeyRef{Name: name, Key: key}}
 }
 
-// runFile is a script that runs a file of the code as alustan did: made executable, from the code's folder, its arguments apart at spaces.
+// runFile is a script that runs a file of the code as alustan did: as an executable, in the code's folder, with arguments split at spaces.
 func runFile(words []string) string {
 	if !strings.HasPrefix(words[0], "./") {
 		words[0] = "./" + words[0]
@@ -122,7 +122,7 @@ func convertBuild(o *convert.Object, s *v1alpha1.StackSpec) {
 	dockerfile := path.Join(s.Source.Git.Path, "Dockerfile")
 	s.Runner.Build = &v1alpha1.Build{Image: image, Dockerfile: dockerfile, Optional: true, Builder: v1alpha1.BuilderKaniko, Cache: image}
 	name.Became("spec.runner.build: where the code has the file %s, Kaniko builds the image from it and keeps its layers in the same repository. Without that file "+
-		"none is built: alustan's own Dockerfile brought the code and the engine, which Cairn brings itself. The installation has to allow builds (docs/images.md)", dockerfile)
+		"none is built: alustan's own Dockerfile contained the code and the engine, which Cairn adds itself. The installation has to allow builds (docs/images.md)", dockerfile)
 	if remark != "" {
 		name.Ignored("what follows the first space is a remark")
 	}
@@ -147,14 +147,14 @@ func convertImage(o *convert.Object, s *v1alpha1.StackSpec) {
 		}
 		return
 	}
-	registry.At("provider").NotNeeded("the image's name says where it is")
+	registry.At("provider").NotNeeded("the image's name contains its registry")
 	pull := o.Ref.Name + "-container-secret"
 	if exact := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(version.Text()), "="), "v"); exactVersion.MatchString(exact) {
 		s.Runner.Image = image + ":" + exact
 		raw, _ := json.Marshal(map[string]any{"spec": map[string]any{"imagePullSecrets": []any{map[string]string{"name": pull}}}}) // strings always can be
 		s.Runner.Template = &apiextensionsv1.JSON{Raw: raw}
 		registry.At("imageName").Became("spec.runner.image, for the tools in it; the code comes from the Repository")
-		version.Became("the tag of spec.runner.image; with Secret %s, which alustan made in the namespace, to pull it", pull)
+		version.Became("the tag of spec.runner.image; with Secret %s, which alustan created in the namespace, to pull it", pull)
 		return
 	}
 	registry.At("imageName").ToDo("spec.runner.image, where scripts need its tools: %s with the tag that ConfigMap %s-tagged-image has; with "+

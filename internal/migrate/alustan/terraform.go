@@ -38,7 +38,7 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 		Backend: &v1alpha1.Backend{FromCode: true},
 	}
 	o.Note(manifest.Became, "", "spec.engine: alustan ran Terraform 1.8.1; the code's required_version counts now, or spec.engine.version")
-	o.Note(manifest.Became, "", "spec.apply Automatic: alustan asked nobody")
+	o.Note(manifest.Became, "", "spec.apply Automatic: alustan needed no approval")
 	files := spec.At("scripts", "deploy").Exists() || spec.At("containerRegistry", "semanticVersion").Exists() || spec.At("provider").Exists()
 	convertVariables(o, &s, !files)
 	convertBackend(o, &s)
@@ -46,22 +46,22 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 	convertPostDeploy(o, &s)
 	noteServiceAccount(o, spec.At("containerRegistry", "semanticVersion").Exists())
 	spec.At("provider").NotNeeded("it put the cloud's command line tool into the image and listed resources in the status; scripts that need the " +
-		"tool take an image that has it, in spec.runner.image or by a Dockerfile, and cairn state list tells the resources")
+		"tool take an image that has it, in spec.runner.image or by a Dockerfile, and cairn state list lists the resources")
 	spec.At("environment").Unsupported("it named a cluster to Argo CD, which is not Cairn's to do: label Argo CD's cluster Secret with environment=%s yourself",
 		spec.At("environment").Text())
 	from := convertSource(o, c, &s)
 	convertImage(o, &s)
 	if spec.At("gitRepo").Exists() {
-		// Both made the image again every so often, and ran the script in it. The third looks at changes of the object only.
+		// Both built the image again in intervals, and ran the script in it. The third reacts to changes of the object only.
 		s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: 6 * time.Hour}, OnDrift: v1alpha1.DriftApply}
-		o.Note(manifest.Became, "", "spec.drift, every 6h: alustan ran the script again that often unless its install said otherwise")
+		o.Note(manifest.Became, "", "spec.drift, every 6h: alustan ran the script again that often by default")
 	}
 	c.AddStack(o, s, from)
 }
 
 // convertVariables are the environment of the scripts, and nothing else: engines take those that begin with TF_VAR_,
-// and ignore them where the code declares no such variable. In spec.variables such a variable fails the Run. alike says
-// that the object gives variables of the code by their own names, as the examples of the first schema do.
+// and ignore them where the code declares no such variable. In spec.variables such a variable fails the Run. alike is true
+// when the object has variables of the code by their own names, as the examples of the first schema have.
 func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, alike bool) {
 	backend, variables := o.At("spec", "backend"), o.At("spec", "variables")
 	for _, f := range variables.Fields() {
@@ -78,8 +78,8 @@ func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, alike bool) {
 			f.Became("spec.env %s, as it was: that is the code's variable %s, and scripts read it too", f.Name, name)
 		case alike && variableName.MatchString(f.Name) && !variables.At("TF_VAR_"+f.Name).Exists():
 			s.Env = append(s.Env, corev1.EnvVar{Name: "TF_VAR_" + f.Name, Value: value})
-			f.Became("spec.env %s, as it was for the scripts, and TF_VAR_%s for the code, where it declares that variable. alustan gave it to the scripts only: where "+
-				"no script gave it to the code, the first plan may have changes", f.Name, f.Name)
+			f.Became("spec.env %s, as it was for the scripts, and TF_VAR_%s for the code, where it declares that variable. alustan passed it to the scripts only: where "+
+				"no script passed it to the code, the first plan may have changes", f.Name, f.Name)
 		default:
 			f.Became("spec.env %s, as it was", f.Name)
 		}
@@ -90,11 +90,11 @@ func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, alike bool) {
 }
 
 // convertBackend is the bucket and the table that alustan created, for code without a backend block too. A block in the
-// code still says the key.
+// code still sets the key.
 func convertBackend(o *convert.Object, s *v1alpha1.StackSpec) {
 	backend := o.At("spec", "backend")
 	if !backend.Exists() {
-		o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: the code says where its state is. With scripts that write that file themselves, write "+
+		o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: the code configures where its state is. With scripts that write that file themselves, write "+
 			"spec.backend (docs/state.md)%s", publishedStateKey(o))
 		return
 	}
@@ -106,7 +106,7 @@ func convertBackend(o *convert.Object, s *v1alpha1.StackSpec) {
 	provider := backend.At("provider").Text()
 	if provider != "aws" || scalar(backend.At("s3")) == "" {
 		o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: alustan knew the provider aws with a bucket only, and did nothing for %q; the state is where the backend "+
-			"block of the code says", provider)
+			"block of the code puts it", provider)
 		return
 	}
 	place := convert.Backend{Backend: v1alpha1.Backend{FromCode: true, Type: "s3", Create: true}}
@@ -118,15 +118,15 @@ func convertBackend(o *convert.Object, s *v1alpha1.StackSpec) {
 	}
 	s.Backend = &place.Backend
 	o.Note(manifest.Became, "spec.backend", "spec.backend {fromCode: true, type: s3, create: true}: the first Run creates the bucket and the table, with the rights of the runner's "+
-		"account; alustan did with its own. A backend block of the code still says where the state is. Without one, or for what it lacks, config counts, with the key %s: "+
-		"where a script gave another key to init, write that one", place.Get("key"))
+		"account; alustan did with its own. A backend block of the code still decides where the state is. Without one, or for what it lacks, config counts, with the key %s: "+
+		"where a script passed another key to init, write that one", place.Get("key"))
 	if o.Ref.Namespace == "" {
 		o.Note(manifest.ToDo, "metadata.namespace", "the object has no namespace, and default is in the key of its state: in two namespaces the same key would be two Stacks with one "+
 			"state. Write the namespace into spec.backend.config.key")
 	}
 }
 
-// noteServiceAccount tells of the account by which scripts and backends reached a cloud. No object names it: the controllers of the third schema made one for
+// noteServiceAccount adds a note on the ServiceAccount by which scripts and backends reached a cloud. No object names it: the controllers of the third schema created one for
 // each Terraform, with the annotations of their own and the right to do anything in the cluster.
 func noteServiceAccount(o *convert.Object, made bool) {
 	if !made {
@@ -134,12 +134,12 @@ func noteServiceAccount(o *convert.Object, made bool) {
 		return
 	}
 	account := "terraform-" + o.Ref.Name
-	o.Note(manifest.ToDo, "", "spec.runner runs as the namespace's default account: alustan's pods ran as %s, which it made with the annotations of account terraform-sa of its "+
-		"install. Where a cloud, or the bucket of the state, knows them by it, make an account with these annotations and name it in "+
+	o.Note(manifest.ToDo, "", "spec.runner runs as the namespace's default account: alustan's pods ran as %s, which it created with the annotations of ServiceAccount terraform-sa of its "+
+		"installation. Where a cloud, or the bucket of the state, trusts that name, create a ServiceAccount with these annotations and set it in "+
 		"spec.runner.serviceAccountName; %s itself may do anything in the cluster", account, account)
 }
 
-// publishedStateKey tells where the scripts that alustan's makers publish keep a state.
+// publishedStateKey is where the scripts that alustan's authors publish store a state.
 func publishedStateKey(o *convert.Object) string {
 	variables := o.At("spec", "variables")
 	workspace, region := variables.At("TF_VAR_workspace"), variables.At("TF_VAR_region")
@@ -150,13 +150,13 @@ func publishedStateKey(o *convert.Object) string {
 	return "; those of alustan/infrastructure keep it in S3 as env:/" + w + "/" + w + "/" + r + "/terraform.tfstate"
 }
 
-// convertSource is the Repository of the code, or the name of one that a person has to make.
+// convertSource is the Repository of the code, or the name of one that the user has to create.
 func convertSource(o *convert.Object, c *convert.Conversion, s *v1alpha1.StackSpec) *convert.Repository {
 	repo := o.At("spec", "gitRepo")
 	s.Source.Git = &v1alpha1.GitSource{}
 	if !repo.Exists() {
 		from := c.ExternalRepository(o, o.Ref.Kind, o.Ref.Namespace, o.StackName)
-		o.Note(manifest.ToDo, "spec.gitRepo", "the code was in the image only: make a Repository %s with the address that the image is built from, and spec.source.git.path "+
+		o.Note(manifest.ToDo, "spec.gitRepo", "the code was in the image only: create a Repository %s with the address that the image is built from, and spec.source.git.path "+
 			"where the code is not at its root", from.Name)
 		return from
 	}

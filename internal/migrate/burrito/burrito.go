@@ -1,5 +1,5 @@
 // Package burrito converts burrito's layers and repositories. Burrito keeps what layers share in their TerraformRepository: a setting of the
-// layer overrides it, or is merged into it. States are where the code's own backend block says. Deleting a layer destroys nothing.
+// layer overrides it, or is merged into it. States are where the code's own backend block puts them. Deleting a layer destroys nothing.
 package burrito
 
 import (
@@ -32,7 +32,7 @@ func references(o *convert.Object) []convert.Key {
 	return []convert.Key{{Group: group, Kind: "TerraformRepository", Namespace: cmp.Or(ref.At("namespace").Text(), o.Ref.Namespace), Name: ref.At("name").Text()}}
 }
 
-// driftInterval is how often layers are planned for drift. Burrito's install says it, no object does.
+// driftInterval is how often layers are planned for drift. It is an option of burrito's installation, and in no object.
 const driftInterval = time.Hour
 
 func convertRepository(c *convert.Conversion, o *convert.Object) {
@@ -48,7 +48,7 @@ func convertRepository(c *convert.Conversion, o *convert.Object) {
 		pods.Became("Repository %s: spec.limits.runs", made.Name)
 	}
 	made.Spec.Engine = defaultEngine(spec, made.Name)
-	const laid = "laid under what each TerraformLayer of this repository says: see there"
+	const laid = "the default of each TerraformLayer of this repository: see there"
 	for _, name := range []string{"remediationStrategy", "overrideRunnerSpec", "runHistoryPolicy", "syncWindows"} {
 		for _, f := range leaves(spec.At(name)) {
 			f.Became(laid)
@@ -73,23 +73,23 @@ func leaves(f manifest.Field) []manifest.Field {
 	return known
 }
 
-// noteCredentials says which Secret a Repository needs. Burrito finds its own by their type and the URL in them, and no object names them.
+// noteCredentials adds a note on the Secret that a Repository needs. Burrito finds its own by their type and the URL in them, and no object names them.
 func noteCredentials(o *convert.Object, at manifest.Field, made *convert.Repository, a convert.Address) {
 	name := convert.Shorten(made.Name, 200) + "-git"
 	switch {
 	case strings.HasPrefix(a.URL, "http"):
-		at.ToDo("if the repository is private, make Secret %s and name it in spec.credentials; keys username and password, or githubAppID, githubAppInstallationID and githubAppPrivateKey: %s",
+		at.ToDo("if the repository is private, create Secret %s and name it in spec.credentials; keys username and password, or githubAppID, githubAppInstallationID and githubAppPrivateKey: %s",
 			name, convert.CreateSecret(o.Ref.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
 	default:
 		made.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
-		at.ToDo("make Secret %s; burrito's has the key under sshPrivateKey: %s", name,
+		at.ToDo("create Secret %s; burrito's has the key under sshPrivateKey: %s", name,
 			convert.CreateSecret(o.Ref.Namespace, name, "identity", convert.FileFromSecret(o.Ref.Namespace, "BURRITOS_SECRET", "sshPrivateKey"), "known_hosts", convert.KnownHosts(a.Host)))
 	}
-	at.ToDo("for webhooks make a Secret with burrito's webhookSecret and name it in spec.webhook; the forge calls /hooks/%s/%s then", o.Ref.Namespace, made.Name)
+	at.ToDo("for webhooks create a Secret with burrito's webhookSecret and name it in spec.webhook; the Git provider then calls /hooks/%s/%s", o.Ref.Namespace, made.Name)
 }
 
 func noteNotNeeded(_ *convert.Conversion, o *convert.Object) {
-	o.Note(manifest.NotNeeded, "spec", "burrito makes such objects itself; Cairn makes Runs of its own")
+	o.Note(manifest.NotNeeded, "spec", "burrito creates such objects itself; Cairn creates its own Runs")
 }
 
 func convertLayer(c *convert.Conversion, o *convert.Object) {
@@ -100,7 +100,7 @@ func convertLayer(c *convert.Conversion, o *convert.Object) {
 		layered.repo = repo.At("spec")
 	}
 	s := v1alpha1.StackSpec{Backend: &v1alpha1.Backend{FromCode: true}}
-	o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: burrito has no place for states of its own; the backend block of the code says where it is, and it stays there")
+	o.Note(manifest.Became, "spec.backend", "spec.backend.fromCode: burrito stores no states itself; the backend block of the code configures where it is, and it stays there")
 
 	s.Source.Git = &v1alpha1.GitSource{}
 	at := spec.At("path")
@@ -113,7 +113,7 @@ func convertLayer(c *convert.Conversion, o *convert.Object) {
 	s.Source.Git.Ref = convert.ShortRef(spec.At("branch").Text())
 	spec.At("branch").Became("spec.source.git.ref")
 	convertTriggers(o, &s)
-	spec.At("additionalTargetRefs").Unsupported("plans for pull requests into other branches are not made")
+	spec.At("additionalTargetRefs").Unsupported("plans for pull requests into other branches are not supported")
 
 	var from *convert.Repository
 	if repo != nil {
@@ -201,7 +201,7 @@ func (l layerSettings) pick(names ...string) manifest.Field {
 	return manifest.Field{Object: l.layer.Object, Path: l.layer.At(names...).Path}
 }
 
-// became says something of a setting, in the layer.
+// became adds a note to a setting of the layer.
 func (l layerSettings) became(format string, names ...string) {
 	l.layer.At(names...).Became("%s", format)
 }
@@ -214,7 +214,7 @@ func (l layerSettings) apply(o *convert.Object, s *v1alpha1.StackSpec) {
 	}
 	l.became("spec.apply: "+string(s.Apply), "remediationStrategy", "autoApply")
 	s.Drift = &v1alpha1.Drift{Interval: &metav1.Duration{Duration: driftInterval}, OnDrift: onDrift}
-	o.Note(manifest.Became, "spec.drift", "spec.drift.interval 1h, spec.drift.onDrift %s: burrito's install says how often (controller.timers.driftDetection), no object does; write what you want", onDrift)
+	o.Note(manifest.Became, "spec.drift", "spec.drift.interval 1h, spec.drift.onDrift %s: the interval is an option of burrito's installation (controller.timers.driftDetection), and in no object; set the interval that you want", onDrift)
 	if retries := l.pick("remediationStrategy", "onError", "maxRetries"); retries.Exists() {
 		limit := int32(min(max(retries.Int(), 0), 100))
 		s.Retry.Limit = &limit

@@ -10,9 +10,9 @@ import (
 )
 
 // burrito's engine is that of the layer, or else of its repository, flag by flag: opentofu or terraform, and terragrunt over it. So it is
-// in Cairn: what the repository says is spec.engine of the Repository, and a Stack says only what is otherwise.
+// in Cairn: the engine of the repository is spec.engine of the Repository, and a Stack has only what differs.
 
-// engineFields are the settings that an engine is made of.
+// engineFields are the settings that an engine consists of.
 var engineFields = [][]string{
 	{"terraform", "enabled"}, {"terraform", "version"}, {"terraform", "terragrunt", "enabled"}, {"terraform", "terragrunt", "version"},
 	{"opentofu", "enabled"}, {"opentofu", "version"}, {"terragrunt", "enabled"}, {"terragrunt", "version"},
@@ -26,13 +26,13 @@ func defaultEngine(spec manifest.Field, name string) *v1alpha1.Engine {
 		f := spec.At(names...)
 		switch {
 		case !ok:
-			f.Became("laid under what each TerraformLayer of this repository says: see there")
+			f.Became("the default of each TerraformLayer of this repository: see there")
 		case l.counts(e, below, names):
 			f.Became("Repository %s: spec.engine", name)
 		case names[len(names)-1] == "enabled" && !f.Bool():
 			f.Became("Repository %s: spec.engine, which is %s", name, e.Name)
 		default:
-			f.Became("laid under what each TerraformLayer of this repository says: see there")
+			f.Became("the default of each TerraformLayer of this repository: see there")
 		}
 	}
 	if !ok {
@@ -49,7 +49,7 @@ func (l layerSettings) noteOldTerragrunt(e v1alpha1.Engine) {
 	}
 }
 
-// isV04 says that a layer is of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform always.
+// isV04 returns true for a layer of burrito 0.2 to 0.4: Terragrunt is below terraform, and the engine is Terraform always.
 func (l layerSettings) isV04() bool {
 	return l.pick("terraform", "terragrunt").Exists() && !l.pick("terragrunt").Exists() && !l.pick("opentofu").Exists()
 }
@@ -88,7 +88,7 @@ func (l layerSettings) chosen() (e v1alpha1.Engine, settings string, ok bool) {
 	return e, settings, tofu || terraform
 }
 
-// counts says whether a setting decides an engine that plans with these settings.
+// counts returns true if a setting decides an engine that plans with these settings.
 func (l layerSettings) counts(e v1alpha1.Engine, settings string, names []string) bool {
 	if names[0] == "terragrunt" || len(names) == 3 {
 		return e.Name == v1alpha1.EngineTerragrunt && len(names) == len(l.grunt(""))
@@ -96,14 +96,14 @@ func (l layerSettings) counts(e v1alpha1.Engine, settings string, names []string
 	return names[0] == settings
 }
 
-// engine gives the Stack what its layer says otherwise than the Repository that it reads from, which is nil when that is not in the input.
+// engine sets the engine of the Stack where its layer differs from the Repository that it reads from, which is nil when that is not in the input.
 func (l layerSettings) engine(s *v1alpha1.StackSpec, from *convert.Repository) {
 	o := l.layer.Object
 	e, settings, ok := l.chosen()
 	where := "spec.engine"
 	switch {
 	case !ok && l.repo.Object == nil:
-		where = "spec.engine: nothing, so that it is what the Repository says"
+		where = "spec.engine: nothing, so that it is the Repository's engine"
 	case !ok:
 		s.Engine = e
 		o.Note(manifest.Ignored, "spec.opentofu.enabled", "neither engine is enabled, with which burrito runs nothing: spec.engine.name is OpenTofu")
@@ -125,7 +125,7 @@ func (l layerSettings) engine(s *v1alpha1.StackSpec, from *convert.Repository) {
 		}
 	}
 	if ok && planner(e).Version == "" {
-		o.Note(manifest.Became, "spec."+settings+".version", "no version is said: it is that of the code's version files, or of its required_version, as with burrito")
+		o.Note(manifest.Became, "spec."+settings+".version", "no version is set: it is that of the code's version files, or of its required_version, as with burrito")
 	}
 }
 

@@ -28,7 +28,7 @@ func (l layerSettings) runner(o *convert.Object, s *v1alpha1.StackSpec) {
 	at("serviceAccountName").Became("spec.runner.serviceAccountName")
 	if r.ServiceAccountName == "" {
 		r.ServiceAccountName = "burrito-runner"
-		o.Note(manifest.Became, "spec.overrideRunnerSpec.serviceAccountName", "spec.runner.serviceAccountName burrito-runner, as burrito's default: clouds may know the runner by it. It goes with burrito's chart: make one of your own before you uninstall that")
+		o.Note(manifest.Became, "spec.overrideRunnerSpec.serviceAccountName", "spec.runner.serviceAccountName burrito-runner, as burrito's default: clouds may know the runner by it. It goes with burrito's chart: create one of your own before you uninstall that")
 	}
 	for _, name := range []string{"tolerations", "affinity"} {
 		if at(name).Exists() {
@@ -111,13 +111,13 @@ func withoutNames(list, other manifest.Field) any {
 	return left
 }
 
-// arguments are more of the engine's. Some say what a Stack says elsewhere.
+// arguments are additional arguments of the engine. Some of them are other fields of a Stack.
 func (l layerSettings) arguments(f manifest.Field, s *v1alpha1.StackSpec) {
 	for _, item := range f.Items() {
 		// They are joined into one variable with spaces between, which the engine takes apart as a shell does.
 		arguments, whole := words(item.Text())
 		if !whole {
-			item.Unsupported("a quote in it does not end: look what the engine was given, and say it in spec.backend.config or spec.variableFiles")
+			item.Unsupported("a quote in it does not end: check what the engine received, and set it in spec.backend.config or spec.variableFiles")
 			continue
 		}
 		for _, argument := range arguments {
@@ -223,7 +223,7 @@ func convertWindows(o *convert.Object, l layerSettings, s *v1alpha1.StackSpec) {
 	}
 }
 
-// matches says whether one of the patterns is about a name, as burrito matches layers.
+// matches returns true if one of the patterns matches a name, as burrito matches layers.
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Address is what an address of code in git says.
+// Address is the parts of an address of code in git.
 type Address struct {
 	// URL of the repository, as a Repository takes it.
 	URL string
 	// Host of it, without a port.
 	Host string
-	// Path in the repository, and the ref; empty where it says none.
+	// Path in the repository, and the ref; empty where it has none.
 	Path, Ref string
-	// Secret says that a user or password was in it, which is left out.
+	// Secret is true when a user or password was in it, which is left out.
 	Secret bool
-	// More are arguments that nothing is made of.
+	// More are arguments that are ignored.
 	More []string
 }
 

@@ -29,7 +29,7 @@ type Backend struct {
 // SecretArgument is the name of an argument that has, or may have, a secret for its value.
 var SecretArgument = regexp.MustCompile(`(?i)(secret(_key)?$|secret_key|password|token|private_key|client_key|sas_|access_key|credentials$|conn_str|encryption_key|customer_key|http_auth|client_certificate$)`)
 
-// ReadBackend reads a backend block, with or without the terraform block around it. An error says what is wrong, without values.
+// ReadBackend reads a backend block, with or without the terraform block around it. An error contains no values.
 func ReadBackend(text string) (*Backend, error) {
 	body, err := hclparse.Parse([]byte(text), "backend", false)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *Backend) AddSecret(secret string) {
 	p.ConfigFrom = append(p.ConfigFrom, v1alpha1.BackendConfig{Secret: v1alpha1.ObjectRef{Name: secret}})
 }
 
-// longestExpression is how many bytes of an expression are looked at: what looks at one calls itself for each of its levels.
+// longestExpression is how many bytes an expression may have: its evaluation is recursive.
 const longestExpression = 16 << 10
 
 // LiteralValue is what an expression means without variables and functions.
@@ -176,7 +176,7 @@ func LiteralValue(e hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	return e.Value(nil)
 }
 
-// AddSecretArguments has the backend's secret arguments come from a Secret, and says how to make it.
+// AddSecretArguments takes the backend's secret arguments from a Secret, and adds a note on how to create it.
 func (p *Backend) AddSecretArguments(o *Object, at manifest.Field) {
 	if len(p.Secrets) == 0 {
 		return
@@ -188,13 +188,13 @@ func (p *Backend) AddSecretArguments(o *Object, at manifest.Field) {
 	for _, argument := range p.Secrets {
 		files = append(files, argument, "FILE_WITH_"+strings.ToUpper(argument))
 	}
-	at.ToDo("make Secret %s, whose keys are the backend's secret arguments (values are not copied): %s", name, CreateSecret(o.Ref.Namespace, name, files...))
+	at.ToDo("create Secret %s, whose keys are the backend's secret arguments (values are not copied): %s", name, CreateSecret(o.Ref.Namespace, name, files...))
 }
 
 // backendSecret is the Secret of a Stack's arguments of its backend.
 func backendSecret(o *Object) string { return Shorten(o.StackName, 190) + "-backend" }
 
-// NoKubeconfig is no file. The engine takes host and token from arguments only where a kubeconfig is named: one that is not there it leaves out, and
+// NoKubeconfig is no file. The engine takes host and token from arguments only where a kubeconfig is named: one that does not exist it ignores, and
 // without a name it wants one.
 const NoKubeconfig = "/none"
 
@@ -209,7 +209,7 @@ func RequireKubernetesToken(o *Object, p *Backend) {
 		p.AddSecret(name)
 	}
 	p.Set("config_path", NoKubeconfig)
-	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: make Secret %s with keys host, token and cluster_ca_certificate, of an account that may do no more than keep states (docs/migrate.md, States in Secrets)", name)
+	o.Note(manifest.ToDo, "spec.backend", "runners have no token of Kubernetes: create Secret %s with keys host, token and cluster_ca_certificate, of a ServiceAccount that can only store states (docs/migrate.md, States in Secrets)", name)
 }
 
 // MoveState is for states that cannot stay where they are: Cairn keeps them, and nothing is planned before they are here.

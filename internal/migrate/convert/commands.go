@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// What a person has to make is said as commands that hold no value: they read it from a file, or from the Secret that has it.
+// Notes on Secrets that the user has to create have commands without values: these read a value from a file, or from the Secret that has it.
 
 // safeWord needs no quotes in a shell.
 var safeWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// Quote makes a text one word of a shell, whatever is in it.
+// Quote returns a text as one word of a shell, whatever is in it.
 func Quote(text string) string {
 	if safeWord.MatchString(text) {
 		return text
@@ -28,13 +28,13 @@ func Kubectl(namespace, format string, args ...any) string {
 	return "kubectl -n " + Quote(namespace) + " " + command
 }
 
-// FileFromSecret is what gives a file the value of a key of a Secret; the value is on no command line.
+// FileFromSecret is a process substitution that reads a key of a Secret; the value is on no command line.
 func FileFromSecret(namespace, secret, key string) string {
 	return "<(" + Kubectl(namespace, "get secret %s -o go-template=%s", Quote(secret),
 		Quote(fmt.Sprintf("{{index .data %q | base64decode}}", key))) + ")"
 }
 
-// CreateSecret is the command that makes a Secret of files.
+// CreateSecret is the command that creates a Secret from files.
 func CreateSecret(namespace, name string, files ...string) string {
 	var out strings.Builder
 	out.WriteString(Kubectl(namespace, "create secret generic %s", Quote(name)))

@@ -1,5 +1,5 @@
 // Package convert is what the converters of all systems share: it selects the converter of each object, collects the Stacks and Repositories
-// that the converters create, gives them names, and adds a note for each field that no converter has a note for: nothing is dropped silently.
+// that the converters create, names them, and adds a note for each field that no converter has a note for: nothing is dropped silently.
 package convert
 
 import (
@@ -20,7 +20,7 @@ import (
 // Objects converts objects of these kinds, which may be in any order and are left as they are. An error lists what is
 // wrong with each object; then there is no result.
 //
-// The Stacks do what the objects did: Hold makes them safe for the day of moving.
+// The Stacks do what the objects did: Hold changes them for the day of the migration.
 func Objects(kinds []Kind, objects []unstructured.Unstructured) (Result, error) {
 	c := &Conversion{kinds: kinds, byKey: map[Key]*Object{}}
 	var wrong []error
@@ -34,7 +34,7 @@ func Objects(kinds []Kind, objects []unstructured.Unstructured) (Result, error) 
 	}
 	slices.SortFunc(c.Objects, order)
 	c.name()
-	// Repositories that have a name of their own come before those that are made from an address.
+	// Repositories that have a name of their own come before those that get one from an address.
 	for _, stacks := range []bool{false, true} {
 		for _, o := range c.Objects {
 			if o.Kind != nil && o.Kind.Stack == stacks {
@@ -58,12 +58,12 @@ type Conversion struct {
 	byKey   map[Key]*Object
 	// repositories that Stacks want, in the order in which they were asked for.
 	repositories []*Repository
-	// strangers stand for Repositories that are not made here.
+	// strangers stand for Repositories that are not created here.
 	strangers []*Repository
 	stacks    []*stack
 }
 
-// Key is what makes two objects of the input the same one.
+// Key identifies an object of the input.
 type Key struct{ Group, Kind, Namespace, Name string }
 
 // Object is an object of the input with its kind.
@@ -81,9 +81,9 @@ func (c *Conversion) newInput(u unstructured.Unstructured) *Object {
 	rank := IndexOf(c.kinds, o.Ref.APIVersion, o.Ref.Kind)
 	switch {
 	case rank < 0:
-		o.Note(manifest.Unknown, "", "nothing is made of it: nothing is known of such objects")
+		o.Note(manifest.Unknown, "", "it is not converted: objects of this kind are not known")
 	case !slices.Contains(c.kinds[rank].Versions, u.GroupVersionKind().Version):
-		o.Note(manifest.Unknown, "", "nothing is made of it: of this kind the versions %s are known", strings.Join(c.kinds[rank].Versions, ", "))
+		o.Note(manifest.Unknown, "", "it is not converted: of this kind the versions %s are known", strings.Join(c.kinds[rank].Versions, ", "))
 	default:
 		o.Kind, o.rank = &c.kinds[rank], rank
 		o.Ref.System = o.Kind.System
@@ -94,9 +94,9 @@ func (c *Conversion) newInput(u unstructured.Unstructured) *Object {
 // Repository is a Repository under way.
 type Repository struct {
 	v1alpha1.Repository
-	// named says that the name is that of an object, and stays.
+	// named is true when the name is that of an object, and stays.
 	named bool
-	// of is the object that it is made of; nil for one that was Cairn's already, and for one that is made of an address.
+	// of is the object that it is converted from; nil for one that was Cairn's already, and for one that has only an address.
 	of *Object
 	// stands is what a stranger stands for, with its system for the group.
 	stands Key
@@ -105,7 +105,7 @@ type Repository struct {
 // stack is a Stack under way.
 type stack struct {
 	v1alpha1.Stack
-	// of is the object that it is made of; nil for one that was Cairn's already.
+	// of is the object that it is converted from; nil for one that was Cairn's already.
 	of *Object
 	// from is the Repository of its code, whose name is known at the end; nil for code from elsewhere.
 	from *Repository
@@ -123,7 +123,7 @@ func (c *Conversion) take(u unstructured.Unstructured) error {
 	if err := errors.Join(o.Errors...); err != nil {
 		return err
 	}
-	if o.Ref.Name == "" && o.rank == len(c.kinds) { // a kustomization.yaml, say: nothing would be made of it, and no two of them are the same one
+	if o.Ref.Name == "" && o.rank == len(c.kinds) { // such as a kustomization.yaml: it is not converted, and two of them are not duplicates
 		c.Objects = append(c.Objects, o)
 		return nil
 	}
@@ -159,21 +159,21 @@ func (c *Conversion) Find(group, kind, namespace, name string) *Object {
 	return c.byKey[Key{group, kind, namespace, name}]
 }
 
-// convert makes of an object what it becomes, and has each of its fields spoken of.
+// convert converts an object, and adds a note to each of its fields that has none.
 func (c *Conversion) convert(o *Object) {
 	if o.At("metadata", "deletionTimestamp").Exists() {
-		o.Note(manifest.Unsupported, "", "it is being deleted: nothing is made of it")
+		o.Note(manifest.Unsupported, "", "it is being deleted: it is not converted")
 		return
 	}
 	o.Kind.Convert(c, o)
 	o.metadata()
-	o.At("status").NotNeeded("Cairn finds out how things are for itself")
+	o.At("status").NotNeeded("Cairn determines the status itself")
 	o.Root.NoteUnknown()
 }
 
-// result is all that was made, in its order.
+// result is all objects that were created, in their order.
 func (c *Conversion) result() Result {
-	r := Result{made: map[types.NamespacedName]manifest.Ref{}}
+	r := Result{origins: map[types.NamespacedName]manifest.Ref{}}
 	c.nameRepositories()
 	for _, made := range c.repositories {
 		r.Repositories = append(r.Repositories, made.Repository)
@@ -187,7 +187,7 @@ func (c *Conversion) result() Result {
 		}
 		r.Stacks = append(r.Stacks, made.Stack)
 		if made.of != nil {
-			r.made[types.NamespacedName{Namespace: made.Namespace, Name: made.Name}] = made.of.Ref
+			r.origins[types.NamespacedName{Namespace: made.Namespace, Name: made.Name}] = made.of.Ref
 		}
 	}
 	for _, o := range c.Objects {

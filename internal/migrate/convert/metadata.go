@@ -15,7 +15,7 @@ var theirs = []string{
 	"fluxcd.io/", "deployment.kubernetes.io/",
 }
 
-// own are the labels or annotations that go along, and it speaks of all of which nothing was said yet.
+// own are the labels or annotations that are kept. It adds a note to each that has none yet.
 func (o *Object) own(what string) map[string]string {
 	kept := map[string]string{}
 	for _, f := range o.At("metadata", what).Fields() {
@@ -46,13 +46,13 @@ func (o *Object) metadata() {
 			o.MarkNoted(f.Path)
 		}
 	}
-	// Nothing is said of what the API server writes into each object.
+	// What the API server writes into each object needs no note.
 	for _, name := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"} {
 		o.MarkNoted(meta.At(name).Path)
 	}
 	meta.At("finalizers").NotNeeded("they are of the old controller; Cairn sets its own")
-	meta.At("ownerReferences").Unsupported("the Stack has no owner: whoever made the old object has to make the Stack, or it stays when that is deleted")
-	meta.At("generateName").NotNeeded("the Stack has the name that was made from it")
+	meta.At("ownerReferences").Unsupported("the Stack has no owner: the owner of the old object has to create the Stack, or the Stack stays when the owner is deleted")
+	meta.At("generateName").NotNeeded("the Stack has the name that was generated from it")
 }
 
 // clean is the metadata that a manifest has.

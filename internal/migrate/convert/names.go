@@ -16,7 +16,7 @@ const MaxStackName = 200
 // longestRepository is how long the name of any object may be.
 const longestRepository = 253
 
-// name gives each object that becomes a Stack the Stack's name: its own where that is free, otherwise with its system's behind it.
+// name sets the name of the Stack of each object: the object's name where that is free, otherwise with its system behind it.
 func (c *Conversion) name() {
 	type place struct{ namespace, name string }
 	taken := map[place]*Object{}
@@ -60,7 +60,7 @@ func (c *Conversion) freeRepository(namespace, name, system string) string {
 	return free
 }
 
-// nameRepositories gives names to the Repositories that have none yet: from their address, and with a digest where two would have the same.
+// nameRepositories names the Repositories that have no name yet: by their address, and with a digest where two would have the same.
 func (c *Conversion) nameRepositories() {
 	type place struct{ namespace, name string }
 	taken := map[place]bool{}
@@ -98,7 +98,7 @@ func RepositoryName(url string) string {
 // notInNames is what a name of Kubernetes may not have.
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// ObjectName makes a name that Kubernetes takes from a text.
+// ObjectName returns a valid name of an object for a text.
 func ObjectName(text, otherwise string, longest int) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if name == "" {
@@ -107,7 +107,7 @@ func ObjectName(text, otherwise string, longest int) string {
 	return Shorten(name, longest)
 }
 
-// Shorten makes a name short enough, and keeps it apart from others that begin like it.
+// Shorten returns a name of that length at most, and unique among those that begin alike.
 func Shorten(name string, longest int) string {
 	if len(name) <= longest {
 		return name

@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// AddStack makes a Stack of an object: with its name, its namespace, and those labels and annotations that are people's own.
+// AddStack adds the Stack of an object: with its name, its namespace, and the labels and annotations that no tool owns.
 func (c *Conversion) AddStack(o *Object, spec v1alpha1.StackSpec, from *Repository) {
 	made := &stack{of: o, from: from}
 	made.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Stack"}
@@ -20,7 +20,7 @@ func (c *Conversion) AddStack(o *Object, spec v1alpha1.StackSpec, from *Reposito
 }
 
 // Repository is the Repository of an address in a namespace, with the Secret that it is read with; both are one Repository for all who ask
-// for the same. Its name is made from the address.
+// for the same. Its name is derived from the address.
 func (c *Conversion) Repository(namespace, url, secret string) *Repository {
 	for _, r := range c.repositories {
 		of := ""
@@ -39,7 +39,7 @@ func (c *Conversion) Repository(namespace, url, secret string) *Repository {
 	return made
 }
 
-// AddRepository makes a Repository of an object whose field at has the address, with the object's name where that is free;
+// AddRepository adds the Repository of an object whose field at has the address, with the object's name where that is free;
 // not ok when it is no address.
 func (c *Conversion) AddRepository(o *Object, at manifest.Field) (made *Repository, a Address, ok bool) {
 	a, err := ReadAddress(at.Text())
@@ -70,7 +70,7 @@ func NewRepository(namespace, url string) *Repository {
 	return made
 }
 
-// RepositoryOf is the Repository that was made of an object.
+// RepositoryOf is the Repository that was converted from an object.
 func (c *Conversion) RepositoryOf(o *Object) *Repository {
 	for _, r := range c.repositories {
 		if r.of == o {
@@ -80,7 +80,7 @@ func (c *Conversion) RepositoryOf(o *Object) *Repository {
 	return nil
 }
 
-// UnconvertedRepository stands for a Repository that is not made here: its object is not in the input.
+// UnconvertedRepository stands for a Repository that is not created here: its object is not in the input.
 func (c *Conversion) UnconvertedRepository(o *Object, at manifest.Field) *Repository {
 	if name := at.At("name"); name.Text() == "" {
 		name.Fail("it names no object: the Stack needs the name of its Repository")
@@ -90,7 +90,7 @@ func (c *Conversion) UnconvertedRepository(o *Object, at manifest.Field) *Reposi
 	return c.ExternalRepository(o, at.At("kind").Text(), namespace, called)
 }
 
-// ExternalRepository is a Repository that a person has to make, of what of names. It has the name of none that is made here.
+// ExternalRepository is a Repository that the user has to create for an object of that kind and name. No Repository that is created here has its name.
 func (c *Conversion) ExternalRepository(o *Object, kind, namespace, name string) *Repository {
 	of := Key{Group: o.Kind.System, Kind: kind, Namespace: namespace, Name: name}
 	for _, r := range c.strangers {

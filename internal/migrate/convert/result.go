@@ -17,13 +17,13 @@ type Result struct {
 	// Repositories and Stacks, each list by namespace and name.
 	Repositories []v1alpha1.Repository
 	Stacks       []v1alpha1.Stack
-	// Notes say of each field of each object what became of it; those of an object are together.
+	// Notes have an entry for each field of each object; those of an object are together.
 	Notes []manifest.Note
-	// made says of which object a Stack was made, by namespace and name; those that were Cairn's already are not in it.
-	made map[types.NamespacedName]manifest.Ref
+	// origins are the objects that Stacks were converted from, by namespace and name; those that were Cairn's already are not in it.
+	origins map[types.NamespacedName]manifest.Ref
 }
 
-// Manifests are the objects as YAML: Repositories, then Stacks. The same result gives the same bytes.
+// Manifests are the objects as YAML: Repositories, then Stacks. The same result has the same bytes.
 func (r *Result) Manifests() ([]byte, error) {
 	objects, err := r.Objects()
 	if err != nil {
@@ -101,22 +101,22 @@ func plainFields(o any) (map[string]any, error) {
 	return fields, nil
 }
 
-// Hold makes the result safe for the day of moving, and says so in its notes: a plan that has changes waits for a person, and deleting a Stack
-// leaves all that it made. Stacks that were Cairn's already stay as they are.
+// Hold changes the result for the day of the migration, and records that in its notes: a plan that has changes waits for an approval, and deleting a Stack
+// keeps all of its resources. Stacks that were Cairn's already stay as they are.
 func (r *Result) Hold() {
 	for i := range r.Stacks {
 		stack := &r.Stacks[i]
-		from, made := r.made[types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name}]
+		from, made := r.origins[types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name}]
 		if !made {
 			continue
 		}
 		if stack.Spec.Apply == v1alpha1.ApplyAutomatic {
 			stack.Spec.Apply = v1alpha1.ApplyManual
-			r.note(from, "spec.apply", "Manual for now, and not Automatic: the first plan has to be empty; --keep-apply gives it as it was")
+			r.note(from, "spec.apply", "Manual for now, and not Automatic: the first plan has to be empty; --keep-apply keeps the original")
 		}
 		if stack.Spec.DeletionPolicy == "" || stack.Spec.DeletionPolicy == v1alpha1.DeletionDestroy {
 			stack.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
-			r.note(from, "spec.deletionPolicy", "Orphan for now, and not Destroy: deleting the Stack to go back must destroy nothing; --keep-apply gives it as it was")
+			r.note(from, "spec.deletionPolicy", "Orphan for now, and not Destroy: deleting the Stack to go back must destroy nothing; --keep-apply keeps the original")
 		}
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// Runner is what a system says of its pods, on the way to spec.env, spec.envFrom and spec.runner.
+// Runner collects a system's settings of its pods, for spec.env, spec.envFrom and spec.runner.
 type Runner struct {
 	v1alpha1.Runner
 	env     []corev1.EnvVar
 	EnvFrom []corev1.EnvFromSource
 	// labels and annotations of the pod.
 	labels, Annotations map[string]string
-	// pod is what the template says of the pod, engine what it says of the container of the engine.
+	// pod is the template's part for the pod, engine that for the container of the engine.
 	pod, engine map[string]any
 }
 
@@ -101,7 +101,7 @@ func (r *Runner) take(into map[string]any, f manifest.Field, name string) {
 	}
 }
 
-// AddVolumes takes volumes over, and tells of those that no runner may have.
+// AddVolumes copies volumes, and adds a note to those that no runner may have.
 func (r *Runner) AddVolumes(f manifest.Field) {
 	if !f.Exists() {
 		return
@@ -109,7 +109,7 @@ func (r *Runner) AddVolumes(f manifest.Field) {
 	r.AddToPod(f, "volumes")
 	for _, v := range f.Items() {
 		if v.At("hostPath").Exists() {
-			v.ToDo("a folder of the node fits no pod of Pod Security restricted: take another kind of volume, or let the install allow it (allowUnrestrictedRunners)")
+			v.ToDo("a folder of the node fits no pod of Pod Security restricted: take another kind of volume, or allow it in the installation (allowUnrestrictedRunners)")
 		}
 		if name := v.At("name").Text(); ownVolume.MatchString(name) {
 			v.ToDo("a volume of that name is Cairn's own: call it something else, here and in volumeMounts")
@@ -129,7 +129,7 @@ func (r *Runner) AddMetadata(labels, annotations manifest.Field) {
 		for _, item := range part.of.Fields() {
 			domain, _, _ := strings.Cut(item.Name, "/")
 			if domain == "cairn.dev" || strings.HasSuffix(domain, ".cairn.dev") || item.Name == "app.kubernetes.io/managed-by" {
-				item.NotNeeded("it is Cairn's own to say")
+				item.NotNeeded("Cairn sets it itself")
 				continue
 			}
 			if *part.into == nil {
@@ -180,7 +180,7 @@ func (r *Runner) AddResources(f manifest.Field) {
 	f.At("claims").Unsupported("devices are for spec.runner.template")
 }
 
-// AddEnvironment takes variables over, but for those that a runner does not give to the engine.
+// AddEnvironment copies variables, except those that a runner does not pass to the engine.
 func (r *Runner) AddEnvironment(f manifest.Field) {
 	for _, item := range f.Items() {
 		var variable corev1.EnvVar
@@ -205,26 +205,26 @@ func (r *Runner) AddEnvironment(f manifest.Field) {
 	}
 }
 
-// argument tells of a variable that does not reach the engine.
+// argument adds a note to a variable that does not reach the engine.
 func (r *Runner) argument(f manifest.Field, e corev1.EnvVar) bool {
 	switch {
 	case strings.HasPrefix(e.Name, "CAIRN_"):
 		f.Unsupported("%s: names that begin with CAIRN_ are Cairn's own", e.Name)
 	case e.Name == "TF_WORKSPACE":
-		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; docs/migrate.md says how to move one (Workspaces)")
+		f.Unsupported("TF_WORKSPACE: a Stack has one state, that of the default workspace; docs/migrate.md describes how to move one (Workspaces)")
 	case strings.HasPrefix(e.Name, "TF_CLI_ARGS"):
 		f.Unsupported("%s: arguments of the engine are Cairn's own, so that what was approved is what is applied", e.Name)
 	case strings.HasPrefix(e.Name, "TF_HTTP_"):
-		f.Unsupported("%s: say it in spec.backend.config, or its secrets by spec.backend.configFrom", e.Name)
+		f.Unsupported("%s: set it in spec.backend.config, or its secrets by spec.backend.configFrom", e.Name)
 	case e.Name == "TF_DATA_DIR", strings.HasPrefix(e.Name, "TG_") && !slices.Contains(keptOfTerragrunt, e.Name), strings.HasPrefix(e.Name, "TERRAGRUNT_"):
-		f.Unsupported("%s: it is not given to the engine, which would do something else than it is told", e.Name)
+		f.Unsupported("%s: it is not passed to the engine, because it changes what the engine does", e.Name)
 	default:
 		return false
 	}
 	return true
 }
 
-// keptOfTerragrunt are the variables of Terragrunt that a runner gives to it.
+// keptOfTerragrunt are the variables that a runner passes to Terragrunt.
 var keptOfTerragrunt = []string{
 	"TG_AUTH_PROVIDER_CMD", "TG_FEATURE", "TG_IAM_ASSUME_ROLE", "TG_IAM_ASSUME_ROLE_DURATION",
 	"TG_IAM_ASSUME_ROLE_SESSION_NAME", "TG_IAM_ASSUME_ROLE_WEB_IDENTITY_TOKEN",

@@ -10,7 +10,7 @@ import (
 // CairnSystem is the system that all others become.
 const CairnSystem = "cairn"
 
-// CairnKinds are Cairn's kinds: Stacks and Repositories pass through as they are, so that converting twice gives the same.
+// CairnKinds are Cairn's kinds: Stacks and Repositories pass through as they are, so that a second conversion changes nothing.
 var CairnKinds = []Kind{
 	{System: CairnSystem, GroupKind: schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Repository"}, Versions: []string{v1alpha1.GroupVersion.Version}, Resource: "repositories", Convert: ownRepository},
 	{System: CairnSystem, GroupKind: schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "Stack"}, Versions: []string{v1alpha1.GroupVersion.Version}, Resource: "stacks", Stack: true, Convert: ownStack},

@@ -14,7 +14,7 @@ import (
 type authMethod struct {
 	manifest.Field
 	host string
-	// ref names the Secret; ssh says that it has a key, otherwise a token.
+	// ref names the Secret; ssh is true when it has a key, otherwise it has a token.
 	ref manifest.Field
 	ssh bool
 	key string
@@ -78,7 +78,7 @@ func (g *terraform) moduleCredentials(from *convert.Repository) {
 		m.ref.At("name").Became("Secret %s", name)
 		m.ref.At("key").Became("Secret %s", name)
 		m.ref.At("namespace").Became("Secret %s in the object's namespace", name)
-		m.ref.At("lockSecretDeletion").Unsupported("whoever deletes the Secret is not kept from it; a destroy needs it only to fetch modules")
+		m.ref.At("lockSecretDeletion").Unsupported("nothing prevents the deletion of the Secret; a destroy needs it only to fetch modules")
 		if name != m.ref.At("name").Text() {
 			m.ref.ToDo("%s", g.makeGitSecret(m, name))
 		}
@@ -120,7 +120,7 @@ func (g *terraform) resources() {
 	}
 }
 
-// resource is a file, or a folder, that was put beside the code; values says that it is a variable file.
+// resource is a file, or a folder, that was put beside the code; values is true for a variable file.
 func (g *terraform) resource(at manifest.Field, values bool) {
 	a, err := convert.ReadAddress(at.Text())
 	source := g.s.Source.Git
@@ -135,13 +135,13 @@ func (g *terraform) resource(at manifest.Field, values bool) {
 	}
 }
 
-// isVariableFile says that an address or a path ends as variable files do.
+// isVariableFile returns true if an address or a path ends as variable files do.
 func isVariableFile(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return strings.HasSuffix(path, ".tfvars") || strings.HasSuffix(path, ".tfvars.json")
 }
 
-// sameRepository says whether an address is of the repository that the code is from, however it is written.
+// sameRepository returns true if an address is of the repository that the code is from, however it is written.
 func (g *terraform) sameRepository(a convert.Address) bool {
 	code, err := convert.ReadAddress(g.source.Text())
 	return err == nil && code.Host == a.Host && pathOf(code.URL) == pathOf(a.URL)

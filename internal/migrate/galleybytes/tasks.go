@@ -24,9 +24,9 @@ func (g *terraform) tasks() {
 		if all {
 			f.At("for").Became("the whole Run")
 		} else {
-			f.At("for").Became("what is said of each script; variables and volumes are for the whole Run now, not for these tasks alone")
+			f.At("for").Became("see the notes on each script; variables and volumes are for the whole Run now, not for these tasks alone")
 		}
-		f.At("policyRules").Unsupported("a runner may do nothing in Kubernetes; give rights to an account whose token the code has from a Secret")
+		f.At("policyRules").Unsupported("a runner may do nothing in Kubernetes; grant rights to a ServiceAccount whose token the code has from a Secret")
 		g.r.AddMetadata(f.At("labels"), f.At("annotations"))
 		g.r.AddEnvironment(f.At("env"))
 		g.r.AddEnvironmentFrom(f.At("envFrom"))
@@ -70,7 +70,7 @@ func (g *terraform) script(f manifest.Field, tasks []string) {
 	}
 }
 
-// task makes a hook or a command of a script; false for one that runs nowhere.
+// task adds a hook or a command for a script; false for one that runs nowhere.
 func (g *terraform) task(at manifest.Field, task string, command v1alpha1.Command) bool {
 	hook, isHook := taskHooks[strings.TrimSuffix(task, "-delete")]
 	destroys := strings.HasSuffix(task, "-delete")
@@ -90,7 +90,7 @@ func (g *terraform) task(at manifest.Field, task string, command v1alpha1.Comman
 		at.Unsupported("task %s: only apply and destroy may be scripts of one's own (spec.commands); hooks run before and after the others", task)
 		return true
 	}
-	at.ToDo("the script runs beside the code now, as user 65532 in the runner's image; what the operator told it (TFO_...) is not there: docs/hooks.md has what is")
+	at.ToDo("the script runs beside the code now, as user 65532 in the runner's image; the operator's variables (TFO_...) do not exist: docs/hooks.md lists Cairn's")
 	return true
 }
 
@@ -148,6 +148,6 @@ func (g *terraform) noteOthers() {
 	spec.At("setup", "cleanupDisk").NotNeeded("each pod begins with an empty folder")
 	spec.At("cleanupDisk").NotNeeded("each pod begins with an empty folder")
 	for _, f := range spec.At("plugins").Fields() {
-		f.Unsupported("pods beside a Run are not made: a sidecar is an init container with restartPolicy Always in spec.runner.template, a script a hook")
+		f.Unsupported("pods beside a Run are not supported: a sidecar is an init container with restartPolicy Always in spec.runner.template, a script a hook")
 	}
 }

@@ -34,7 +34,7 @@ type terraform struct {
 	backend          manifest.Field
 	downloads        manifest.Field
 	requiresApproval bool
-	// sources are files of v0.3 that were put beside the code; of03 says that only v0.3 has fields of this object.
+	// sources are files of v0.3 that were put beside the code; isV03 is true when only v0.3 has fields of this object.
 	sources manifest.Field
 	isV03   bool
 }
@@ -56,7 +56,7 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 	from, ok := g.code()
 	if !ok {
 		for _, f := range spec.Fields() {
-			f.Unsupported("no Stack is made of this object: see what is said of its code")
+			f.Unsupported("no Stack is created for this object: see the note on its code")
 		}
 		return
 	}
@@ -100,7 +100,7 @@ func (g *terraform) code() (*convert.Repository, bool) {
 			g.s.Source.ConfigMap = &v1alpha1.ObjectRef{Name: f.At("name").Text()}
 			f.At("name").Became("spec.source.configMap: the same ConfigMap")
 			if f.At("key").Text() != "" {
-				f.At("key").Unsupported("every key of the ConfigMap is a file: where it has others than %s, or this one does not end in .tf, make a ConfigMap with %s.tf alone", f.At("key").Text(), strings.TrimSuffix(f.At("key").Text(), ".tf"))
+				f.At("key").Unsupported("every key of the ConfigMap is a file: where it has others than %s, or this one does not end in .tf, create a ConfigMap with %s.tf alone", f.At("key").Text(), strings.TrimSuffix(f.At("key").Text(), ".tf"))
 			}
 		}
 	}
@@ -112,13 +112,13 @@ func (g *terraform) code() (*convert.Repository, bool) {
 	}
 	a, err := convert.ReadAddress(g.source.Text())
 	if err != nil {
-		g.source.Unsupported("%v: code is from git, a ConfigMap or the Stack itself. NO STACK IS MADE of this object. A module of a registry: write a few lines of code that call it", err)
+		g.source.Unsupported("%v: code is from git, a ConfigMap or the Stack itself. NO STACK IS CREATED for this object. A module of a registry: write a few lines of code that call it", err)
 		return nil, false
 	}
 	g.s.Source.Git = &v1alpha1.GitSource{Path: strings.Split(a.Path, "//")[0], Ref: convert.ShortRef(a.Ref)}
 	if a.Ref == "" {
 		g.s.Source.Git.Ref = "master"
-		g.Note(manifest.Became, g.source.Path, "spec.source.git.ref master: where an address says no ref, that is it")
+		g.Note(manifest.Became, g.source.Path, "spec.source.git.ref master: the default of an address without a ref")
 	}
 	g.source.Became("Repository with spec.url %s; spec.source.git", a.URL)
 	if len(a.More) > 0 {
@@ -138,14 +138,14 @@ func (g *terraform) engine() {
 	}
 	version.Became("spec.engine Terraform %s", g.s.Engine.Version)
 	if !version.Exists() {
-		g.Note(manifest.Became, version.Path, "spec.engine Terraform; absent, it was the newest there, and is what the code asks for or the install's default now")
+		g.Note(manifest.Became, version.Path, "spec.engine Terraform; without it the operator used the newest version; Cairn uses the version that the code requires, or the installation's default")
 	}
 }
 
 func (g *terraform) state() {
 	if g.backend.Text() == "" {
 		convert.MoveState(g.Object, g.s, g.backend, "without a backend block the operator's own template was the place (consul), which no object names")
-		g.Note(manifest.Became, g.backend.Path, "spec.suspend, until the state is here; or give its place in spec.backend")
+		g.Note(manifest.Became, g.backend.Path, "spec.suspend, until the state is here; or configure its backend in spec.backend")
 		return
 	}
 	p, err := convert.ReadBackend(g.backend.Text())
@@ -185,10 +185,10 @@ func (g *terraform) outputs() {
 	if name := spec.At("outputsSecret"); name.Text() != "" {
 		g.s.Outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: name.Text()}}
 		name.Became("spec.outputs.secret")
-		name.ToDo("that Secret is the operator's, and Cairn leaves alone what it did not make: it goes with the old object, and then Cairn makes it. Until then Ready says so")
+		name.ToDo("that Secret is the operator's, and Cairn does not change it. Once it is deleted with the old object, Cairn creates it; until then the condition Ready reports the conflict")
 	}
 	for _, name := range []string{"outputsToInclude", "outputsToOmit"} {
-		spec.At(name).Unsupported("all outputs are in the Secret, those that were left out too: whoever may read it reads them. spec.outputs.configMap has those that are not sensitive")
+		spec.At(name).Unsupported("all outputs are in the Secret, those that were left out too: every user who may read it can read them. spec.outputs.configMap has those that are not sensitive")
 	}
 	spec.At("writeOutputsToStatus").NotNeeded("status.outputs has those that are not sensitive; the operator wrote the others there in clear, too")
 }
@@ -229,13 +229,13 @@ func (g *terraform) access(from *convert.Repository) {
 		g.account(f, annotations)
 	}
 	if g.r.ServiceAccountName == "" {
-		g.Note(manifest.Became, account.Path, "spec.runner runs as the namespace's default account: the operator made one for each generation, tf-...; where a cloud trusts that name, make an account and name it in spec.runner.serviceAccountName")
+		g.Note(manifest.Became, account.Path, "spec.runner runs as the namespace's default account: the operator created one for each generation, tf-...; where a cloud trusts that name, create a ServiceAccount and set it in spec.runner.serviceAccountName")
 	}
 	g.proxies()
 	g.moduleCredentials(from)
 }
 
-// account says which service account to make.
+// account adds a note on the ServiceAccount to create.
 func (g *terraform) account(f manifest.Field, annotations map[string]string) {
 	if len(annotations) == 0 {
 		return
@@ -248,6 +248,6 @@ func (g *terraform) account(f manifest.Field, annotations map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		pairs = append(pairs, convert.Quote(key+"="+annotations[key]))
 	}
-	f.ToDo("make the account, and let the cloud trust it in place of tf-*: %s; %s", convert.Kubectl(g.Ref.Namespace, "create serviceaccount %s", name),
+	f.ToDo("create the ServiceAccount, and let the cloud trust it in place of tf-*: %s; %s", convert.Kubectl(g.Ref.Namespace, "create serviceaccount %s", name),
 		convert.Kubectl(g.Ref.Namespace, "annotate serviceaccount %s %s", name, strings.Join(pairs, " ")))
 }

@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// readV1alpha1 says where v1alpha1 has what.
+// readV1alpha1 finds the fields of v1alpha1.
 func (g *terraform) readV1alpha1() {
 	spec := g.At("spec")
 	g.source, g.inline = spec.At("terraformModule"), spec.At("terraformModuleInline")
@@ -22,7 +22,7 @@ func (g *terraform) tasksOfV1alpha1() {
 	spec := g.At("spec")
 	g.r.AddEnvironment(spec.At("env"))
 	g.r.AddMetadata(spec.At("runnerLabels"), spec.At("runnerAnnotations"))
-	spec.At("runnerRules").Unsupported("a runner may do nothing in Kubernetes; give rights to an account whose token the code has from a Secret")
+	spec.At("runnerRules").Unsupported("a runner may do nothing in Kubernetes; grant rights to a ServiceAccount whose token the code has from a Secret")
 	for _, script := range []struct{ field, task string }{
 		{"preInitScript", "preinit"}, {"postInitScript", "postinit"}, {"prePlanScript", "preplan"}, {"postPlanScript", "postplan"},
 		{"preApplyScript", "preapply"}, {"postApplyScript", "postapply"},
@@ -53,10 +53,10 @@ func (g *terraform) tasksOfV1alpha1() {
 	spec.At("exportRepo").Unsupported("variables are not written to a repository")
 }
 
-// terraform-operator v0.3 has the same version of its API as those up to v0.9, with other fields. It applied only what spec.applyOn... says; a field
+// terraform-operator v0.3 has the same version of its API as those up to v0.9, with other fields. It applied only what spec.applyOn... allows; a field
 // that is absent is false there, and a plan then waited for an action in a ConfigMap. Versions after it do not read these fields and apply everything.
 
-// readV03 says where v0.3 has what, if the object is one of it.
+// readV03 finds the fields of v0.3, if the object has any.
 func (g *terraform) readV03() {
 	spec := g.At("spec")
 	g.sources = spec.At("sources")
@@ -116,7 +116,7 @@ func appendMissing(list []v1alpha1.ChangeKind, kinds ...v1alpha1.ChangeKind) []v
 
 // scriptsOfV03 are the two scripts around the engine's commands.
 func (g *terraform) scriptsOfV03() {
-	const beside = "the script runs as user 65532 in the runner's image now: what it calls has to be there; docs/hooks.md has what it is told"
+	const beside = "the script runs as user 65532 in the runner's image now: the image has to contain what it calls; docs/hooks.md lists its variables"
 	if before := g.At("spec", "prerunScript"); before.Text() != "" {
 		g.s.Hooks = append(g.s.Hooks, v1alpha1.Hook{Step: "init", When: v1alpha1.HookBefore, Script: before.Text()})
 		before.Became("spec.hooks before init: for applies and destroys, as there")

@@ -23,36 +23,36 @@ const (
 	largestCodeFile = 4 << 20
 )
 
-// folder is what the code in a folder says, as far as it is about Stacks.
+// folder is the code in a folder, as far as Stacks need it.
 type folder struct {
 	path string
-	// code says that there is code for an engine, terragrunt that there is a terragrunt.hcl.
+	// code is true when there is code for an engine, terragrunt when there is a terragrunt.hcl.
 	code, terragrunt bool
-	// backend is the type of its backend block; "cloud" for a cloud block. empty says that the block has no arguments.
+	// backend is the type of its backend block; "cloud" for a cloud block. empty is true when the block has no arguments.
 	backend string
 	empty   bool
-	// provider says that it configures one.
+	// provider is true when it configures one.
 	provider bool
 	// calls are the folders of the local modules that it calls.
 	calls []string
-	// required are its constraints on the engine's version; pinned says that a version file has one.
+	// required are its constraints on the engine's version; pinned is true when a version file has one.
 	required []string
-	// terraform says that a version file names that engine.
+	// terraform is true when a version file names that engine.
 	terraform, pinned bool
 	// tfvars are files of variables that no engine reads by itself.
 	tfvars []string
 	// remoteState is the type of the backend that a file of Terragrunt's configures; anyBackend where it is no plain text.
 	remoteState string
-	// unit says that its terragrunt.hcl names code to run.
+	// unit is true when its terragrunt.hcl names code to run.
 	unit bool
-	// includes says that it includes another.
+	// includes is true when it includes another.
 	includes bool
 	// unitStack is true when there is a terragrunt.stack.hcl.
 	unitStack bool
 	problems  []string
 }
 
-// anyBackend is a type of backend that only the engine can tell.
+// anyBackend is a type of backend that only the engine can determine.
 const anyBackend = "a backend"
 
 // readCode reads the folders of a repository that have code, by their paths.
@@ -68,7 +68,7 @@ func readCode(fsys fs.FS) (map[string]*folder, error) {
 				return fs.SkipDir
 			}
 			if count++; count > mostFolders {
-				return fmt.Errorf("more than %d folders: give a folder in it", mostFolders)
+				return fmt.Errorf("more than %d folders: select a folder in it", mostFolders)
 			}
 			return nil
 		case !entry.Type().IsRegular():

@@ -24,14 +24,14 @@ type Code struct {
 	Folder string
 	// URL of the repository, and the ref; no ref takes the default branch.
 	URL, Ref string
-	// Namespace for the objects; empty leaves it to whoever applies them.
+	// Namespace for the objects; empty leaves it to the command that applies them.
 	Namespace string
 }
 
 // library are folders whose code is for others to call, or to look at.
 var library = []string{"modules", "module", "examples", "example", "test", "tests", "testdata", "fixtures"}
 
-// AddressError says that a URL is not one that a Repository takes.
+// AddressError is returned for a URL that a Repository does not accept.
 type AddressError struct {
 	// URL without a user.
 	URL string
@@ -51,7 +51,7 @@ func Generate(in Code) (convert.Result, error) {
 		return convert.Result{}, &AddressError{withoutUser(in.URL), err}
 	}
 	if a.Path != "" {
-		return convert.Result{}, fmt.Errorf("the repository's URL has the path %s in it: give that of the repository", a.Path)
+		return convert.Result{}, fmt.Errorf("the repository's URL has the path %s in it: use that of the repository", a.Path)
 	}
 	folders, err := readCode(in.Files)
 	if err != nil {
@@ -99,7 +99,7 @@ type generator struct {
 	r      convert.Result
 }
 
-// shown is a folder for people.
+// shown is a folder as notes have it.
 func shown(at string) string {
 	if at == "" {
 		return "."
@@ -107,13 +107,13 @@ func shown(at string) string {
 	return at
 }
 
-func (g *generator) note(at string, verdict manifest.Outcome, field, format string, args ...any) {
+func (g *generator) note(at string, outcome manifest.Outcome, field, format string, args ...any) {
 	g.r.Notes = append(g.r.Notes, manifest.Note{
-		Object: manifest.Ref{Kind: "Folder", Name: shown(path.Join(g.Folder, at))}, Field: field, Outcome: verdict, Text: fmt.Sprintf(format, args...),
+		Object: manifest.Ref{Kind: "Folder", Name: shown(path.Join(g.Folder, at))}, Field: field, Outcome: outcome, Text: fmt.Sprintf(format, args...),
 	})
 }
 
-// folder makes a Stack of a folder, or says why not.
+// folder adds the Stack of a folder, or a note why there is none.
 func (g *generator) folder(f *folder) {
 	if f.unitStack && !f.terragrunt {
 		g.note(f.path, manifest.Unsupported, "terragrunt.stack.hcl", "Cairn does not run it: run `terragrunt stack generate` there, "+
@@ -144,7 +144,7 @@ func (g *generator) folder(f *folder) {
 	g.state(f, &stack)
 	stack.Spec.Apply, stack.Spec.DeletionPolicy = v1alpha1.ApplyManual, v1alpha1.DeletionOrphan
 	for _, file := range f.tfvars {
-		g.note(f.path, manifest.ToDo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, make a Stack for each", path.Join(g.Folder, file))
+		g.note(f.path, manifest.ToDo, path.Base(file), "the engine does not read it by itself: name it in spec.variableFiles, {path: %s}; with one for each environment, create a Stack for each", path.Join(g.Folder, file))
 	}
 	for _, problem := range f.problems {
 		g.note(f.path, manifest.ToDo, "", "%s", problem)
@@ -169,10 +169,10 @@ func (g *generator) name(at string) string {
 func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 	if f.terragrunt {
 		spec.Engine.Name = v1alpha1.EngineTerragrunt
-		g.note(f.path, manifest.Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is what the code says, or the newest")
+		g.note(f.path, manifest.Became, "terragrunt.hcl", "spec.engine.name Terragrunt; the version is the one of the code, or the newest")
 		if named, _ := g.versionFile(f.path); named {
 			spec.Engine.Wrapped = &v1alpha1.WrappedEngine{Name: v1alpha1.EngineTerraform}
-			g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.wrapped.name Terraform; the file says the version at each Run")
+			g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.wrapped.name Terraform; the file sets the version of each Run")
 		}
 		return
 	}
@@ -182,11 +182,11 @@ func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 	switch {
 	case named:
 		spec.Engine.Name = v1alpha1.EngineTerraform
-		g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.name Terraform; the file says the version at each Run")
+		g.note(f.path, manifest.Became, ".terraform-version", "spec.engine.name Terraform; the file sets the version of each Run")
 	case pinned:
-		g.note(f.path, manifest.Became, ".opentofu-version", "the file says the version at each Run")
+		g.note(f.path, manifest.Became, ".opentofu-version", "the file sets the version of each Run")
 	case required == "":
-		g.note(f.path, manifest.Became, "required_version", "spec.engine: the code asks for no version, so it is OpenTofu of the install's default")
+		g.note(f.path, manifest.Became, "required_version", "spec.engine: the code asks for no version, so it is the installation's default version of OpenTofu")
 	default:
 		if !tofuMeets(required) {
 			spec.Engine.Name = v1alpha1.EngineTerraform
@@ -196,7 +196,7 @@ func (g *generator) engine(f *folder, spec *v1alpha1.StackSpec) {
 	}
 }
 
-// versionFile says whether a version file of the folder, or of one above it, names Terraform, and whether there is any.
+// versionFile returns whether a version file of the folder, or of one above it, names Terraform, and whether there is any.
 func (g *generator) versionFile(at string) (terraform, any bool) {
 	for {
 		if f := g.folders[at]; f != nil && f.pinned {
@@ -211,11 +211,11 @@ func (g *generator) versionFile(at string) (terraform, any bool) {
 	}
 }
 
-// tofuMeets says whether some version of OpenTofu, which begins with 1.6, meets a constraint.
+// tofuMeets returns true if some version of OpenTofu, which begins with 1.6, meets a constraint.
 func tofuMeets(required string) bool {
 	constraints, err := version.NewConstraint(required)
 	if err != nil {
-		return true // the engine says better what is wrong with it
+		return true // the engine reports what is wrong with it
 	}
 	for minor := 6; minor < 40; minor++ {
 		for _, patch := range []int{0, 5, 10} {
@@ -268,12 +268,12 @@ func (g *generator) remoteState(f *folder) string {
 	}
 }
 
-// repository says what the one Repository needs.
+// repository adds the notes on the Repository.
 func (g *generator) repository(a convert.Address) {
 	g.from.Spec.Ref = g.Ref
 	ref := manifest.Ref{Kind: "Repository", Namespace: g.Namespace, Name: g.from.Name, APIVersion: v1alpha1.GroupVersion.String()}
-	add := func(verdict manifest.Outcome, field, format string, args ...any) {
-		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: verdict, Text: fmt.Sprintf(format, args...)})
+	add := func(outcome manifest.Outcome, field, format string, args ...any) {
+		g.r.Notes = append(g.r.Notes, manifest.Note{Object: ref, Field: field, Outcome: outcome, Text: fmt.Sprintf(format, args...)})
 	}
 	add(manifest.Became, "spec.url", "%s", a.URL)
 	name := g.from.Name + "-git"
@@ -281,11 +281,11 @@ func (g *generator) repository(a convert.Address) {
 		add(manifest.ToDo, "spec.url", "the user or password in the URL is left out")
 	}
 	if strings.HasPrefix(a.URL, "http") {
-		add(manifest.ToDo, "spec.credentials", "if the repository is private, make Secret %s and name it in spec.credentials: %s", name,
+		add(manifest.ToDo, "spec.credentials", "if the repository is private, create Secret %s and name it in spec.credentials: %s", name,
 			convert.CreateSecret(g.Namespace, name, "username", "FILE_WITH_USER", "password", "FILE_WITH_PASSWORD_OR_TOKEN"))
 	} else {
 		g.from.Spec.Credentials = &v1alpha1.SecretSource{Secret: v1alpha1.ObjectRef{Name: name}}
-		add(manifest.ToDo, "spec.credentials", "make Secret %s, with a key that may read: %s", name,
+		add(manifest.ToDo, "spec.credentials", "create Secret %s, with a key that may read: %s", name,
 			convert.CreateSecret(g.Namespace, name, "identity", "FILE_WITH_PRIVATE_KEY", "known_hosts", convert.KnownHosts(a.Host)))
 	}
 	add(manifest.Became, "", "%d Stacks, with spec.apply Manual and spec.deletionPolicy Orphan until you trust them", len(g.r.Stacks))

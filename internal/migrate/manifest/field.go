@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Field is a place in an object. One that is not there has no value; what is said of it is not noted.
+// Field is a place in an object. One that does not exist has no value, and notes on it are dropped.
 type Field struct {
 	Object *Object
 	Path   string
@@ -32,7 +32,7 @@ func (f Field) At(names ...string) Field {
 	return f
 }
 
-// Exists says whether the field is in the object; null is as good as absent.
+// Exists returns true if the field is in the object and is not null.
 func (f Field) Exists() bool { return f.Value != nil }
 
 // Items are the fields of a list.
@@ -120,7 +120,7 @@ func (f Field) TextMap() map[string]string {
 	return texts
 }
 
-// Decode reads the value into a type of Kubernetes. What that type does not know is told as not known.
+// Decode reads the value into a type of Kubernetes. What that type does not have gets a note.
 func (f Field) Decode(to any) {
 	if !f.Exists() {
 		return
@@ -143,7 +143,7 @@ func (f Field) Decode(to any) {
 	f.Object.Note(Unknown, f.Path, "something in it is not known, and left out: %v", plain(unknown))
 }
 
-// HasNote says whether there is a note on the field.
+// HasNote returns true if there is a note on the field.
 func (f Field) HasNote() bool { return f.Object.withNote[f.Path] }
 
 // Duration is the value of a duration; ok is false when it is none.
@@ -156,29 +156,29 @@ func (f Field) Duration() (d metav1.Duration, ok bool) {
 // Fail reports that the field is wrong, so that nothing is converted.
 func (f Field) Fail(format string, args ...any) { f.Object.Fail(f.Path, format, args...) }
 
-// say notes what became of a field, if it is there.
-func (f Field) say(verdict Outcome, format string, args ...any) {
+// record adds a note to the field, if it exists.
+func (f Field) record(outcome Outcome, format string, args ...any) {
 	if f.Exists() {
-		f.Object.Note(verdict, f.Path, format, args...)
+		f.Object.Note(outcome, f.Path, format, args...)
 	}
 }
 
-// Became says what the field is in Cairn.
-func (f Field) Became(format string, args ...any) { f.say(Became, format, args...) }
+// Became notes what the field is in Cairn.
+func (f Field) Became(format string, args ...any) { f.record(Became, format, args...) }
 
-// NotNeeded says why Cairn does without it.
-func (f Field) NotNeeded(format string, args ...any) { f.say(NotNeeded, format, args...) }
+// NotNeeded notes why Cairn does not need it.
+func (f Field) NotNeeded(format string, args ...any) { f.record(NotNeeded, format, args...) }
 
-// Unsupported says that there is nothing like it, and what to do.
-func (f Field) Unsupported(format string, args ...any) { f.say(Unsupported, format, args...) }
+// Unsupported notes that Cairn has nothing like it, and what to do.
+func (f Field) Unsupported(format string, args ...any) { f.record(Unsupported, format, args...) }
 
-// Ignored says what the other system makes of it: nothing.
-func (f Field) Ignored(format string, args ...any) { f.say(Ignored, format, args...) }
+// Ignored notes that the other system ignores it.
+func (f Field) Ignored(format string, args ...any) { f.record(Ignored, format, args...) }
 
-// ToDo says what a person has to do.
-func (f Field) ToDo(format string, args ...any) { f.say(ToDo, format, args...) }
+// ToDo notes what the user has to do.
+func (f Field) ToDo(format string, args ...any) { f.record(ToDo, format, args...) }
 
-// NoteUnknown tells of what is in this field and was not spoken of.
+// NoteUnknown adds a note to each field in this one that has none.
 func (f Field) NoteUnknown() {
 	if !f.Exists() || f.Path != "" && f.HasNote() {
 		return
@@ -205,7 +205,7 @@ func (f Field) NoteUnknown() {
 // plainName is a name that needs no quotes in a path.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// join makes the path of a field in another; two fields never have the same.
+// join returns the path of a field in another; two fields never have the same.
 func join(path, name string) string {
 	switch {
 	case !plainName.MatchString(name):

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// Note says what became of a field.
+// Note is what became of a field.
 type Note struct {
 	// Object that has the field.
 	Object Ref `json:"object"`
 	// Field as a path. Example: spec.taskOptions[0].env. Empty for what is about the whole object.
 	Field string `json:"field,omitempty"`
-	// Verdict in a word.
-	Outcome Outcome `json:"verdict"`
-	// Text goes on from the verdict: what it became, why not, what to do.
+	// Outcome in a word.
+	Outcome Outcome `json:"outcome"`
+	// Text continues the outcome: what it became, why not, what to do.
 	Text string `json:"text"`
 }
 
@@ -28,7 +28,7 @@ type Ref struct {
 	Name       string `json:"name"`
 }
 
-// String is the object as people call it.
+// String is the object's kind, namespace and name.
 func (r Ref) String() string {
 	switch {
 	case r.Name == "":
@@ -44,27 +44,27 @@ type Outcome string
 
 // What may become of a field.
 const (
-	// Became says what has its meaning in Cairn now.
+	// Became is followed by what has its meaning in Cairn.
 	Became Outcome = "became"
-	// NotNeeded says why Cairn does without it.
+	// NotNeeded is followed by why Cairn does not need it.
 	NotNeeded Outcome = "not needed"
-	// Cannot says that Cairn has nothing like it, and what to do in its place.
+	// Unsupported: Cairn has nothing like it. It is followed by what to do instead.
 	Unsupported Outcome = "cannot be"
-	// Ignored says that the other system takes the field and does nothing with it.
+	// Ignored: the other system accepts the field and ignores it.
 	Ignored Outcome = "ignored there"
-	// Todo is for a person to do before the Stack works.
+	// ToDo is for the user to do before the Stack works.
 	ToDo Outcome = "to do"
 	// Unknown is a field, or an object, that no converter knows.
 	Unknown Outcome = "not known"
 )
 
-// Text is the notes for people: each object with what became of its fields below it. What manifests say in it neither steers a terminal nor looks like
+// Text prints the notes: each object with what became of its fields below it. Text of manifests in it neither controls a terminal nor appears as
 // another note.
 func Text(notes []Note) string {
 	var out strings.Builder
-	field, verdict := 0, 0
+	field, outcome := 0, 0
 	for _, n := range notes {
-		field, verdict = max(field, len(n.Field)), max(verdict, len(n.Outcome))
+		field, outcome = max(field, len(n.Field)), max(outcome, len(n.Outcome))
 	}
 	field = min(field, 60)
 	var last *Ref
@@ -77,7 +77,7 @@ func Text(notes []Note) string {
 			out.WriteString("\n")
 			last = &n.Object
 		}
-		fmt.Fprintf(&out, "  %-*s  %-*s  %s\n", field, plainLine(n.Field), verdict, n.Outcome, plainLine(n.Text))
+		fmt.Fprintf(&out, "  %-*s  %-*s  %s\n", field, plainLine(n.Field), outcome, n.Outcome, plainLine(n.Text))
 	}
 	return out.String()
 }

@@ -35,16 +35,16 @@ func NewObject(u unstructured.Unstructured) *Object {
 // At is the field of that path, by its names.
 func (o *Object) At(names ...string) Field { return o.Root.At(names...) }
 
-// Note says something of a path, whether there is a field or not: of what a field that is absent means, say.
-func (o *Object) Note(verdict Outcome, path, format string, args ...any) {
+// Note adds a note to a path, whether there is a field or not: on the meaning of a field that is absent, for example.
+func (o *Object) Note(outcome Outcome, path, format string, args ...any) {
 	o.withNote[path] = true
-	n := Note{Object: o.Ref, Field: path, Outcome: verdict, Text: fmt.Sprintf(format, args...)}
-	if !slices.Contains(o.Notes, n) { // what several Stacks take from one object is said once
+	n := Note{Object: o.Ref, Field: path, Outcome: outcome, Text: fmt.Sprintf(format, args...)}
+	if !slices.Contains(o.Notes, n) { // what several Stacks take from one object has one note
 		o.Notes = append(o.Notes, n)
 	}
 }
 
-// Fail says that the object is wrong at a path, so that nothing is converted.
+// Fail reports that the object is wrong at a path, so that nothing is converted.
 func (o *Object) Fail(path, format string, args ...any) {
 	if path != "" {
 		path += ": "
@@ -59,7 +59,7 @@ func (o *Object) MarkNoted(paths ...string) {
 	}
 }
 
-// withoutSecrets is the object or, of a Secret, what is in it without the values: nobody here may see them.
+// withoutSecrets is the object or, of a Secret, what is in it without the values: they must not be read.
 func withoutSecrets(u unstructured.Unstructured) map[string]any {
 	if u.GetKind() != "Secret" {
 		return u.Object

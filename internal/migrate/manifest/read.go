@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Read gives the objects of a text: YAML or JSON, any number of documents, lists taken apart.
+// Read returns the objects of a text: YAML or JSON, any number of documents, with lists split into their items.
 func Read(text []byte) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	documents := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
@@ -41,7 +41,7 @@ func Read(text []byte) ([]unstructured.Unstructured, error) {
 	}
 }
 
-// apart gives the values of a document of JSON, which may follow one another with nothing between, as jq writes them. What is YAML is one value:
+// apart returns the values of a document of JSON, which may follow one another with nothing between, as jq writes them. What is YAML is one value:
 // its reader looks at no second one, so there must be none.
 func apart(document []byte) ([][]byte, error) {
 	var values [][]byte
@@ -84,7 +84,7 @@ func readDocument(document []byte) ([]unstructured.Unstructured, error) {
 	return nil, errors.New("it is not an object of Kubernetes")
 }
 
-// takeApart gives the objects of a list, which may hold lists, or the one object that is none.
+// takeApart returns the objects of a list, which may contain lists, or the object itself if it is no list.
 func takeApart(value map[string]any) ([]unstructured.Unstructured, error) {
 	kind, _ := value["kind"].(string)
 	items, isList := value["items"].([]any)
@@ -106,7 +106,7 @@ func takeApart(value map[string]any) ([]unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// numbers makes of the numbers what objects of Kubernetes hold: whole ones where they are whole.
+// numbers converts numbers to those that objects of Kubernetes have: integers where they are whole.
 func numbers(value any) any {
 	switch value := value.(type) {
 	case json.Number:

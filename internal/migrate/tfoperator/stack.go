@@ -22,7 +22,7 @@ func convertStack(c *convert.Conversion, o *convert.Object) {
 	spec := o.At("spec")
 	s := v1alpha1.StackSpec{Apply: v1alpha1.ApplyAutomatic, DeletionPolicy: v1alpha1.DeletionDestroy}
 	s.Engine.Name = v1alpha1.EngineTerraform
-	o.Note(manifest.Became, "spec.engine", "spec.engine.name Terraform; the version is what the code asks for, or the install's default")
+	o.Note(manifest.Became, "spec.engine", "spec.engine.name Terraform; the version is the one that the code requires, or the installation's default")
 
 	code := spec.At("tfconfig", "name")
 	if code.Text() == "" {
@@ -38,7 +38,7 @@ func convertStack(c *convert.Conversion, o *convert.Object) {
 		noteVariableFileKeys(c, o, values, values.Text())
 	}
 	o.Note(manifest.Became, "spec.apply", "spec.apply Automatic: it applies whatever changed, unasked")
-	o.Note(manifest.Became, "spec.deletionPolicy", "spec.deletionPolicy Destroy, as its documentation says; its code destroys nothing, and deleting a Stack there leaves all that it made")
+	o.Note(manifest.Became, "spec.deletionPolicy", "spec.deletionPolicy Destroy, as its documentation has it; its code destroys nothing, and deleting a Stack there leaves all of its resources")
 	if state := o.At("status", "tfstate", "name"); state.Text() != "" {
 		s.Suspend = true
 		o.Note(manifest.Became, "status.tfstate", "spec.suspend, until the state is here: Cairn keeps it, for it was in no backend")
@@ -46,12 +46,12 @@ func convertStack(c *convert.Conversion, o *convert.Object) {
 			convert.Kubectl(o.Ref.Namespace, `get secret %s -o go-template=%s`, convert.Quote(state.Text()), convert.Quote(`{{index .data "terraform.tfstate"}}`)),
 			convert.Quote(o.StackName), convert.Quote(o.StackName), convert.Quote(o.StackName), convert.Quote(o.StackName))
 	} else {
-		o.Note(manifest.NotNeeded, "status.tfstate", "no Secret with a state is named there: Cairn keeps the state, from nothing. If things were made all the same, put their state in with cairn state push before the first plan is applied")
+		o.Note(manifest.NotNeeded, "status.tfstate", "no Secret with a state is named there: Cairn keeps the state, from nothing. If there are resources, store their state with cairn state push before the first plan is applied")
 	}
 	c.AddStack(o, s, nil)
 }
 
-// noteVariableFileKeys says what to do when no key of a Secret of variables would be taken.
+// noteVariableFileKeys adds a note when no key of a Secret of variables would be used.
 func noteVariableFileKeys(c *convert.Conversion, o *convert.Object, at manifest.Field, name string) {
 	keys, known := c.Keys("Secret", o.Ref.Namespace, name)
 	isFile := func(key string) bool {
@@ -62,6 +62,6 @@ func noteVariableFileKeys(c *convert.Conversion, o *convert.Object, at manifest.
 		at.ToDo("look that its keys end in .tfvars or .tfvars.json: others are not taken (%s)",
 			convert.Kubectl(o.Ref.Namespace, "get secret %s -o go-template=%s", convert.Quote(name), convert.Quote(`{{range $key, $value := .data}}{{$key}} {{end}}`)))
 	case !slices.ContainsFunc(keys, isFile):
-		at.ToDo("its keys are %s, and only those that end in .tfvars or .tfvars.json are taken: make a Secret with such a key and name it in spec.variableFiles", strings.Join(keys, ", "))
+		at.ToDo("its keys are %s, and only those that end in .tfvars or .tfvars.json are taken: create a Secret with such a key and name it in spec.variableFiles", strings.Join(keys, ", "))
 	}
 }

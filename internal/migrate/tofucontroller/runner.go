@@ -36,7 +36,7 @@ func convertRunner(o *convert.Object, r *convert.Runner) {
 			r.AddToContainer(in.At(name), name)
 		}
 	}
-	in.At("securityContext").ToDo("the pod has to fit Pod Security restricted, unless the install allows more: where it does not, the Run says why")
+	in.At("securityContext").ToDo("the pod has to meet Pod Security restricted, unless the installation allows more: otherwise the Run reports why it does not start")
 	r.AddEnvironmentFrom(in.At("envFrom"))
 	r.AddEnvironment(in.At("env"))
 	r.AddResources(in.At("resources"))
@@ -80,7 +80,7 @@ func convertOutputs(o *convert.Object, s *v1alpha1.StackSpec) {
 	}
 	s.Outputs = &v1alpha1.Outputs{Secret: &v1alpha1.ObjectRef{Name: name}}
 	f.At("name").Became("spec.outputs.secret; what is no string is JSON, and there are no keys that end in __type")
-	f.At("name").ToDo("that Secret is tofu-controller's, and Cairn leaves alone what it did not make: it goes with the old object, and then Cairn makes it. Until then Ready says so")
+	f.At("name").ToDo("that Secret is tofu-controller's, and Cairn does not change it. Once it is deleted with the old object, Cairn creates it; until then the condition Ready reports the conflict")
 	f.At("labels").Unsupported("Cairn writes its own labels")
 	f.At("annotations").Unsupported("Cairn writes its own annotations")
 	for _, item := range f.At("outputs").Items() {

@@ -53,20 +53,20 @@ func convertGitRepository(c *convert.Conversion, o *convert.Object) {
 	}
 	spec.At("recurseSubmodules").Became("spec.submodules")
 	if spec.At("suspend").Bool() {
-		spec.At("suspend").Unsupported("a Repository goes on being fetched; suspend the Stacks")
+		spec.At("suspend").Unsupported("a Repository is still fetched; suspend the Stacks")
 	}
 	spec.At("suspend").NotNeeded("it is not suspended")
-	spec.At("provider").Unsupported("an identity of the cloud is not taken: give a Secret in spec.credentials")
+	spec.At("provider").Unsupported("an identity of the cloud is not supported: set a Secret in spec.credentials")
 	spec.At("ignore").NotNeeded("what belongs to a Stack is its folder and the local modules that the code reaches")
 	spec.At("sparseCheckout").NotNeeded("a Stack gets its own files only")
 	spec.At("gitImplementation").NotNeeded("git itself is used")
 	spec.At("include").Unsupported("a Stack reads from one repository")
 	spec.At("verify").Unsupported("signatures of commits are not looked at")
-	spec.At("proxySecretRef").Unsupported("a proxy is for the install to say")
-	spec.At("accessFrom").Unsupported("spec.allowedNamespaces says whose Stacks may read")
+	spec.At("proxySecretRef").Unsupported("a proxy is an option of the installation")
+	spec.At("accessFrom").Unsupported("spec.allowedNamespaces lists the namespaces whose Stacks may read")
 }
 
-// isReferenced says whether a Terraform object of the input reads from a source.
+// isReferenced returns true if a Terraform object of the input reads from a source.
 func isReferenced(c *convert.Conversion, source *convert.Object) bool {
 	return slices.ContainsFunc(c.Objects, func(o *convert.Object) bool {
 		if o.Kind == nil || o.Kind.System != "tofu-controller" {

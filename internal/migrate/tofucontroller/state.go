@@ -9,7 +9,7 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// convertState says where the state is: it stays there.
+// convertState sets the backend to where the state is: it stays there.
 func convertState(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpec) {
 	spec := o.At("spec")
 	at := spec.At("backendConfig")
@@ -70,8 +70,8 @@ func defaultState(o *convert.Object) *convert.Backend {
 	p.Set("secret_suffix", suffix)
 	p.Set("namespace", stateNamespace(o))
 	at.At("secretSuffix").Became("spec.backend.config.secret_suffix")
-	at.At("configPath").NotNeeded("the Secret of spec.backend.configFrom says how to reach the cluster; config_path %s names no file, with which the engine takes that", convert.NoKubeconfig)
-	at.At("inClusterConfig").NotNeeded("the Secret of spec.backend.configFrom says how to reach the cluster: Cairn's runners have no token of Kubernetes")
+	at.At("configPath").NotNeeded("the Secret of spec.backend.configFrom configures how to reach the cluster; config_path %s names no file, with which the engine takes that", convert.NoKubeconfig)
+	at.At("inClusterConfig").NotNeeded("the Secret of spec.backend.configFrom configures how to reach the cluster: Cairn's runners have no token of Kubernetes")
 	if labels := at.At("labels"); labels.Exists() {
 		raw, err := json.Marshal(labels.TextMap())
 		if err != nil {
@@ -84,12 +84,12 @@ func defaultState(o *convert.Object) *convert.Backend {
 	return p
 }
 
-// stateNamespace is that of the object; where a file says none, kubectl would take default.
+// stateNamespace is that of the object; where a file has none, kubectl would use default.
 func stateNamespace(o *convert.Object) string {
 	if o.Ref.Namespace != "" {
 		return o.Ref.Namespace
 	}
-	o.Note(manifest.ToDo, "metadata.namespace", "no namespace is said, and default is taken for the place of the state: convert with -n NAMESPACE")
+	o.Note(manifest.ToDo, "metadata.namespace", "the object has no namespace, and default is used for the place of the state: convert with -n NAMESPACE")
 	return "default"
 }
 
@@ -115,7 +115,7 @@ func convertWorkspace(o *convert.Object, p *convert.Backend) {
 		delete(p.Config, "workspace_key_prefix")
 		at.Became("spec.backend.config.key %s, where s3 keeps that workspace", p.Get("key"))
 	case p.FromCode:
-		at.Unsupported("a Stack has the state of the default workspace: give the place of the other one in spec.backend, or move its state (docs/migrate.md, Workspaces)")
+		at.Unsupported("a Stack has the state of the default workspace: configure the place of the other one in spec.backend, or move its state (docs/migrate.md, Workspaces)")
 	default:
 		p.Backend = v1alpha1.Backend{}
 	}
@@ -165,7 +165,7 @@ func convertBackendArguments(c *convert.Conversion, o *convert.Object, p *conver
 	}
 }
 
-// moveState also covers the other fields that say where the state was.
+// moveState also covers the other fields that configure where the state was.
 func moveState(o *convert.Object, s *v1alpha1.StackSpec, at manifest.Field, why string) {
 	convert.MoveState(o, s, at, why)
 	for _, f := range o.At("spec", "backendConfig").Fields() {

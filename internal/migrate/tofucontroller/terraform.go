@@ -1,6 +1,6 @@
 // Package tofucontroller converts Terraforms of tofu-controller, and the Flux sources that they read from. By default tofu-controller keeps states
 // in the engine's kubernetes backend, in Secret tfstate-<workspace>-<name>, and overrides the backend of the code. Deleting an object destroys
-// its resources only if the object says so.
+// its resources only if the object sets that.
 package tofucontroller
 
 import (
@@ -35,7 +35,7 @@ func references(o *convert.Object) []convert.Key {
 	return found
 }
 
-// What tofu-controller takes where an object says nothing.
+// Defaults of tofu-controller.
 const (
 	defaultServiceAccount   = "tf-runner"
 	defaultRetryInterval    = 15 * time.Second
@@ -48,12 +48,12 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 	from := convertSource(c, o, &s)
 	if from == nil {
 		for _, f := range spec.Fields() {
-			f.Unsupported("no Stack is made of this object: see spec.sourceRef")
+			f.Unsupported("no Stack is created for this object: see spec.sourceRef")
 		}
 		return
 	}
 	s.Engine.Name = v1alpha1.EngineOpenTofu
-	o.Note(manifest.Became, "spec.engine", "spec.engine.name OpenTofu, as in the runner's image; one of your own with terraform in it ran that: say so in spec.engine")
+	o.Note(manifest.Became, "spec.engine", "spec.engine.name OpenTofu, as in the runner's image; an image of your own with terraform in it ran that: then set spec.engine")
 	var r convert.Runner
 	convertState(c, o, &s)
 	convertVariables(o, &s, &r)
@@ -77,7 +77,7 @@ func convertTerraform(c *convert.Conversion, o *convert.Object) {
 func convertSource(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSpec) *convert.Repository {
 	ref := o.At("spec", "sourceRef")
 	if ref.At("kind").Text() != "GitRepository" {
-		ref.Unsupported("%s %s: code is from git, a ConfigMap or the Stack itself. NO STACK IS MADE of this object", ref.At("kind").Text(), ref.At("name").Text())
+		ref.Unsupported("%s %s: code is from git, a ConfigMap or the Stack itself. NO STACK IS CREATED for this object", ref.At("kind").Text(), ref.At("name").Text())
 		return nil
 	}
 	s.Source.Git = &v1alpha1.GitSource{}
@@ -99,17 +99,17 @@ func convertSource(c *convert.Conversion, o *convert.Object, s *v1alpha1.StackSp
 	source := c.Find(sourceGroup, "GitRepository", namespace, name)
 	if source == nil {
 		from := c.UnconvertedRepository(o, ref)
-		ref.ToDo("GitRepository %s/%s is not in the input: give it too (%s), or make Repository %s with its URL and Secret",
+		ref.ToDo("GitRepository %s/%s is not in the input: add it (%s), or create Repository %s with its URL and Secret",
 			namespace, name, convert.Kubectl(namespace, "get gitrepository %s -o yaml", convert.Quote(name)), from.Name)
 		return from
 	}
 	from := c.RepositoryOf(source)
 	switch {
-	case from == nil && len(source.Errors) > 0: // its own mistake is told already
+	case from == nil && len(source.Errors) > 0: // its own mistake is reported already
 		return &convert.Repository{}
 	case from == nil:
 		from = c.UnconvertedRepository(o, ref)
-		ref.ToDo("nothing is made of GitRepository %s/%s: make Repository %s with its URL and Secret", namespace, name, from.Name)
+		ref.ToDo("GitRepository %s/%s is not converted: create Repository %s with its URL and Secret", namespace, name, from.Name)
 		return from
 	}
 	if namespace != o.Ref.Namespace && !slices.Contains(from.Spec.AllowedNamespaces, o.Ref.Namespace) {
@@ -132,7 +132,7 @@ func convertApply(o *convert.Object, s *v1alpha1.StackSpec) {
 		s.Apply = v1alpha1.ApplyManual
 	}
 	if approve.Text() == "" {
-		o.Note(manifest.Became, approve.Path, "spec.apply Manual: absent, a plan waits for a person")
+		o.Note(manifest.Became, approve.Path, "spec.apply Manual: absent, a plan waits for an approval")
 	} else {
 		approve.Became("spec.apply %s", s.Apply)
 	}
@@ -239,20 +239,20 @@ func noteOthers(o *convert.Object) {
 	spec := o.At("spec")
 	spec.At("alwaysCleanupRunnerPod").NotNeeded("a pod is gone when its Run has ended; spec.runner.idleTimeout lets it wait for an approval")
 	spec.At("runnerTerminationGracePeriodSeconds").NotNeeded("pods have 10 minutes to let the engine save its state")
-	spec.At("upgradeOnInit").NotNeeded("init never upgrades: the lock file of the code says which providers, and the apply has those of the plan")
+	spec.At("upgradeOnInit").NotNeeded("init never upgrades: the lock file of the code selects the providers, and the apply has those of the plan")
 	spec.At("refreshBeforeApply").NotNeeded("the plan refreshes, and what is applied is that plan")
 	spec.At("enableInventory").NotNeeded("cairn state list shows what there is")
 	spec.At("storeReadablePlan").NotNeeded("every plan is kept, and shown by cairn diff and the web UI")
 	spec.At("plan").NotNeeded("plans hold no lock of Cairn's, and applies always do")
 	spec.At("breakTheGlass").NotNeeded("cairn shell opens a shell with the state")
 	spec.At("enterprise").Ignored("nothing reads it")
-	spec.At("branchPlanner").Unsupported("plans for pull requests are not made")
+	spec.At("branchPlanner").Unsupported("plans for pull requests are not supported")
 	spec.At("targets").Unsupported("a plan is of all the code: what is outside the targets will be in it. Look at the first plan, or take that out of the code")
-	spec.At("parallelism").Unsupported("arguments of the engine are Cairn's own; the engine does ten things at a time")
-	spec.At("tfstate", "forceUnlock").Unsupported("no lock is taken away on a guess; cairn state unlock is for a person who knows")
+	spec.At("parallelism").Unsupported("arguments of the engine are Cairn's own; the engine runs ten operations at a time")
+	spec.At("tfstate", "forceUnlock").Unsupported("locks are never removed automatically; use cairn state unlock")
 	spec.At("tfstate", "lockIdentifier").Unsupported("cairn state unlock STACK ID")
 	spec.At("tfstate", "lockTimeout").NotNeeded("a Run that meets a lock is tried again: spec.retry")
 	spec.At("healthChecks").Unsupported("write a hook {step: apply, when: After} that looks (docs/hooks.md); exit code 75 tries again")
-	spec.At("webhooks").Unsupported("spec.policies look at plans (docs/policy.md), or a hook {step: plan, when: After}, which is told CAIRN_PLAN_JSON")
-	spec.At("cliConfigSecretRef").Unsupported("the CLI's configuration is Cairn's own. Credentials of a registry: spec.env TF_TOKEN_<host>, from the Secret; a mirror is for the install to say")
+	spec.At("webhooks").Unsupported("use spec.policies, which evaluate plans (docs/policy.md), or a hook {step: plan, when: After}, which has CAIRN_PLAN_JSON")
+	spec.At("cliConfigSecretRef").Unsupported("the CLI's configuration is Cairn's own. Credentials of a registry: spec.env TF_TOKEN_<host>, from the Secret; a mirror is an option of the installation")
 }

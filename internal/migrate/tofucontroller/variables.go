@@ -46,7 +46,7 @@ func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, r *convert.Runne
 		s.VariableFiles = append(s.VariableFiles, v1alpha1.VariableFile{Path: in})
 		f.Became("spec.variableFiles path %s", in)
 		if len(s.Variables) > 0 {
-			f.ToDo("files win over vars there, and spec.variables over files here: look where both say the same variable")
+			f.ToDo("files win over vars there, and spec.variables over files here: check for variables that both set")
 		}
 	}
 	o.Note(manifest.Unsupported, "", "if the code has a file main.tf.tpl: it is no code for the engine; render it, and keep main.tf in the repository")
@@ -55,7 +55,7 @@ func convertVariables(o *convert.Object, s *v1alpha1.StackSpec, r *convert.Runne
 func convertVariable(f manifest.Field, s *v1alpha1.StackSpec) {
 	name := f.At("name").Text()
 	if from := f.At("valueFrom"); from.Exists() && !f.At("value").Exists() {
-		from.Ignored("tofu-controller gives null for it, whatever it names")
+		from.Ignored("tofu-controller sets null for it, whatever it names")
 		var source corev1.EnvVarSource
 		from.Decode(&source)
 		switch {
@@ -86,7 +86,7 @@ func convertVariable(f manifest.Field, s *v1alpha1.StackSpec) {
 	f.At("valueFrom").Ignored("beside a value it is not looked at, nor otherwise")
 }
 
-// convertVariablesFrom are keys of a Secret or ConfigMap: by name where it says which, otherwise whatever is in it, by the environment.
+// convertVariablesFrom are keys of a Secret or ConfigMap: by name where it lists them, otherwise all of them, by the environment.
 func convertVariablesFrom(o *convert.Object, f manifest.Field, s *v1alpha1.StackSpec, r *convert.Runner) {
 	name, isSecret := f.At("name").Text(), f.At("kind").Text() == "Secret"
 	f.At("kind").Became("spec.variables")

@@ -82,7 +82,7 @@ func (r Repositories) trace(ctx context.Context, namespace, name string, push gi
 		return
 	}
 	root := tracing.Commit(string(repo.UID), push.Commit)
-	r.Traces.Tell(tracing.Span{
+	r.Traces.Send(tracing.Span{
 		ID: root.Child("webhook", push.Delivery), Parent: root, Name: "webhook", Start: push.At, End: time.Now(),
 		Attributes: []attribute.KeyValue{
 			attribute.String("cairn.namespace", namespace), attribute.String("cairn.repository", name), attribute.String("cairn.git_provider", push.Provider),
