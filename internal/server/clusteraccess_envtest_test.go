@@ -231,7 +231,7 @@ func TestKeysAreFilledIntoAnEmptySecret(t *testing.T) {
 	}
 
 	_, err := pki.LoadKeys(t.Context(), o)
-	if err == nil || !strings.Contains(err.Error(), "may fill it but not make it") {
+	if err == nil || !strings.Contains(err.Error(), "may fill it but not create it") {
 		t.Fatalf("without the Secret: %v", err)
 	}
 	labels := map[string]string{"app.kubernetes.io/managed-by": "Helm"}

@@ -92,7 +92,7 @@ func TestKeysAreNotCreatedForAUsedInstallation(t *testing.T) {
 		"nothing is left":      {func(*secondHand) {}, ""},
 		"a folder of a volume": {func(s *secondHand) { must(s.T, os.Mkdir(filepath.Join(s.dir, "lost+found"), 0o700)) }, ""},
 		"an object in the bucket": {func(s *secondHand) { s.put("sources/sha256:1") },
-			"sources/sha256:1: put the Secret back from a backup; or, to begin anew on purpose, empty the bucket"},
+			"sources/sha256:1: put the Secret back from a backup; or, to start without the old data on purpose, empty the bucket"},
 		"only the identity is gone": {func(s *secondHand) {
 			s.put("sources/sha256:1")
 			must(s.T, s.lost.Renew(s.Context()))

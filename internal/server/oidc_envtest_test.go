@@ -166,7 +166,7 @@ func TestAnIdentityProviderSignsIn(t *testing.T) {
 	w.newRun(w.stack, "net-2")
 	cancel = "/api/v1/namespaces/" + w.namespace + "/runs/net-2/cancel"
 	p.eventually(func() bool { return b.do("POST", cancel, nil).StatusCode != 403 })
-	b.want(501, "writes as nobody else here", "POST", cancel, nil)
+	b.want(501, "cannot impersonate here", "POST", cancel, nil)
 }
 
 func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
@@ -188,7 +188,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		"of another sign-in":       {map[string]any{"nonce": "another"}, "of another sign-in"},
 		"of no sign-in":            {map[string]any{"nonce": ""}, "of another sign-in"},
 		"that is over":             {map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, "not good"},
-		"without a name":           {map[string]any{"name": ""}, "who you are"},
+		"without a name":           {map[string]any{"name": ""}, "does not name you"},
 		"with more than it keeps":  {map[string]any{"groups": strings.Fields(strings.Repeat("a-group-with-a-name ", 300))}, "you are in 300 groups"},
 		"with groups that are odd": {map[string]any{"groups": 7}, "no list of names"},
 	} {
@@ -259,7 +259,7 @@ func TestResponsesOfAnIdentityProviderAreVerified(t *testing.T) {
 		other := w.serveSite(i.signsIn)
 		i.away = true
 		b := other.browser()
-		refused(t, b, b.goes("/signin/oidc"), "does not say how to sign in")
+		refused(t, b, b.goes("/signin/oidc"), "does not publish how to sign in")
 		i.away = false
 		if to := b.through(i, "//evil.example"); to.RequestURI() != "/" || to.Host != strings.TrimPrefix(b.base, "https://") {
 			t.Errorf("it leads to %s", to)

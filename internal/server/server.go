@@ -1,8 +1,8 @@
 // Package server is the store: what runners ask, hand in and report over HTTP, in the language of internal/runnerapi. It
-// takes a caller's word for nothing. A token says which pod asks, the pod's Run says what it may touch, and all that a
+// does not trust a caller. A token identifies the pod that sends a request, the pod's Run decides what it may access, and all that a
 // request names is derived from that Run or compared with it.
 //
-// It also answers people, in the language of internal/userapi, who are and may what Kubernetes says.
+// It also serves users, in the language of internal/userapi; Kubernetes decides who they are and what they are allowed.
 package server
 
 import (
@@ -35,15 +35,15 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// Options of a Server. All of them are needed, but for those that say what they are by default.
+// Options of a Server. All are required, except where they have a default.
 type Options struct {
 	// Address to listen on. Example: :8443.
 	Address string
-	// Hosts are the names and addresses that runners and people find the server under. They are in its certificate.
+	// Hosts are the names and addresses that runners and users reach the server under. They are in its certificate.
 	Hosts []string
-	// Keys of the install.
+	// Keys of the installation.
 	Keys *pki.Keys
-	// Client writes Secrets and ConfigMaps and reviews people's tokens.
+	// Client writes Secrets and ConfigMaps and reviews users' tokens.
 	Client client.Client
 	// Live reads past every cache.
 	Live client.Reader
@@ -57,9 +57,9 @@ type Options struct {
 	Reports runnerhandler.Reports
 	// Policies are asked about plans.
 	Policies *policyeval.Evaluator
-	// Inputs gives the document of a Run's inputs.
+	// Inputs returns the document of a Run's inputs.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
-	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
+	// Outputs returns where a Run's outputs are written, and their Stack; nil when they are not written.
 	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
 	// Engines has the engines that an image lacks; nil for none.
 	Engines runnerhandler.Engines
@@ -67,25 +67,25 @@ type Options struct {
 	Providers runnerhandler.Providers
 	// Tokens of runners; nil asks the API server for a review of each.
 	Tokens auth.PodVerifier
-	// GoneTokens tell of tokens whose pod is gone, of which a review knows nothing any more: they are good for handing in a state and a
+	// GoneTokens verifies tokens whose pod was deleted, which a review rejects: they allow only to save a state and a
 	// journal. nil takes none, as is right where Tokens does not mind whether the pod is gone.
 	GoneTokens auth.PodVerifier
 	// Namespaces are the only ones that are served; all of the cluster's when empty.
 	Namespaces []string
-	// Cache has the Runs whose logs people follow; nil reads them from Live.
+	// Cache has the Runs whose logs users follow; nil reads them from Live.
 	Cache client.Reader
-	// Catalog is what people can list; nil lists nothing.
+	// Catalog is what users can list; nil lists nothing.
 	Catalog *listing.Catalog
-	// ClientCA is what client certificates of people are checked with; nil takes none.
+	// ClientCA is what client certificates of users are verified with; nil accepts none.
 	ClientCA auth.ClientCA
-	// Kubernetes is how people's own writes reach the API server: with what they showed, and for those whom an identity provider
-	// named as them, by impersonation. Without it people write nothing but states.
+	// Kubernetes is how users' own writes reach the API server: with their credentials, and for those whom an identity provider
+	// named, by impersonation. Without it users can write only states.
 	Kubernetes *rest.Config
-	// SignIn says how people sign in with a browser.
+	// SignIn configures how users sign in with a browser.
 	SignIn auth.SignIn
-	// Events tells on a State what a person did to it; nil tells nothing.
+	// Events records on a State what a user did to it; nil records nothing.
 	Events events.EventRecorder
-	// Public is where people find the server; the zero one is told nobody.
+	// Public is where users find the server; the zero value publishes nothing.
 	Public Public
 	// HostCertificate is shown to those who ask for its host; nil for the server's own.
 	HostCertificate *pki.HostCertificate
@@ -116,7 +116,7 @@ type Server struct {
 	stop    context.CancelFunc
 }
 
-// New makes a Server that does not listen yet.
+// New creates a Server that does not listen yet.
 func New(o Options) (*Server, error) {
 	if o.Keys == nil || o.Client == nil || o.Live == nil || o.State == nil || o.Bucket == nil ||
 		o.Runs == nil || o.Orders == nil || o.Reports == nil || o.Policies == nil || o.Inputs == nil || o.Outputs == nil || o.Log == nil {
@@ -160,7 +160,7 @@ func New(o Options) (*Server, error) {
 	}, nil
 }
 
-// Handler has all that runners and people are answered.
+// Handler serves runners and users.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	s.runners.AddRoutes(mux)
@@ -180,7 +180,7 @@ func (s *Server) WebHandler(webhooks http.Handler) http.Handler {
 // RunChanged wakes those who follow the log of a Run.
 func (s *Server) RunChanged(run *v1alpha1.Run) { s.logs.RunChanged(run) }
 
-// NeedLeaderElection says that every process may serve.
+// NeedLeaderElection returns false: every process may serve.
 func (s *Server) NeedLeaderElection() bool { return false }
 
 // Start listens and serves until ctx is done, and then for as long as the requests under way need, up to Drain.
@@ -233,7 +233,7 @@ func (s *Server) publisher() *endpoint.Publisher {
 	return p
 }
 
-// tlsConfig asks for a client certificate and takes any, or none: what it is worth is looked at where people are answered.
+// tlsConfig asks for a client certificate and accepts any, or none: it is verified by the handlers of the user API.
 // Runners show none, and nothing of theirs looks at one.
 func (s *Server) tlsConfig() *tls.Config {
 	config := s.Keys.TLSConfig(s.Hosts)

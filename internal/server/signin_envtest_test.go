@@ -38,10 +38,10 @@ func TestATokenSignsIn(t *testing.T) {
 		code int
 		says string
 	}{
-		"nothing":                {userapi.Session{}, 401, "give the token"},
+		"nothing":                {userapi.Session{}, 401, "send the token"},
 		"what is no token":       {userapi.Session{Token: "x"}, 401, "not one that Kubernetes takes"},
 		"what is no JSON":        {"token=x", 400, "not what was expected"},
-		"longer than any":        {userapi.Session{Token: strings.Repeat("x", 20<<10)}, 401, "give the token"},
+		"longer than any":        {userapi.Session{Token: strings.Repeat("x", 20<<10)}, 401, "send the token"},
 		"more than is ever sent": {userapi.Session{Token: strings.Repeat("x", 100<<10)}, 413, "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) { b.want(test.code, test.says, "POST", "/api/v1/session", test.sent) })
@@ -135,7 +135,7 @@ func TestATooLongTokenIsRejected(t *testing.T) {
 	must(t, json.Unmarshal(data, &says))
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: append(says.Audiences, strings.Repeat("x", 3000))}}
 	must(t, apiserver.Kube.SubResource("token").Create(t.Context(), account, request))
-	p.browser().want(400, "more than a browser keeps", "POST", "/api/v1/session", userapi.Session{Token: request.Status.Token})
+	p.browser().want(400, "more than a browser stores", "POST", "/api/v1/session", userapi.Session{Token: request.Status.Token})
 }
 
 // What a browser shows by itself it shows for other sites too.

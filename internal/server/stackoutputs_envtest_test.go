@@ -93,7 +93,7 @@ func TestAnOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 	}
 	user.expect(200, "", "GET", "/v1/outputs/vpc/id", nil)
 	now := vpc.has(`"id":{"value":{"a":[1,2.50]},"sensitive":true}`)
-	user.expect(409, "output id of Stack vpc changed since Run net-1 was made", "GET", "/v1/outputs/vpc/id", nil)
+	user.expect(409, "output id of Stack vpc changed since Run net-1 was created", "GET", "/v1/outputs/vpc/id", nil)
 
 	next := w.user("net-2", map[string]string{"vpc#id": now["id"]})
 	if got, err := next.client().StackOutput(t.Context(), "vpc", "id"); err != nil || !got.Sensitive {
@@ -102,7 +102,7 @@ func TestAnOutputIsSentToTheRunOfItsFingerprint(t *testing.T) {
 	if gone := vpc.has(""); gone != nil {
 		t.Errorf("a state without outputs has fingerprints %v", gone)
 	}
-	next.expect(409, "output id of Stack vpc is gone since Run net-2 was made", "GET", "/v1/outputs/vpc/id", nil)
+	next.expect(409, "output id of Stack vpc is gone since Run net-2 was created", "GET", "/v1/outputs/vpc/id", nil)
 }
 
 func TestUnavailableOutputs(t *testing.T) {

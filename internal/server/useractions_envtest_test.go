@@ -195,7 +195,7 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	b := p.browser().signIn(who)
 	ns := "/api/v1/namespaces/" + w.namespace
 	run := w.waitingRun("net-1")
-	b.want(400, "say which you read", "POST", ns+"/runs/net-1/approve", userapi.Approval{})
+	b.want(400, "set planDigest to that of the plan that you read", "POST", ns+"/runs/net-1/approve", userapi.Approval{})
 	b.want(409, "another plan now", "POST", ns+"/runs/net-1/approve", userapi.Approval{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.want(409, "another plan now", "POST", ns+"/runs/net-1/reject", userapi.Rejection{PlanDigest: strings.Replace(planDigest, "1", "2", 1)})
 	b.sends.Set("Content-Type", "text/plain")

@@ -176,7 +176,7 @@ func TestAUsersEngineWorksWithAState(t *testing.T) {
 
 	alice.unlock("b", 423, "locked under ID a")
 	alice.unlock("a", 200, "")
-	p.event("StateUnlocked", "gave the lock a back")
+	p.event("StateUnlocked", "released the lock a")
 	alice.unlock("a", 200, "") // sent again
 	p.event("StateUnlocked")
 	if lock := w.stateStatus().Lock; lock != nil {

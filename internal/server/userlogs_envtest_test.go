@@ -94,7 +94,7 @@ func TestOneUserCannotUseAllLogStreams(t *testing.T) {
 	for {
 		log, err := follow(alice)
 		if err != nil {
-			Result(t, err, http.StatusTooManyRequests, ":alice follows 20 things here already")
+			Result(t, err, http.StatusTooManyRequests, ":alice follows 20 logs and watches already")
 			break
 		}
 		t.Cleanup(func() { _ = log.Close() })

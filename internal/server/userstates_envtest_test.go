@@ -289,7 +289,7 @@ func TestAPlanIsShownInItsForms(t *testing.T) {
 	run.Status.Plan.Changes = true
 	must(t, apiserver.Kube.Status().Update(ctx, run))
 	_, err = alice.PlanJSON(ctx, ns, "net-1")
-	Result(t, err, http.StatusNotFound, "is not kept")
+	Result(t, err, http.StatusNotFound, "is not stored")
 	folder := "plans/" + ns + "/" + string(run.UID) + "/" + run.Status.Plan.Digest
 	raw := []byte(`{"format_version":"1.2","terraform_version":"1.12.6","resource_changes":[{"address":"terraform_data.a","mode":"managed","type":"terraform_data","name":"a",` +
 		`"provider_name":"terraform.io/builtin/terraform","change":{"actions":["create"],"before":null,"after":{"input":"x"},"after_unknown":{"id":true}}}]}`)

@@ -34,7 +34,7 @@ const (
 // Logs keeps the attempts' logs in the bucket, in chunks named by their offset.
 type Logs struct {
 	bucket *bucket.Bucket
-	// bells ring when a Run's logs grow.
+	// Changes notifies followers when a Run's logs grow.
 	Changes broadcast.Broadcaster[string]
 	mu      sync.Mutex
 	open    *lru.Cache[string, *logEnd]
@@ -75,7 +75,7 @@ const (
 	leavesGap
 )
 
-// fitChunk says whether n bytes at an offset go on where a log ends. A log only grows and comes from one writer, so
+// fitChunk returns whether n bytes at an offset continue where a log ends. A log only grows and comes from one writer, so
 // bytes below its end are the ones that are there.
 func fitChunk(next, offset, n int64) fit {
 	switch {

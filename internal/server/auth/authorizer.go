@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// lacks says what a person is not allowed, in the words of a role's rules.
+// lacks is what a user is not allowed, in the words of a role's rules.
 func lacks(p User, a authorizationv1.ResourceAttributes) error {
 	resource := a.Resource
 	if a.Subresource != "" {
@@ -67,7 +67,7 @@ func (r Right) On(key types.NamespacedName) authorizationv1.ResourceAttributes {
 	}
 }
 
-// Authorize returns an error unless the user is allowed what the attributes say.
+// Authorize returns an error unless the user is allowed what the attributes name.
 func (z *Authorizer) Authorize(ctx context.Context, p User, what authorizationv1.ResourceAttributes) error {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range p.GetExtra() {
@@ -79,7 +79,7 @@ func (z *Authorizer) Authorize(ctx context.Context, p User, what authorizationv1
 	status, err := z.reviewed(ctx, spec)
 	if apierrors.IsForbidden(err) {
 		return httpapi.Errorf(http.StatusNotImplemented, "this Cairn is installed without the permission to ask Kubernetes whether %s may %s %s %q: %s",
-			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces allows no more")
+			p.GetName(), what.Verb, what.Resource, what.Name, "a Role in each of its namespaces is sufficient")
 	}
 	if err != nil {
 		return fmt.Errorf("ask what %s may do: %w", p.GetName(), err)
@@ -102,7 +102,7 @@ func (z *Authorizer) reviewed(ctx context.Context, spec authorizationv1.SubjectA
 	return review.Status, err
 }
 
-// knowFor is how long a person's token is believed without asking again, as other servers beside the API server do.
+// knowFor is how long the review of a user's token is cached, as other servers beside the API server do.
 const knowFor = 10 * time.Second
 
 const (
@@ -114,7 +114,7 @@ const (
 	AskTogether = 16
 )
 
-// listRight is a person's right to list a kind in a namespace; in all of them when that is empty.
+// listRight is a user's right to list a kind in a namespace; in all of them when that is empty.
 type listRight struct {
 	person              [sha256.Size]byte
 	resource, namespace string
@@ -179,7 +179,7 @@ func (z *Authorizer) VisibleNamespaces(ctx context.Context, p User, resource str
 	return func(namespace string) bool { return seen[namespace] }, nil
 }
 
-// mark tells people apart by all that their rights follow from.
+// mark identifies a user by all that their rights follow from.
 func (p User) mark() [sha256.Size]byte {
 	data, _ := json.Marshal(struct {
 		Name, UID string

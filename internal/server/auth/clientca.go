@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Where an API server tells others which authority its clients' certificates are of.
+// Where an API server publishes the CA of its clients' certificates.
 const (
 	clientCANamespace = "kube-system"
 	clientCAName      = "extension-apiserver-authentication"
@@ -20,7 +20,7 @@ type ClusterCA struct {
 	*dynamiccertificates.ConfigMapCAController
 }
 
-// NewClusterCA makes a ClusterCA that knows nothing before it is started.
+// NewClusterCA creates a ClusterCA that has no CA before it is started.
 func NewClusterCA(kube kubernetes.Interface) (*ClusterCA, error) {
 	c, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", clientCANamespace, clientCAName, clientCAKey, kube)
 	if err != nil {
@@ -29,7 +29,7 @@ func NewClusterCA(kube kubernetes.Interface) (*ClusterCA, error) {
 	return &ClusterCA{c}, nil
 }
 
-// NeedLeaderElection says that every process that serves needs it.
+// NeedLeaderElection returns false: every process that serves needs it.
 func (c *ClusterCA) NeedLeaderElection() bool { return false }
 
 // Start watches until ctx is done.

@@ -17,8 +17,8 @@ import (
 // most identities that a request may ask for; each is a review of its own.
 const mostImpersonated = 100
 
-// impersonated gives who a request is for when its headers ask for somebody else, as the API server understands them, and
-// what the real person has to be allowed for that: to impersonate that user, each of the groups, and all else.
+// impersonated returns the user that the headers of a request impersonate, as the API server understands them, and
+// what the authenticated user has to be allowed for that: to impersonate that user, each of the groups, and all else.
 func impersonated(real User, h http.Header) (as User, needs []authorizationv1.ResourceAttributes, err error) {
 	names := h.Values(authenticationv1.ImpersonateUserHeader)
 	groups := h.Values(authenticationv1.ImpersonateGroupHeader)
@@ -44,7 +44,7 @@ func impersonated(real User, h http.Header) (as User, needs []authorizationv1.Re
 		return real, nil, nil
 	}
 	if len(names) != 1 || names[0] == "" || len(uids) > 1 {
-		return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "whoever asks as somebody else has to name one user in %s", authenticationv1.ImpersonateUserHeader)
+		return User{}, nil, httpapi.Errorf(http.StatusBadRequest, "a request that impersonates has to name one user in %s", authenticationv1.ImpersonateUserHeader)
 	}
 	name := names[0]
 	needs = append(needs, impersonate("", "users", "", "", name))

@@ -20,14 +20,14 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// Where an API server says how its tokens are made; every service account may read both.
+// Where an API server publishes how its tokens are signed; every ServiceAccount may read both.
 const (
 	discoveryPath = "/.well-known/openid-configuration"
 	keysPath      = "/openid/v1/jwks"
 )
 
-// Issuer knows runners' tokens by the public keys of the cluster, for an install that may not ask the API server about them.
-// It differs from a Review in one thing: a token is good until it expires, also when its pod or its account was deleted.
+// Issuer verifies runners' tokens with the public keys of the cluster, for an installation that may not create TokenReviews.
+// It differs from a TokenReview: a token is valid until it expires, also when its pod or its ServiceAccount was deleted.
 // What a request may touch does not rest on that: the pod has to be the one that a Run names.
 type Issuer struct {
 	name   string
@@ -35,7 +35,7 @@ type Issuer struct {
 	config oidc.Config
 }
 
-// NewIssuer asks the API server once how its tokens are made, and for its keys whenever it sees a new one. Now is the clock.
+// NewIssuer asks the API server once how its tokens are signed, and for its keys whenever it sees a new one. Now is the clock.
 func NewIssuer(ctx context.Context, config *rest.Config, now func() time.Time) (*Issuer, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 10 * time.Second
@@ -50,17 +50,17 @@ func NewIssuer(ctx context.Context, config *rest.Config, now func() time.Time) (
 	api := kube.Discovery().RESTClient()
 	data, err := api.Get().AbsPath(discoveryPath).DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("how the cluster makes tokens, %s: %w", discoveryPath, err)
+		return nil, fmt.Errorf("how the cluster signs tokens, %s: %w", discoveryPath, err)
 	}
 	var says struct {
 		Issuer     string   `json:"issuer"`
 		Algorithms []string `json:"id_token_signing_alg_values_supported"`
 	}
 	if err := json.Unmarshal(data, &says); err != nil {
-		return nil, fmt.Errorf("how the cluster makes tokens, %s: %w", discoveryPath, err)
+		return nil, fmt.Errorf("how the cluster signs tokens, %s: %w", discoveryPath, err)
 	}
 	if says.Issuer == "" {
-		return nil, fmt.Errorf("how the cluster makes tokens: %s names no issuer", discoveryPath)
+		return nil, fmt.Errorf("how the cluster signs tokens: %s names no issuer", discoveryPath)
 	}
 	// The keys are asked for where the API server is, whatever address outside the cluster it names.
 	at := api.Get().AbsPath(keysPath).URL().String()
@@ -116,7 +116,7 @@ type DeletedPods struct {
 	until time.Time
 }
 
-// askIssuerAgain is how long it is not asked again how the cluster makes tokens, when that could not be told.
+// askIssuerAgain is how long the cluster's issuer is not read again after a failure.
 const askIssuerAgain = 10 * time.Second
 
 // NewDeletedPods creates a DeletedPods that has read nothing yet.
@@ -128,7 +128,7 @@ func NewDeletedPods(config *rest.Config, now func() time.Time) *DeletedPods {
 func (g *DeletedPods) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	issuer, err := g.open(ctx)
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) {
-		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the cluster does not say how it makes tokens: %v", err)
+		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the cluster does not publish how it signs tokens: %v", err)
 	}
 	if err != nil {
 		return Pod{}, err
@@ -147,7 +147,7 @@ func (g *DeletedPods) open(ctx context.Context) (*Issuer, error) {
 	return g.issuer, g.err
 }
 
-// askedKeys notes that keys could not be had: that says nothing of a token, and what wraps it does not tell it apart.
+// askedKeys notes that keys could not be read, so that the token may be valid: the wrapping error does not show that.
 type askedKeys struct {
 	oidc.KeySet
 	away error

@@ -39,7 +39,7 @@ type OIDC struct {
 	SecretFile string
 	// CAFile has the authorities of its certificate; empty for those of the system.
 	CAFile string
-	// Name for people; the issuer's host when it is empty.
+	// Name that users see; the issuer's host when it is empty.
 	Name string
 	// Scopes that are asked for beside openid.
 	Scopes []string
@@ -61,7 +61,7 @@ func (o *OIDC) Label() string {
 	return u.Host
 }
 
-// A signingIn is what a browser keeps while somebody is at the identity provider.
+// signingIn is what a browser keeps while its user is at the identity provider.
 type signingIn struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -69,7 +69,7 @@ type signingIn struct {
 	To       string `json:"to"`
 }
 
-// identityProvider signs people in by the authorization code flow with PKCE.
+// identityProvider signs users in by the authorization code flow with PKCE.
 type identityProvider struct {
 	OIDC
 	sealer
@@ -110,7 +110,7 @@ func (p *identityProvider) discovered(ctx context.Context) (*oidc.Provider, erro
 	}
 	known, err, _ := p.asking.Do("", func() (any, error) { return oidc.NewProvider(context.WithoutCancel(ctx), p.Issuer) })
 	if err != nil {
-		return nil, fmt.Errorf("the identity provider %s does not say how to sign in: %w", p.Label(), err)
+		return nil, fmt.Errorf("the identity provider %s does not publish how to sign in: %w", p.Label(), err)
 	}
 	p.known.Store(known.(*oidc.Provider))
 	return known.(*oidc.Provider), nil
@@ -189,14 +189,14 @@ func (p *identityProvider) FinishSignIn(ctx context.Context, kept string, query 
 	if err := id.Claims(&claims); err != nil {
 		return Session{}, "", fmt.Errorf("the ID token of %s cannot be read: %w", p.Label(), err)
 	}
-	name, groups, err := p.Claims.person(id.Issuer, claims)
+	name, groups, err := p.Claims.identity(id.Issuer, claims)
 	return Session{Name: name, Groups: groups, Provider: p.name()}, in.To, err
 }
 
-// The prefix of names that are Kubernetes' own, and of no person whom an identity provider names.
+// The prefix of names that are Kubernetes' own, and of no user of an identity provider.
 const ownNames = "system:"
 
-// Claims say which of an ID token's claims are the name and the groups of a person, with the meaning of the kube-apiserver's
+// Claims select the claims of an ID token that are the name and the groups of a user, with the meaning of the kube-apiserver's
 // flags of these names.
 type Claims struct {
 	// Username is the claim with the name; sub when it is empty.
@@ -209,15 +209,15 @@ type Claims struct {
 	GroupsPrefix string
 }
 
-// person gives the name and groups of who has these claims.
-func (c Claims) person(issuer string, claims map[string]any) (name string, groups []string, err error) {
+// identity returns the name and groups of the user with these claims.
+func (c Claims) identity(issuer string, claims map[string]any) (name string, groups []string, err error) {
 	claim := c.Username
 	if claim == "" {
 		claim = "sub"
 	}
 	name, _ = claims[claim].(string)
 	if name == "" {
-		return "", nil, fmt.Errorf("the identity provider does not say who you are: its token has no claim %q", claim)
+		return "", nil, fmt.Errorf("the identity provider does not name you: its token has no claim %q", claim)
 	}
 	if verified, there := claims["email_verified"]; claim == "email" && there && verified != true {
 		return "", nil, fmt.Errorf("the identity provider has not verified the address %s: verify it there", name)

@@ -27,22 +27,22 @@ const (
 	MaxToken = 16 << 10
 	// knownTokens is how many tokens are remembered.
 	knownTokens = 10_000
-	// refuseFor is how long a token that was refused is refused without asking again. It is short: a runner goes on to ask for
+	// rejectFor is how long a token that was rejected is rejected without a new review. It is short: a runner repeats its requests for
 	// longer than that.
-	refuseFor = 10 * time.Second
-	// refusedTokens is how many that were refused are remembered. They are apart from the good ones, which they do not push out.
-	refusedTokens = 10_000
+	rejectFor = 10 * time.Second
+	// rejectedTokens is how many rejected tokens are remembered. They are apart from the valid ones, which they do not evict.
+	rejectedTokens = 10_000
 	// askFor is how long it may take to ask about a token.
 	askFor = 30 * time.Second
 )
 
-// Pod is who a token was made for.
+// Pod is the pod that a token was issued for.
 type Pod struct {
 	Namespace, Name string
 	UID             types.UID
 }
 
-// PodVerifier verifies the token of a runner. It returns an httpapi.Error for a token that is not valid. Any other error says that the
+// PodVerifier verifies the token of a runner. It returns an httpapi.Error for a token that is not valid. Any other error means that the
 // token could not be verified now.
 type PodVerifier interface {
 	VerifyPod(ctx context.Context, token string) (Pod, error)
@@ -52,8 +52,8 @@ type PodVerifier interface {
 // review is a round trip to the API server. Concurrent requests with one token are verified once.
 type PodAuthenticator struct {
 	from PodVerifier
-	// keys tell of tokens whose pod is gone; nil when nobody does. What they say is remembered as well: for a token that they do
-	// not know they are fetched anew.
+	// keys verifies tokens whose pod was deleted; nil rejects them. Its results are cached as well: for a token of an unknown key
+	// the keys are fetched again.
 	keys    *PodAuthenticator
 	now     func() time.Time
 	marker  marker
@@ -76,7 +76,7 @@ type refusedToken struct {
 func NewPodAuthenticator(from, keys PodVerifier, now func() time.Time) *PodAuthenticator {
 	t := &PodAuthenticator{
 		from: from, now: now, marker: newMarker(),
-		known: newCache[knownToken](knownTokens), refused: newCache[refusedToken](refusedTokens),
+		known: newCache[knownToken](knownTokens), refused: newCache[refusedToken](rejectedTokens),
 	}
 	if keys != nil {
 		t.keys = NewPodAuthenticator(keys, nil, now)
@@ -146,7 +146,7 @@ func (t *PodAuthenticator) of(ctx context.Context, token string) (Pod, error) {
 		case err == nil:
 			t.known.Add(m, knownToken{pod, t.now().Add(trustFor)})
 		case errors.As(err, &no):
-			t.refused.Add(m, refusedToken{no, t.now().Add(refuseFor)})
+			t.refused.Add(m, refusedToken{no, t.now().Add(rejectFor)})
 		}
 		return pod, err
 	})
@@ -162,7 +162,7 @@ func (t *PodAuthenticator) of(ctx context.Context, token string) (Pod, error) {
 // mark is what a token is remembered by.
 type mark [sha256.Size]byte
 
-// marker makes marks with a key of its own, so that they tell nothing of the tokens to who has not got it.
+// marker computes marks with a key of its own, so that nothing can be derived from them without it.
 type marker [sha256.Size]byte
 
 func newMarker() marker {

@@ -19,10 +19,10 @@ const (
 // mostCookie is how long a cookie's value may be: browsers keep 4096 bytes with its name and attributes.
 const mostCookie = 3800
 
-var errSealBroken = errors.New("it was not made by this install, was changed, or its time is over")
+var errSealBroken = errors.New("it was not created by this installation, was changed, or has expired")
 
-// sealer makes what a browser keeps for the server: nobody else can read or make it. There is no list of what was made, so it
-// is good with each process of the install, also after a restart.
+// sealer encrypts what a browser stores for the server: only the server can read or create it. There is no list of what was sealed, so it
+// is valid with each process of the installation, also after a restart.
 type sealer struct {
 	aead cipher.AEAD
 	now  func() time.Time
@@ -47,7 +47,7 @@ func newSealer(derive func(purpose string) ([]byte, error), purpose string, now 
 	return sealer{aead, now}, err
 }
 
-// seal gives the text for a value that is good for so long.
+// seal encrypts a value that is valid for so long.
 func (s sealer) seal(v any, until time.Time) (string, error) {
 	what, err := json.Marshal(v)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s sealer) seal(v any, until time.Time) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, nil)), nil //nolint:gosec // it makes a nonce itself, at random
 }
 
-// open reads what seal made, if its time is not over.
+// open decrypts what seal encrypted, unless it has expired.
 func (s sealer) open(text string, v any) error {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

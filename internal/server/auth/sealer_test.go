@@ -133,7 +133,7 @@ func TestClaimsAreRead(t *testing.T) {
 				claims[k] = v
 			}
 		}
-		who, groups, err := test.claims.person(issuer, claims)
+		who, groups, err := test.claims.identity(issuer, claims)
 		switch {
 		case test.says != "":
 			if err == nil || !strings.Contains(err.Error(), test.says) {

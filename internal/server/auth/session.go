@@ -18,11 +18,11 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// SignIn says how people sign in with a browser.
+// SignIn configures how users sign in with a browser.
 type SignIn struct {
 	// URL is where browsers find the page; empty for that of Public. Only that of this machine may do without https.
 	URL string
-	// Lifetime is how long somebody stays signed in; 0 means 12 h.
+	// Lifetime is how long a user stays signed in; 0 means 12 h.
 	Lifetime time.Duration
 	// OIDC is an identity provider; nil for none.
 	OIDC *OIDC
@@ -30,10 +30,10 @@ type SignIn struct {
 	Links string
 }
 
-// longestSession is how long somebody stays signed in where nobody says otherwise.
+// longestSession is how long a user stays signed in by default.
 const longestSession = 12 * time.Hour
 
-// Ways in which a person is known, as audit lines name them.
+// Ways in which a user was authenticated, as audit lines name them.
 const (
 	MethodCertificate = "Certificate"
 	MethodToken       = "Token"
@@ -51,16 +51,16 @@ type Session struct {
 	Provider string `json:"provider,omitempty"`
 }
 
-// sessions knows people by the cookie that they were given when they signed in.
+// sessions authenticate users by the cookie that they received when they signed in.
 type sessions struct {
 	sealer
 	// site is where the page is.
 	site *url.URL
 	// lifetime of a session.
 	lifetime time.Duration
-	// provider that people may have been named by; empty for none.
+	// provider that users may have been named by; empty for none.
 	provider string
-	// guard refuses what another site has a browser send.
+	// guard rejects requests that another site has a browser send.
 	guard *http.CrossOriginProtection
 	token authenticator.Token
 }
@@ -103,7 +103,7 @@ func siteOf(o SignIn) (*url.URL, error) {
 	return site, nil
 }
 
-// secure says that a browser reaches the server over TLS: the server's own, or that of what is in front of it.
+// secure is true when a browser reaches the server over TLS: the server's own, or that of a proxy in front of it.
 func (s *sessions) secure(r *http.Request) bool { return r.TLS != nil || s.site.Scheme != "http" }
 
 // Cookie returns an empty cookie of a name. Over TLS no other host or path can set it. Without TLS, on this machine, the port is part
@@ -117,7 +117,7 @@ func (s *sessions) Cookie(r *http.Request, name string) *http.Cookie {
 	return c
 }
 
-// CheckOrigin denies a write that the page of another site made the browser send.
+// CheckOrigin rejects a write that the page of another site had the browser send.
 func (s *sessions) CheckOrigin(r *http.Request) error {
 	if err := s.guard.Check(r); err != nil {
 		return httpapi.Errorf(http.StatusForbidden, "the page of another site had your browser send this, and nothing was done")
@@ -144,10 +144,10 @@ func (s *sessions) Start(r *http.Request, in Session) (*http.Cookie, error) {
 	}
 	switch {
 	case len(text) > mostCookie && in.Token != "":
-		return nil, httpapi.Errorf(http.StatusBadRequest, "the token has %d characters, which is more than a browser keeps: sign in with one of a service account "+
+		return nil, httpapi.Errorf(http.StatusBadRequest, "the token has %d characters, which is more than a browser stores: sign in with one of a service account "+
 			"(kubectl create token NAME)", len(in.Token))
 	case len(text) > mostCookie:
-		return nil, httpapi.Errorf(http.StatusBadRequest, "you are in %d groups, which are more than a browser keeps: have the identity provider tell Cairn fewer", len(in.Groups))
+		return nil, httpapi.Errorf(http.StatusBadRequest, "you are in %d groups, which are more than a browser stores: configure the identity provider to send Cairn fewer", len(in.Groups))
 	}
 	c.Value, c.MaxAge = text, int(until.Sub(s.now())/time.Second)
 	return c, nil
@@ -170,12 +170,12 @@ func (s *sessions) Of(r *http.Request) (User, bool, error) {
 	if err := s.open(c.Value, &in); err != nil || in.Provider != "" && in.Provider != s.provider {
 		return User{}, false, httpapi.Errorf(http.StatusUnauthorized, "your session is over: sign in again")
 	}
-	p, err := s.Person(r.Context(), in)
+	p, err := s.User(r.Context(), in)
 	return p, err == nil, err
 }
 
-// Person returns the user of a session.
-func (s *sessions) Person(ctx context.Context, in Session) (User, error) {
+// User returns the user of a session.
+func (s *sessions) User(ctx context.Context, in Session) (User, error) {
 	if in.Token == "" {
 		p := known(&user.DefaultInfo{Name: in.Name, Groups: in.Groups})
 		p.Method = MethodOIDC
@@ -194,7 +194,7 @@ func (s *sessions) Person(ctx context.Context, in Session) (User, error) {
 	return p, nil
 }
 
-// tokenEnds is when a token says that it expires; zero when it does not say. What it is worth, Kubernetes says.
+// tokenEnds is when a token expires by its own claim; zero when it has none. Kubernetes decides whether it is valid.
 func tokenEnds(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -29,7 +29,7 @@ func (r TokenReview) VerifyPod(ctx context.Context, token string) (Pod, error) {
 	return podOf(review.Status)
 }
 
-// podOf reads a review. A token that is not bound to a pod could be anybody's of the same account.
+// podOf reads a review. A token that is not bound to a pod could be used by every pod of its ServiceAccount.
 func podOf(s authenticationv1.TokenReviewStatus) (Pod, error) {
 	if s.Error != "" && !s.Authenticated {
 		return Pod{}, httpapi.Errorf(http.StatusUnauthorized, "the token is not valid: it has expired, its pod is gone, or it is not "+

@@ -58,7 +58,7 @@ func TestABadTokenIsReviewedOnceInAWhile(t *testing.T) {
 	if n := from.n.Load(); n != 1 {
 		t.Errorf("%d reviews of one bad token", n)
 	}
-	now = now.Add(refuseFor)
+	now = now.Add(rejectFor)
 	_, _ = tokens.Authenticate(with("bad"))
 	if n := from.n.Load(); n != 2 {
 		t.Errorf("%d reviews, and it may be good by now", n)
@@ -133,10 +133,10 @@ func TestBadTokensTakeNoRoomFromGoodOnes(t *testing.T) {
 	}}
 	tokens := NewPodAuthenticator(from, nil, time.Now)
 	_, _ = tokens.Authenticate(with("good"))
-	for i := range max(refusedTokens, knownTokens) + 100 {
+	for i := range max(rejectedTokens, knownTokens) + 100 {
 		_, _ = tokens.Authenticate(with(fmt.Sprint("bad-", i)))
 	}
-	if n := tokens.refused.Len(); n != refusedTokens {
+	if n := tokens.refused.Len(); n != rejectedTokens {
 		t.Errorf("%d are remembered", n)
 	}
 	before := from.n.Load()
@@ -158,7 +158,7 @@ func TestKeysAreAskedOfABadTokenOnceInAWhile(t *testing.T) {
 	if n := keys.n.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
-	now = now.Add(refuseFor)
+	now = now.Add(rejectFor)
 	keys.pod = func(string) (Pod, error) { return Pod{Name: "gone"}, nil } // those of a new key of the cluster
 	if pod, err := tokens.AuthenticateDeleted(with("bad")); err != nil || pod.Name != "gone" {
 		t.Errorf("got %v, %v", pod, err)

@@ -25,7 +25,7 @@ import (
 // User is the user of a request, as Kubernetes authenticates them. What they are allowed is checked for each request.
 type User struct {
 	user.Info
-	// Real is who asks as somebody else; nil when nobody does.
+	// Real is the user that impersonates; nil without impersonation.
 	Real user.Info
 	// by is how they are known.
 	Method string
@@ -33,7 +33,7 @@ type User struct {
 	Token string
 }
 
-// String names the person, and for whom they ask.
+// String names the user, and whom they impersonate.
 func (p User) String() string {
 	switch {
 	case p.Info == nil:
@@ -44,7 +44,7 @@ func (p User) String() string {
 	return fmt.Sprintf("%s as %s", p.Real.GetName(), p.GetName())
 }
 
-// ClientCA gives what a client certificate is checked with; false as long as it is not known.
+// ClientCA returns what a client certificate is verified with; false as long as it is not known.
 type ClientCA func() (x509.VerifyOptions, bool)
 
 // UserAuthenticator authenticates users by what the API server accepts too: a client certificate of the cluster's CA, or a bearer
@@ -59,20 +59,20 @@ type UserAuthenticator struct {
 	// provider that users sign in at, and folder of links that sign in once; nil and empty where there is none.
 	Provider *identityProvider
 	Links    string
-	// authorizer says who may impersonate whom.
+	// authorizer decides who may impersonate whom.
 	authorizer *Authorizer
 }
 
 func newUserAuthenticator(c client.Client, authority ClientCA, authorizer *Authorizer) *UserAuthenticator {
 	review := &tokenReview{
 		client: c, marker: newMarker(),
-		known:   expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
-		refused: expirable.NewLRU[mark, struct{}](refusedTokens, nil, knowFor),
+		known:    expirable.NewLRU[mark, *authenticator.Response](knownTokens, nil, knowFor),
+		rejected: expirable.NewLRU[mark, struct{}](rejectedTokens, nil, knowFor),
 	}
 	return &UserAuthenticator{authority: authority, token: bearertoken.New(review), review: review, authorizer: authorizer}
 }
 
-// of tells who sends a request. A certificate that is not the cluster's is no hindrance where there is a token, for the
+// of authenticates the sender of a request. A certificate that is not the cluster's is ignored where there is a token, for the
 // one may be for what is on the way. Who signed in with a browser is known by that, and not by a certificate that it shows too.
 func (p *UserAuthenticator) of(r *http.Request) (User, error) {
 	shown := r.Header.Get("Authorization") // it is taken off the request
@@ -126,7 +126,7 @@ func (p *UserAuthenticator) Revalidate(ctx context.Context, who User) error {
 }
 
 // holder is who a client certificate is of, in the API server's reading of it: the common name is the user, the
-// organizations are the groups. That the client has the key of the certificate TLS made sure of.
+// organizations are the groups. TLS verified that the client has the key of the certificate.
 func (p *UserAuthenticator) holder(r *http.Request) (user.Info, error) {
 	if p.authority == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return nil, nil
@@ -134,7 +134,7 @@ func (p *UserAuthenticator) holder(r *http.Request) (user.Info, error) {
 	options, ok := p.authority()
 	if !ok {
 		return nil, httpapi.Errorf(http.StatusServiceUnavailable, "client certificates cannot be checked right now: ConfigMap %s of "+
-			"kube-system, which says what with, was not read yet or has no %s", clientCAName, clientCAKey)
+			"kube-system, which has the CA, was not read yet or has no %s", clientCAName, clientCAKey)
 	}
 	certificate := r.TLS.PeerCertificates[0]
 	options.KeyUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -163,22 +163,22 @@ type tokenReview struct {
 	client client.Client
 	marker marker
 	known  *expirable.LRU[mark, *authenticator.Response]
-	// refused are tokens that are nobody's.
-	refused *expirable.LRU[mark, struct{}]
+	// rejected are tokens that are not valid.
+	rejected *expirable.LRU[mark, struct{}]
 }
 
-// awayError says that the API server did not tell.
+// awayError means that the API server did not answer.
 type awayError struct{ error }
 
 func (e *awayError) Unwrap() error { return e.error }
 
-// AuthenticateToken tells whose a token is.
+// AuthenticateToken returns the user of a token.
 func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	sum := t.marker.of(token)
 	if answer, ok := t.known.Get(sum); ok {
 		return answer, true, nil
 	}
-	if _, ok := t.refused.Get(sum); ok {
+	if _, ok := t.rejected.Get(sum); ok {
 		return nil, false, nil
 	}
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
@@ -192,7 +192,7 @@ func (t *tokenReview) AuthenticateToken(ctx context.Context, token string) (*aut
 	}
 	u := review.Status.User
 	if !review.Status.Authenticated || u.Username == "" {
-		t.refused.Add(sum, struct{}{})
+		t.rejected.Add(sum, struct{}{})
 		return nil, false, nil
 	}
 	extra := map[string][]string{}
@@ -227,7 +227,7 @@ func (p *UserAuthenticator) Authenticate(r *http.Request) (User, error) {
 	return user, nil
 }
 
-// showsToken says that a request has a bearer token, which no site but ours has a browser send. A password it may: of a URL that has one.
+// showsToken returns true if a request has a bearer token, which no other site can have a browser send. A password it can: of a URL that has one.
 func showsToken(r *http.Request) bool {
 	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.EqualFold(scheme, "Bearer")
@@ -253,9 +253,9 @@ type UserOptions struct {
 	Client client.Client
 	// ClientCA is what client certificates are checked with; nil takes none.
 	ClientCA ClientCA
-	// Authorizer says who may impersonate whom.
+	// Authorizer decides who may impersonate whom.
 	Authorizer *Authorizer
-	// SignIn says how users sign in with a browser, and DeriveKey gives the keys of 32 bytes that seal their sessions.
+	// SignIn configures how users sign in with a browser, and DeriveKey returns the keys of 32 bytes that seal their sessions.
 	SignIn    SignIn
 	DeriveKey func(purpose string) ([]byte, error)
 	// Now is the clock.

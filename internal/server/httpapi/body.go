@@ -16,7 +16,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, 
 		return nil, nil, err
 	}
 	size := r.ContentLength
-	if size < 0 { // it does not say
+	if size < 0 { // unknown
 		size = limit
 	}
 	free, err := memory.Acquire(r.Context(), namespace, weight*size)
@@ -31,7 +31,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, memory *tenant.Semaphore, 
 	return data, free, nil
 }
 
-// fits refuses a body that says itself that it has more than limit bytes.
+// fits rejects a body whose declared length is more than limit bytes.
 func fits(r *http.Request, limit int64) error {
 	if r.ContentLength > limit {
 		return Errorf(http.StatusRequestEntityTooLarge, "%d bytes, at most %d are taken", r.ContentLength, limit)

@@ -39,8 +39,8 @@ var stateCodes = map[decision.Reason]int{
 	decision.NotEmpty:   http.StatusConflict,
 }
 
-// StatusOf gives the status and the text of the answer to an error. What is no refusal may pass: the API server or the
-// bucket is away, or this process stops. The runner is told to try again, and nothing of what is behind.
+// StatusOf returns the status and the text of the response to an error. What is no httpapi.Error is transient: the API server or the
+// bucket does not answer, or this process stops. The response asks the client to retry, and has no details.
 func StatusOf(err error) (code int, text string) {
 	var no *Error
 	var said *runnerapi.Error

@@ -46,7 +46,7 @@ func newAuthority(now time.Time) (*authority, error) {
 	return &authority{cert, key}, err
 }
 
-// leaf makes a serving certificate for hosts: names and addresses.
+// leaf creates a serving certificate for hosts: names and addresses.
 func (a *authority) leaf(now time.Time, hosts []string) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -133,7 +133,7 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 	}
 }
 
-// TLSConfig serves hosts with a certificate that is made in memory and renews itself.
+// TLSConfig serves hosts with a certificate that is created in memory and renews itself.
 func (k *Keys) TLSConfig(hosts []string) *tls.Config {
 	s := &serving{keys: k, hosts: hosts}
 	return &tls.Config{
@@ -153,7 +153,7 @@ type serving struct {
 	from *authority
 }
 
-// certificate makes a new one when the last is past its half, or when another authority signs by now.
+// certificate creates a new one when the last is past its half, or when another authority signs by now.
 func (s *serving) certificate() (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// certificateEvery is how often a certificate that is not there yet is looked for.
+// certificateEvery is how often the files are read again as long as there is no certificate.
 const certificateEvery = 10 * time.Second
 
-// HostCertificate is one that the world trusts, for the host that people find the server under. It is kept in a folder by
-// somebody else, such as cert-manager, and read again when it changes. As long as there is none the server shows its own.
+// HostCertificate is one that clients trust, for the host of the server's public URL. It is written to a folder by
+// another program, such as cert-manager, and read again when it changes. As long as there is none the server shows its own.
 //
 // Runners never see it: they ask for another host, and trust the server's own authorities only.
 type HostCertificate struct {
@@ -31,7 +31,7 @@ func NewHostCertificate(dir, host string, log *slog.Logger) *HostCertificate {
 	return &HostCertificate{dir: dir, host: host, log: log.With("folder", dir, "host", host), again: certificateEvery}
 }
 
-// NeedLeaderElection says that every process serves.
+// NeedLeaderElection returns false: every process serves.
 func (h *HostCertificate) NeedLeaderElection() bool { return false }
 
 // Start reads the certificate, and again when it changes, until ctx is done. One that cannot be read takes nothing from
@@ -63,7 +63,7 @@ func (h *HostCertificate) Start(ctx context.Context) error {
 	}
 }
 
-// taken tells of a certificate that is served from now on.
+// taken logs a certificate that is served from now on.
 func (h *HostCertificate) taken(cert tls.Certificate) {
 	if cert.Leaf == nil {
 		return

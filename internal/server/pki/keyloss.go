@@ -17,13 +17,13 @@ import (
 // someStates is how many States are asked for at once.
 const someStates = 100
 
-// begin says whether the first identity of the install may be made, for a Secret that has none as it was read.
+// begin decides whether the first identity of the installation may be created, for a Secret that has none as it was read.
 func (k *Keys) begin(ctx context.Context, read *corev1.Secret) error {
 	lost := k.used.look(ctx)
 	if lost == nil {
 		return nil
 	}
-	// Another process may have made the keys since, and put them to use.
+	// Another process may have created the keys since, and used them.
 	secret := &corev1.Secret{}
 	if err := k.client.Get(ctx, k.secret, secret); client.IgnoreNotFound(err) != nil {
 		return err
@@ -34,7 +34,7 @@ func (k *Keys) begin(ctx context.Context, read *corev1.Secret) error {
 	return lost
 }
 
-// used finds what says that an install had keys before. A Secret without them is then one that was wiped or not restored,
+// used finds evidence that an installation had keys before. A Secret without them is then one that was wiped or not restored,
 // and not one of a new install: new keys would be taken, and all that is there be unreadable, or be written with two keys
 // once the old ones are back.
 type used struct {
@@ -43,7 +43,7 @@ type used struct {
 	namespaces []string
 }
 
-// look is an error when the install was used, and when that cannot be told.
+// look returns an error when the installation was used, and when that cannot be determined.
 func (u used) look(ctx context.Context) error {
 	if place, err := url.Parse(u.bucketURL); err == nil && place.Scheme == "mem" { // gone with each process in any case
 		return nil
@@ -53,8 +53,8 @@ func (u used) look(ctx context.Context) error {
 		return fmt.Errorf("look whether the bucket was used before: %w", err)
 	}
 	if key != "" {
-		return fmt.Errorf("they are gone, and without them nobody can read what is in the bucket, such as %s: put the Secret back "+
-			"from a backup; or, to begin anew on purpose, empty the bucket", key)
+		return fmt.Errorf("they are gone, and without them the contents of the bucket cannot be read, such as %s: put the Secret back "+
+			"from a backup; or, to start without the old data on purpose, empty the bucket", key)
 	}
 	namespaces := u.namespaces
 	if len(namespaces) == 0 {
@@ -66,8 +66,8 @@ func (u used) look(ctx context.Context) error {
 			return fmt.Errorf("look whether states were encrypted before: %w", err)
 		}
 		if st != nil {
-			return fmt.Errorf("they are gone, and without them nobody can read the state of Stack %s, which is in a bucket (this "+
-				"one is empty): put the Secret back from a backup, and look for the bucket; or, to begin anew on purpose, remove "+
+			return fmt.Errorf("they are gone, and without them the state cannot be read of Stack %s, which is in a bucket (this "+
+				"one is empty): put the Secret back from a backup, and look for the bucket; or, to start without the old data on purpose, remove "+
 				"that State and all that is like it", client.ObjectKeyFromObject(st))
 		}
 	}

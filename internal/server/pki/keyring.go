@@ -23,14 +23,14 @@ const (
 // fingerprintSize is the length of the key for fingerprints in bytes, as long as HMAC-SHA256 has use for.
 const fingerprintSize = 32
 
-// keyring is what an install has to keep to itself: who may read its bucket, and who its store is.
+// keyring is the secrets of an installation: the keys of its bucket, and of the server's CA.
 type keyring struct {
 	// identities read what is in the bucket; everything is written to the first.
 	identities []*age.X25519Identity
-	// fingerprint is the key for fingerprints. It is one of its own, made once, since it must never change: identities may
+	// fingerprint is the key for fingerprints. It is one of its own, created once, since it must never change: identities may
 	// be replaced, and then what was fingerprinted before has to be the same still.
 	fingerprint []byte
-	// signing makes the serving certificates, next will do so.
+	// signing signs the serving certificates, next will do so.
 	signing, next *authority
 	// past ones signed before. Only their certificates are kept.
 	past []*x509.Certificate
@@ -62,7 +62,7 @@ func parseKeyring(data map[string][]byte) (keyring, error) {
 			continue
 		}
 		if *slot, err = parseAuthority(data[field+".crt"], data[field+".key"]); err != nil {
-			return k, fmt.Errorf("%s.crt and %[1]s.key: %w; remove both to have new ones made", field, err)
+			return k, fmt.Errorf("%s.crt and %[1]s.key: %w; remove both, and Cairn creates new ones", field, err)
 		}
 	}
 	if k.past, err = parseCerts(data[fieldPast]); err != nil {
@@ -87,7 +87,7 @@ func (k keyring) data() (map[string][]byte, error) {
 	return data, nil
 }
 
-// renew gives the keyring that should be there now, and whether it is another one.
+// renew returns the keyring that should exist now, and whether it is another one.
 func (k keyring) renew(now time.Time) (keyring, bool, error) {
 	changed := false
 	if len(k.identities) == 0 {

@@ -24,14 +24,14 @@ import (
 	"cairn.dev/cairn/internal/bucket"
 )
 
-// renewEvery is how often the Secret is read again, to find what another process made and to make what is due.
+// renewEvery is how often the Secret is read again, to find what another process created and to create what is due.
 const renewEvery = time.Hour
 
 // renewLast is how long the reading at the end may take.
 const renewLast = 5 * time.Second
 
-// Keys are the secrets of an install, kept in one Secret in Cairn's namespace. Whoever loses it loses what is in the
-// bucket: it belongs into a backup.
+// Keys are the secrets of an installation, stored in one Secret in Cairn's namespace. Without it the contents of the
+// bucket are lost: include it in backups.
 type Keys struct {
 	client client.Client
 	secret types.NamespacedName
@@ -44,13 +44,13 @@ type Keys struct {
 	ring keyring
 }
 
-// KeysOptions say where the keys are, and where to look whether they were in use already.
+// KeysOptions locate the keys, and the data that shows whether they were in use already.
 type KeysOptions struct {
 	// Client must not read from a cache.
 	Client client.Client
 	// Secret that the keys are kept in.
 	Secret types.NamespacedName
-	// BucketURL and Namespaces are those of the install; no namespaces are all of the cluster's.
+	// BucketURL and Namespaces are those of the installation; no namespaces are all of the cluster's.
 	BucketURL  string
 	Namespaces []string
 	// Now is the clock.
@@ -58,7 +58,7 @@ type KeysOptions struct {
 	Log *slog.Logger
 }
 
-// LoadKeys reads the keys from their Secret. For an install that was never used it makes them; those of one that was are
+// LoadKeys reads the keys from their Secret. For an installation that was never used it creates them; those of one that was are
 // lost, which is an error, since others could read nothing of what is there.
 func LoadKeys(ctx context.Context, o KeysOptions) (*Keys, error) {
 	k := &Keys{
@@ -74,10 +74,10 @@ func LoadKeys(ctx context.Context, o KeysOptions) (*Keys, error) {
 // Bundle is the PEM of the authorities that a pod started now has to trust.
 func (k *Keys) Bundle() []byte { return k.current().bundle() }
 
-// Recipient is the install's public key.
+// Recipient is the installation's public key.
 func (k *Keys) Recipient() string { return k.current().identities[0].Recipient().String() }
 
-// Identities read what was encrypted to the install's public key, now or before.
+// Identities read what was encrypted to the installation's public key, now or before.
 func (k *Keys) Identities() []age.Identity {
 	var ids []age.Identity
 	for _, id := range k.current().identities {
@@ -86,13 +86,13 @@ func (k *Keys) Identities() []age.Identity {
 	return ids
 }
 
-// Bucket gives the keys in the form that a bucket takes.
+// Bucket returns the keys in the form that a bucket takes.
 func (k *Keys) Bucket() bucket.Keys {
 	return bucket.Keys{Recipient: k.current().identities[0].Recipient(), Identities: k.Identities()}
 }
 
-// Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the install and for
-// as long as it lives. Without the install's key nobody can tell of which message it is, not even by trying.
+// Fingerprint is a short text, 32 hex digits, that is the same for the same message in every process of the installation and for
+// as long as it exists. Without the installation's key the message cannot be determined, not even by trying.
 func (k *Keys) Fingerprint(message []byte) string {
 	mac := hmac.New(sha256.New, k.current().fingerprint)
 	mac.Write(message)
@@ -110,7 +110,7 @@ func (k *Keys) current() keyring {
 	return k.ring
 }
 
-// NeedLeaderElection says that every process renews its keys.
+// NeedLeaderElection returns false: every process renews its keys.
 func (k *Keys) NeedLeaderElection() bool { return false }
 
 // Start renews the keys until ctx is done, and then once more: what replaced this process may have emptied the Secret too, and
@@ -136,8 +136,8 @@ func (k *Keys) Start(ctx context.Context) error {
 	}
 }
 
-// Renew reads the keys again and makes what is due. Of two processes that do so at once one wins, and the other takes
-// what that one made.
+// Renew reads the keys again and creates what is due. Of two concurrent processes one wins, and the other uses
+// what that one created.
 func (k *Keys) Renew(ctx context.Context) error {
 	for {
 		ring, err := k.renew(ctx)
@@ -168,8 +168,8 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	if err != nil && !missing {
 		return keyring{}, err
 	}
-	empty := len(secret.Data) == 0 // an install makes it empty, and may let Cairn fill it but not make it
-	ring := k.current()            // when somebody deleted or emptied the Secret, what this process knows is put back
+	empty := len(secret.Data) == 0 // the chart may create it empty, and let Cairn fill it but not create it
+	ring := k.current()            // if the Secret was deleted or emptied, this process restores its keys
 	if !empty {
 		if ring, err = parseKeyring(secret.Data); err != nil {
 			return keyring{}, err
@@ -203,8 +203,8 @@ func (k *Keys) renew(ctx context.Context) (keyring, error) {
 	}
 	err = k.client.Create(ctx, secret)
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("it is not there, and this account may fill it but not make it: put it back from a backup, or in a new "+
-			"install make it without any data: %w", err)
+		err = fmt.Errorf("it does not exist, and this ServiceAccount may fill it but not create it: restore it from a backup, or in a new "+
+			"installation create it without any data: %w", err)
 	}
 	return ring, err
 }

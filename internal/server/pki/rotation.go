@@ -12,14 +12,14 @@ const (
 	caLife  = 3 * signFor
 	// leafLife is how long a serving certificate is valid. Half of that later there is a new one.
 	leafLife = 24 * time.Hour
-	// skew is how far a pod's clock may be behind: what is made now is valid since then.
+	// skew is how far a pod's clock may be behind: what is signed now is valid since then.
 	skew = time.Hour
 )
 
 // Span is when a certificate is valid.
 type Span struct{ From, Until time.Time }
 
-// usable says that what is signed now stays valid to its end.
+// usable returns true if what is signed now stays valid to its end.
 func (s *Span) usable(now time.Time) bool {
 	return s != nil && !now.Before(s.From) && now.Before(s.Until.Add(-leafLife))
 }
@@ -31,15 +31,15 @@ type Rotation string
 const (
 	// RotateNothing: all is well.
 	RotateNothing Rotation = ""
-	// RotateBoth: none can sign; make one that does, and the next one.
+	// RotateBoth: none can sign; create one that does, and the next one.
 	RotateBoth Rotation = "Both"
-	// RotateNext: make the next one.
+	// RotateNext: create the next one.
 	RotateNext Rotation = "Next"
-	// RotatePromote: the next one signs from now on; make the one after it.
+	// RotatePromote: the next one signs from now on; create the one after it.
 	RotatePromote Rotation = "Promote"
 )
 
-// Rotate decides on the authority that signs and the next one; nil where there is none. The next one was made when the
+// Rotate decides on the authority that signs and the next one; nil where there is none. The next one was created when the
 // other began to sign, so its age is how long that one has signed.
 func Rotate(now time.Time, signing, next *Span) Rotation {
 	switch {

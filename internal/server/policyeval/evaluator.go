@@ -34,7 +34,7 @@ const (
 	checksAtOnce = 2
 	// checksEach is how many of these are of one namespace: its policies may take all the time that there is.
 	checksEach = 1
-	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the runner is told to ask
+	// waitForCheck is how long a plan waits for its turn and for the answers of all policies before the response has the runner ask
 	// again. It is shorter than a runner waits for an answer.
 	waitForCheck = time.Minute
 	// mostTries is how often policies may be cut off before they deny a Run's plan for good: it may have been the doing of others
@@ -54,17 +54,17 @@ const (
 type Options struct {
 	// Live reads past every cache.
 	Live client.Reader
-	// Namespace of Cairn's own, which has the policies that the install requires.
+	// Namespace of Cairn's own, which has the policies that the installation requires.
 	Namespace string
-	// Bucket has the plans, and keeps the verdicts.
+	// Bucket has the plans, and stores the results.
 	Bucket *bucket.Bucket
-	// Inputs gives the document of a Run's inputs, which has the policies of its Stack.
+	// Inputs returns the document of a Run's inputs, which has the policies of its Stack.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
 	// Evaluate asks policies about a plan in the engine's JSON, as policy.Evaluate does.
 	Evaluate func(ctx context.Context, modules []policy.Module, plan []byte) (runnerapi.PolicyResult, error)
-	// Metrics count what policies say; nil for none.
+	// Metrics count the results of policies; nil for none.
 	Metrics *servermetrics.Metrics
-	// Log is told of required policies that cannot be asked.
+	// Log gets required policies that cannot be evaluated.
 	Log *slog.Logger
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
@@ -84,10 +84,10 @@ type Evaluator struct {
 
 // rules are the policies of one ConfigMap.
 type rules struct {
-	// name of the ConfigMap, with its namespace when the install requires it.
+	// name of the ConfigMap, with its namespace when the installation requires it.
 	name  string
 	files map[string]string
-	// wrong says why they cannot be asked.
+	// wrong is why they cannot be evaluated.
 	wrong string
 }
 
@@ -102,13 +102,13 @@ func New(o Options) *Evaluator {
 	}
 }
 
-// Asked says whether there are policies to ask about the plan of a Run.
+// Asked returns whether there are policies that evaluate the plan of a Run.
 func (p *Evaluator) Asked(ctx context.Context, r *v1alpha1.Run) (bool, error) {
 	all, err := p.of(ctx, r)
 	return len(all) > 0, err
 }
 
-// of gives the policies that are asked about the plan of a Run. A drift check is asked about by none: it only tells what
+// of returns the policies that evaluate the plan of a Run. No policy evaluates a drift check: it only reports what
 // others did, and what it would take to put that right is a plan of its own.
 func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 	if runinfo.IsDriftCheck(r) {
@@ -128,9 +128,9 @@ func (p *Evaluator) of(ctx context.Context, r *v1alpha1.Run) ([]rules, error) {
 	return all, nil
 }
 
-// Verdict is what the policies say of a plan of a Run: as it is kept, or else as they say now. Asked is false when there
-// are none; a nil verdict says that the plan's JSON was never handed in.
-func (p *Evaluator) Verdict(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult, asked bool, err error) {
+// Result returns the result of the policies for a plan of a Run: the stored one, or else a new one. Asked is false when there
+// are none; a nil result means that the plan's JSON was never uploaded.
+func (p *Evaluator) Result(ctx context.Context, r *v1alpha1.Run, digest string) (verdict *runnerapi.PolicyResult, asked bool, err error) {
 	all, err := p.of(ctx, r)
 	if err != nil || len(all) == 0 {
 		return nil, false, err
@@ -176,7 +176,7 @@ func (p *Evaluator) kept(ctx context.Context, plan string) (*runnerapi.PolicyRes
 	}
 	verdict := &runnerapi.PolicyResult{}
 	if err := json.Unmarshal(data, verdict); err != nil {
-		return nil, fmt.Errorf("read the verdict on a plan: %w", err)
+		return nil, fmt.Errorf("read the result of the policies: %w", err)
 	}
 	return verdict, nil
 }
@@ -209,7 +209,7 @@ func (p *Evaluator) ask(ctx context.Context, of string, all []rules, plan []byte
 	return said.Cut(mostFindings), nil
 }
 
-// askOne asks the policies of one ConfigMap. What was cut off is no verdict.
+// askOne evaluates the policies of one ConfigMap. An evaluation that was cut off has no result.
 func (p *Evaluator) askOne(ctx context.Context, of string, one rules, plan []byte) (runnerapi.PolicyResult, error) {
 	v, err := runnerapi.PolicyResult{}, errors.New(one.wrong)
 	if one.wrong == "" {

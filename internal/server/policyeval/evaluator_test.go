@@ -107,7 +107,7 @@ func (c *court) planIs(json string) {
 // expect asks for the verdict and compares its findings, "policy: message" each.
 func (c *court) expect(asked bool, checked int32, findings ...string) {
 	c.Helper()
-	v, was, err := c.Verdict(c.Context(), c.run, c.digest)
+	v, was, err := c.Result(c.Context(), c.run, c.digest)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestARequiredPolicyThatCannotBeAskedDenies(t *testing.T) {
 			c.own("rules", fine)
 			c.require("base", tt.namespaces, tt.files...)
 			c.expect(true, 2, "Deny cairn-system/base: this policy cannot be read, so it denies every plan: ")
-			if v, _, _ := c.Verdict(t.Context(), c.run, c.digest); !strings.Contains(v.Findings[0].Message, tt.says) {
+			if v, _, _ := c.Result(t.Context(), c.run, c.digest); !strings.Contains(v.Findings[0].Message, tt.says) {
 				t.Errorf("it says %q, and not %q", v.Findings[0].Message, tt.says)
 			}
 		})
@@ -225,7 +225,7 @@ func TestAStacksPoliciesCannotSoftenThoseOfTheInstall(t *testing.T) {
 	for _, name := range []string{"base", "cairn-system"} {
 		c.own(name, lib+`["a"]`, "main.rego=package main\nwarn contains msg if { some msg in data.lib.allowed; msg == \"z\" }")
 	}
-	v, _, err := c.Verdict(t.Context(), c.run, c.digest)
+	v, _, err := c.Result(t.Context(), c.run, c.digest)
 	if err != nil || v == nil || v.Denied() != 1 || v.Findings[0].Message != "a" {
 		t.Fatalf("got %+v, %v", v, err)
 	}
@@ -251,7 +251,7 @@ func TestAVerdictThatWasCutOffIsNotKept(t *testing.T) {
 	}
 	hasty, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if v, _, err := c.Verdict(hasty, c.run, c.digest); !errors.Is(err, context.DeadlineExceeded) {
+	if v, _, err := c.Result(hasty, c.run, c.digest); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, %v", v, err)
 	}
 	for _, release := range releases {
@@ -291,7 +291,7 @@ func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 		if err := c.Bucket.Put(t.Context(), artifact.PlanFolder(run)+"/"+c.digest+".json", []byte(aPlan)); err != nil {
 			t.Fatal(err)
 		}
-		all.Go(func() { _, _, _ = c.Verdict(slow, run, c.digest) })
+		all.Go(func() { _, _, _ = c.Result(slow, run, c.digest) })
 	}
 	synctest.Wait() // all of them wait
 	c.doc = inputs.Document{}
@@ -299,7 +299,7 @@ func policiesOfOneNamespaceKeepNoOtherWaiting(t *testing.T) {
 	c.planIs(aPlan)
 	soon, late := context.WithTimeout(t.Context(), 10*time.Second)
 	defer late()
-	if v, _, err := c.Verdict(soon, c.run, c.digest); err != nil || v == nil || v.Checked != 1 {
+	if v, _, err := c.Result(soon, c.run, c.digest); err != nil || v == nil || v.Checked != 1 {
 		t.Errorf("got %v, %v", v, err)
 	}
 }
@@ -315,7 +315,7 @@ func TestPoliciesThatAreCutOffAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
 	really := c.Evaluate
 	c.Evaluate = over
 	for range mostTries - 1 {
-		if v, asked, err := c.Verdict(t.Context(), c.run, c.digest); v != nil || !asked || !errors.Is(err, policy.ErrCutOff) {
+		if v, asked, err := c.Result(t.Context(), c.run, c.digest); v != nil || !asked || !errors.Is(err, policy.ErrCutOff) {
 			t.Fatalf("got %v, %v, %v", v, asked, err)
 		}
 	}
@@ -323,7 +323,7 @@ func TestPoliciesThatAreCutOffAreAskedAgainAndDenyTheThirdTime(t *testing.T) {
 	c.run = first.DeepCopy()
 	c.run.UID = "uid-2" // another Run is counted by itself
 	c.planIs(aPlan)
-	if v, _, err := c.Verdict(t.Context(), c.run, c.digest); v != nil || err == nil {
+	if v, _, err := c.Result(t.Context(), c.run, c.digest); v != nil || err == nil {
 		t.Fatalf("got %v, %v", v, err)
 	}
 	c.Evaluate = really // and nothing is kept of it
@@ -401,7 +401,7 @@ func TestManyFindingsAreCut(t *testing.T) {
 		c.own(fmt.Sprint("asks-", i), "a.rego=package main\nrequire_approval contains msg if { some i in numbers.range(1, 250); msg := sprintf(\"%d\", [i]) }")
 	}
 	c.require("base", "", refuses)
-	v, _, err := c.Verdict(t.Context(), c.run, c.digest)
+	v, _, err := c.Result(t.Context(), c.run, c.digest)
 	if err != nil || len(v.Findings) != mostFindings || v.Findings[0].Action != runnerapi.Deny || v.Denied() != 1 || v.ApprovalRequired() != 500 || v.Warned() != 450 {
 		t.Errorf("%d findings, %d denied, %d require an approval, %d warned, %v", len(v.Findings), v.Denied(), v.ApprovalRequired(), v.Warned(), err)
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What marks a ConfigMap of Cairn's namespace as policies that the install requires, and in which namespaces: a list of
+// What marks a ConfigMap of Cairn's namespace as policies that the installation requires, and in which namespaces: a list of
 // names, or of patterns as path.Match has them, with commas between. Absent means all.
 const (
 	policyLabel          = "cairn.dev/policy"
@@ -24,16 +24,16 @@ const (
 
 // requiredFor is how long the required policies are remembered. They are read past every cache, and only while Runs plan:
 // one list of some labeled objects every five seconds at most. A cache would be a watch and its memory in each process for
-// what changes once a month, and could not say either that it is up to date.
+// what changes once a month, and does not know either whether it is up to date.
 const requiredFor = 5 * time.Second
 
-// required are the policies that the install requires.
+// required are the policies that the installation requires.
 type required struct {
 	live      client.Reader
 	namespace string
 	now       func() time.Time
 
-	// turn has room for one: who is in there reads.
+	// turn has capacity 1: its holder reads.
 	turn  *semaphore.Weighted
 	until time.Time
 	known []requirement
@@ -50,7 +50,7 @@ func newRequired(live client.Reader, namespace string, now func() time.Time) *re
 	return &required{live: live, namespace: namespace, now: now, turn: semaphore.NewWeighted(1)}
 }
 
-// in gives the policies that are required in a namespace.
+// in returns the policies that are required in a namespace.
 func (r *required) in(ctx context.Context, namespace string) ([]rules, error) {
 	all, err := r.all(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *required) all(ctx context.Context) ([]requirement, error) {
 	var list corev1.ConfigMapList
 	err := r.live.List(ctx, &list, client.InNamespace(r.namespace), client.MatchingLabels{policyLabel: policyRequired})
 	if err != nil {
-		return nil, fmt.Errorf("read the policies that the install requires: %w", err)
+		return nil, fmt.Errorf("read the policies that the installation requires: %w", err)
 	}
 	r.known = nil
 	for i := range list.Items {
@@ -95,7 +95,7 @@ func requirementOf(cm *corev1.ConfigMap) requirement {
 		q.rules.wrong = fmt.Sprintf("%s/%s is not text", name, file)
 	}
 	for _, file := range slices.Sorted(maps.Keys(cm.Data)) {
-		if !isPolicy(file) { // nobody looks for a policy that is never asked
+		if !isPolicy(file) { // it would never be evaluated
 			q.rules.wrong = fmt.Sprintf("%s/%s ends in none of .rego, .yaml and .yml", name, file)
 		}
 	}
@@ -106,7 +106,7 @@ func requirementOf(cm *corev1.ConfigMap) requirement {
 		if pattern = strings.TrimSpace(pattern); pattern == "" {
 			continue
 		}
-		if _, err := path.Match(pattern, ""); err != nil { // nobody knows whom it was meant for
+		if _, err := path.Match(pattern, ""); err != nil { // its namespaces are unknown
 			q.namespaces = nil
 			q.rules.wrong = fmt.Sprintf("the annotation %s of %s has %q, which is no pattern", namespacesAnnotation, name, pattern)
 			break
@@ -123,7 +123,7 @@ func (q requirement) isFor(namespace string) bool {
 	})
 }
 
-// isPolicy says that a key of a ConfigMap is a policy.
+// isPolicy returns true if a key of a ConfigMap is a policy.
 func isPolicy(file string) bool {
 	return slices.Contains([]string{".rego", ".yaml", ".yml"}, path.Ext(file))
 }

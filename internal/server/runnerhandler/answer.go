@@ -30,7 +30,7 @@ func (s *API) logRequest(r *http.Request, c Caller, a httpapi.Result) {
 	log.Debug("request")
 }
 
-// body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function gives the
+// body reads a request's body of at most limit bytes into the memory that its namespace has a part of. The returned function releases the
 // memory back.
 func (s *API) body(w http.ResponseWriter, r *http.Request, namespace string, limit int64) ([]byte, func(), error) {
 	return httpapi.ReadBody(w, r, s.memory.Semaphore, namespace, limit, 1)
@@ -50,10 +50,10 @@ func (s *API) jsonBody(w http.ResponseWriter, r *http.Request, namespace string,
 // for its namespace.
 const bodyMemory = 1 << 30
 
-// bodyPart is how much of it one namespace has: the largest state, and what is small beside that. A pod runs code of anybody, which
+// bodyPart is how much of it one namespace has: the largest state, and what is small beside that. A pod runs untrusted code, which
 // may send many bodies at once and none of them to its end.
 const bodyPart = state.MaxSize + 64<<20
 
 // jsonWeight is how much larger than its text JSON may be once it is read: a list of empty objects. Of what a runner sends, as
-// far as it is an honest one, that makes some megabytes.
+// far as it is an honest one, which is some megabytes.
 const jsonWeight = 64

@@ -1,4 +1,4 @@
-// Package runnerhandler handles the requests of the runner API (internal/runnerapi). It does not trust what a request says: the token
+// Package runnerhandler handles the requests of the runner API (internal/runnerapi). It does not trust what a request claims: the token
 // names the pod, the Run of that pod names what it can access, and everything else is derived from that Run or compared with it.
 package runnerhandler
 
@@ -25,9 +25,9 @@ import (
 	"cairn.dev/cairn/internal/state"
 )
 
-// Options of an API. All are required, except where they say otherwise.
+// Options of an API. All are required, except where they have a default.
 type Options struct {
-	// Pods tell whose a token is, and Namespaces which are served.
+	// Pods authenticates tokens, and Namespaces are those that are served.
 	Pods       *auth.PodAuthenticator
 	Namespaces tenant.Namespaces
 	// Client writes Secrets and ConfigMaps.
@@ -47,21 +47,21 @@ type Options struct {
 	Reports Reports
 	// Policies are asked about plans.
 	Policies *policyeval.Evaluator
-	// Inputs gives the document of a Run's inputs.
+	// Inputs returns the document of a Run's inputs.
 	Inputs func(ctx context.Context, digest string) (inputs.Document, error)
-	// Outputs says where a Run's outputs go, and the Stack that they are of; nil when they go nowhere.
+	// Outputs returns where a Run's outputs are written, and their Stack; nil when they are not written.
 	Outputs func(ctx context.Context, run *v1alpha1.Run) (*v1alpha1.Outputs, *v1alpha1.Stack, error)
 	// Engines has the engines that an image lacks; nil for none.
 	Engines Engines
 	// Providers is a mirror of providers; nil for none.
 	Providers Providers
-	// Events tells on a State that it moved; nil tells nothing.
+	// Events records on a State that it moved; nil records nothing.
 	Events events.EventRecorder
 	// Metrics count bytes of logs; nil for none.
 	Metrics *servermetrics.Metrics
 	// Log gets a line for each request at debug, and its errors at warn.
 	Log *slog.Logger
-	// Stopping is done once the server stops. Runners that wait for an order are then told to ask again, of another process.
+	// Stopping is done once the server stops. Runners that wait for an order are then asked to retry, with another process.
 	Stopping context.Context
 }
 
@@ -83,7 +83,7 @@ func New(o Options) *API {
 // Flush writes the reports of runners that are due until ctx is done, and then all that wait.
 func (s *API) Flush(ctx context.Context) { s.progress.run(ctx) }
 
-// AddRoutes adds all that runners are answered; internal/runnerapi says what that is.
+// AddRoutes adds the runner API, which internal/runnerapi describes.
 func (s *API) AddRoutes(mux *http.ServeMux) {
 	from := func(pod sender, pattern string, time time.Duration, has standing, h func(http.ResponseWriter, *http.Request, Caller) error) {
 		mux.Handle(pattern, s.answer(time, func(w http.ResponseWriter, r *http.Request) (Caller, error) {

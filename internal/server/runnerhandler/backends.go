@@ -17,13 +17,13 @@ import (
 // backendType is what engines call their backends.
 var backendType = regexp.MustCompile(`^[a-z][a-z0-9]{0,62}$`)
 
-// backendOf is the engine's own backend that a caller's Run was made with; nil when Cairn keeps the state.
+// backendOf is the engine's own backend that a caller's Run was created with; nil when Cairn stores the state.
 func (s *API) backendOf(ctx context.Context, c Caller) (*v1alpha1.Backend, error) {
 	doc, err := s.Inputs(ctx, c.Run.Spec.InputsDigest)
 	return doc.Backend, err
 }
 
-// followBackend has the State follow what a runner found in its Stack's own backend. Only a Run that was made with one may: of any other the state is
+// followBackend has the State follow what a runner found in its Stack's own backend. Only a Run that was created with one may: of any other the state is
 // Cairn's, and a plan does not write it.
 func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) error {
 	in, err := s.backendOf(r.Context(), c)
@@ -31,7 +31,7 @@ func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) er
 		return err
 	}
 	if in == nil {
-		return httpapi.Errorf(http.StatusForbidden, "Run %s was made for a Stack without spec.backend", c.RunName)
+		return httpapi.Errorf(http.StatusForbidden, "Run %s was created for a Stack without spec.backend", c.RunName)
 	}
 	kind := r.URL.Query().Get("type")
 	if !backendType.MatchString(kind) || !in.FromCode && kind != in.Type {
@@ -50,13 +50,13 @@ func (s *API) followBackend(w http.ResponseWriter, r *http.Request, c Caller) er
 	if moved != nil {
 		answer.Moved = moved.By
 		s.Log.Info("a state moved into its Stack's backend", "namespace", c.Pod.Namespace, "stack", c.Stack, "run", c.RunName, "backend", kind, "by", moved.By)
-		s.tellMoved(r.Context(), c, kind, moved)
+		s.recordMove(r.Context(), c, kind, moved)
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, answer)
 }
 
-// tellMoved makes an event of it.
-func (s *API) tellMoved(ctx context.Context, c Caller, kind string, moved *v1alpha1.StateMove) {
+// recordMove records an event of it.
+func (s *API) recordMove(ctx context.Context, c Caller, kind string, moved *v1alpha1.StateMove) {
 	if s.Events == nil {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // Runs finds the Run that a pod works for: the one that names its UID in an attempt; nil when none does. It may ask a
-// cache: before a request is refused, the server looks past it.
+// cache: before a request is rejected, the server reads past it.
 type Runs interface {
 	ByPod(ctx context.Context, namespace string, pod types.UID) (*v1alpha1.Run, error)
 }
@@ -28,7 +28,7 @@ type Runs interface {
 // Caller is who a request is from and what it is about. Everything that a request touches is derived from it.
 type Caller struct {
 	Pod auth.Pod
-	// Attempt that the request is made for.
+	// Attempt that the request is sent for.
 	Attempt int32
 	// RunName and Stack that the pod works for.
 	RunName, Stack string
@@ -54,7 +54,7 @@ func (c Caller) Holder() decision.Holder {
 // standing is what a caller has to be for a request.
 type standing func(Caller) error
 
-// current: the attempt that the Run is at, and that works for the engine. One that builds an image runs a Dockerfile of anybody, and gets
+// current: the attempt that the Run is at, and that works for the engine. One that builds an image runs an untrusted Dockerfile, and gets
 // nothing of the Stack's: neither its state nor its plans.
 func current(c Caller) error {
 	if err := currentOrBuild(c); err != nil {
@@ -88,8 +88,8 @@ func named(c Caller) error {
 	return nil
 }
 
-// orHolder lets the holder of the state's lock pass too when its Run is gone: nobody else can have the lock, and to lose
-// what it has to say would be worse. The rest is for the state's own rules.
+// orHolder lets the holder of the state's lock pass too when its Run is gone: no other process can have the lock, and to lose
+// its data would be worse. The rest is for the state's own rules.
 func orHolder(s standing) standing {
 	return func(c Caller) error {
 		if c.Run == nil {
@@ -99,11 +99,11 @@ func orHolder(s standing) standing {
 	}
 }
 
-// sender tells which pod sends a request.
+// sender authenticates the pod that sends a request.
 type sender func(*http.Request) (auth.Pod, error)
 
-// caller tells who a request is from, and that it has the standing for it. It looks in the cache first; before it
-// refuses it looks past it, for a cache that is a moment behind must not fail an attempt that has just begun.
+// caller authenticates and authorizes the sender of a request. It reads the cache first; before it
+// rejects it reads past it, for a cache that is a moment behind must not fail an attempt that has just begun.
 func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error) {
 	pod, err := s.pod(r, from)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *API) caller(r *http.Request, from sender, has standing) (Caller, error)
 	return c, has(c)
 }
 
-// pod tells which pod sends a request. One of a namespace that is not served can have no Run here.
+// pod authenticates the pod that sends a request. One of a namespace that is not served can have no Run here.
 func (s *API) pod(r *http.Request, from sender) (auth.Pod, error) {
 	pod, err := from(r)
 	if err == nil && !s.Namespaces.Includes(pod.Namespace) {
@@ -178,7 +178,7 @@ func (s *API) lookAgain(ctx context.Context, c Caller) (Caller, error) {
 	return c, nil
 }
 
-// ownerOf is the name of the Run that a pod says it belongs to.
+// ownerOf is the name of the Run that a pod claims to belong to.
 func (s *API) ownerOf(ctx context.Context, p auth.Pod) (string, error) {
 	pod := &metav1.PartialObjectMetadata{}
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))

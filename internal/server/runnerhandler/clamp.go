@@ -11,7 +11,7 @@ import (
 )
 
 // Bounds of what a runner may put into its Run. A hostile one must neither grow the object past what the API server
-// takes nor make it one that the API server refuses.
+// takes nor become one that the API server rejects.
 const (
 	maxMessage   = 1 << 10
 	maxMessages  = 16 << 10 // of all steps together: a Run keeps those of many attempts

@@ -13,8 +13,8 @@ import (
 // longestDownloadWait bounds how long a runner may have a request held.
 const longestDownloadWait = time.Minute
 
-// downloading is a request that waits for a download. One that says for how long hears then how far it is, and asks again; one that
-// says nothing is held, and its error is that of the download.
+// downloading is a request that waits for a download. One that sets for how long then gets the progress, and asks again; one that
+// sets nothing is held, and its error is that of the download.
 type downloading struct {
 	context.Context //nolint:containedctx // it is the request's, which is over sooner
 	cancel          context.CancelFunc
@@ -32,7 +32,7 @@ func startDownloading(r *http.Request, otherwise time.Duration) downloading {
 	return d
 }
 
-// later answers how far the download is, or that the place it is from does not answer; false when there is nothing of that to say.
+// later responds with the progress of the download, or that its source does not answer; false when neither applies.
 func (d downloading) later(w http.ResponseWriter, what string, how download.Transfer, err error, unreachable bool) (bool, error) {
 	answer := runnerapi.Download{What: what, From: how.From, Received: how.Received, Total: how.Total}
 	switch {

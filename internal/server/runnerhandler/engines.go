@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/internal/sigverify"
 )
 
-// Engines finds and brings engines that were checked against their makers' signatures: release.Releases.
+// Engines finds and downloads engines whose signatures were verified: release.Releases.
 type Engines interface {
 	Find(ctx context.Context, product release.Product, constraint string) (version string, err error)
 	Get(ctx context.Context, product release.Product, version, os, arch string) (release.Program, error)
@@ -28,14 +28,14 @@ type Engines interface {
 	Progress(product release.Product, version, os, arch string) download.Transfer
 }
 
-// engines gives out what Engines has.
+// engines serves what Engines has.
 type engines struct {
 	from Engines
-	// inputs says which engine a Run is for.
+	// inputs has the engine of a Run.
 	inputs func(ctx context.Context, digest string) (inputs.Document, error)
 }
 
-// engineWait is how long a runner waits for a download before it is told to ask again; the download goes on. It is less
+// engineWait is how long a runner waits for a download before it has to ask again; the download continues. It is less
 // than a runner waits for the head of an answer.
 const engineWait = time.Minute
 
@@ -59,12 +59,12 @@ func (e engines) find(w http.ResponseWriter, r *http.Request, c Caller) error {
 		return err
 	}
 	if err != nil {
-		return engineRefusal(err)
+		return engineError(err)
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.EngineRelease{Version: p.Version, Digest: p.Digest, Size: p.Size})
 }
 
-// program gives out the program of a version.
+// program serves the program of a version.
 func (e engines) program(w http.ResponseWriter, r *http.Request, c Caller) error {
 	ctx, cancel := context.WithTimeout(r.Context(), engineWait)
 	defer cancel()
@@ -74,7 +74,7 @@ func (e engines) program(w http.ResponseWriter, r *http.Request, c Caller) error
 	}
 	p, err := e.from.Get(ctx, product, r.PathValue("version"), platform.os, platform.arch)
 	if err != nil {
-		return engineRefusal(err)
+		return engineError(err)
 	}
 	file, err := p.Open()
 	if err != nil {
@@ -90,12 +90,12 @@ func (e engines) program(w http.ResponseWriter, r *http.Request, c Caller) error
 // platform is what a program runs on, as Go names it.
 type platform struct{ os, arch string }
 
-// platforms are those that cairn-runner is made for.
+// platforms are those that cairn-runner is built for.
 func platforms() []platform {
 	return []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 }
 
-// asked gives what a request is for: the engine of the caller's Run, or one that Terragrunt runs, and no other.
+// asked returns what a request is for: the engine of the caller's Run, or one that Terragrunt runs, and no other.
 func (e engines) asked(r *http.Request, c Caller) (release.Product, platform, error) {
 	product, query := release.Product(r.PathValue("name")), r.URL.Query()
 	doc, err := e.inputs(r.Context(), c.Run.Spec.InputsDigest)
@@ -114,8 +114,8 @@ func (e engines) asked(r *http.Request, c Caller) (release.Product, platform, er
 	return product, p, nil
 }
 
-// engineRefusal tells the runner why there is no engine when asking again does not help.
-func engineRefusal(err error) error {
+// engineError is the runner's error when there is no engine and a retry does not help.
+func engineError(err error) error {
 	switch {
 	case errors.Is(err, release.ErrUnreachable):
 		return err

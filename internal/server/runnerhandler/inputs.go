@@ -48,7 +48,7 @@ func (s *API) keepInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 	return nil
 }
 
-// keptInputs gives out the variable files that were kept for the inputs of a destroy.
+// keptInputs serves the variable files that were stored for the inputs of a destroy.
 func (s *API) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if c.Run.Spec.Operation != v1alpha1.OperationDestroy {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s is no destroy", c.RunName)
@@ -67,7 +67,7 @@ func (s *API) keptInputs(w http.ResponseWriter, r *http.Request, c Caller) error
 	return err
 }
 
-// source gives out the code that the Run's inputs name, and no other.
+// source serves the code that the Run's inputs name, and no other.
 func (s *API) source(w http.ResponseWriter, r *http.Request, c Caller) error {
 	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *API) source(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return s.download(w, r, "sources/"+digest)
 }
 
-// stackOutput gives out an output of another Stack that the Run's inputs name, as long as it has the value that the Run
-// was made for. The value goes straight from the state to the runner: whether it is sensitive makes no difference here.
+// stackOutput serves an output of another Stack that the Run's inputs name, as long as it has the value that the Run
+// was created for. The value goes straight from the state to the runner, whether it is sensitive or not.
 func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) error {
 	doc, err := s.Inputs(r.Context(), c.Run.Spec.InputsDigest)
 	if err != nil {
@@ -102,20 +102,20 @@ func (s *API) stackOutput(w http.ResponseWriter, r *http.Request, c Caller) erro
 	defer free()
 	found, is, err := s.State.Output(r.Context(), of, output)
 	if errors.Is(err, state.ErrNone) {
-		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s is gone since Run %s was made", output, stack, c.RunName)
+		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s is gone since Run %s was created", output, stack, c.RunName)
 	}
 	if err != nil {
 		return err
 	}
 	was := doc.Versions["Stack/"+stack+"#"+output]
 	if was == "" || was != is {
-		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was made", output, stack, c.RunName)
+		return httpapi.Errorf(http.StatusConflict, "output %s of Stack %s changed since Run %s was created", output, stack, c.RunName)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Output{Value: found.Value, Sensitive: found.Sensitive})
 }
 
-// uses says whether a variable takes its value from an output of a Stack.
+// uses returns true if a variable takes its value from an output of a Stack.
 func uses(doc inputs.Document, stack, output string) bool {
 	for _, v := range doc.Variables {
 		if v.ValueFrom == nil || v.ValueFrom.Stack == nil {

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the apply goes on
+// appendJournal keeps what an apply has done. It takes one write to the bucket and none to the API server, for the apply continues
 // meanwhile, and what is not here when it is killed is lost.
 func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	batch, err := strconv.Atoi(r.URL.Query().Get("batch"))
@@ -29,8 +29,8 @@ func (s *API) appendJournal(w http.ResponseWriter, r *http.Request, c Caller) er
 	return nil
 }
 
-// journal gives out what applies have done of which it is not known that the state has it. What the state has now is noted first: it
-// is what the plan is made on, and what follows may take it out.
+// journal serves what applies have done of which it is not known that the state has it. What the state has now is noted first: it
+// is what the plan is based on, and what follows may take it out.
 func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if err := s.State.RecordHeld(r.Context(), c.Key()); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *API) journal(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return httpapi.WriteJSON(w, http.StatusOK, journal)
 }
 
-// endsJournal says that after a report nobody needs the journal any more: an apply got to its end, and all is in the state; or a plan
+// endsJournal returns true if the journal is not needed after a report: an apply got to its end, and all is in the state; or a plan
 // found nothing in it that is not. It takes effect before the report does, on which a deletion may follow that looks for what is in
 // no state.
 func (s *API) endsJournal(r *http.Request, c Caller, done *runnerapi.Done) (bool, error) {

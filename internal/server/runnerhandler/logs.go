@@ -12,7 +12,7 @@ import (
 func (s *API) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error {
 	offset, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
 	if err != nil || offset < 0 {
-		return httpapi.Errorf(http.StatusBadRequest, "?offset= has to say where the bytes go")
+		return httpapi.Errorf(http.StatusBadRequest, "?offset= has to be the offset of the bytes")
 	}
 	data, free, err := s.body(w, r, c.Pod.Namespace, artifact.MaxChunk)
 	if err != nil {
@@ -32,5 +32,5 @@ func (s *API) appendLog(w http.ResponseWriter, r *http.Request, c Caller) error 
 	return nil
 }
 
-// LogOffsetHeader carries the offset at which an attempt's log goes on.
+// LogOffsetHeader carries the offset at which an attempt's log continues.
 const LogOffsetHeader = "Cairn-Log-Offset"

@@ -18,7 +18,7 @@ import (
 // maxWait is how long a request for an order is held. It is shorter than what proxies on the way cut off.
 const maxWait = 30 * time.Second
 
-// order tells a pod what to do next. It needs no attempt: it is what gives one, and a pod may ask before its Run names
+// order sends a pod its next order. It needs no attempt: the order names one, and a pod may ask before its Run names
 // it.
 func (s *API) order(w http.ResponseWriter, r *http.Request) (Caller, error) {
 	pod, err := s.pod(r, s.Pods.Authenticate)
@@ -76,8 +76,8 @@ func askedFor(r *http.Request) (after int32, wait time.Duration, err error) {
 	return after, wait, nil
 }
 
-// readyToWork makes a rescued state count, or a backup that is newer, before anybody plans or applies without it. When that cannot be done for good, the
-// attempt is what fails, so that its Run says why: a runner that gets no order could not.
+// readyToWork promotes a rescued state, or a backup that is newer, to the current one before a plan or an apply. When that fails permanently, the
+// attempt is what fails, so that its Run has the reason: a runner that gets no order could not.
 func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) (runnerapi.Order, error) {
 	err := s.State.Promote(ctx, types.NamespacedName{Namespace: c.Pod.Namespace, Name: order.Stack})
 	var refused *decision.Rejection
@@ -89,13 +89,13 @@ func (s *API) readyToWork(ctx context.Context, c Caller, order runnerapi.Order) 
 		failure.Class = runnerapi.FailureTransient
 	}
 	report := Clamp(runnerapi.Report{Done: &runnerapi.Done{Failure: failure}})
-	s.Log.Warn("nobody works on a state that is not put right", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
+	s.Log.Warn("no order: the state could not be corrected", "namespace", c.Pod.Namespace, "stack", order.Stack, "run", order.Run,
 		"attempt", order.Attempt, "reason", refused.Message)
 	err = s.progress.finish(ctx, c, report)
 	return runnerapi.Order{Kind: runnerapi.OrderWait}, err
 }
 
-// interrupt is held while the caller's attempt is to go on, and answered at once when it is to stop.
+// interrupt is held while the caller's attempt is to continue, and answered at once when it is to stop.
 func (s *API) interrupt(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if !s.polls.begin(c.Pod.UID) {
 		return httpapi.Errorf(http.StatusTooManyRequests, "pod %s waits for an interrupt already", c.Pod.Name)

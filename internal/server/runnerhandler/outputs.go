@@ -18,8 +18,8 @@ import (
 // largestOutputs as JSON, with those that a ConfigMap and a Secret take twice.
 const largestOutputs = 8 << 20
 
-// writeOutputs writes the outputs of the code to where the Stack wants them. A Run that only plans may be of anybody's
-// code, and has none to give to others; nor has a shell. A destroy leaves none, and writes that.
+// writeOutputs writes the outputs of the code to where the Stack wants them. A Run that only plans may be of untrusted
+// code, and publishes none; nor does a shell. A destroy leaves none, and writes that.
 func (s *API) writeOutputs(w http.ResponseWriter, r *http.Request, c Caller) error {
 	if op := c.Run.Spec.Operation; op != v1alpha1.OperationApply && op != v1alpha1.OperationDestroy {
 		return httpapi.Errorf(http.StatusForbidden, "Run %s does not apply: it has no outputs", c.RunName)

@@ -21,7 +21,7 @@ const (
 	largestObject = 1 << 20
 )
 
-// owned writes an object that belongs to a Stack: makes it, or changes it if change says that it is not as it should be.
+// owned writes an object that belongs to a Stack: it creates it, or updates it if change returns true.
 // An object of that name which is another's is left alone.
 func (s *API) owned(
 	ctx context.Context, kind string, o client.Object, stack *v1alpha1.Stack, ours func() bool, change func() bool,
@@ -54,7 +54,7 @@ func (s *API) owned(
 	return nil
 }
 
-// belongs says that an object is Cairn's and the Stack's, or that of a Stack which had its name before and is gone.
+// belongs returns true if an object is Cairn's and the Stack's, or that of a deleted Stack with the same name.
 func belongs(o client.Object, stack *v1alpha1.Stack) bool {
 	if o.GetLabels()[v1alpha1.ManagedByLabel] != v1alpha1.ManagedBy {
 		return false
@@ -67,7 +67,7 @@ func belongs(o client.Object, stack *v1alpha1.Stack) bool {
 	return false
 }
 
-// own makes an object the Stack's, so that it goes with it, and says whether it was not.
+// own sets the Stack as the owner of an object, so that both are deleted together, and returns whether it was not.
 func own(o client.Object, key types.NamespacedName, stack *v1alpha1.Stack) bool {
 	o.SetNamespace(key.Namespace)
 	o.SetName(key.Name)
@@ -95,7 +95,7 @@ func isStack(ref metav1.OwnerReference) bool {
 	return group == v1alpha1.GroupVersion.Group && ref.Kind == "Stack"
 }
 
-// checkData refuses what no Secret or ConfigMap could hold.
+// checkData rejects what no Secret or ConfigMap could hold.
 func checkData[V ~string | ~[]byte](what string, data map[string]V) error {
 	size := 0
 	for name, value := range data {

@@ -31,7 +31,7 @@ func (s *API) putPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.PlanKept{Digest: digest})
 }
 
-// getPlan gives out the plan that the Run is to apply, and no other.
+// getPlan serves the plan that the Run is to apply, and no other.
 func (s *API) getPlan(w http.ResponseWriter, r *http.Request, c Caller) error {
 	digest, err := planOf(c, r)
 	if err != nil {
@@ -49,7 +49,7 @@ func planOf(c Caller, r *http.Request) (string, error) {
 	return digest, nil
 }
 
-// putPlanForm keeps a form of a plan for people. The first one stays: what the policies and people have looked at does not
+// putPlanForm stores a form of a plan for users. The first one stays: what policies and users have read does not
 // change any more.
 func (s *API) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
 	form := r.PathValue("form")
@@ -76,7 +76,7 @@ func (s *API) putPlanForm(w http.ResponseWriter, r *http.Request, c Caller) erro
 	return nil
 }
 
-// getPlanForm gives out a form of the plan that the Run is to apply, and of no other.
+// getPlanForm serves a form of the plan that the Run is to apply, and of no other.
 func (s *API) getPlanForm(w http.ResponseWriter, r *http.Request, c Caller) error {
 	form := r.PathValue("form")
 	if _, err := formLimit(form); err != nil {
@@ -97,11 +97,11 @@ func formLimit(form string) (int64, error) {
 	return limit, nil
 }
 
-// download gives out what the bucket keeps.
+// download serves what the bucket stores.
 func (s *API) download(w http.ResponseWriter, r *http.Request, key string) error {
 	data, err := s.Bucket.Read(r.Context(), key)
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		// Not for the runner to wait for. The key is no secret: it is made of what the runner asked for.
+		// Not for the runner to wait for. The key is no secret: it consists of what the runner asked for.
 		return httpapi.Errorf(http.StatusNotFound, "%v", err)
 	}
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *API) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) erro
 	if err != nil {
 		return err
 	}
-	verdict, asked, err := s.Policies.Verdict(r.Context(), c.Run, digest)
+	verdict, asked, err := s.Policies.Result(r.Context(), c.Run, digest)
 	switch {
 	case err != nil:
 		return err
@@ -131,7 +131,7 @@ func (s *API) checkPolicy(w http.ResponseWriter, r *http.Request, c Caller) erro
 	return httpapi.WriteJSON(w, http.StatusOK, verdict)
 }
 
-// planned is the digest in a request that is about a plan which the caller's attempt has made and handed in.
+// planned is the digest in a request that is about a plan which the caller's attempt has uploaded.
 func (s *API) planned(r *http.Request, c Caller) (string, error) {
 	digest := r.PathValue("digest")
 	attempt, refused := decision.CurrentAttempt(c.Run, c.Holder())

@@ -34,7 +34,7 @@ type progress struct {
 
 // podReports are the reports of one pod.
 type podReports struct {
-	// turn has room for one: who is in there writes, so that they arrive in order.
+	// turn has capacity 1: its holder writes, so that reports arrive in order.
 	turn chan struct{}
 	// waiting is the newest that was not written yet, from the caller, to be written when due.
 	waiting *runnerapi.Report
@@ -110,7 +110,7 @@ func (p *progress) run(ctx context.Context) {
 	}
 }
 
-// take gives the pods whose reports are due, and how long the others have.
+// take returns the pods whose reports are due, and how long the others have.
 func (p *progress) take(now time.Time) (due []*podReports, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *progress) flush(ctx context.Context, due []*podReports) {
 	_ = g.Wait() // write returns none
 }
 
-// write writes what waits, if the last report has not taken its place by now. One that is lost is told by the next.
+// write writes what waits, if the last report has not taken its place by now. The next one has what a lost one had.
 func (p *progress) write(ctx context.Context, pod *podReports) {
 	pod.turn <- struct{}{}
 	defer func() { <-pod.turn }()

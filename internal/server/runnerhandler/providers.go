@@ -14,11 +14,11 @@ import (
 
 // Providers is a mirror of providers.
 type Providers interface {
-	// Versions gives the versions of a provider.
+	// Versions returns the versions of a provider.
 	Versions(ctx context.Context, p providers.Provider) ([]string, error)
-	// Version gives the platforms of a version, with their hashes.
+	// Version returns the platforms of a version, with their hashes.
 	Version(ctx context.Context, p providers.Provider, version string) (providers.Release, error)
-	// Archive gives the archive for a platform. The caller closes it.
+	// Archive returns the archive for a platform. The caller closes it.
 	Archive(ctx context.Context, p providers.Provider, version, os, arch string) (providers.Archive, error)
 	// Progress is how far the download is that one of these waits for.
 	Progress(p providers.Provider) download.Transfer
@@ -33,7 +33,7 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 		}
 		p, err := providers.ParseProvider(r.PathValue("hostname"), r.PathValue("namespace"), r.PathValue("type"))
 		if err != nil {
-			return refuseProvider(err)
+			return providerError(err)
 		}
 		name := r.PathValue("file")
 		ctx := startDownloading(r, longestDownloadWait)
@@ -43,7 +43,7 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 			if told, err := ctx.later(w, what, from.Progress(p), err, away); told || err != nil {
 				return err
 			}
-			return refuseProvider(err)
+			return providerError(err)
 		}
 		if version, ok := strings.CutSuffix(name, ".json"); ok {
 			answer, err := describeProvider(ctx, from, p, version)
@@ -68,7 +68,7 @@ func provider(from Providers) func(http.ResponseWriter, *http.Request, Caller) e
 	}
 }
 
-// describeProvider gives the versions of a provider, or what there is of one.
+// describeProvider serves the versions of a provider, or what there is of one.
 func describeProvider(ctx context.Context, from Providers, p providers.Provider, version string) (any, error) {
 	if version != "index" {
 		return from.Version(ctx, p, version)
@@ -84,9 +84,9 @@ func describeProvider(ctx context.Context, from Providers, p providers.Provider,
 	return map[string]any{"versions": index}, nil
 }
 
-// refuseProvider says what an error means to who asked. Unlike others it is told in full: it is about a registry, and
+// providerError converts an error for the client. Unlike others it has all details: it is about a registry, and
 // only who asked for that one can know what to do.
-func refuseProvider(err error) error {
+func providerError(err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -103,12 +103,12 @@ func TestFailuresOfTheMirrorOfProviders(t *testing.T) {
 		{fmt.Errorf("acme: %w: bad", providers.ErrVerify), 424},
 		{errors.New("acme: nobody is there"), 503},
 	} {
-		code, text := httpapi.StatusOf(refuseProvider(test.err))
+		code, text := httpapi.StatusOf(providerError(test.err))
 		if code != test.code || text != test.err.Error() {
 			t.Errorf("%v: %d %s", test.err, code, text)
 		}
 	}
-	if refuseProvider(nil) != nil {
+	if providerError(nil) != nil {
 		t.Error("nothing is refused")
 	}
 }

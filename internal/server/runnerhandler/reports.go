@@ -46,7 +46,7 @@ func (s *API) report(w http.ResponseWriter, r *http.Request, c Caller) error {
 	return nil
 }
 
-// mayFinish refuses the last report of an attempt that was given up, and a plan that could not be applied. An attempt
+// mayFinish rejects the last report of an attempt that was given up, and a plan that could not be applied. An attempt
 // that is finished otherwise has reported before: the answer to that was lost.
 func (s *API) mayFinish(r *http.Request, c Caller, done *runnerapi.Done) error {
 	attempt, refused := decision.NamedAttempt(c.Run, c.Holder())

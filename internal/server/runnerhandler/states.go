@@ -11,7 +11,7 @@ import (
 	"cairn.dev/cairn/internal/state/decision"
 )
 
-// readState gives the current version, in the engines' http protocol: 404 before the first.
+// readState serves the current version, in the engines' http protocol: 404 before the first.
 func (s *API) readState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	free, err := s.memory.AcquireState(r.Context(), c.Key())
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *API) writeState(w http.ResponseWriter, r *http.Request, c Caller) error
 	return nil
 }
 
-// lockState takes the lock, or tells who holds it, in the form that an engine shows to people.
+// lockState takes the lock, or responds with its holder, in the form that an engine shows to users.
 func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	info, err := s.lockInfo(w, r, c)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *API) lockState(w http.ResponseWriter, r *http.Request, c Caller) error 
 	return httpapi.WriteJSON(w, http.StatusOK, runnerapi.Locked{Base: base})
 }
 
-// unlockState gives the lock back.
+// unlockState releases the lock.
 func (s *API) unlockState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	info, err := s.lockInfo(w, r, c)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *API) deleteState(w http.ResponseWriter, _ *http.Request, c Caller) erro
 	return httpapi.Errorf(http.StatusMethodNotAllowed, "a runner deletes no state: delete Stack %s", c.Stack)
 }
 
-// rescueState takes a state that could not be written when it was made.
+// rescueState takes a state that could not be written when it was produced.
 func (s *API) rescueState(w http.ResponseWriter, r *http.Request, c Caller) error {
 	data, free, err := s.body(w, r, c.Pod.Namespace, state.MaxSize)
 	if err != nil {

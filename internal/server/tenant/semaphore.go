@@ -18,7 +18,7 @@ type Semaphore struct {
 	parts map[string]*part
 }
 
-// part is what a namespace has. There is one while somebody uses it.
+// part is what a namespace has. It exists while it is in use.
 type part struct {
 	left  *semaphore.Weighted
 	users int

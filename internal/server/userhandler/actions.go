@@ -26,7 +26,7 @@ import (
 // object is the path of one of a kind.
 func object(resource string) string { return "/api/v1/namespaces/{namespace}/" + resource + "/{name}" }
 
-// addActions adds what people do to objects, what they may do, and what is told of objects.
+// addActions adds what users do to objects, what they may do, and the events of objects.
 func (s *API) addActions(mux router) {
 	write := func(resource, name, verb string, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle("POST "+object(resource)+"/"+name, s.answerAudited(httpapi.ShortTimeout, auth.Right{Verb: verb, Resource: resource}, h))
@@ -51,10 +51,10 @@ func (s *API) addActions(mux router) {
 	write("repositories", action.Fetch, "patch", s.fetchRepository)
 	for _, resource := range []string{"stacks", "runs", "repositories", "states"} {
 		may := auth.Right{Verb: "get", Resource: resource}
-		mux.Handle("GET "+object(resource)+"/access", s.answerPerson(httpapi.ShortTimeout, may, func(w http.ResponseWriter, r *http.Request, a ask) error {
+		mux.Handle("GET "+object(resource)+"/access", s.handleUser(httpapi.ShortTimeout, may, func(w http.ResponseWriter, r *http.Request, a ask) error {
 			return s.showAccess(w, r, a, resource)
 		}))
-		mux.Handle("GET "+object(resource)+"/events", s.answerPerson(httpapi.ShortTimeout, may, func(w http.ResponseWriter, r *http.Request, a ask) error {
+		mux.Handle("GET "+object(resource)+"/events", s.handleUser(httpapi.ShortTimeout, may, func(w http.ResponseWriter, r *http.Request, a ask) error {
 			return s.showEvents(w, r, a, resource)
 		}))
 	}
@@ -70,7 +70,7 @@ func (s *API) read(ctx context.Context, a ask, kind string, o client.Object) err
 	return err
 }
 
-// waiting gives a Run whose plan waits for an approval. A digest, if there is one, is of the plan that was read.
+// waiting returns a Run whose plan waits for an approval. A digest, if there is one, is of the plan that was read.
 func (s *API) waiting(ctx context.Context, a ask, digest string) (*v1alpha1.Run, error) {
 	o := &v1alpha1.Run{}
 	if err := s.read(ctx, a, "Run", o); err != nil {
@@ -91,7 +91,7 @@ func (s *API) approveRun(w http.ResponseWriter, r *http.Request, a ask) error {
 		return err
 	}
 	if sent.PlanDigest == "" {
-		return httpapi.Errorf(http.StatusBadRequest, "an approval is of one plan: say which you read, in planDigest")
+		return httpapi.Errorf(http.StatusBadRequest, "an approval is of one plan: set planDigest to that of the plan that you read")
 	}
 	o, err := s.waiting(r.Context(), a, sent.PlanDigest)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *API) cancelRun(w http.ResponseWriter, r *http.Request, a ask) error {
 	return s.done(w, r, a, o, action.CancelRun(a.GetName()))
 }
 
-// requestRun asks for a Run of a Stack that does what a function says.
+// requestRun requests a Run of a Stack; a function sets what it does.
 func (s *API) requestRun(w http.ResponseWriter, r *http.Request, a ask, what func(*v1alpha1.Stack) (v1alpha1.Operation, error)) error {
 	o := &v1alpha1.Stack{}
 	if err := s.read(r.Context(), a, "Stack", o); err != nil {
@@ -187,7 +187,7 @@ func (s *API) fetchRepository(w http.ResponseWriter, r *http.Request, a ask) err
 	return s.done(w, r, a, o, action.FetchRepository(action.Now(s.Now())))
 }
 
-// done writes what a person does, and answers with the object that came of it.
+// done writes what a user does, and responds with the resulting object.
 func (s *API) done(w http.ResponseWriter, r *http.Request, a ask, o client.Object, patch client.Patch) error {
 	if err := s.writeAs(r.Context(), a.User, o, patch); err != nil {
 		return err
@@ -204,10 +204,10 @@ func showDone(w http.ResponseWriter, o client.Object) error {
 	case *v1alpha1.Repository:
 		return httpapi.WriteJSON(w, http.StatusOK, userapi.Detail[userapi.Repository, *v1alpha1.Repository]{Row: listing.Repositories.Row(o), Object: o})
 	}
-	return errors.New("people do nothing to this kind")
+	return errors.New("this kind has no actions")
 }
 
-// showAccess says what a person may do with an object by roles, whether or not it makes sense now.
+// showAccess responds with what a user may do with an object by roles, whether or not it has an effect now.
 func (s *API) showAccess(w http.ResponseWriter, r *http.Request, a ask, resource string) error {
 	actions := map[string][]string{}
 	for name, verbs := range action.Verbs(resource) {
@@ -272,7 +272,7 @@ func distinct(actions map[string][]string) []string {
 	return slices.Compact(all)
 }
 
-// allowed says whether a person may do something with an object.
+// allowed returns whether a user may do something with an object.
 func (s *API) allowed(ctx context.Context, a ask, resource, verb string) (bool, error) {
 	err := s.Authorizer.Authorize(ctx, a.User, auth.Right{Verb: verb, Resource: resource}.On(a.NamespacedName))
 	var no *httpapi.Error

@@ -1,4 +1,4 @@
-// Package userhandler handles the requests of the user API (internal/userapi). Kubernetes says who a user is and what they are allowed.
+// Package userhandler handles the requests of the user API (internal/userapi). Kubernetes decides who a user is and what they are allowed.
 package userhandler
 
 import (
@@ -25,15 +25,15 @@ import (
 	"cairn.dev/cairn/web"
 )
 
-// Options of an API. All are required, except where they say otherwise.
+// Options of an API. All are required, except where they have a default.
 type Options struct {
-	// Users says who asks, Authorizer what they may do, and Namespaces which are served.
+	// Users authenticates requests, Authorizer authorizes them, and Namespaces are those that are served.
 	Users      *auth.UserAuthenticator
 	Authorizer *auth.Authorizer
 	Namespaces tenant.Namespaces
 	// Client has the scheme and the mapper for Clients of users.
 	Client client.Client
-	// Live reads past every cache; Cache has the Runs whose logs people follow.
+	// Live reads past every cache; Cache has the Runs whose logs users follow.
 	Live, Cache client.Reader
 	// State keeps the states, Bucket the plans, and Logs the logs.
 	State  *state.Store
@@ -41,13 +41,13 @@ type Options struct {
 	Logs   *artifact.Logs
 	// Identities decrypt states that runners sealed.
 	Identities func() []age.Identity
-	// Catalog is what people can list; nil lists nothing.
+	// Catalog is what users can list; nil lists nothing.
 	Catalog *listing.Catalog
-	// Kubernetes is how people's own writes reach the API server; nil lets them write nothing but states.
+	// Kubernetes is how users' own writes reach the API server; without it they can write only states.
 	Kubernetes *rest.Config
-	// Events tells on a State what a person did to it; nil tells nothing.
+	// Events records on a State what a user did to it; nil records nothing.
 	Events events.EventRecorder
-	// Metrics count what people do; nil for none.
+	// Metrics count what users do; nil for none.
 	Metrics *servermetrics.Metrics
 	// Log gets a line for each request at debug, its errors at warn, and the audit lines.
 	Log *slog.Logger
@@ -70,13 +70,13 @@ type API struct {
 // New creates an API.
 func New(o Options) *API {
 	return &API{Options: o, memory: httpbackend.StateMemory{
-		Semaphore: tenant.NewSemaphore(peopleMemory, peoplePart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
+		Semaphore: tenant.NewSemaphore(userMemory, userPart, httpapi.LargeBody), Catalog: o.Catalog, Live: o.Live,
 	}, followers: semaphore.NewWeighted(mostFollowers)}
 }
 
-// AddRoutes adds all that browsers get: the API for people, how they sign in, and the page for all else.
+// AddRoutes adds all that browsers use: the user API, sign-in, and the web UI for all other paths.
 func (s *API) AddRoutes(mux router) {
-	s.addPeople(mux)
+	s.addRoutes(mux)
 	s.addSignIn(mux)
 	for _, path := range []string{"/api/", "/v1/", "/hooks/", "/signin/"} {
 		mux.Handle(path, s.answerNobody(func(_ http.ResponseWriter, r *http.Request) error {
@@ -90,9 +90,9 @@ func (s *API) AddRoutes(mux router) {
 }
 
 const (
-	// peopleMemory is how much of people's large states is in memory at a time. It is apart from bodyMemory: whoever pulls or
+	// userMemory is how much of users' large states is in memory at a time. It is apart from bodyMemory: a user who pulls or
 	// pushes slowly must not keep a runner from saving its state.
-	peopleMemory = 4 * state.MaxSize
+	userMemory = 4 * state.MaxSize
 	// peoplePart is how much of it they have for one namespace.
-	peoplePart = 3 * state.MaxSize
+	userPart = 3 * state.MaxSize
 )

@@ -26,7 +26,7 @@ func (s *API) auditedUnless(
 	})
 }
 
-// audited writes a line for what a person wants to do, or to read in clear, whatever becomes of it.
+// audited writes a line for what a user wants to do, or to read in clear, whether or not it succeeds.
 func (s *API) audited(
 	need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) func(http.ResponseWriter, *http.Request, ask) error {
@@ -51,8 +51,8 @@ func (s *API) audited(
 	}
 }
 
-// tell records on a State what a person did to it.
-func (s *API) tell(ctx context.Context, a ask, reason, action, format string, args ...any) {
+// recordEvent records on a State what a user did to it.
+func (s *API) recordEvent(ctx context.Context, a ask, reason, action, format string, args ...any) {
 	if s.Events == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (s *API) tell(ctx context.Context, a ask, reason, action, format string, ar
 	s.Events.Eventf(st, nil, corev1.EventTypeNormal, reason, action, "%s %s", a.User.String(), fmt.Sprintf(format, args...))
 }
 
-// traced is from where a request came, and the trace that it is of. What a proxy says of who is behind it is its word.
+// traced is from where a request came, and the trace that it is of. What a proxy reports of its client is not verified.
 func traced(r *http.Request) []any {
 	facts := []any{"from", r.RemoteAddr}
 	if behind := r.Header.Get("X-Forwarded-For"); behind != "" {

@@ -63,7 +63,7 @@ func (s *API) askToUnlock(r *http.Request, p auth.User) (auth.Right, ask, error)
 	return mayUnlock, a, err
 }
 
-// lockOf is the lock of a state; nil when nobody holds it.
+// lockOf is the lock of a state; nil when it is not held.
 func (s *API) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.Lock, error) {
 	st := &v1alpha1.State{}
 	if err := s.Live.Get(ctx, key, st); client.IgnoreNotFound(err) != nil {
@@ -74,7 +74,7 @@ func (s *API) lockOf(ctx context.Context, key types.NamespacedName) (*v1alpha1.L
 
 func (a ask) holder() decision.Holder { return decision.Holder{User: a.GetName()} }
 
-// readUserState gives the current version. 404 is for a Stack without a state: an engine would take any other 404 for
+// readUserState serves the current version. 404 is for a Stack without a state: an engine would take any other 404 for
 // that too, and create everything.
 func (s *API) readUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	free, err := s.memory.AcquireState(r.Context(), a.NamespacedName)
@@ -116,13 +116,13 @@ func (s *API) writeUserState(w http.ResponseWriter, r *http.Request, a ask) erro
 	if now.Unchanged { // sent again
 		a.noted("unchanged", true)
 	} else {
-		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
+		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push", "wrote version %d (serial %d) with an engine, under the lock %s",
 			now.Version, now.Serial, httpapi.OneLine(id, httpbackend.MaxLockText))
 	}
 	return stateIs(w, now.StateStatus)
 }
 
-// lockUserState takes the lock, or says why not in the form that an engine shows to its user.
+// lockUserState takes the lock, or responds with the reason in the form that an engine shows to its user.
 func (s *API) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error {
 	data, err := httpapi.ReadAll(w, r, httpbackend.MaxLockInfo)
 	if err != nil {
@@ -142,18 +142,18 @@ func (s *API) lockUserState(w http.ResponseWriter, r *http.Request, a ask) error
 	if err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", httpapi.OneLine(info.ID, httpbackend.MaxLockText))
+	s.recordEvent(r.Context(), a, v1alpha1.EventStateLocked, "Lock", "locked the state with an engine, lock ID %s", httpapi.OneLine(info.ID, httpbackend.MaxLockText))
 	return httpapi.WriteJSON(w, http.StatusOK, info)
 }
 
 // giveLockBack ends the lock of the user who asks.
 func (s *API) giveLockBack(w http.ResponseWriter, r *http.Request, a ask) error {
-	return s.unlocked(w, r, a, "gave the lock %s back", func(id string) error {
+	return s.unlocked(w, r, a, "released the lock %s", func(id string) error {
 		return s.State.Unlock(r.Context(), a.NamespacedName, a.holder(), id)
 	})
 }
 
-// forceUnlock ends the lock of somebody else.
+// forceUnlock ends the lock of another holder.
 func (s *API) forceUnlock(w http.ResponseWriter, r *http.Request, a ask) error {
 	return s.unlocked(w, r, a, "ended the lock %s by force", func(id string) error {
 		return s.State.Release(r.Context(), a.NamespacedName, id)
@@ -185,7 +185,7 @@ func (s *API) unlocked(
 	if err := unlock(info.ID); err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", done, id)
+	s.recordEvent(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", done, id)
 	w.WriteHeader(http.StatusOK)
 	return nil
 }

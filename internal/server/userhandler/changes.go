@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// gatherChanges is how long changes are gathered before they are told: a Stack at work changes many times a second.
+	// gatherChanges is how long changes are gathered before they are sent: a Stack at work changes many times a second.
 	gatherChanges = 250 * time.Millisecond
-	// heartbeat is how often who watches is told that the connection lives. Proxies cut what is silent for a minute.
+	// heartbeat is how often a heartbeat is sent. Proxies end connections that are silent for a minute.
 	heartbeat = 20 * time.Second
 )
 
 // resources are the kinds of changes as roles name them.
 var resources = map[string]string{"Stack": "stacks", "Run": "runs", "Repository": "repositories", "State": "states"}
 
-// showChanges tells of what becomes of objects that the person may list, as server-sent events: "change", a people.Change; and
-// "reset" when it cannot be known what has changed since the place that the browser comes back with, so that all is to be read anew;
-// and "beat" where there is nothing else to tell.
+// showChanges sends changes of objects that the user may list, as server-sent events: "change", a userapi.Change; and
+// "reset" when the changes since the event that the browser continues from are not known, so that it has to read all again;
+// and "beat" without a change.
 func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) error {
 	ctx, end, err := s.follow(r.Context(), p)
 	if err != nil {
@@ -46,12 +46,12 @@ func (s *API) showChanges(w http.ResponseWriter, r *http.Request, p auth.User) e
 			return err
 		}
 	}
-	return s.goOnTelling(ctx, events, p, place, news)
+	return s.sendChanges(ctx, events, p, place, news)
 }
 
-// goOnTelling tells what changes from a place on, and that the connection lives: by an event, since a browser keeps comments from the
-// page, which could not tell then that nothing changes from a connection that is dead.
-func (s *API) goOnTelling(ctx context.Context, events *eventStream, p auth.User, place string, news <-chan struct{}) error {
+// sendChanges sends what changes from a place on, and heartbeats: as events, since a browser hides comments from the
+// web UI, which could then not distinguish a quiet connection from a dead one.
+func (s *API) sendChanges(ctx context.Context, events *eventStream, p auth.User, place string, news <-chan struct{}) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for asked := time.Now(); ; {
@@ -63,7 +63,7 @@ func (s *API) goOnTelling(ctx context.Context, events *eventStream, p auth.User,
 				return err
 			}
 		}
-		if place, err = s.tellChanges(ctx, events, p, place); err != nil {
+		if place, err = s.sendChangesSince(ctx, events, p, place); err != nil {
 			return err
 		}
 		select {
@@ -83,8 +83,8 @@ func (s *API) goOnTelling(ctx context.Context, events *eventStream, p auth.User,
 	}
 }
 
-// tellChanges tells what changed since a place, and gives the place that this leads to.
-func (s *API) tellChanges(ctx context.Context, events *eventStream, p auth.User, place string) (string, error) {
+// sendChangesSince sends what changed since a place, and returns the place that this leads to.
+func (s *API) sendChangesSince(ctx context.Context, events *eventStream, p auth.User, place string) (string, error) {
 	changes, now, ok := s.Catalog.Changes.Since(place)
 	if !ok {
 		return now, events.send(now, "reset", struct{}{})

@@ -20,7 +20,7 @@ func TestThePageIsToldThatNothingChanges(t *testing.T) {
 		s := New(Options{Catalog: listing.NewCatalog()})
 		_, place, _ := s.Catalog.Changes.Since("")
 		w := httptest.NewRecorder()
-		if err := s.goOnTelling(ctx, newEventStream(w), auth.User{}, place, nil); err == nil {
+		if err := s.sendChanges(ctx, newEventStream(w), auth.User{}, place, nil); err == nil {
 			t.Fatal("there is no end but that of the context")
 		}
 		if beats := strings.Count(w.Body.String(), "event: beat\ndata: {}\n\n"); beats != 2 || strings.Contains(w.Body.String(), "id:") {

@@ -17,7 +17,7 @@ import (
 // mostEvents is how many events of an object are shown.
 const mostEvents = 200
 
-// showEvents shows what Kubernetes tells of an object, which the person may see.
+// showEvents responds with the events of an object that the user may get.
 func (s *API) showEvents(w http.ResponseWriter, r *http.Request, a ask, resource string) error {
 	about, err := s.uidOf(a, resource)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *API) uidOf(a ask, resource string) (string, error) {
 	return string(o.GetUID()), nil
 }
 
-// eventOf reads an event, whichever of Kubernetes' two ways it was told in.
+// eventOf reads an event, of either of Kubernetes' two APIs.
 func eventOf(e *corev1.Event) userapi.Event {
 	first := firstTime(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
 	last := firstTime(e.LastTimestamp.Time, first)

@@ -14,7 +14,7 @@ func (r *recorded) Handle(pattern string, _ http.Handler) { *r = append(*r, patt
 // Patterns are all that people can ask.
 func Patterns() []string {
 	var all recorded
-	New(Options{Catalog: listing.NewCatalog()}).addPeople(&all)
+	New(Options{Catalog: listing.NewCatalog()}).addRoutes(&all)
 	slices.Sort(all)
 	return all
 }

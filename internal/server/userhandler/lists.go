@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// addLists adds what people can list, look at and watch.
+// addLists adds what users can list, get and watch.
 func (s *API) addLists(mux router) {
 	c := s.Catalog
 	if c == nil {
@@ -43,7 +43,7 @@ func addKind[O, R any](s *API, mux router, resource string, kind listing.Kind[O,
 	}
 	mux.Handle("GET /api/v1/"+resource, s.answerAnyone(httpapi.ShortTimeout, list))
 	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource, s.answerAnyone(httpapi.ShortTimeout, list))
-	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource+"/{name}", s.answerPerson(httpapi.ShortTimeout, auth.Right{Verb: "get", Resource: resource},
+	mux.Handle("GET /api/v1/namespaces/{namespace}/"+resource+"/{name}", s.handleUser(httpapi.ShortTimeout, auth.Right{Verb: "get", Resource: resource},
 		func(w http.ResponseWriter, _ *http.Request, a ask) error {
 			if err := s.filled(); err != nil {
 				return err
@@ -56,7 +56,7 @@ func addKind[O, R any](s *API, mux router, resource string, kind listing.Kind[O,
 		}))
 }
 
-// seenBy gives the objects of a kind that a person may list: of one namespace, or of all.
+// seenBy returns the objects of a kind that a user may list: of one namespace, or of all.
 func seenBy[O any](ctx context.Context, s *API, p auth.User, resource string, shelf *listing.Shelf[O], namespace string) ([]*O, error) {
 	if err := s.filled(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func seenBy[O any](ctx context.Context, s *API, p auth.User, resource string, sh
 	return shelf.All(func(in string) bool { return (namespace == "" || in == namespace) && seen(in) }), nil
 }
 
-// filled refuses as long as not everything is there: half a list must not look like a whole one.
+// filled returns an error until everything is there: half a list must not look like a whole one.
 func (s *API) filled() error {
 	if !s.Catalog.Filled() {
 		return errors.New("the catalog is not filled yet")
@@ -80,7 +80,7 @@ func (s *API) filled() error {
 	return nil
 }
 
-// showActivity says how many Runs ended in which way, in steps of time.
+// showActivity responds with how many Runs ended in which way, in steps of time.
 func (s *API) showActivity(w http.ResponseWriter, r *http.Request, p auth.User) error {
 	since, err := span(r, "since", 7*24*time.Hour)
 	if err != nil {
@@ -114,7 +114,7 @@ func span(r *http.Request, name string, otherwise time.Duration) (time.Duration,
 	return d, nil
 }
 
-// showMe says who the person is to Kubernetes.
+// showMe responds with the user's name and groups.
 func showMe(w http.ResponseWriter, _ *http.Request, p auth.User) error {
 	me := userapi.Me{Name: p.GetName(), Groups: p.GetGroups()}
 	if p.Real != nil {

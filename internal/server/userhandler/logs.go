@@ -27,9 +27,9 @@ const (
 	longestFollow = time.Hour
 	// mostFollowers is how many follow a log at a time.
 	mostFollowers = 500
-	// mostFollowed is how many of these one person follows.
+	// mostFollowed is how many of these one user follows.
 	mostFollowed = 20
-	// mostOfAccounts is how many the service accounts of one namespace follow: who may make one may make many.
+	// mostOfAccounts is how many the ServiceAccounts of one namespace follow: who may create one may create many.
 	mostOfAccounts = 100
 	// askAgain is how often it is asked whether who follows something still may.
 	askAgain = time.Minute
@@ -108,7 +108,7 @@ func askedForLog(r *http.Request) (attempt int32, offset int64, follow bool, err
 		attempt = int32(n)
 	}
 	text := q.Get("offset")
-	if id := r.Header.Get("Last-Event-ID"); id != "" { // a browser that goes on
+	if id := r.Header.Get("Last-Event-ID"); id != "" { // a browser that continues
 		text = id
 	}
 	if text != "" {
@@ -137,7 +137,7 @@ type follower struct {
 	news <-chan struct{}
 	// listed is when the log was listed last, and sent when something was sent.
 	listed, sent time.Time
-	// may says whether the reader may still read it; asked is when it did last.
+	// may returns whether the reader may still read it; asked is when it did last.
 	may   func(context.Context) error
 	asked time.Time
 }
@@ -199,7 +199,7 @@ func (f *follower) attempt(ctx context.Context, number int32) error {
 	}
 }
 
-// copy sends what a log has from an offset on, and gives the offset where it goes on.
+// copy sends what a log has from an offset on, and returns the offset where it continues.
 func (f *follower) copy(ctx context.Context, folder string, at int64, last bool) (int64, error) {
 	for {
 		list := last || time.Since(f.listed) > listAgain
@@ -220,7 +220,7 @@ func (f *follower) copy(ctx context.Context, folder string, at int64, last bool)
 	}
 }
 
-// send gives bytes to the reader, who has to take them in time.
+// send writes bytes to the reader, who has to read them in time.
 func (f *follower) send(data []byte) error {
 	f.sent = time.Now()
 	if f.pieces != nil {
@@ -236,7 +236,7 @@ func (f *follower) send(data []byte) error {
 	return f.to.SetWriteDeadline(time.Time{}) // nothing is late while there is nothing to send
 }
 
-// still refuses a reader who may not any more. It is asked from time to time.
+// still returns an error once the reader is not allowed any more. It is called from time to time.
 func (f *follower) still(ctx context.Context) error {
 	if time.Since(f.asked) < askAgain {
 		return nil
@@ -246,7 +246,7 @@ func (f *follower) still(ctx context.Context) error {
 }
 
 // wait for news, or for the time to look whether there is some. A Run may be silent for hours, as one whose plan waits: who reads
-// events is told meanwhile that the connection lives.
+// events gets heartbeats meanwhile.
 func (f *follower) wait(ctx context.Context) error {
 	if f.pieces != nil && time.Since(f.sent) >= heartbeat {
 		if err := f.send(nil); err != nil {
@@ -264,7 +264,7 @@ func (f *follower) wait(ctx context.Context) error {
 	return nil
 }
 
-// look reads the Run again, from a cache. One that is gone has no more to say.
+// look reads the Run again, from a cache. The log of a deleted one has ended.
 func (f *follower) look(ctx context.Context) error {
 	if err := f.still(ctx); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// mayStill refuses who may follow a log no longer. While Kubernetes cannot be asked they may what they could.
+// mayStill returns an error once the user may not follow a log any longer. While Kubernetes does not answer, the last answer is used.
 func (s *API) mayStill(ctx context.Context, a ask) error {
 	err := s.Users.Revalidate(ctx, a.User)
 	if err == nil {
@@ -300,7 +300,7 @@ func (s *API) mayStill(ctx context.Context, a ask) error {
 	return nil
 }
 
-// isOver says that an attempt has no more to say.
+// isOver returns true when the log of an attempt has ended.
 func isOver(run *v1alpha1.Run, number int32) bool {
 	a := attemptOf(run, number)
 	return run.Status.Phase.Finished() || a != nil && a.FinishedAt != nil || attemptFrom(run, number+1) != nil
@@ -313,7 +313,7 @@ func attemptOf(run *v1alpha1.Run, number int32) *v1alpha1.Attempt {
 	return nil
 }
 
-// attemptFrom gives the first attempt of a Run whose number is not below that.
+// attemptFrom returns the first attempt of a Run whose number is not below that.
 func attemptFrom(run *v1alpha1.Run, number int32) *v1alpha1.Attempt {
 	for i := range run.Status.Attempts {
 		if run.Status.Attempts[i].Number >= number {

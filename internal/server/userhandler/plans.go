@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// viewMemory is what it may take to read a plan: some copies of its text, and twice what is made of it.
+	// viewMemory is the memory that reading a plan may take: some copies of its text, and twice its view.
 	viewMemory = 8 * runnerapi.LargestPlanJSON
-	// mostView is how much memory is for what is made of a plan: changes of some 80,000 values, which is more than anybody reads.
+	// mostView is how much memory a view may take: changes of some 80,000 values, which is more than a user reads.
 	mostView = runnerapi.LargestPlanJSON
 )
 
@@ -40,7 +40,7 @@ func (s *API) showPlan(w http.ResponseWriter, r *http.Request, a ask) error {
 		return httpapi.Errorf(http.StatusNotFound, "Run %s has no plan", run.Name)
 	case planned.Changes:
 	case form == userapi.FormText || form == userapi.FormJSON:
-		return httpapi.Errorf(http.StatusNotFound, "the plan of Run %s has no changes, and of such a one no more is kept", run.Name)
+		return httpapi.Errorf(http.StatusNotFound, "the plan of Run %s has no changes, so that only its text is stored", run.Name)
 	default:
 		return httpapi.WriteJSON(w, http.StatusOK, plan.View{EngineVersion: planned.EngineVersion})
 	}
@@ -79,7 +79,7 @@ func (s *API) planForm(w http.ResponseWriter, r *http.Request, run *v1alpha1.Run
 	return err
 }
 
-// planView gives a View in JSON.
+// planView returns a View in JSON.
 func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, error) {
 	free, err := s.memory.Acquire(r.Context(), run.Namespace, viewMemory)
 	if err != nil {
@@ -97,11 +97,11 @@ func (s *API) planView(r *http.Request, run *v1alpha1.Run, key string) ([]byte, 
 	return json.Marshal(view)
 }
 
-// notShown explains that a form of a plan is not there: the plan is older than Cairn's forms, or too large for them.
+// notShown explains that a form of a plan is not stored: the plan is older than Cairn's forms, or too large for them.
 func notShown(err error, run *v1alpha1.Run) error {
 	if errors.Is(err, bucket.ErrNotFound) || errors.Is(err, bucket.ErrWrongKey) {
-		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not kept: it was too large, or could not be made; "+
-			"the log of the Run says more", run.Name)
+		return httpapi.Errorf(http.StatusNotFound, "this form of the plan of Run %s is not stored: it was too large, or could not be created; "+
+			"see the log of the Run", run.Name)
 	}
 	return err
 }

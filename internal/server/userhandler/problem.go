@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// writeProblem answers a person with an error, as RFC 9457 has it.
+// writeProblem responds to a user with an error in the format of RFC 9457.
 func writeProblem(w http.ResponseWriter, err error) {
 	code, text := httpapi.StatusOf(err)
 	problem := userapi.Problem{Type: "about:blank", Detail: text}

@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// ask is a request of a person who has the right to it.
+// ask is a request of a user who has the right to it.
 type ask struct {
 	auth.User
 	// Key names what it is about.
@@ -35,11 +35,11 @@ type router interface {
 	Handle(pattern string, handler http.Handler)
 }
 
-// addPeople adds what people are answered; internal/userapi says what that is.
-func (s *API) addPeople(mux router) {
+// addRoutes adds the user API, which internal/userapi describes.
+func (s *API) addRoutes(mux router) {
 	const runs, states = "/api/v1/namespaces/{namespace}/runs/{name}/", "/api/v1/namespaces/{namespace}/states/{name}/"
 	read := func(path string, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
-		mux.Handle("GET "+path, s.answerPerson(httpapi.LongTimeout, need, h))
+		mux.Handle("GET "+path, s.handleUser(httpapi.LongTimeout, need, h))
 	}
 	write := func(path string, within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error) {
 		mux.Handle("POST "+path, s.answerAudited(within, need, h))
@@ -60,8 +60,8 @@ func (s *API) addPeople(mux router) {
 	s.addUserBackend(mux, states+"backend")
 }
 
-// answerPerson finds out who asks and whether they may, before anything else is looked at; then it runs the handler.
-func (s *API) answerPerson(
+// handleUser authenticates and authorizes a request before it reads anything else; then it runs the handler.
+func (s *API) handleUser(
 	within time.Duration, need auth.Right, h func(http.ResponseWriter, *http.Request, ask) error,
 ) http.Handler {
 	return s.answerAnyone(within, func(w http.ResponseWriter, r *http.Request, p auth.User) error {
@@ -83,7 +83,7 @@ func (s *API) answerAudited(
 	})
 }
 
-// ask tells what a person's request is about, and that they have the right to it.
+// ask returns what a user's request is about, after it was authorized.
 func (s *API) ask(r *http.Request, p auth.User, need auth.Right) (ask, error) {
 	a := ask{User: p, NamespacedName: types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}}
 	if len(validation.IsDNS1123Label(a.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(a.Name)) > 0 {
@@ -97,12 +97,12 @@ func (s *API) ask(r *http.Request, p auth.User, need auth.Right) (ask, error) {
 
 // answerNobody answers also who is not known.
 func (s *API) answerNobody(h func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return s.answerWhoever(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+	return s.handle(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
 		return auth.User{}, h(w, r)
 	})
 }
 
-// protect sets what keeps a browser from doing with an answer of the API anything but give it to who asked.
+// protect sets what keeps a browser from doing with an answer of the API anything but pass it to its own page.
 func protect(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -120,7 +120,7 @@ func (s *API) answerAnyone(within time.Duration, h func(http.ResponseWriter, *ht
 func (s *API) answerKnown(
 	within time.Duration, identify func(*http.Request) (auth.User, error), h func(http.ResponseWriter, *http.Request, auth.User) error,
 ) http.Handler {
-	return s.answerWhoever(within, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+	return s.handle(within, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
 		p, err := identify(r)
 		if err == nil {
 			err = h(w, r, p)
@@ -130,8 +130,8 @@ func (s *API) answerKnown(
 }
 
 // answerWhoever runs a handler, turns its error into an answer, and logs what became of the request: never its body, or what its
-// person showed.
-func (s *API) answerWhoever(within time.Duration, h func(http.ResponseWriter, *http.Request) (auth.User, error)) http.Handler {
+// user's credentials.
+func (s *API) handle(within time.Duration, h func(http.ResponseWriter, *http.Request) (auth.User, error)) http.Handler {
 	protected := func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
 		protect(w.Header())
 		return h(w, r)
@@ -141,7 +141,7 @@ func (s *API) answerWhoever(within time.Duration, h func(http.ResponseWriter, *h
 
 func (s *API) logRequest(r *http.Request, p auth.User, a httpapi.Result) {
 	log := s.Log.With("method", r.Method, "path", r.URL.Path, "code", a.Code, "took", a.Took, "person", p.String())
-	stranger := p.Info == nil && a.Code < http.StatusInternalServerError // whom anybody can be, as often as they like
+	stranger := p.Info == nil && a.Code < http.StatusInternalServerError // which needs no credentials, and can be repeated without end
 	if a.Err != nil && !stranger && r.Context().Err() == nil && !errors.Is(a.Err, errStopping) {
 		log.Warn("request refused", "error", a.Err)
 	} else {
@@ -149,7 +149,7 @@ func (s *API) logRequest(r *http.Request, p auth.User, a httpapi.Result) {
 	}
 }
 
-// smallJSON reads the body of a person's request as JSON. It is too small to count.
+// smallJSON reads the body of a user's request as JSON. It is too small to count.
 func smallJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	data, err := httpapi.ReadAll(w, r, mostSent)
 	if err != nil {
@@ -158,7 +158,7 @@ func smallJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	return httpapi.DecodeJSON(data, v)
 }
 
-// shownVersion reads which version the person was shown as the current one; 0 when they do not say.
+// shownVersion reads the version that the user saw as the current one; 0 when it is not set.
 func shownVersion(r *http.Request) (int64, error) {
 	text := r.URL.Query().Get("current")
 	if text == "" {
@@ -192,5 +192,5 @@ func (s *API) sentJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	return smallJSON(w, r, v)
 }
 
-// mostSent is how much a person may send that is no state.
+// mostSent is how much a user may send that is no state.
 const mostSent = 64 << 10

@@ -22,7 +22,7 @@ const (
 // longestReason is how much of an error is in the address of the page that shows it.
 const longestReason = 500
 
-// addSessions adds how people sign in and out, for programs.
+// addSessions adds how users sign in and out, for programs.
 func (s *API) addSessions(mux router) {
 	mux.Handle("GET /api/v1/signin", s.answerNobody(s.showSignIn))
 	mux.Handle("POST /api/v1/session", s.answerNobody(s.beginSession))
@@ -32,15 +32,15 @@ func (s *API) addSessions(mux router) {
 // addSignIn adds what browsers are sent to.
 func (s *API) addSignIn(mux router) {
 	if s.Users.Provider != nil {
-		mux.Handle("GET "+oidcPath, s.goOn(auth.MethodOIDC, s.toProvider))
-		mux.Handle("GET "+auth.CallbackPath, s.goOn(auth.MethodOIDC, s.fromProvider))
+		mux.Handle("GET "+oidcPath, s.redirect(auth.MethodOIDC, s.toProvider))
+		mux.Handle("GET "+auth.CallbackPath, s.redirect(auth.MethodOIDC, s.fromProvider))
 	}
 	if s.Users.Links != "" {
-		mux.Handle("GET "+signinlink.Path, s.goOn(auth.MethodLink, s.fromLink))
+		mux.Handle("GET "+signinlink.Path, s.redirect(auth.MethodLink, s.fromLink))
 	}
 }
 
-// showSignIn says how people sign in.
+// showSignIn responds with how users can sign in.
 func (s *API) showSignIn(w http.ResponseWriter, _ *http.Request) error {
 	methods := []userapi.SignInMethod{}
 	if p := s.Users.Provider; p != nil {
@@ -49,7 +49,7 @@ func (s *API) showSignIn(w http.ResponseWriter, _ *http.Request) error {
 	return httpapi.WriteJSON(w, http.StatusOK, userapi.SignIn{Methods: append(methods, userapi.SignInMethod{Type: userapi.SignInToken})})
 }
 
-// beginSession signs somebody in with a token.
+// beginSession signs a user in with a token.
 func (s *API) beginSession(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Users.Sessions.CheckOrigin(r); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *API) beginSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// enter gives the browser a session, if Kubernetes knows whose it is.
+// enter sets the session of the browser, if Kubernetes authenticates its user.
 func (s *API) enter(w http.ResponseWriter, r *http.Request, by string, in auth.Session) error {
 	p, err := s.known(r.Context(), in)
 	var cookie *http.Cookie
@@ -81,12 +81,12 @@ func (s *API) enter(w http.ResponseWriter, r *http.Request, by string, in auth.S
 
 func (s *API) known(ctx context.Context, in auth.Session) (auth.User, error) {
 	if in.Token == "" && in.Provider == "" || len(in.Token) > auth.MaxToken {
-		return auth.User{}, httpapi.Errorf(http.StatusUnauthorized, "give the token that you use with Kubernetes")
+		return auth.User{}, httpapi.Errorf(http.StatusUnauthorized, "send the token that you use with Kubernetes")
 	}
-	return s.Users.Sessions.Person(ctx, in)
+	return s.Users.Sessions.User(ctx, in)
 }
 
-// endSession signs somebody out.
+// endSession signs a user out.
 func (s *API) endSession(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Users.Sessions.CheckOrigin(r); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *API) endSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// noteSignIn writes who signed in, or why nobody did.
+// noteSignIn logs who signed in, or why the sign-in failed.
 func (s *API) noteSignIn(r *http.Request, by string, p auth.User, err error) {
 	log := s.Log.With(traced(r)...).With("by", p.String(), "method", by)
 	if err != nil {
@@ -111,10 +111,10 @@ func (s *API) noteSignIn(r *http.Request, by string, p auth.User, err error) {
 	log.Info("audit: signed in")
 }
 
-// goOn sends a browser to where a handler says, or to the page that shows its error.
-func (s *API) goOn(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
-	return s.answerWhoever(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
-		if r.Method != http.MethodGet { // HEAD, of what looks at links before people do
+// redirect sends a browser to the path that a handler returns, or to the page that shows its error.
+func (s *API) redirect(by string, h func(http.ResponseWriter, *http.Request) (string, error)) http.Handler {
+	return s.handle(httpapi.ShortTimeout, func(w http.ResponseWriter, r *http.Request) (auth.User, error) {
+		if r.Method != http.MethodGet { // HEAD, of programs that preview links
 			w.WriteHeader(http.StatusNoContent)
 			return auth.User{}, nil
 		}

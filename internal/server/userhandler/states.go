@@ -22,7 +22,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// pullState gives a version of a state.
+// pullState serves a version of a state.
 func (s *API) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
 	if r.PathValue("version") == userapi.Rescued {
 		return s.pullRescued(w, r, a)
@@ -55,10 +55,10 @@ func (s *API) pullState(w http.ResponseWriter, r *http.Request, a ask) error {
 	return httpbackend.WriteState(w, data)
 }
 
-// pullRescued gives the state that an attempt could not save.
+// pullRescued serves the state that an attempt could not save.
 func (s *API) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
 	a.noted("version", userapi.Rescued)
-	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart) // how large it is nothing says before
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, userPart) // its size is not known before
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *API) pullRescued(w http.ResponseWriter, r *http.Request, a ask) error {
 	return httpbackend.WriteState(w, data)
 }
 
-// pushState takes a state from a person.
+// pushState takes a state from a user.
 func (s *API) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 	force, err := flag(r, "force")
 	if err != nil {
@@ -100,10 +100,10 @@ func (s *API) pushState(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	if now.Unchanged {
 		a.noted("unchanged", true)
-		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
+		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed%s what is version %d (serial %d) already: nothing was written",
 			how, now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStatePushed, "Push", "pushed version %d (serial %d)%s", now.Version, now.Serial, how)
 	}
 	return stateIs(w, now.StateStatus)
 }
@@ -132,7 +132,7 @@ func (s *API) rollbackState(w http.ResponseWriter, r *http.Request, a ask) error
 		return err
 	}
 	a.noted("version", now.Version, "serial", now.Serial)
-	s.tell(r.Context(), a, v1alpha1.EventStateRolledBack, "Rollback", "went back to version %d: it is version %d now (serial %d)",
+	s.recordEvent(r.Context(), a, v1alpha1.EventStateRolledBack, "Rollback", "went back to version %d: it is version %d now (serial %d)",
 		want.Version, now.Version, now.Serial)
 	return stateIs(w, now)
 }
@@ -150,15 +150,15 @@ func (s *API) releaseState(w http.ResponseWriter, r *http.Request, a ask) error 
 	if err := s.State.Release(r.Context(), a.NamespacedName, want.ID); err != nil {
 		return err
 	}
-	s.tell(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", httpapi.OneLine(want.ID, httpbackend.MaxLockText))
+	s.recordEvent(r.Context(), a, v1alpha1.EventStateUnlocked, "Unlock", "ended the lock %s", httpapi.OneLine(want.ID, httpbackend.MaxLockText))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
 // recoverState finds a state in the log of a pod that could send it nowhere, and puts it back.
 func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error {
-	// All that the namespace has: how large a state is when it is unpacked nothing says before.
-	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart)
+	// All that the namespace has: the size of an unpacked state is not known before.
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, userPart)
 	if err != nil {
 		return err
 	}
@@ -178,10 +178,10 @@ func (s *API) recoverState(w http.ResponseWriter, r *http.Request, a ask) error 
 	a.noted("version", now.Version, "serial", now.Serial)
 	if now.Unchanged {
 		a.noted("unchanged", true)
-		s.tell(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "found in the log of a pod what is version %d (serial %d) already: nothing was written",
 			now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateRescued, "Recover", "put a state back from the log of a pod: it is version %d (serial %d)",
 			now.Version, now.Serial)
 	}
 	return stateIs(w, now.StateStatus)
@@ -194,7 +194,7 @@ func (s *API) restoreState(w http.ResponseWriter, r *http.Request, a ask) error 
 		return err
 	}
 	a.noted("forget", want.Forget)
-	free, err := s.memory.Acquire(r.Context(), a.Namespace, peoplePart) // how large a state is when it is unpacked nothing says before
+	free, err := s.memory.Acquire(r.Context(), a.Namespace, userPart) // the size of an unpacked state is not known before
 	if err != nil {
 		return err
 	}
@@ -205,9 +205,9 @@ func (s *API) restoreState(w http.ResponseWriter, r *http.Request, a ask) error 
 	}
 	a.noted("version", now.Version, "serial", now.Serial)
 	if want.Forget {
-		s.tell(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "forgot the backup that this state did not follow: version %d counts (serial %d)", now.Version, now.Serial)
 	} else {
-		s.tell(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateRestored, "Restore", "took the backup: it is version %d (serial %d)", now.Version, now.Serial)
 	}
 	return stateIs(w, now)
 }
@@ -236,7 +236,7 @@ func noVersion(a ask, number int64) error {
 	return httpapi.Errorf(http.StatusNotFound, "version %d of the state of Stack %s is not kept", number, a.Name)
 }
 
-// unread says why there is no state to be found in a body.
+// unread explains why a body has no state.
 func unread(err error) error {
 	var large *http.MaxBytesError
 	switch {
@@ -248,7 +248,7 @@ func unread(err error) error {
 	return fmt.Errorf("read the log: %w", err)
 }
 
-// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it goes on from,
+// unseal reads what a runner sealed: compressed under the name of its Stack, with the SHA256 of the version that it continues,
 // encrypted, armored. Who may recover one state must not read another one that way.
 func unseal(sealed []byte, identities []age.Identity, key types.NamespacedName) (base string, data []byte, err error) {
 	packed, err := age.Decrypt(armor.NewReader(bytes.NewReader(sealed)), identities...)
@@ -285,7 +285,7 @@ func stateIs(w http.ResponseWriter, now v1alpha1.StateStatus) error {
 	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources})
 }
 
-// moveState lets the state move to where the Stack says now.
+// moveState lets the state move to the Stack's current backend.
 func (s *API) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
 	shown, err := shownVersion(r)
 	if err != nil {
@@ -297,16 +297,16 @@ func (s *API) moveState(w http.ResponseWriter, r *http.Request, a ask) error {
 	}
 	a.noted("version", now.Version, "serial", now.Serial, "from", from, "to", to)
 	if to == "" {
-		s.tell(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrated, "Move", "had Cairn keep the state, version %d (serial %d); backend %s still has its own", now.Version, now.Serial, from)
 	} else {
-		s.tell(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
+		s.recordEvent(r.Context(), a, v1alpha1.EventStateMigrationRequested, "Move", "lets the next plan put version %d (serial %d) into backend %s", now.Version, now.Serial, to)
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, userapi.StateMove{
 		StateVersion: userapi.StateVersion{Version: now.Version, Serial: now.Serial, Resources: now.Resources}, From: from, To: to,
 	})
 }
 
-// showJournal gives what applies have done of which it is not known that the state has it all. Who may read the state may read that:
+// showJournal responds with what applies have done of which it is not known that the state has it all. Who may read the state may read that:
 // it holds less.
 func (s *API) showJournal(w http.ResponseWriter, r *http.Request, a ask) error {
 	st := &v1alpha1.State{}

@@ -21,7 +21,7 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 		body string
 		ask  func(http.ResponseWriter, *http.Request, ask) error
 	}{
-		"a push":     {peoplePart, strings.Repeat(" ", httpapi.LargeBody+1), s.pushState},
+		"a push":     {userPart, strings.Repeat(" ", httpapi.LargeBody+1), s.pushState},
 		"a recovery": {httpapi.LargeBody + 1, "small", s.recoverState},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAPersonsStateWaitsForThatOfOthers(t *testing.T) {
 
 func TestARescueInOneNamespaceLeavesMemoryForAPlanOfAnother(t *testing.T) {
 	s := New(Options{})
-	free, err := s.memory.Acquire(t.Context(), "hostile", peoplePart)
+	free, err := s.memory.Acquire(t.Context(), "hostile", userPart)
 	if err != nil {
 		t.Fatal(err)
 	}

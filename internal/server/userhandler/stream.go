@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// follow counts a person who follows something, and gives the context in which they may.
+// follow counts a stream of a user, and returns its context.
 func (s *API) follow(ctx context.Context, p auth.User) (context.Context, func(), error) {
 	end, err := s.following.begin(p.GetName())
 	if err != nil {
@@ -83,13 +83,13 @@ func (e *eventStream) write(text string) error {
 	return nil
 }
 
-// following is how many logs each person follows, and the service accounts of each namespace.
+// following is how many logs each user follows, and the ServiceAccounts of each namespace.
 type following struct {
 	mu   sync.Mutex
 	logs map[string]int
 }
 
-// begin counts one more log of a person, unless those are enough. The returned function ends it.
+// begin counts one more log of a user, up to the limit. The returned function ends it.
 func (f *following) begin(name string) (end func(), err error) {
 	most := map[string]int{name: mostFollowed}
 	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
@@ -99,7 +99,7 @@ func (f *following) begin(name string) (end func(), err error) {
 	defer f.mu.Unlock()
 	for who, most := range most {
 		if f.logs[who] >= most {
-			return nil, httpapi.Errorf(http.StatusTooManyRequests, "%s follows %d things here already", who, most)
+			return nil, httpapi.Errorf(http.StatusTooManyRequests, "%s follows %d logs and watches already", who, most)
 		}
 	}
 	if f.logs == nil {
@@ -119,8 +119,8 @@ func (f *following) begin(name string) (end func(), err error) {
 	}, nil
 }
 
-// logPieces send a log as server-sent events: "log", a people.LogPiece, whose ID is the offset that it leads to, and "end" when there
-// is no more to come. Characters are whole.
+// logPieces send a log as server-sent events: "log", a userapi.LogPiece, whose ID is the offset that it leads to, and "end" at the
+// end of the log. Characters are whole.
 type logPieces struct {
 	events *eventStream
 	// at is the offset of what is sent next; rest is the beginning of a character.
@@ -146,7 +146,7 @@ func (p *logPieces) piece(data []byte) error {
 	return p.events.send(strconv.FormatInt(p.at, 10), "log", userapi.LogPiece{Text: string(data)})
 }
 
-// end sends what is left, be it whole or not, and that there is no more.
+// end sends the rest, even if a character is incomplete, and the event "end".
 func (p *logPieces) end() error {
 	if len(p.rest) > 0 {
 		if err := p.piece(p.rest); err != nil {

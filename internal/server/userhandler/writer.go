@@ -16,14 +16,14 @@ import (
 	"cairn.dev/cairn/internal/server/httpapi"
 )
 
-// writerOf of what people write through the server.
+// writerOf of what users write through the server.
 const writerOf = client.FieldOwner("cairn-server")
 
-// as gives Kubernetes as a person, so that its roles and policies judge what they write: with the token that they showed, or else
-// by impersonation of whom the identity provider named. The key of a certificate stays with its person.
+// as returns a client with a user's rights, so that roles and policies apply to what they write: with the token of their request, or else
+// by impersonation of the user that the identity provider named. The key of a certificate stays with its user.
 func (s *API) as(p auth.User) (client.Client, error) {
 	if s.Kubernetes == nil {
-		return nil, httpapi.Errorf(http.StatusNotImplemented, "this server writes nothing for people: use cairn or kubectl")
+		return nil, httpapi.Errorf(http.StatusNotImplemented, "this server writes no objects for users: use cairn or kubectl")
 	}
 	config := rest.AnonymousClientConfig(s.Kubernetes)
 	switch {
@@ -36,7 +36,7 @@ func (s *API) as(p auth.User) (client.Client, error) {
 		config = rest.CopyConfig(s.Kubernetes)
 		config.Impersonate = impersonating(p)
 	case p.Method == auth.MethodOIDC:
-		return nil, httpapi.Errorf(http.StatusNotImplemented, "who is signed in by an identity provider writes as nobody else here: use cairn or kubectl with --as")
+		return nil, httpapi.Errorf(http.StatusNotImplemented, "users of an identity provider cannot impersonate here: use cairn or kubectl with --as")
 	default:
 		return nil, httpapi.Errorf(http.StatusNotImplemented, "who is known by a client certificate cannot write through the server, which has not its key: "+
 			"use cairn or kubectl, or show a token (kubectl create token)")
@@ -44,27 +44,27 @@ func (s *API) as(p auth.User) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: s.Client.Scheme(), Mapper: s.Client.RESTMapper()})
 }
 
-// impersonating is a person for the API server, which puts them among all who are known by itself.
+// impersonating is a user for the API server, which adds the group of all authenticated users itself.
 func impersonating(p auth.User) rest.ImpersonationConfig {
 	groups := slices.DeleteFunc(slices.Clone(p.GetGroups()), func(g string) bool { return g == user.AllAuthenticated })
 	return rest.ImpersonationConfig{UserName: p.GetName(), UID: p.GetUID(), Groups: groups, Extra: p.GetExtra()}
 }
 
-// writeAs patches an object as a person, and reads what became of it into the object.
+// writeAs patches an object as a user, and reads the result into the object.
 func (s *API) writeAs(ctx context.Context, p auth.User, o client.Object, patch client.Patch) error {
 	c, err := s.as(p)
 	if err != nil {
 		return err
 	}
 	if err := c.Patch(ctx, o, patch, writerOf); err != nil {
-		return refusedBy(err)
+		return responseTo(err)
 	}
 	o.SetManagedFields(nil)
 	return nil
 }
 
-// refusedBy gives the answer to what the API server does not do. What it cannot do right now may pass.
-func refusedBy(err error) error {
+// responseTo is the response to an error of the API server. Errors of its availability are transient.
+func responseTo(err error) error {
 	var said apierrors.APIStatus
 	if !errors.As(err, &said) {
 		return err

@@ -28,7 +28,7 @@ func newDeliveries(limit int, keep time.Duration, now func() time.Time) *deliver
 	return &deliveries{keep: keep, now: now, deliveries: seen}
 }
 
-// Again says that this delivery, with this body, was seen before, and remembers it. One without an id is always new:
+// Again returns whether this delivery, with this body, was seen before, and remembers it. One without an id is always new:
 // the same push there and back and there again may well look the same.
 func (s *deliveries) Again(push gitprovider.Push, body []byte) bool {
 	if push.Delivery == "" {
@@ -52,7 +52,7 @@ func (s *deliveries) Again(push gitprovider.Push, body []byte) bool {
 	return false
 }
 
-// Forget has a delivery count as not seen, since it could not be made use of.
+// Forget has a delivery count as not seen, since it could not be handled.
 func (s *deliveries) Forget(push gitprovider.Push, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,17 +22,17 @@ import (
 const (
 	// largest body. It is GitHub's limit; the others send less.
 	largest = 25 << 20
-	// small is how much of a body is read before it has to have a place: whoever is a stranger may send it as slowly as headers, of
-	// which there may be as much, and so keeps nobody out. Few pushes are larger.
+	// small is how much of a body is read before it needs a slot: an unauthenticated client may send it as slowly as headers, of
+	// which there may be as much, and so blocks no other. Few pushes are larger.
 	small = 64 << 10
 	// remembered is how many deliveries, and for how long.
 	remembered    = 10_000
 	rememberedFor = 24 * time.Hour
-	// retryAfter is what a forge that comes at a bad time is told.
+	// retryAfter is the Retry-After of transient failures.
 	retryAfter = 10 * time.Second
 )
 
-// ErrUnknown says that there is no such Repository.
+// ErrUnknown is returned for a Repository that does not exist.
 var ErrUnknown = errors.New("no such Repository")
 
 // Options of a Handler. All are required, except where they have a default.
@@ -45,12 +45,12 @@ type Options struct {
 	// Log gets a line for each webhook at debug, and what Secrets and RequestFetch could not do at warn. Neither a body nor a
 	// signature is ever in it.
 	Log *slog.Logger
-	// Record is told of each webhook: the forge, empty when it is not signed as one, and what became of it, one of the Result
-	// constants. Nil means nobody.
+	// Record is called for each webhook: with the Git provider, empty when it is not signed by one, and the result, one of the Result
+	// constants. Nil records nothing.
 	Record func(forge, result string)
 	// Now is the clock that signatures are checked by; nil means the real one.
 	Now func() time.Time
-	// Timeout of a request; 0 means 8 s, since forges wait for 10.
+	// Timeout of a request; 0 means 8 s, since Git providers wait for 10.
 	Timeout time.Duration
 	// Concurrent is how many requests are worked on at once, and how many large bodies are read; 0 means 16. Each of these may take
 	// 25 MiB of memory, and some more.
@@ -65,7 +65,7 @@ const (
 	ResultIgnored = "ignored"
 	// ResultRepeated: it was taken before.
 	ResultRepeated = "repeated"
-	// ResultRejected: it is not signed with a secret of the Repository, or not what a forge sends.
+	// ResultRejected: it is not signed with a secret of the Repository, or not what a Git provider sends.
 	ResultRejected = "rejected"
 	// ResultBusy: there were too many at once.
 	ResultBusy = "busy"
@@ -118,15 +118,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.Serv
 func (h *Handler) limited(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)
 	defer cancel()
-	// A connection that cannot have a deadline is none of the server's, and then the server that it is of has to see to it.
+	// A connection that cannot have a deadline is not the server's, and its own server has to limit it.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.Timeout))
 	h.receive(w, r.WithContext(ctx))
 }
 
-// errBusy says that there are too many at once.
+// errBusy means that there are too many concurrent requests.
 var errBusy = errors.New("too many webhooks at once")
 
-// enter takes a place if one is free. The returned function gives it back.
+// enter takes a place if one is free. The returned function releases it.
 func enter(places chan struct{}) (leave func(), err error) {
 	select {
 	case places <- struct{}{}:
@@ -136,7 +136,7 @@ func enter(places chan struct{}) (leave func(), err error) {
 	}
 }
 
-// read reads the body, and takes a place to work on it once it is there. The returned function gives back what it took.
+// read reads the body, and takes a place to work on it once it is there. The returned function releases both.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request) (body []byte, leave func(), err error) {
 	from := http.MaxBytesReader(w, r.Body, largest)
 	outside := func() {}
@@ -203,8 +203,8 @@ func (h *Handler) receive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// verify does the same for a Repository that is not there, or that has no secret, as for one that is: so the time it takes
-// does not tell them apart.
+// verify does the same for a Repository that does not exist, or that has no secret, as for one that exists: so its duration
+// does not distinguish them.
 func (h *Handler) verify(r *http.Request, namespace, repository string, body []byte) (gitprovider.Push, error) {
 	secrets, err := h.Secrets(r.Context(), namespace, repository)
 	switch {
@@ -223,7 +223,7 @@ func (h *Handler) verify(r *http.Request, namespace, repository string, body []b
 	return push, wrong
 }
 
-// take does what a webhook asks for that is signed well, and says what became of it.
+// take does what a webhook asks for that is signed well, and returns the result.
 func (h *Handler) take(w http.ResponseWriter, r *http.Request, log *slog.Logger, namespace, repository string, push gitprovider.Push, body []byte) string {
 	if push.Ping {
 		answer(w, http.StatusOK, "pong")
