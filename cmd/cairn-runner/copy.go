@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// copySelf makes dest this very program: another name for it where the file system allows that, otherwise a copy. What
-// is at dest is replaced at once, so that nobody ever runs half of it.
+// copySelf creates a hard link to this program at dest, or a copy if the file system does not support that. It replaces
+// an existing file atomically, so that no process runs an incomplete one.
 func copySelf(dest string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	temporary := filepath.Clean(dest) + ".new"
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) { //nolint:gosec // whoever starts us says where
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) { //nolint:gosec // the caller sets the path
 		return err
 	}
 	if !link(self, temporary) {
@@ -23,12 +23,12 @@ func copySelf(dest string) error {
 			return err
 		}
 	}
-	err = os.Rename(temporary, dest) //nolint:gosec // whoever starts us says where
-	_ = os.Remove(temporary)         //nolint:gosec // whoever starts us says where; it is still there when dest was this very file before
+	err = os.Rename(temporary, dest) //nolint:gosec // the caller sets the path
+	_ = os.Remove(temporary)         //nolint:gosec // the caller sets the path; it remains if dest was a link to this file before
 	return err
 }
 
-// link gives a file that anyone may run a second name.
+// link creates a hard link to a file that all users can execute, and returns whether it did.
 func link(from, to string) bool {
 	info, err := os.Stat(from)
 	return err == nil && info.Mode().Perm()&0o555 == 0o555 && os.Link(from, to) == nil
@@ -40,7 +40,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer source.Close()                                                     //nolint:errcheck // only read
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // a program: the engine's container, of another user maybe, has to execute it
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755) //nolint:gosec // the user of the engine's container must be able to execute it
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Command cairn-runner runs an engine in a pod. It is copied into whatever image a Stack chooses, so it is one static
-// file that needs nothing of that image.
+// Command cairn-runner runs an engine in a pod. It is copied into the image that a Stack sets, so it is one static file
+// without dependencies.
 package main
 
 import (
@@ -25,9 +25,9 @@ import (
 var errUsage = errors.New(strings.TrimSpace(`
 usage:
   cairn-runner run --store URL --token FILE --work DIR --inputs DIR
-      do the orders of the store; CAIRN_STORE_CA holds the PEM of the store's authority
+      run the orders of the server; CAIRN_STORE_CA has the CA certificate of the server in PEM
   cairn-runner shell --work DIR [-- COMMAND [ARG...]]
-      run a command, or a shell, where a runner holds one open
+      run a command, or a shell, in the environment of a Run that is a shell
   cairn-runner copy DEST
       copy this program
   cairn-runner version
@@ -43,7 +43,8 @@ func main() {
 	}
 }
 
-// exitCode tells the operator the one thing that it has to know of a runner that could not report.
+// exitCode returns the exit code for an error. It is the only information that the operator has of a runner that could
+// not report.
 func exitCode(err error) int {
 	if errors.Is(err, attempt.ErrStranded) {
 		return runnerapi.ExitStranded
@@ -68,7 +69,7 @@ func command(args []string, out io.Writer) error {
 	return errUsage
 }
 
-// shell gives the exit code of what a person ran.
+// shell returns the exit code of the command that a user ran.
 func shell(args []string) int {
 	flags := flag.NewFlagSet("shell", flag.ContinueOnError)
 	work := flags.String("work", "", "`folder` that the runner works in")
@@ -91,8 +92,9 @@ func shell(args []string) int {
 // ends are the signals that interrupt an attempt.
 var ends = []os.Signal{syscall.SIGTERM, os.Interrupt, syscall.SIGHUP}
 
-// harmless says that nobody reads what we print any more: the store has the log too, and the engine goes on. Who asks for a signal is not
-// ended by it; the programs that we start have it as ever, which they would not if it were ignored.
+// harmless is the signal for output that is not read any more: the server has the log too, and the engine continues. A
+// process that handles a signal is not ended by it. The programs that it starts have the default action, which they
+// would not if the signal were ignored.
 var harmless os.Signal = syscall.SIGPIPE
 
 func run(args []string) error {
@@ -103,8 +105,8 @@ func run(args []string) error {
 		},
 	}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	flags.StringVar(&o.Store, "store", "", "`URL` of the store")
-	flags.StringVar(&o.TokenFile, "token", "", "`file` with the token for the store")
+	flags.StringVar(&o.Store, "store", "", "`URL` of the server")
+	flags.StringVar(&o.TokenFile, "token", "", "`file` with the token for the server")
 	flags.StringVar(&o.Work, "work", "", "`folder` to work in")
 	flags.StringVar(&o.Inputs, "inputs", "", "`folder` with the files that orders name")
 	if err := flags.Parse(args); err != nil {
@@ -117,7 +119,7 @@ func run(args []string) error {
 	signal.Notify(make(chan os.Signal, 1), harmless)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ends...)
-	go func() { // for as long as the process lives: any further signal is taken and means the same
+	go func() { // as long as the process runs: further signals have the same effect
 		for range signals {
 			stop()
 		}

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What the chart starts is there, takes the arguments that it is started with, and all of them mean something to it.
-func TestTheChartStartsCairnAsItCanBeStarted(t *testing.T) {
+// The chart starts commands that exist, with arguments that they accept and use.
+func TestChartUsesExistingFlags(t *testing.T) {
 	paths, err := filepath.Glob("../../../charts/cairn/testdata/*.golden")
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
@@ -39,16 +39,16 @@ func TestTheChartStartsCairnAsItCanBeStarted(t *testing.T) {
 				}
 				started[args[0]] = true
 				if err := cmd.ParseFlags(args[1:]); err != nil {
-					t.Errorf("%s: cairn %s: %v", path, args[0], err)
+					t.Errorf("%s: cairn-controller %s: %v", path, args[0], err)
 				}
 				cmd.Flags().Visit(func(f *pflag.Flag) {
-					// Both halves are told by extraArgs what may be for one of them.
+					// extraArgs are for both processes, so one of them may ignore a flag.
 					if f.Hidden && f.Name != "runner-patience" {
-						t.Errorf("%s: --%s means nothing to cairn %s", path, f.Name, args[0])
+						t.Errorf("%s: cairn-controller %[3]s ignores --%[2]s", path, f.Name, args[0])
 					}
 				})
 				if rest := cmd.Flags().Args(); len(rest) > 0 {
-					t.Errorf("%s: cairn %s: %v is no flag", path, args[0], rest)
+					t.Errorf("%s: cairn-controller %s: %v is not a flag", path, args[0], rest)
 				}
 			}
 		}

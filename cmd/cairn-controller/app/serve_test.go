@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cairn.dev/cairn/internal/operator"
 )
 
-// What cannot be meant is refused by its name, before anything is looked for: another value would be taken in its place, and nobody told.
-func TestFlagsThatMakeNoSense(t *testing.T) {
+// A wrong value is rejected with the flag's name before anything is read: it would silently act as another value.
+func TestWrongFlagsAreRejected(t *testing.T) {
 	for _, flag := range []string{
 		"--state-storage=secret", "--state-storage=", "--state-storage=S3",
 		"--max-runs=-1", "--max-runs-per-namespace=-1",
@@ -36,33 +37,26 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// A half takes the flags of the other one too, so that both can be started with the same ones, and shows only its own.
-func TestTheHalvesShowTheirOwnFlags(t *testing.T) {
-	all := processCommand(&cobra.Command{Use: "serve"}, operator.Options{Operator: true, Server: true})
-	for _, name := range append(append([]string{}, operatorFlags...), serverFlags...) {
-		if all.Flags().Lookup(name) == nil {
-			t.Errorf("there is no flag %s", name)
-		}
-	}
-	for _, half := range []*cobra.Command{operatorCommand(), serverCommand()} {
+// Operator and server accept each other's flags, so that both can be started with the same ones, and show only their own in the help.
+func TestHelpShowsOwnFlags(t *testing.T) {
+	flags := newProcessFlags(operator.Options{})
+	own := map[string]*pflag.FlagSet{"operator": flags.operatorFlags(), "server": flags.serverFlags()}
+	for _, cmd := range []*cobra.Command{serveCommand(), operatorCommand(), serverCommand()} {
 		var usage bytes.Buffer
-		half.SetOut(&usage)
-		if err := half.Usage(); err != nil {
+		cmd.SetOut(&usage)
+		if err := cmd.Usage(); err != nil {
 			t.Fatal(err)
 		}
-		own, others := operatorFlags, serverFlags
-		if half.Name() == "server" {
-			own, others = others, own
-		}
-		for _, name := range own {
-			if !strings.Contains(usage.String(), "--"+name+" ") {
-				t.Errorf("%s does not show --%s", half.Name(), name)
-			}
-		}
-		for _, name := range others {
-			if strings.Contains(usage.String(), "--"+name+" ") || half.Flags().Lookup(name) == nil {
-				t.Errorf("%s shows --%s, or does not take it", half.Name(), name)
-			}
+		for process, set := range own {
+			set.VisitAll(func(f *pflag.Flag) {
+				if cmd.Flags().Lookup(f.Name) == nil {
+					t.Errorf("%s does not accept --%s", cmd.Name(), f.Name)
+				}
+				want := !f.Hidden && (cmd.Name() == process || cmd.Name() == "serve")
+				if strings.Contains(usage.String(), "--"+f.Name+" ") != want {
+					t.Errorf("the help of %s shows --%s: %v, want %v", cmd.Name(), f.Name, !want, want)
+				}
+			})
 		}
 	}
 }

@@ -20,9 +20,11 @@ import (
 	"cairn.dev/cairn/dev"
 )
 
-// access is what one of Cairn's processes has in a cluster: as in every install an account, and not more than the chart's
-// roles. An admin would not notice what they lack.
-func access(ctx context.Context, c client.Client, plane *dev.ControlPlane, process, data string, namespaces []string) (kubeconfig string, err error) {
+// access creates a ServiceAccount with the chart's roles for one of Cairn's processes, as in a real installation, and
+// returns its kubeconfig. With the permissions of an administrator, a missing rule of the roles would not be noticed.
+func access(
+	ctx context.Context, c client.Client, plane *dev.ControlPlane, process, data string, namespaces []string,
+) (kubeconfig string, err error) {
 	a := chart.Access{Account: "cairn-" + process, Namespace: systemNamespace, Halves: []string{process}, Watched: namespaces}
 	if process == "serve" {
 		a.Account, a.Halves = "cairn", []string{"operator", "server"}
@@ -47,15 +49,15 @@ func access(ctx context.Context, c client.Client, plane *dev.ControlPlane, proce
 		return "", err
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		return inForce(ctx, c, a, granted)
+		return isAllowed(ctx, c, a, granted)
 	}); err != nil {
-		return "", fmt.Errorf("wait for the roles of account %s: %w", a.Account, err)
+		return "", fmt.Errorf("wait for the roles of ServiceAccount %s: %w", a.Account, err)
 	}
 	kubeconfig = filepath.Join(data, process+".kubeconfig")
 	return kubeconfig, plane.WriteAccountKubeconfig(kubeconfig, a.Namespace, a.Account)
 }
 
-// filledByCairn are the objects that the chart makes and Cairn fills.
+// filledByCairn returns the objects that the chart creates and Cairn fills.
 func filledByCairn() []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{
 		bare(corev1.SchemeGroupVersion.WithKind("Secret"), systemNamespace, "cairn-keys"),
@@ -72,8 +74,8 @@ func bare(kind schema.GroupVersionKind, namespace, name string) *unstructured.Un
 	return o
 }
 
-// inForce says that the API server has heard of each of the roles.
-func inForce(ctx context.Context, c client.Client, a chart.Access, granted []client.Object) (bool, error) {
+// isAllowed returns whether the API server's authorizer has received all roles.
+func isAllowed(ctx context.Context, c client.Client, a chart.Access, granted []client.Object) (bool, error) {
 	for _, o := range granted {
 		var rule rbacv1.PolicyRule
 		switch role := o.(type) {

@@ -19,7 +19,7 @@ import (
 	children "cairn.dev/cairn/dev/process"
 )
 
-// systemNamespace is where `cairn dev` keeps Cairn's own things.
+// systemNamespace is the namespace of Cairn's own objects in `cairn dev`.
 const systemNamespace = "cairn-system"
 
 // cluster is a cluster on this machine with Cairn in it.
@@ -28,17 +28,18 @@ type cluster struct {
 	kubeconfig, bin string
 
 	plane *dev.ControlPlane
-	// node is nil, and there are no processes, when both are left out.
+	// node is nil and processes is empty for --bare.
 	node      *kubelet.Kubelet
 	processes []*process
 	// group ends the processes with this one.
 	group *children.Group
-	// page is where browsers find Cairn, and links the folder of links that sign in there; empty where people are not known by tokens.
-	page, links string
+	// webURL is the address of the web UI, and links the directory of links that sign in there. Both are empty if users
+	// cannot sign in with tokens.
+	webURL, links string
 }
 
-// withCluster starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is done or
-// something ends that is needed.
+// withCluster starts a cluster with Cairn, calls use when it is ready, and stops everything when use returns, ctx is
+// done or the control plane ends.
 func withCluster(ctx context.Context, o options, use func(context.Context, *cluster) error) error {
 	data, remove, err := dataFolder(o.data)
 	if err != nil {
@@ -75,17 +76,17 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 	return err
 }
 
-// dataFolder gives the folder's absolute path and what to do with it in the end.
+// dataFolder returns the absolute path of the data directory, and a function that removes it if it is temporary.
 func dataFolder(data string) (path string, remove func(), err error) {
 	if data != "" {
 		path, err = filepath.Abs(data)
 		return path, func() {}, err
 	}
 	path, err = os.MkdirTemp("", "cairn-dev-")
-	return path, func() { _ = os.RemoveAll(path) }, err // a temporary folder that stays is no harm
+	return path, func() { _ = os.RemoveAll(path) }, err // a temporary directory may remain
 }
 
-// newCluster installs Cairn into a control plane and makes its node and its processes, which do not run yet.
+// newCluster installs Cairn into a control plane and creates its node and its processes, but does not start them.
 func newCluster(ctx context.Context, o options, data string, plane *dev.ControlPlane) (*cluster, error) {
 	if err := plane.WriteKubeconfig(o.kubeconfig); err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func newCluster(ctx context.Context, o options, data string, plane *dev.ControlP
 	return cluster, cluster.addProcesses(ctx, o, data, kubeconfigs)
 }
 
-// path has cairn itself, and kubectl and the engines.
+// path returns the entries of PATH for cairn, kubectl and the engines.
 func (c *cluster) path() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -138,12 +139,12 @@ func (c *cluster) path() string {
 	return filepath.Dir(program) + string(os.PathListSeparator) + c.bin
 }
 
-// run runs the cluster for as long as use takes.
+// run runs the cluster until use returns.
 func (c *cluster) run(ctx context.Context, use func(context.Context, *cluster) error) error {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	g, ctx := errgroup.WithContext(ctx)
-	// The store outlives the pods, so that an engine that is interrupted can save its state.
+	// The server stops after the pods, so that an interrupted engine can save its state.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	for _, p := range c.processes {
 		g.Go(func() error { p.run(serving); return nil })
@@ -167,7 +168,7 @@ func (c *cluster) run(ctx context.Context, use func(context.Context, *cluster) e
 		defer done()
 		for _, p := range c.processes {
 			if err := p.ready(ctx); err != nil {
-				return fmt.Errorf("wait for cairn %s: %w", p.name, err)
+				return fmt.Errorf("wait for cairn-controller %s: %w", p.name, err)
 			}
 		}
 		return use(ctx, c)

@@ -30,7 +30,7 @@ func demoCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.log = textLogger(o.level)
 			out := cmd.OutOrStdout()
-			fmt.Fprintln(out, "Starting a Kubernetes API server, a pretend kubelet and Cairn on this machine ...")
+			fmt.Fprintln(out, "Starting a Kubernetes API server, a simulated kubelet and Cairn on this machine ...")
 			started := time.Now()
 			return withCluster(cmd.Context(), o, func(ctx context.Context, c *cluster) error {
 				fmt.Fprintf(out, "Ready after %.1f s.\n", time.Since(started).Seconds())
@@ -44,12 +44,11 @@ func demoCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&once, "once", false, "create, change and delete the example, then exit")
-	f.StringVar(&o.data, "data", "", "folder that keeps everything between two starts; default: a temporary one")
-	f.StringVar(&o.bin, "bin", "", "folder with etcd, kube-apiserver, kube-controller-manager and tofu, as make tools builds them; default: CAIRN_BIN, or cairn/bin in your cache folder")
+	o.addFlags(f)
 	return cmd
 }
 
-// A demo plays the example's life.
+// A demo creates, changes and deletes the example.
 type demo struct {
 	c    *cluster
 	show *timeline
@@ -96,7 +95,7 @@ Ctrl-C stops everything.
 `, d.c.kubeconfig, d.c.path())
 	err := d.show.follow(ctx, d.c, func() (bool, error) { return false, nil })
 	if ctx.Err() != nil {
-		return nil // Ctrl-C is how it ends
+		return nil // Ctrl-C ends it
 	}
 	return err
 }
@@ -151,7 +150,7 @@ func (d demo) remove(ctx context.Context) error {
 	})
 }
 
-// untilReady follows the Runs until the Stack is Ready with other inputs applied than those.
+// untilReady follows the Runs until the Stack is Ready and its applied inputs digest differs from other.
 func (d demo) untilReady(ctx context.Context, other string) (*v1alpha1.Stack, error) {
 	stack := &v1alpha1.Stack{}
 	return stack, d.show.follow(ctx, d.c, func() (bool, error) {

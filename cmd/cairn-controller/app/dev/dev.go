@@ -9,33 +9,42 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"cairn.dev/cairn/internal/signinlink"
 )
 
-// options say how a cluster on this machine is started.
+// options are the options of a cluster on this machine.
 type options struct {
-	// data is kept; a temporary folder when empty.
+	// data is the directory for all data; empty for a temporary one.
 	data string
-	// kubeconfig is where to write it; in the data folder when empty.
+	// kubeconfig is the file to write; empty for kubeconfig in the data directory.
 	kubeconfig string
-	// bin has the programs; what dev.BinDir says when empty.
+	// bin is the directory of the programs; empty for that of dev.BinDir.
 	bin string
-	// serveArgs are further arguments for Cairn's processes.
+	// serveArgs are additional arguments for Cairn's processes.
 	serveArgs []string
-	// split runs operator and server as processes of their own.
+	// split runs operator and server as separate processes.
 	split bool
-	// namespaces are the only ones that Cairn looks at and has Roles in; empty is all.
+	// namespaces are those in which Cairn reconciles Stacks and has Roles; empty for all.
 	namespaces []string
-	// bare leaves out the node and Cairn's processes.
+	// bare starts neither the node nor Cairn's processes.
 	bare bool
-	// auditReads also notes what is only read.
+	// auditReads adds reads to the audit log.
 	auditReads bool
 	level      slog.Level
 	log        logr.Logger
 }
 
-// processes of Cairn, as subcommands.
+// addFlags adds the flags that dev and demo share.
+func (o *options) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.data, "data", "", "directory for all data, which the next start uses again; default: a temporary one")
+	f.StringVar(&o.bin, "bin", "",
+		"directory with etcd, kube-apiserver, kube-controller-manager and tofu, as `make tools` builds them; default: "+
+			"CAIRN_BIN, or cairn/bin in your cache directory")
+}
+
+// processes returns Cairn's processes, as subcommands of cairn-controller.
 func (o options) processes() []string {
 	if o.split {
 		return []string{"operator", "server"}
@@ -43,13 +52,13 @@ func (o options) processes() []string {
 	return []string{"serve"}
 }
 
-// link says where the page is, with a link that signs in there once as the cluster's administrator.
+// link returns a text with a link to the web UI that signs in once, as the cluster's administrator.
 func (c *cluster) link() (string, error) {
-	if c.page == "" {
+	if c.webURL == "" {
 		return "", nil
 	}
 	path, err := signinlink.New(c.links, c.plane.AdminToken())
-	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s%s\n", c.page, path), err
+	return fmt.Sprintf("In a browser, once and within ten minutes:\n  %s%s\n", c.webURL, path), err
 }
 
 func devCommand() *cobra.Command {
@@ -57,11 +66,12 @@ func devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run Cairn with a control plane on this machine, without a cluster",
-		Long: `Starts a real Kubernetes API server and etcd, a pretend kubelet that runs pods as processes of this machine, and
-Cairn itself, with accounts that may do what the chart's roles allow. It says where the page is, with a link that signs in there
-once. Everything listens on 127.0.0.1 only. It stays until
-Ctrl-C. What follows -- goes to cairn-controller serve or, with --split, to cairn-controller operator and cairn-controller server. Their process IDs are in the
-data folder: serve.pid, or operator.pid and server.pid.`,
+		Long: `Starts a real Kubernetes API server and etcd, a simulated kubelet that runs pods as processes of this machine, and
+Cairn itself, with ServiceAccounts that have the chart's roles. It prints a link to the web UI that signs you in once. Everything
+listens on 127.0.0.1 only, until Ctrl-C.
+
+Arguments after -- are passed to cairn-controller serve or, with --split, to cairn-controller operator and cairn-controller server.
+Their process IDs are in the data directory: serve.pid, or operator.pid and server.pid.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.log, o.serveArgs = textLogger(o.level), args
 			return withCluster(cmd.Context(), o, func(ctx context.Context, cluster *cluster) error {
@@ -69,26 +79,33 @@ data folder: serve.pid, or operator.pid and server.pid.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Cairn is ready. In another terminal:\n  export KUBECONFIG=%s PATH=%s:$PATH\n  cairn get, cairn describe STACK, cairn help; kubectl works too\n%sCtrl-C stops it.\n",
-					cluster.kubeconfig, cluster.path(), link)
+				fmt.Fprintf(cmd.OutOrStdout(), `Cairn is ready. In another terminal:
+  export KUBECONFIG=%s PATH=%s:$PATH
+  cairn get, cairn describe STACK, cairn help; kubectl works too
+%sCtrl-C stops it.
+`, cluster.kubeconfig, cluster.path(), link)
 				<-ctx.Done()
 				return nil
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "folder that keeps everything between two starts; default: a temporary one")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "where to write the kubeconfig; default: kubeconfig in the data folder")
-	f.BoolVar(&o.split, "split", false, "run cairn-controller operator and cairn-controller server as processes of their own in place of cairn-controller serve")
-	f.StringSliceVar(&o.namespaces, "namespaces", nil, "the only namespaces that Cairn looks at, with Roles in them in place of ClusterRoles; they are made if they are not there")
-	f.BoolVar(&o.bare, "bare", false, "run neither a node nor Cairn, for those who bring their own: the API server with Cairn's kinds, and in the data folder a kubeconfig for each process's account")
-	f.BoolVar(&o.auditReads, "audit-reads", false, "note every request to the API server in controlplane/audit.log of the data folder, in place of writes alone")
-	f.StringVar(&o.bin, "bin", "", "folder with etcd, kube-apiserver, kube-controller-manager and tofu, as make tools builds them; default: CAIRN_BIN, or cairn/bin in your cache folder")
+	o.addFlags(f)
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "file for the kubeconfig; default: kubeconfig in the data directory")
+	f.BoolVar(&o.split, "split", false, "run the operator and the server as separate processes")
+	f.StringSliceVar(&o.namespaces, "namespaces", nil,
+		"namespaces of the Stacks that Cairn reconciles, with Roles in them in place of ClusterRoles; creates those that "+
+			"do not exist; default: all")
+	f.BoolVar(&o.bare, "bare", false,
+		"run only the API server with Cairn's CRDs, without a node and Cairn, and write a kubeconfig for the "+
+			"ServiceAccount of each process to the data directory")
+	f.BoolVar(&o.auditReads, "audit-reads", false,
+		"record all requests to the API server in controlplane/audit.log of the data directory, in place of writes alone")
 	f.TextVar(&o.level, "log-level", o.level, "debug, info, warn or error")
 	return cmd
 }
 
-// Commands are the commands that run Cairn on this machine.
+// Commands returns the commands that run Cairn on this machine.
 func Commands() []*cobra.Command { return []*cobra.Command{devCommand(), demoCommand()} }
 
 // textLogger writes to standard error.

@@ -25,10 +25,11 @@ import (
 	chart "cairn.dev/cairn/charts/cairn"
 )
 
-// fieldOwner is who the objects belong to that `cairn dev` and `cairn demo` apply.
+// fieldOwner owns the fields of the objects that `cairn dev` and `cairn demo` apply.
 const fieldOwner = client.FieldOwner("cairn-dev")
 
-// install puts Cairn's namespace, kinds, admission policies and roles into a cluster and waits until the kinds are served.
+// install applies Cairn's namespace, CRDs, admission policies and roles, and waits until the API server serves the
+// CRDs.
 func install(ctx context.Context, c client.Client, namespace string, log logr.Logger) error {
 	ns := &unstructured.Unstructured{}
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -51,13 +52,14 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 		return err
 	}
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
-		unknown := names(o) && !knows(c, o)
+		unknown := setsNames(o) && !serves(c, o)
 		if unknown {
-			log.Info("This API server does not know the kind, so people write their own names: see docs/access.md", "kind", o.GetKind(), "name", o.GetName())
+			log.Info("This API server does not serve the kind, so users write their own names: see docs/access.md",
+				"kind", o.GetKind(), "name", o.GetName())
 		}
 		return unknown
 	})
-	// The API server makes its own namespaces a moment after it is up.
+	// The API server creates its own namespaces a moment after it starts.
 	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespacePublic}, &corev1.Namespace{})
 		return err == nil, client.IgnoreNotFound(err)
@@ -75,7 +77,7 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 			if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil || !established(o) {
 				return false, client.IgnoreNotFound(err)
 			}
-			return served(ctx, c, o), nil
+			return canCreate(ctx, c, o), nil
 		}); err != nil {
 			return fmt.Errorf("wait for %s: %w", o.GetName(), err)
 		}
@@ -83,13 +85,13 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 	return nil
 }
 
-// names says that an object is one of those that fill in people's names, which older clusters do without.
-func names(o *unstructured.Unstructured) bool {
+// setsNames returns whether an object is a policy that sets the names of users. Older clusters do not have that kind.
+func setsNames(o *unstructured.Unstructured) bool {
 	return strings.HasPrefix(o.GetKind(), "MutatingAdmissionPolicy")
 }
 
-// knows says that the API server has an object's kind.
-func knows(c client.Client, o *unstructured.Unstructured) bool {
+// serves returns whether the API server serves the kind of an object.
+func serves(c client.Client, o *unstructured.Unstructured) bool {
 	kind := o.GroupVersionKind()
 	_, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	return !apimeta.IsNoMatchError(err)
@@ -105,9 +107,9 @@ func established(crd *unstructured.Unstructured) bool {
 	return false
 }
 
-// served says whether objects of a kind can be made. For a while after it is established they are refused: the API server
-// serves it a moment later, and its policies that change objects learn of it later still. It tries with one that stays a try.
-func served(ctx context.Context, c client.Client, crd *unstructured.Unstructured) bool {
+// canCreate returns whether objects of a CRD can be created, which it tries in a dry run. After the CRD is established,
+// it takes the API server a moment to serve it, and longer until its policies that change objects accept it.
+func canCreate(ctx context.Context, c client.Client, crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
@@ -144,7 +146,7 @@ func decode(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// apply applies objects in order, by server-side apply; those without a namespace that need one get "default".
+// apply applies objects in order, with server-side apply. Namespaced objects without a namespace get "default".
 func apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
 		if namespaced, err := c.IsObjectNamespaced(o); err == nil && namespaced && o.GetNamespace() == "" {

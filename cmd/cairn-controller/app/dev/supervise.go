@@ -19,7 +19,7 @@ import (
 	children "cairn.dev/cairn/dev/process"
 )
 
-// A process of Cairn as a child of this one, started again when it ends, as a Deployment would.
+// A process is a process of Cairn as a child of this one, restarted when it ends, as by a Deployment.
 type process struct {
 	group *children.Group
 	// name is the subcommand.
@@ -31,8 +31,8 @@ type process struct {
 	log     logr.Logger
 }
 
-// addProcesses makes what runs Cairn: `cairn-controller serve` or, split, `cairn-controller operator` and `cairn-controller server`, each with the kubeconfig of
-// its account. All of them get the same arguments, but for that and where they tell how they are.
+// addProcesses adds Cairn's processes: `cairn-controller serve` or, with --split, `cairn-controller operator` and
+// `cairn-controller server`. Their arguments differ only in the kubeconfig and the health address.
 func (c *cluster) addProcesses(ctx context.Context, o options, data string, kubeconfigs map[string]string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -67,10 +67,10 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 	}
 	if len(o.namespaces) > 0 {
 		args = append(args, "--namespaces="+strings.Join(o.namespaces, ","), "--runner-tokens=jwks")
-	} else if here := onThisMachine(web); here != "" { // or there is nobody who could say whose a token is
-		c.page, c.links = "http://"+here, filepath.Join(data, "links")
-		args = append(args, "--web-url="+c.page, "--signin-links="+c.links)
-		if err := os.RemoveAll(c.links); err != nil { // those of the time before
+	} else if here := onThisMachine(web); here != "" { // with namespaces alone, Cairn has no permission to review tokens
+		c.webURL, c.links = "http://"+here, filepath.Join(data, "links")
+		args = append(args, "--web-url="+c.webURL, "--signin-links="+c.links)
+		if err := os.RemoveAll(c.links); err != nil { // links of an earlier start
 			return err
 		}
 	}
@@ -93,8 +93,8 @@ func (c *cluster) addProcesses(ctx context.Context, o options, data string, kube
 	return nil
 }
 
-// onThisMachine is where a browser of this machine finds what listens on an address; empty where it does not. Without TLS a page is for this
-// machine only.
+// onThisMachine returns the loopback address for a listener, or "" if it does not listen on one: without TLS, the web
+// UI is for this machine only.
 func onThisMachine(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -108,7 +108,7 @@ func onThisMachine(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// freeAddress is one on this machine that nothing listens on now.
+// freeAddress returns an address of this machine that is free.
 func freeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -118,7 +118,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// run keeps the process running until ctx is done, and ends it then.
+// run restarts the process until ctx is done, and stops it then.
 func (p *process) run(ctx context.Context) {
 	const first, longest = 200 * time.Millisecond, 10 * time.Second
 	for pause := first; ; pause = min(2*pause, longest) {
@@ -130,7 +130,7 @@ func (p *process) run(ctx context.Context) {
 		if time.Since(started) > time.Minute {
 			pause = first
 		}
-		p.log.Error(err, "a process of Cairn ended and is started again", "process", p.name, "after", pause)
+		p.log.Error(err, "A process of Cairn ended; restarting", "process", p.name, "after", pause)
 		select {
 		case <-ctx.Done():
 			return
@@ -139,9 +139,10 @@ func (p *process) run(ctx context.Context) {
 	}
 }
 
-// stopTimeout is how long a process may take to stop before it is killed.
+// stopTimeout is the time to stop before a process is killed.
 const stopTimeout = 10 * time.Second
 
+// once runs the process until it ends.
 func (p *process) once(ctx context.Context) error {
 	cmd := exec.Command(p.program, p.args...) //nolint:noctx // it is stopped below, not killed
 	cmd.Stderr = os.Stderr
@@ -163,7 +164,7 @@ func (p *process) once(ctx context.Context) error {
 	}
 }
 
-// ready waits until the process says that it is.
+// ready waits until the readiness probe of the process succeeds.
 func (p *process) ready(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.health, nil)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What follows -- is as people write flags: the page is where Cairn listens in the end.
-func TestThePageIsWhereItIsAskedToBe(t *testing.T) {
+// The URL of the web UI follows --web-listen in all forms in which users write flags after --.
+func TestWebURLFollowsWebListen(t *testing.T) {
 	for _, args := range [][]string{
 		{"--web-listen=127.0.0.1:9000"}, {"--web-listen", "127.0.0.1:9000"}, {"--web-listen=0", "--web-listen", ":9000"}, {"--web-listen=0.0.0.0:9000"}, {"--web-listen=[::]:9000"},
 	} {
@@ -15,21 +15,21 @@ func TestThePageIsWhereItIsAskedToBe(t *testing.T) {
 		if err := c.addProcesses(t.Context(), options{serveArgs: args}, t.TempDir(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if c.page != "http://127.0.0.1:9000" || !slices.Contains(c.processes[0].args, "--web-url=http://127.0.0.1:9000") {
-			t.Errorf("%q: the page is said to be at %s", args, c.page)
+		if c.webURL != "http://127.0.0.1:9000" || !slices.Contains(c.processes[0].args, "--web-url=http://127.0.0.1:9000") {
+			t.Errorf("%q: the web UI is at %s", args, c.webURL)
 		}
 	}
 }
 
-// A URL without TLS that is not of this machine is refused by the process, which would be started again and again.
-func TestThereIsNoLinkToAPageThatIsElsewhere(t *testing.T) {
+// Without a loopback address there is no link to the web UI: the process rejects a URL of another machine without TLS, and would be restarted forever.
+func TestNoWebURLWithoutLoopbackAddress(t *testing.T) {
 	for _, args := range [][]string{{"--web-listen=0"}, {"--web-listen=192.0.2.1:9000"}, {"--web-listen", "192.0.2.1:9000"}} {
 		c := &cluster{}
 		if err := c.addProcesses(t.Context(), options{serveArgs: args}, t.TempDir(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if c.page != "" || slices.ContainsFunc(c.processes[0].args, func(arg string) bool { return strings.HasPrefix(arg, "--web-url") }) {
-			t.Errorf("%q: the page is said to be at %s", args, c.page)
+		if c.webURL != "" || slices.ContainsFunc(c.processes[0].args, func(arg string) bool { return strings.HasPrefix(arg, "--web-url") }) {
+			t.Errorf("%q: the web UI is at %s", args, c.webURL)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// A timeline shows Runs as they happen, each line with the seconds since the last headline.
+// A timeline prints the progress of Runs, each line with the seconds since the last headline.
 type timeline struct {
 	out   io.Writer
 	since time.Time
@@ -26,7 +26,7 @@ type timeline struct {
 
 func newTimeline(out io.Writer) *timeline { return &timeline{out: out, shown: map[string]bool{}} }
 
-// headline begins a part.
+// headline starts a section.
 func (t *timeline) headline(title string) {
 	t.since, t.title = time.Now(), title
 	fmt.Fprintf(t.out, "\n%s\n", title)
@@ -36,7 +36,7 @@ func (t *timeline) line(format string, args ...any) {
 	fmt.Fprintf(t.out, "%6.2f s  %s\n", time.Since(t.since).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// once prints a line the first time it is asked to.
+// once prints a line for a key only the first time.
 func (t *timeline) once(key, format string, args ...any) {
 	if !t.shown[key] {
 		t.shown[key] = true
@@ -44,7 +44,7 @@ func (t *timeline) once(key, format string, args ...any) {
 	}
 }
 
-// follow shows what Runs do until done says so; it asks at each change of a Stack or a Run.
+// follow prints the progress of Runs until done returns true. It calls done after each change of a Stack or a Run.
 func (t *timeline) follow(ctx context.Context, c client.WithWatch, done func() (bool, error)) error {
 	runs, err := c.Watch(ctx, &v1alpha1.RunList{})
 	if err != nil {
@@ -81,7 +81,7 @@ func (t *timeline) follow(ctx context.Context, c client.WithWatch, done func() (
 	}
 }
 
-// run shows what is new in a Run.
+// run prints what changed in a Run.
 func (t *timeline) run(r *v1alpha1.Run) {
 	t.once(r.Name, "Run %s (%s): %s", r.Name, r.Spec.Cause.Type, r.Spec.Cause.Message)
 	for _, a := range r.Status.Attempts {
@@ -111,7 +111,7 @@ func mark(s v1alpha1.StepState) string {
 	return "✓"
 }
 
-// outputs shows what a Stack that is Ready gives.
+// outputs prints the outputs of a Stack that is Ready.
 func (t *timeline) outputs(stack *v1alpha1.Stack) {
 	t.line("Stack %s is Ready: %d resources", stack.Name, stack.Status.Resources)
 	for _, name := range slices.Sorted(maps.Keys(stack.Status.Outputs)) {
@@ -119,9 +119,9 @@ func (t *timeline) outputs(stack *v1alpha1.Stack) {
 	}
 }
 
-// durations sums up what each part took.
+// durations prints the duration of each section.
 func (t *timeline) durations() {
-	fmt.Fprintln(t.out, "\nTook")
+	fmt.Fprintln(t.out, "\nDurations")
 	for _, line := range t.took {
 		fmt.Fprintln(t.out, line)
 	}
