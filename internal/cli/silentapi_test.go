@@ -60,7 +60,7 @@ func TestAnInterruptEndsACommandWhoseAPIServerIsSilent(t *testing.T) {
 			kubeconfig, asked := silent(t)
 			ctx, interrupt := context.WithCancel(t.Context())
 			s, _, _ := quiet()
-			s.Patience = time.Hour
+			s.Timeout = time.Hour
 			cmd := root(s)
 			cmd.SetArgs(append(args, "--kubeconfig="+kubeconfig))
 			ended := make(chan error, 1)
@@ -77,7 +77,7 @@ func TestAnInterruptEndsACommandWhoseAPIServerIsSilent(t *testing.T) {
 func TestAnAPIServerThatIsSilentIsTold(t *testing.T) {
 	kubeconfig, _ := silent(t)
 	s, _, _ := quiet()
-	s.Patience = 50 * time.Millisecond
+	s.Timeout = 50 * time.Millisecond
 	cmd := root(s)
 	cmd.SetArgs([]string{"get", "--kubeconfig=" + kubeconfig})
 	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer: no answer within 50ms") {

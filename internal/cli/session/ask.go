@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Ask asks the person at the terminal, and says whether the answer is exactly the one that is wanted. Where nobody is there
-// to be asked it is not.
+// Ask asks the user and returns whether the answer is the wanted one. Without a terminal it returns false.
 func (s *Session) Ask(ctx context.Context, question, want string) (bool, error) {
 	if !s.TTY {
 		return false, nil
@@ -21,7 +20,7 @@ func (s *Session) Ask(ctx context.Context, question, want string) (bool, error) 
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // it ends with the answer, or with the process: a terminal's read cannot be taken back
+	go func() { // ends with the answer or with the process: a read of a terminal cannot be canceled
 		line, err := bufio.NewReader(s.In).ReadString('\n')
 		answers <- answer{line, err}
 	}()
@@ -30,7 +29,7 @@ func (s *Session) Ask(ctx context.Context, question, want string) (bool, error) 
 		fmt.Fprintln(s.ErrOut)
 		return false, context.Cause(ctx)
 	case a := <-answers:
-		if a.err == io.EOF { //nolint:errorlint // bufio.Reader gives io.EOF itself, never wrapped
+		if a.err == io.EOF { //nolint:errorlint // bufio.Reader returns io.EOF itself, never wrapped
 			fmt.Fprintln(s.ErrOut)
 		} else if a.err != nil {
 			return false, a.err
@@ -39,39 +38,42 @@ func (s *Session) Ask(ctx context.Context, question, want string) (bool, error) 
 	}
 }
 
-// ReadInput reads standard input to its end, or up to most bytes. An interrupt ends the wait: nothing else would, where a terminal or a pipe is open and
-// says nothing.
-func (s *Session) ReadInput(ctx context.Context, most int64) ([]byte, error) {
+// ReadInput reads standard input to its end, or up to a limit in bytes. An interrupt ends the wait for a terminal or a
+// pipe without input.
+func (s *Session) ReadInput(ctx context.Context, limit int64) ([]byte, error) {
 	type text struct {
 		all []byte
 		err error
 	}
 	read := make(chan text, 1)
-	go func() { // it ends with the input, or with the process: such a read cannot be taken back
-		all, err := io.ReadAll(io.LimitReader(s.In, most))
+	go func() { // ends with the input or with the process: such a read cannot be canceled
+		all, err := io.ReadAll(io.LimitReader(s.In, limit))
 		read <- text{all, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, Interrupted("interrupted: nothing was done")
+		return nil, Interrupted(interruptedBefore)
 	case t := <-read:
 		return t.all, t.err
 	}
 }
 
-// Confirm asks whether to go on, unless that was said already. Without an answer nothing is done.
-func (s *Session) Confirm(ctx context.Context, said, canAsk bool, question string) error {
+// interruptedBefore is the message of a command that the user interrupted at a question.
+const interruptedBefore = "interrupted: nothing was done"
+
+// Confirm asks the user to confirm an action, unless the flag --yes did. It returns an error if the user does not.
+func (s *Session) Confirm(ctx context.Context, yes, canAsk bool, question string) error {
 	switch {
-	case said:
+	case yes:
 		return nil
 	case !canAsk || !s.TTY:
-		return errors.New("nothing was done, since nobody is there to be asked: look at what is said above, and add --yes")
+		return errors.New("nothing was done: this command needs a confirmation and is not run in a terminal; check the output above, and add --yes")
 	}
-	yes, err := s.Ask(ctx, question+" Only 'yes' does it:", "yes")
+	confirmed, err := s.Ask(ctx, question+" Enter 'yes' to confirm:", "yes")
 	switch {
 	case ctx.Err() != nil:
-		return Interrupted("interrupted: nothing was done")
-	case err == nil && !yes:
+		return Interrupted(interruptedBefore)
+	case err == nil && !confirmed:
 		return errors.New("nothing was done")
 	}
 	return err

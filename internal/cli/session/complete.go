@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completion gives the words that may come after args.
+// Completion returns the words that can follow args.
 type Completion func(ctx context.Context, s *Session, args []string) ([]string, error)
 
-// Complete makes a completion work in a shell: it says nothing of errors, and does not wait long.
+// Complete returns a completion for shells: it hides errors and has a short timeout.
 func (s *Session) Complete(words Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
@@ -29,7 +29,7 @@ func (s *Session) Complete(words Completion) cobra.CompletionFunc {
 	}
 }
 
-// CompleteStacks is for commands that take one Stack.
+// CompleteStacks completes the argument of a command for one Stack.
 func CompleteStacks(ctx context.Context, s *Session, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func CompleteStacks(ctx context.Context, s *Session, args []string) ([]string, e
 	return s.CompleteNames(ctx, "stack")
 }
 
-// CompleteStacksAndRuns is for commands that take one Stack or Run.
+// CompleteStacksAndRuns completes the argument of a command for one Stack or Run.
 func CompleteStacksAndRuns(ctx context.Context, s *Session, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func (s *Session) CompleteNames(ctx context.Context, kind string) ([]string, err
 	return s.names(ctx, ns, kind)
 }
 
-// Examples are those of a command's help, with the name that it is called by.
+// Examples formats the examples of a command's help, with the name that the user calls it by.
 func (s *Session) Examples(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {

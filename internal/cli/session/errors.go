@@ -25,14 +25,14 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// Exit codes of commands for people.
+// Exit codes of commands.
 const (
-	ExitFailed      = 1   // it was not done
-	ExitChanges     = 2   // changes are waiting
+	ExitFailed      = 1   // the command failed
+	ExitChanges     = 2   // there are changes
 	ExitInterrupted = 130 // the user interrupted the command; a Run may continue
 )
 
-// An ExitError ends the process with its code. One without an error has nothing to say: all was said.
+// An ExitError ends the process with its code. Without Err, no message is printed.
 type ExitError struct {
 	Code int
 	Err  error
@@ -45,22 +45,22 @@ func (e ExitError) Error() string {
 	return e.Err.Error()
 }
 
-// ErrChanges ends the process with exit code 2: changes are waiting, and the output says so already.
+// ErrChanges ends the process with exit code 2: there are changes, which were printed.
 var ErrChanges = ExitError{Code: ExitChanges}
 
-// Interrupted is the error of a command that the user interrupted. The message says what goes on without it.
+// Interrupted is the error of a command that the user interrupted. The message states what continues without it.
 func Interrupted(format string, args ...any) error {
 	return ExitError{ExitInterrupted, fmt.Errorf(format, args...)}
 }
 
 func (e ExitError) Unwrap() error { return e.Err }
 
-// Explained is an error that has a message for the user in place of err's own.
+// Explained returns an error that replaces the message of err with one for the user.
 func Explained(err error, format string, args ...any) error {
 	return Explanation{fmt.Sprintf(format, args...), err}
 }
 
-// Explanation is an error whose message says what to do; explain does not change it.
+// Explanation is an error with a message for the user, which Explain does not change.
 type Explanation struct {
 	text string
 	err  error
@@ -69,7 +69,7 @@ type Explanation struct {
 func (e Explanation) Error() string { return e.text }
 func (e Explanation) Unwrap() error { return e.err }
 
-// Explain says of an error of Kubernetes what to do about it. Any other one stays as it is.
+// Explain adds to an error of Kubernetes what the user can do. It returns other errors unchanged.
 func (s *Session) Explain(err error) error {
 	var (
 		done   Explanation
@@ -83,23 +83,28 @@ func (s *Session) Explain(err error) error {
 	case clientcmd.IsEmptyConfig(err):
 		return Explanation{noKubeconfig, err}
 	case clientcmd.IsContextNotFound(err), clientcmd.IsConfigurationInvalid(err):
-		return Explanation{fmt.Sprintf("%v; see kubectl config get-contexts", err), err}
+		return Explained(err, "%v; see kubectl config get-contexts", err)
 	case apimeta.IsNoMatchError(err):
-		return Explanation{s.cluster() + " has no Cairn: it does not know its kinds. Install Cairn there, or choose another cluster with --context", err}
+		return Explained(err, noCairn, s.cluster())
 	case errors.As(err, &status):
 		return s.explainStatus(err, status.Status())
 	case errors.As(err, &lost):
 		if s.unconfigured(lost) {
 			return Explanation{noKubeconfig, err}
 		}
-		return Explanation{fmt.Sprintf("%s does not answer: %v; see that it runs, or choose another one with --context", s.cluster(), lost.Err), err}
+		return Explained(err, "%s does not answer: %v; check that it runs, or choose another one with --context",
+			s.cluster(), lost.Err)
 	}
 	return err
 }
 
-const noKubeconfig = "there is no cluster: set KUBECONFIG, or --kubeconfig, to the file that says where it is; `cairn dev` starts one on this machine"
+const (
+	noKubeconfig = "no cluster is configured: set KUBECONFIG or --kubeconfig to a kubeconfig file; `cairn dev` starts a cluster on this machine"
+	noCairn      = "Cairn is not installed in %s: its CRDs are not found. Install it there, or choose another cluster with --context"
+	notAllowed   = "you may not: %s; docs/access.md lists the roles"
+)
 
-// unconfigured says that a call went where the library goes when nothing says where.
+// unconfigured returns whether a request went to the library's default address, as no cluster is configured.
 func (s *Session) unconfigured(err *url.Error) bool {
 	u, parsed := url.Parse(err.URL)
 	if parsed != nil || u.Host != "localhost:8080" {
@@ -109,34 +114,33 @@ func (s *Session) unconfigured(err *url.Error) bool {
 	return loaded != nil || len(raw.Clusters) == 0
 }
 
-// cluster names the cluster for messages.
+// cluster returns the name of the cluster for messages.
 func (s *Session) cluster() string {
 	raw, err := s.loader().RawConfig()
-	name := raw.CurrentContext
-	name = cmp.Or(s.Overrides.CurrentContext, name)
+	name := cmp.Or(s.Overrides.CurrentContext, raw.CurrentContext)
 	if err != nil || name == "" {
 		return "the cluster"
 	}
 	return "the cluster of context " + name
 }
 
-// explainStatus says what the API server's refusal means for a person.
+// explainStatus explains an error that the API server returned.
 func (s *Session) explainStatus(err error, status metav1.Status) error {
 	text := action.RejectionMessage(status)
 	switch {
 	case text != "":
 		return Explanation{text, err}
 	case apierrors.IsUnauthorized(err):
-		return Explanation{s.cluster() + " does not know you: its credentials in the kubeconfig are wrong or have expired; log in again", err}
+		return Explained(err, "%s does not accept your credentials: those in the kubeconfig are wrong or have expired; log in again", s.cluster())
 	case apierrors.IsForbidden(err):
-		return Explanation{fmt.Sprintf("you may not: %s; docs/access.md says which role lets you", status.Message), err}
+		return Explained(err, notAllowed, status.Message)
 	case apierrors.IsNotFound(err) && status.Details != nil && status.Details.Name == "":
-		return Explanation{s.cluster() + " has no Cairn: it does not know its kinds. Install Cairn there, or choose another cluster with --context", err}
+		return Explained(err, noCairn, s.cluster())
 	}
 	return err
 }
 
-// ExplainServer says of an error of Cairn's server what to do about it.
+// ExplainServer adds to an error of Cairn's server what the user can do.
 func (s *Session) ExplainServer(err error) error {
 	var (
 		said   *userapi.Error
@@ -147,24 +151,25 @@ func (s *Session) ExplainServer(err error) error {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &said) && said.Code == http.StatusUnauthorized:
-		return Explanation{"Cairn's server does not know you: the credentials in the kubeconfig are wrong or have expired; log in again", err}
+		return Explained(err, "Cairn's server does not accept your credentials: those in the kubeconfig are wrong or have expired; log in again")
 	case errors.As(err, &said) && said.Code == http.StatusForbidden:
-		return Explanation{fmt.Sprintf("you may not: %s; docs/access.md says which role lets you", said.Message), err}
+		return Explained(err, notAllowed, said.Message)
 	case errors.As(err, &said):
 		return Explanation{said.Message, err}
 	case errors.As(err, &signer):
-		return Explanation{fmt.Sprintf("nobody who is trusted signs the certificate of Cairn's server (%v): say who does with --server-ca or CAIRN_SERVER_CA", signer), err}
+		return Explained(err, "the certificate of Cairn's server is from an unknown CA (%v): set its CA with --server-ca or CAIRN_SERVER_CA", signer)
 	case errors.As(err, &lost):
 		where := lost.URL
 		if u, parsed := url.Parse(where); parsed == nil {
 			where = u.Scheme + "://" + u.Host
 		}
-		return Explanation{fmt.Sprintf("Cairn's server %s does not answer: %v; say where it is with --server or CAIRN_SERVER", where, lost.Err), err}
+		return Explained(err, "Cairn's server %s does not answer: %v; set its address with --server or CAIRN_SERVER",
+			where, lost.Err)
 	}
 	return err
 }
 
-// IsTransient says that an error of a call may be gone in a while: nobody answers, or the one who does cannot now.
+// IsTransient returns whether a request that failed may succeed later: the server did not answer, or is unavailable.
 func IsTransient(err error) bool {
 	var (
 		said   *userapi.Error
@@ -184,7 +189,7 @@ func IsTransient(err error) bool {
 	return errors.As(err, &lost) || errors.As(err, &net)
 }
 
-// NotFound says which names there are that may have been meant. kind is stack, run, or empty for either.
+// NotFound returns the error of a name that does not exist, with similar names. kind is stack, run, or empty for both.
 func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string) error {
 	if !apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
 		return s.Explain(err)
@@ -197,14 +202,14 @@ func (s *Session) NotFound(ctx context.Context, err error, ns, name, kind string
 	case len(near) > 0:
 		text += ": did you mean " + strings.Join(near, ", ") + "?"
 	case len(names) == 0 && kind != "run":
-		text += ": it has no Stacks at all; -n NAMESPACE names another one"
+		text += ": it has no Stacks; select another namespace with -n NAMESPACE"
 	default:
-		text += ": `cairn get` shows those that are there, -n NAMESPACE names another namespace"
+		text += ": `cairn get` lists them; select another namespace with -n NAMESPACE"
 	}
 	return Explanation{text, err}
 }
 
-// names are those of the Stacks, the Runs or both in a namespace.
+// names returns the names of the Stacks, the Runs or both in a namespace.
 func (s *Session) names(ctx context.Context, ns, kind string) ([]string, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -230,7 +235,7 @@ func (s *Session) names(ctx context.Context, ns, kind string) ([]string, error) 
 	return names, nil
 }
 
-// Similar are the names that are like one that is not there, the most alike first; three at most.
+// Similar returns at most three names that are similar to an unknown one, the most similar first.
 func Similar(name string, names []string) []string {
 	type candidate struct {
 		name     string
@@ -254,7 +259,7 @@ func Similar(name string, names []string) []string {
 	return best
 }
 
-// IgnoreUnreadable is for what may be missing, or may not be read by this person: it only adds to a screen.
+// IgnoreUnreadable returns nil for an object that does not exist or that the user may not read, where it is optional.
 func IgnoreUnreadable(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// forwarder reaches a Service of the cluster through the API server, as `kubectl port-forward` does, for an install that has no
-// address outside of the cluster.
+// forwarder connects to a Service through the API server, as `kubectl port-forward` does, for an installation without
+// an address outside of the cluster.
 type forwarder struct {
 	kube      client.Client
 	config    *rest.Config
@@ -33,11 +33,11 @@ type forwarder struct {
 	port      string
 
 	mu    sync.Mutex
-	local string          // where it listens on this machine
-	ended <-chan struct{} // closed when the pod at its other end is gone
+	local string          // address that it listens on
+	ended <-chan struct{} // closed when the connection to the pod ended
 }
 
-// forwarderTo gives a forwarder for the address of a Service, SERVICE.NAMESPACE.svc; nil for any other address.
+// forwarderTo returns a forwarder for the address of a Service, SERVICE.NAMESPACE.svc; nil for any other address.
 func forwarderTo(address string, kube client.Client, config *rest.Config) *forwarder {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -55,12 +55,12 @@ func forwarderTo(address string, kube client.Client, config *rest.Config) *forwa
 	return &forwarder{kube: kube, config: config, namespace: namespace, service: name, port: port}
 }
 
-// dial connects as ever where the name is known, as it is within the cluster, and through the API server elsewhere.
+// dial connects directly if DNS resolves the Service, as in the cluster, and else through the API server.
 func (f *forwarder) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, network, address)
-	var unknown *net.DNSError
-	if err == nil || !errors.As(err, &unknown) || !strings.HasPrefix(address, f.service+"."+f.namespace+".") {
+	var unresolved *net.DNSError
+	if err == nil || !errors.As(err, &unresolved) || !strings.HasPrefix(address, f.service+"."+f.namespace+".") {
 		return conn, err
 	}
 	local, err := f.open(ctx)
@@ -70,7 +70,7 @@ func (f *forwarder) dial(ctx context.Context, network, address string) (net.Conn
 	return d.DialContext(ctx, network, local)
 }
 
-// open gives where the Service can be reached on this machine.
+// open returns a local address that forwards to the Service.
 func (f *forwarder) open(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,14 +88,14 @@ func (f *forwarder) open(ctx context.Context) (string, error) {
 	if err != nil {
 		text := "Cairn's server has no address outside of the cluster"
 		if apierrors.IsForbidden(err) {
-			return "", fmt.Errorf("%s, and you may not reach it through Kubernetes: %w; that takes role cairn-connect in namespace %s, or an Ingress", text, err, f.namespace)
+			return "", fmt.Errorf("%s, and you may not connect to it through Kubernetes: %w; you need role cairn-connect in namespace %s, or an Ingress", text, err, f.namespace)
 		}
-		return "", fmt.Errorf("%s, and is not reached through Kubernetes: %w", text, err)
+		return "", fmt.Errorf("%s, and the connection through Kubernetes failed: %w", text, err)
 	}
 	return f.local, nil
 }
 
-// target finds a pod behind the Service that is ready, and its port.
+// target returns a ready pod of the Service, and its port.
 func (f *forwarder) target(ctx context.Context) (pod string, port int32, err error) {
 	service := &corev1.Service{}
 	if err := f.kube.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: f.service}, service); err != nil {
@@ -123,7 +123,7 @@ func isReady(p *corev1.Pod) bool {
 	return false
 }
 
-// portOf is the port of a pod that a port of its Service leads to; 0 when there is none.
+// portOf returns the port of a pod for a port of its Service; 0 if there is none.
 func portOf(service *corev1.Service, pod *corev1.Pod, port string) int32 {
 	for _, p := range service.Spec.Ports {
 		if strconv.Itoa(int(p.Port)) != port {
@@ -143,26 +143,27 @@ func portOf(service *corev1.Service, pod *corev1.Pod, port string) int32 {
 	return 0
 }
 
-// forward listens on this machine for as long as this process lives, or the pod.
+// forward listens on a local port until the process or the pod ends.
 func (f *forwarder) forward(ctx context.Context, pod string, port int32) (local string, ended <-chan struct{}, err error) {
 	dialer, err := f.dialer(pod)
 	if err != nil {
 		return "", nil, err
 	}
 	stop, ready, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	fw, err := portforward.NewOnAddressesForStreaming(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", port)}, stop, ready, io.Discard, io.Discard)
+	fw, err := portforward.NewOnAddressesForStreaming(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d",
+		port)}, stop, ready, io.Discard, io.Discard)
 	if err != nil {
 		return "", nil, err
 	}
-	var broke error
+	var failure error
 	go func() {
 		defer close(done)
-		broke = fw.ForwardPorts()
+		failure = fw.ForwardPorts()
 	}()
 	select {
 	case <-ready:
 	case <-done:
-		return "", nil, broke
+		return "", nil, failure
 	case <-ctx.Done():
 		close(stop)
 		return "", nil, ctx.Err()
@@ -174,7 +175,7 @@ func (f *forwarder) forward(ctx context.Context, pod string, port int32) (local 
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(ports[0].Local))), done, nil
 }
 
-// dialer reaches a pod by WebSocket, or as older API servers have it.
+// dialer returns a dialer to a pod by WebSocket, or by SPDY for older API servers.
 func (f *forwarder) dialer(pod string) (httpstream.Dialer, error) {
 	core, err := CoreClient(f.config)
 	if err != nil {
@@ -193,26 +194,27 @@ func (f *forwarder) dialer(pod string) (httpstream.Dialer, error) {
 	return portforward.NewFallbackDialerForStreaming(socket, older, NeedsSPDY), nil
 }
 
-// CoreClient makes the addresses of pods and the like.
+// CoreClient returns a client of the core API, for subresources of pods.
 func CoreClient(config *rest.Config) (*rest.RESTClient, error) {
 	core := rest.CopyConfig(config)
 	core.APIPath, core.GroupVersion, core.NegotiatedSerializer = "/api", &corev1.SchemeGroupVersion, scheme.Codecs.WithoutConversion()
 	return rest.RESTClientFor(core)
 }
 
-// NeedsSPDY says that an API server, or what is before it, wants to be asked in the older way.
+// NeedsSPDY returns whether an API server, or a proxy before it, supports only SPDY.
 func NeedsSPDY(err error) bool {
 	return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 }
 
-// PortForwardHint says how an engine reaches a server that has no address outside of the cluster; empty for any other.
+// PortForwardHint returns how an engine can connect to a server without an address outside of the cluster; empty for
+// other servers.
 func PortForwardHint(address string) string {
 	f := forwarderTo(address, nil, nil)
 	if f == nil {
 		return ""
 	}
 	host, _, _ := strings.Cut(strings.TrimPrefix(address, "https://"), ":")
-	return fmt.Sprintf("Cairn's server has no address outside of the cluster. On a machine that does not find %s, "+
-		"add \"127.0.0.1 %s\" to /etc/hosts, and let this run beside the engine: "+
+	return fmt.Sprintf("Cairn's server has no address outside of the cluster. On a machine that does not resolve %s, "+
+		"add \"127.0.0.1 %s\" to /etc/hosts, and run this while the engine runs: "+
 		"kubectl port-forward -n %s service/%s %s", host, host, f.namespace, f.service, f.port)
 }

@@ -16,12 +16,12 @@ import (
 	"cairn.dev/cairn/internal/cli/screen"
 )
 
-// Style is how screens are drawn now.
+// Style returns the style of the output.
 func (s *Session) Style() screen.Style {
 	return screen.Style{Color: s.Color, Program: s.Program, Now: s.Now()}
 }
 
-// Formats of what is printed; the empty one is for people.
+// Output formats; the empty one is text.
 const (
 	FormatJSON = "json"
 	FormatYAML = "yaml"
@@ -29,15 +29,15 @@ const (
 	FormatName = "name"
 )
 
-// CheckFormat refuses a format that a command does not know.
+// CheckFormat rejects a format that a command does not support.
 func CheckFormat(format string, known ...string) error {
 	if format == "" || slices.Contains(known, format) {
 		return nil
 	}
-	return fmt.Errorf("-o %s: what there is: %s", format, strings.Join(known, ", "))
+	return fmt.Errorf("-o %s is unknown: use one of %s", format, strings.Join(known, ", "))
 }
 
-// PrintTable prints a table for people.
+// PrintTable prints a table as text.
 func (s *Session) PrintTable(t *metav1.Table, wide, namespaces bool) error {
 	return printers.NewTablePrinter(printers.PrintOptions{Wide: wide, WithNamespace: namespaces}).PrintObj(t, s.Out)
 }
@@ -56,9 +56,9 @@ func (s *Session) PrintObject(format string, o runtime.Object) error {
 	return (&printers.OmitManagedFieldsPrinter{Delegate: printer}).PrintObj(o, s.Out)
 }
 
-// SetKind gives an object its kind, which the client leaves out.
+// SetKind sets the kind of an object, which the client does not.
 func SetKind(o runtime.Object) error {
-	gvk, err := apiutil.GVKForObject(o, kinds)
+	gvk, err := apiutil.GVKForObject(o, apiTypes)
 	if err != nil {
 		return err
 	}
@@ -81,15 +81,15 @@ func (s *Session) PrintValue(format string, v any) error {
 	return err
 }
 
-// MaxArgs makes a command take one argument, or up to that many; the error for any other number says which.
+// MaxArgs accepts at least one and at most that many arguments. Its error shows the usage.
 func (s *Session) MaxArgs(most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= 1 && len(args) <= most {
 			return nil
 		}
-		return fmt.Errorf("what it takes is: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
+		return fmt.Errorf("usage: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
 	}
 }
 
-// Note tells what is done, beside what the engine prints.
+// Note prints a line about the progress of a command to standard error.
 func (s *Session) Note(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }

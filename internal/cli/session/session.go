@@ -1,4 +1,5 @@
-// Package session has what all commands share: the connection to Kubernetes and to the server, output, questions, errors and completion.
+// Package session has what all commands share: the connection to Kubernetes and to the server, output, questions,
+// errors and completion.
 package session
 
 import (
@@ -33,42 +34,44 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// A Session is what a person's command works with: Kubernetes and the server, both spoken to as that person.
+// A Session is the context of a command: its streams, and clients of Kubernetes and of the server with the user's
+// credentials.
 type Session struct {
 	genericiooptions.IOStreams
-	// Kubeconfig says which kubeconfig files are loaded, and Overrides what flags replace in them.
+	// Kubeconfig lists the kubeconfig files to load, and Overrides has the flags that override them.
 	Kubeconfig *clientcmd.ClientConfigLoadingRules
 	Overrides  clientcmd.ConfigOverrides
-	// Color says that standard output shows color.
+	// Color is true if standard output shows color.
 	Color bool
-	// Screen says that standard output is a terminal.
+	// Screen is true if standard output is a terminal.
 	Screen bool
-	// TTY says that somebody is there who can be asked: standard input and standard error are a terminal.
+	// TTY is true if the command can ask the user: standard input and standard error are a terminal.
 	TTY bool
-	// Redraw says that a line on standard error can be drawn over, and colorErr that it shows color.
+	// Redraw is true if a line on standard error can be overwritten, and ColorErr if standard error shows color.
 	Redraw, ColorErr bool
-	// Program is how this is called: cairn, or kubectl cairn.
+	// Program is the name of the command: cairn, or kubectl cairn.
 	Program string
 	// Now is the clock.
 	Now func() time.Time
 
-	// URL and ca are where the server is, when flags or the environment say so.
+	// URL of the server and the file with its CA, from flags or the environment; empty for the published ones.
 	URL, CA string
-	// Trail is what was told of Runs, so that nothing is told twice.
+	// Trail remembers the printed progress of Runs, so that no line is printed twice.
 	Trail screen.Trail
-	// Patience with an API server that does not answer; 0 is answersWithin.
-	Patience time.Duration
-	// bound ends requests with the command.
+	// Timeout until the API server starts to answer a request; 0 for defaultTimeout.
+	Timeout time.Duration
+	// bound cancels requests when the command ends.
 	bound transport.WrapperFunc
-	// rest is Kubernetes as this person, once it was asked for.
+	// rest and Client are nil until Config and Kubernetes create them.
 	rest   *rest.Config
 	Client client.WithWatch
 }
 
-// published is where the server says how people reach it.
+// published is the ConfigMap with the server's address for users.
 var published = client.ObjectKey{Namespace: userapi.PublicNamespace, Name: userapi.PublicName}
 
-// New returns a session with these streams, none of which is a terminal. program is what the user calls the command.
+// New returns a session with these streams, none of which is a terminal. program is the name with which the user calls
+// the command.
 func New(streams genericiooptions.IOStreams, program string) *Session {
 	return &Session{
 		IOStreams: streams, Program: program, Now: time.Now,
@@ -92,10 +95,11 @@ func FromProcess() *Session {
 // IsTerminal returns whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// AddFlags adds the flags of the session to those of a command: kubectl's, without those of a cluster that no kubeconfig describes, as --server is
-// Cairn's here.
+// AddFlags adds the flags of the session to those of a command. They are kubectl's, except those for a cluster without
+// a kubeconfig: --server is Cairn's server.
 func (s *Session) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.Kubeconfig.ExplicitPath, "kubeconfig", s.Kubeconfig.ExplicitPath, "path of the kubeconfig file; default: KUBECONFIG, or ~/.kube/config")
+	f.StringVar(&s.Kubeconfig.ExplicitPath, "kubeconfig", s.Kubeconfig.ExplicitPath,
+		"path of the kubeconfig file; default: KUBECONFIG, or ~/.kube/config")
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ClusterOverrideFlags = clientcmd.ClusterOverrideFlags{}
 	for _, flag := range []*clientcmd.FlagInfo{
@@ -104,8 +108,11 @@ func (s *Session) AddFlags(f *pflag.FlagSet) {
 		*flag = clientcmd.FlagInfo{}
 	}
 	clientcmd.BindOverrideFlags(&s.Overrides, f, names)
-	f.StringVar(&s.URL, "server", s.URL, "address of Cairn's server, as in https://cairn.example.com; default: CAIRN_SERVER, or what ConfigMap cairn of kube-public says")
-	f.StringVar(&s.CA, "server-ca", s.CA, "file with the authorities that sign the server's certificate; default: CAIRN_SERVER_CA, or what that ConfigMap says")
+	f.StringVar(&s.URL, "server", s.URL,
+		"address of Cairn's server, for example https://cairn.example.com; default: CAIRN_SERVER, or that of "+
+			"ConfigMap cairn of kube-public")
+	f.StringVar(&s.CA, "server-ca", s.CA,
+		"file with the CA certificates for the server; default: CAIRN_SERVER_CA, or those of that ConfigMap")
 }
 
 // loader loads the kubeconfig.
@@ -113,20 +120,20 @@ func (s *Session) loader() clientcmd.ClientConfig {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(s.Kubeconfig, &s.Overrides)
 }
 
-// Namespace is the one that the flags, the context or else Kubernetes' default name.
+// Namespace returns the namespace of the flags, of the context, or "default".
 func (s *Session) Namespace() (string, error) {
 	ns, _, err := s.loader().Namespace()
 	return ns, s.Explain(err)
 }
 
-// Config is how Kubernetes is reached as this person.
+// Config returns the configuration of a Kubernetes client with the user's credentials.
 func (s *Session) Config() (*rest.Config, error) {
 	if s.rest != nil {
 		return s.rest, nil
 	}
-	// What client libraries log is for those who run programs; here an error says it.
+	// Commands report errors themselves: the logs of client libraries are not for their users.
 	klog.SetLogger(logr.Discard())
-	utilruntime.ErrorHandlers = nil // client-go gives no other way to keep its errors off a person's terminal
+	utilruntime.ErrorHandlers = nil // client-go has no other way to disable their output
 	c, err := s.loader().ClientConfig()
 	if err != nil {
 		return nil, s.Explain(err)
@@ -140,7 +147,7 @@ func (s *Session) Config() (*rest.Config, error) {
 	return c, nil
 }
 
-// Kubernetes is Kubernetes as this person.
+// Kubernetes returns a client of Kubernetes with the user's credentials.
 func (s *Session) Kubernetes() (client.WithWatch, error) {
 	if s.Client != nil {
 		return s.Client, nil
@@ -149,7 +156,7 @@ func (s *Session) Kubernetes() (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: kinds})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: apiTypes})
 	if err != nil {
 		return nil, s.Explain(err)
 	}
@@ -157,15 +164,15 @@ func (s *Session) Kubernetes() (client.WithWatch, error) {
 	return c, nil
 }
 
-// kinds are those that commands speak of.
-var kinds = func() *runtime.Scheme {
+// apiTypes are the types that commands read and write.
+var apiTypes = func() *runtime.Scheme {
 	known := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(known))
 	utilruntime.Must(v1alpha1.AddToScheme(known))
 	return known
 }()
 
-// User is who the API server takes this person for.
+// User returns the user's name as the API server authenticates it.
 func (s *Session) User(ctx context.Context) (string, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -173,12 +180,12 @@ func (s *Session) User(ctx context.Context) (string, error) {
 	}
 	review := &authenticationv1.SelfSubjectReview{}
 	if err := c.Create(ctx, review); err != nil {
-		return "", s.Explain(fmt.Errorf("ask who you are: %w", err))
+		return "", s.Explain(fmt.Errorf("read your user name: %w", err))
 	}
 	return review.Status.UserInfo.Username, nil
 }
 
-// Server is Cairn's server as this person.
+// Server returns a client of Cairn's server with the user's credentials.
 func (s *Session) Server(ctx context.Context) (*userapi.Client, error) {
 	config, err := s.Config()
 	if err != nil {
@@ -198,25 +205,26 @@ func (s *Session) Server(ctx context.Context) (*userapi.Client, error) {
 	}
 	transport, err := rest.TransportFor(c)
 	if err != nil {
-		return nil, fmt.Errorf("reach the server %s: %w", address, err)
+		return nil, fmt.Errorf("connect to the server %s: %w", address, err)
 	}
 	return userapi.New(address, transport), nil
 }
 
-// serverConfig is how the server is reached with the credentials of Kubernetes: token, plugin or certificate, and --as.
+// serverConfig returns the configuration of a client of Cairn's server with the credentials for Kubernetes: a token, a
+// plugin or a certificate, and --as.
 func serverConfig(kube *rest.Config, address string, ca []byte) *rest.Config {
 	c := rest.CopyConfig(kube)
 	c.Host = address
 	c.TLSClientConfig = rest.TLSClientConfig{
-		CAData:   ca, // none: those of the system
+		CAData:   ca, // nil for the CAs of the system
 		CertFile: kube.CertFile, CertData: kube.CertData, KeyFile: kube.KeyFile, KeyData: kube.KeyData,
 	}
-	c.WrapTransport = nil // a large state takes its time
-	c.Proxy = nil         // the one of Kubernetes' API server; the environment's is used
+	c.WrapTransport = nil // no timeout: large states take longer
+	c.Proxy = nil         // that of the API server; the one of the environment is used
 	return c
 }
 
-// Address is where the server is, and who signs its certificate.
+// Address returns the server's address and the CA certificates for it, nil for those of the system.
 func (s *Session) Address(ctx context.Context) (address string, ca []byte, err error) {
 	address = s.URL
 	if s.CA != "" {
@@ -232,7 +240,7 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 		var m corev1.ConfigMap
 		if err := c.Get(ctx, published, &m); err != nil {
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-				return "", nil, fmt.Errorf("where Cairn's server is cannot be told: %w; say it with --server and --server-ca, or CAIRN_SERVER and CAIRN_SERVER_CA", err)
+				return "", nil, fmt.Errorf("the address of Cairn's server is unknown: %w; set it with --server and --server-ca, or CAIRN_SERVER and CAIRN_SERVER_CA", err)
 			}
 			return "", nil, s.Explain(err)
 		}
@@ -240,135 +248,20 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 			ca = []byte(m.Data[userapi.PublicCA])
 		}
 	}
-	// What is sent there are credentials of Kubernetes.
+	// Credentials for Kubernetes are sent there.
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
-		return "", nil, fmt.Errorf("the server's address %q is no https:// URL: say another one with --server or CAIRN_SERVER", address)
+		return "", nil, fmt.Errorf("the address %q of Cairn's server is no https:// URL: set another one with --server or CAIRN_SERVER", address)
 	}
 	if len(ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(ca) {
-		return "", nil, errors.New("there is no certificate in what --server-ca or ConfigMap cairn of kube-public says")
+		return "", nil, errors.New("there is no certificate in --server-ca or ConfigMap cairn of kube-public")
 	}
 	return strings.TrimSuffix(address, "/"), ca, nil
 }
 
-// StackOrRun is the Stack that a name means and its Run under way or else its last one, or the Run that it means and its
-// Stack. Of a Stack and a Run with the same name the Stack is meant; stack/NAME and run/NAME say which. A Stack that never
-// had a Run comes without one, and a Run without a Stack whose Stack is gone, or may not be seen by this person.
-func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, *v1alpha1.Run, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, nil, err
-	}
-	ns, err := s.Namespace()
-	if err != nil {
-		return nil, nil, err
-	}
-	kind, name := SplitKind(arg)
-	var forbidden error
-	if kind != "run" {
-		stack := &v1alpha1.Stack{}
-		err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack)
-		switch {
-		case err == nil:
-			run, err := s.runOf(ctx, stack)
-			return stack, run, err
-		case IgnoreUnreadable(err) != nil || kind == "stack":
-			return nil, nil, s.NotFound(ctx, err, ns, name, kind)
-		case apierrors.IsForbidden(err): // a Run may be meant, and those are another right
-			forbidden = err
-		}
-	}
-	run := &v1alpha1.Run{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, run); err != nil {
-		if forbidden != nil && IgnoreUnreadable(err) == nil {
-			err = forbidden // as far as this person may know the Stack was meant
-		}
-		return nil, nil, s.NotFound(ctx, err, ns, name, kind)
-	}
-	stack := &v1alpha1.Stack{}
-	switch err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: run.Spec.Stack.Name}, stack); {
-	case err == nil:
-		return stack, run, nil
-	case IgnoreUnreadable(err) == nil:
-		return nil, run, nil
-	default:
-		return nil, nil, s.Explain(err)
-	}
-}
-
-// Stack is the Stack of that name.
-func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
-	ns, err := s.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	kind, name := SplitKind(arg)
-	if kind == "run" {
-		return nil, fmt.Errorf("%s is a Run; this takes the name of a Stack", arg)
-	}
-	stack := &v1alpha1.Stack{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {
-		return nil, s.NotFound(ctx, err, ns, name, "stack")
-	}
-	return stack, nil
-}
-
-// runOf is the Stack's Run under way, or else its last one; nil when there is none.
-func (s *Session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.Run, error) {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{stack.Status.CurrentRun, stack.Status.LastRun} {
-		if name == "" {
-			continue
-		}
-		run := &v1alpha1.Run{}
-		err := c.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: name}, run)
-		if err == nil {
-			return run, nil
-		}
-		if !apierrors.IsNotFound(err) { // it is named before it is made
-			return nil, s.Explain(err)
-		}
-	}
-	return nil, nil
-}
-
-// SplitKind takes the kind off stack/net or run/net-7, as kubectl prints names, with or without the group.
-func SplitKind(arg string) (kind, name string) {
-	before, name, found := strings.Cut(arg, "/")
-	if !found {
-		return "", arg
-	}
-	switch before, _, _ = strings.Cut(strings.ToLower(before), "."); before {
-	case "stack", "stacks":
-		return "stack", name
-	case "run", "runs":
-		return "run", name
-	}
-	return "", arg
-}
-
-// ProgramName is how the command is called by its user: as a plugin of kubectl it is a command of that.
+// ProgramName returns the name of the command for its user: "kubectl cairn" for a plugin of kubectl.
 func ProgramName(argv0 string) string {
 	if strings.TrimSuffix(filepath.Base(argv0), ".exe") == "kubectl-cairn" {
 		return "kubectl cairn"
 	}
 	return "cairn"
-}
-
-// commandOwner of what commands write.
-const commandOwner = client.FieldOwner("cairn-cli")
-
-// Patch writes some fields of an object, and nothing else of it.
-func (s *Session) Patch(ctx context.Context, o client.Object, fields client.Patch) error {
-	c, err := s.Kubernetes()
-	if err != nil {
-		return err
-	}
-	return s.Explain(c.Patch(ctx, o, fields, commandOwner))
 }

@@ -16,7 +16,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // Only the beginning of an answer has to come in time: a watch goes on for hours.
 func TestAnAnswerMayTakeAsLongAsItDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := answered{ctx: t.Context(), within: time.Second, to: roundTrip(func(r *http.Request) (*http.Response, error) {
+		a := boundTransport{ctx: t.Context(), within: time.Second, to: roundTrip(func(r *http.Request) (*http.Response, error) {
 			body, say := io.Pipe()
 			go func() {
 				select {

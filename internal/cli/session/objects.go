@@ -1,0 +1,127 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"cairn.dev/cairn/api/v1alpha1"
+)
+
+// StackOrRun returns the Stack with a name and its active or else last Run, or the Run with that name and its Stack. A
+// Stack takes precedence over a Run of the same name; stack/NAME and run/NAME select one. The Run is nil for a Stack
+// that never had one. The Stack is nil if it was deleted, or if the user may not read it.
+func (s *Session) StackOrRun(ctx context.Context, arg string) (*v1alpha1.Stack, *v1alpha1.Run, error) {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return nil, nil, err
+	}
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, name := SplitKind(arg)
+	var forbidden error
+	if kind != "run" {
+		stack := &v1alpha1.Stack{}
+		err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack)
+		switch {
+		case err == nil:
+			run, err := s.runOf(ctx, stack)
+			return stack, run, err
+		case IgnoreUnreadable(err) != nil || kind == "stack":
+			return nil, nil, s.NotFound(ctx, err, ns, name, kind)
+		case apierrors.IsForbidden(err): // the name may be that of a Run, for which permissions differ
+			forbidden = err
+		}
+	}
+	run := &v1alpha1.Run{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, run); err != nil {
+		if forbidden != nil && IgnoreUnreadable(err) == nil {
+			err = forbidden // without a readable Run of that name, report the Stack
+		}
+		return nil, nil, s.NotFound(ctx, err, ns, name, kind)
+	}
+	stack := &v1alpha1.Stack{}
+	switch err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: run.Spec.Stack.Name}, stack); {
+	case err == nil:
+		return stack, run, nil
+	case IgnoreUnreadable(err) == nil:
+		return nil, run, nil
+	default:
+		return nil, nil, s.Explain(err)
+	}
+}
+
+// Stack returns the Stack with a name.
+func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error) {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	kind, name := SplitKind(arg)
+	if kind == "run" {
+		return nil, fmt.Errorf("%s is a Run: give the name of a Stack", arg)
+	}
+	stack := &v1alpha1.Stack{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {
+		return nil, s.NotFound(ctx, err, ns, name, "stack")
+	}
+	return stack, nil
+}
+
+// runOf returns the active or else the last Run of a Stack; nil if it has none.
+func (s *Session) runOf(ctx context.Context, stack *v1alpha1.Stack) (*v1alpha1.Run, error) {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{stack.Status.CurrentRun, stack.Status.LastRun} {
+		if name == "" {
+			continue
+		}
+		run := &v1alpha1.Run{}
+		err := c.Get(ctx, client.ObjectKey{Namespace: stack.Namespace, Name: name}, run)
+		if err == nil {
+			return run, nil
+		}
+		if !apierrors.IsNotFound(err) { // its name is reserved before it is created
+			return nil, s.Explain(err)
+		}
+	}
+	return nil, nil
+}
+
+// SplitKind splits stack/net or run/net-7, as kubectl prints names, with or without the group.
+func SplitKind(arg string) (kind, name string) {
+	before, name, found := strings.Cut(arg, "/")
+	if !found {
+		return "", arg
+	}
+	switch before, _, _ = strings.Cut(strings.ToLower(before), "."); before {
+	case "stack", "stacks":
+		return "stack", name
+	case "run", "runs":
+		return "run", name
+	}
+	return "", arg
+}
+
+// commandOwner owns the fields that commands write.
+const commandOwner = client.FieldOwner("cairn-cli")
+
+// Patch writes some fields of an object.
+func (s *Session) Patch(ctx context.Context, o client.Object, fields client.Patch) error {
+	c, err := s.Kubernetes()
+	if err != nil {
+		return err
+	}
+	return s.Explain(c.Patch(ctx, o, fields, commandOwner))
+}
