@@ -194,12 +194,12 @@ func waitsThenApplies(r *v1alpha1.Run) v1alpha1.RunPhase {
 func TestApprovals(t *testing.T) {
 	d := newDesk(t)
 	st := d.stack("net")
-	d.want(1, "never had a Run", "", "approve", "net")
+	d.want(1, "has no Runs yet", "", "approve", "net")
 	r := d.run("net-1", v1alpha1.PhasePlanning)
 	st.Status.CurrentRun, st.Status.LastRun = r.Name, r.Name
 	apiserver.Must(t, apiserver.Kube.Status().Update(t.Context(), st))
-	d.want(1, "there is no plan that waits for an approval", "", "approve", "net")
-	d.want(1, "there is no plan that waits for an approval", "", "reject", "net-1")
+	d.want(1, "no plan waits for an approval", "", "approve", "net")
+	d.want(1, "no plan waits for an approval", "", "reject", "net-1")
 	d.turn(r, v1alpha1.PhaseAwaitingApproval, "1 to add")
 	d.want(1, "cairn: the Run net-1 is not approved: spec.approval.planDigest is not the digest of this Run's plan (status.plan.digest): read the plan and approve that one\n", "",
 		"approve", "net", "--digest", another)
@@ -224,7 +224,7 @@ func TestAnApplyStopsWhereNobodyApproves(t *testing.T) {
 	d.want(0, "Run net-3 succeeded: 1 to add", "", "apply", "net", "--yes")
 	d.want(1, "--yes", "", "destroy", "net")
 	d.want(0, "Run net-4 succeeded", "", "destroy", "net", "--yes")
-	d.want(1, "there is nothing to try again: Run net-4 succeeded", "", "retry", "net")
+	d.want(1, "there is nothing to retry: Run net-4 succeeded", "", "retry", "net")
 	d.want(1, "there is nothing to cancel: Run net-4 is Succeeded already", "", "cancel", "net")
 	d.want(0, "Run net-2", "", "cancel", "net-2", "--wait")
 	d.want(0, "suspended", "", "suspend", "net")
@@ -252,7 +252,7 @@ func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
 			apiserver.Must(t, apiserver.Kube.Status().Update(context.WithoutCancel(d.Context()), now)) // the command may be done sooner
 		}
 	}()
-	d.want(1, "is not the one that was asked for, and is left alone: Run net-2", "", "apply", st.Name, "--yes")
+	d.want(1, "is not the requested one, and is not followed: Run net-2", "", "apply", st.Name, "--yes")
 	r := &v1alpha1.Run{}
 	apiserver.Must(t, apiserver.Kube.Get(t.Context(), client.ObjectKey{Namespace: d.Namespace, Name: "net-2"}, r))
 	if r.Spec.Approval != nil {
@@ -269,7 +269,7 @@ func TestAnInterruptLeavesTheRunAlone(t *testing.T) {
 		return r.Status.Phase
 	})
 	_, errOut, code := d.cairn(ctx, "", "apply", "net", "--yes")
-	if code != session.ExitInterrupted || !strings.Contains(errOut, "goes on") && !strings.Contains(errOut, "still is") {
+	if code != session.ExitInterrupted || !strings.Contains(errOut, "continues") && !strings.Contains(errOut, "the request stays") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 	r := &v1alpha1.Run{}
@@ -281,7 +281,7 @@ func TestAnInterruptLeavesTheRunAlone(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	d := newDesk(t)
-	d.want(1, "it has no Stacks at all", "", "why", "net")
+	d.want(1, "it has no Stacks", "", "why", "net")
 	d.want(0, "There are no Stacks in namespace "+d.Namespace, "", "get")
 	d.stack("net")
 	d.want(1, "did you mean net?", "", "why", "nett")
@@ -384,7 +384,7 @@ func TestAFollowedLogIsWholeWhateverTheServerDoes(t *testing.T) {
 	if out != string(log) {
 		t.Errorf("the log is\n%s", out)
 	}
-	if code != session.ExitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") || !strings.Contains(errOut, "cut off") {
+	if code != session.ExitFailed || !strings.Contains(errOut, "Run net-1 failed: apply: no") || !strings.Contains(errOut, "the log was interrupted") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 }

@@ -16,8 +16,8 @@ func serveCommand() *cobra.Command {
 	return processCommand(&cobra.Command{
 		Use:   "serve",
 		Short: "Run the operator and the server in one process",
-		Long: `Runs all of Cairn in one process: the operator, which reconciles, and the server, which serves runners, users and
-Git providers. To run them separately, see cairn-controller operator and cairn-controller server.`,
+		Long: `Runs all of Cairn in one process: the operator, which reconciles, and the server, which serves runners, users
+and Git providers. To run them separately, see cairn-controller operator and cairn-controller server.`,
 	}, operator.Options{Operator: true, Server: true})
 }
 
@@ -28,8 +28,8 @@ func operatorCommand() *cobra.Command {
 		Long: `Runs the operator of Cairn. Active Runs continue without it, and so do reads of users and the commands for
 states, which the server answers. Of several operators with --leader-elect one is the leader.
 
-It needs the bucket and the namespace that cairn-controller server has. Flags of the server are accepted and ignored, so that
-both can be started with the same flags.`,
+It needs the bucket and the namespace that cairn-controller server has. Flags of the server are accepted and ignored,
+so that both can be started with the same flags.`,
 	}, operator.Options{Operator: true})
 }
 
@@ -40,8 +40,8 @@ func serverCommand() *cobra.Command {
 		Long: `Runs the server of Cairn: orders, states, plans and logs for runners, the API for users, webhooks for
 Git providers. Several servers may run at once when all of them reach the bucket.
 
-It needs the bucket and the namespace that cairn-controller operator has. Flags of the operator are accepted and ignored, so
-that both can be started with the same flags.`,
+It needs the bucket and the namespace that cairn-controller operator has. Flags of the operator are accepted and
+ignored, so that both can be started with the same flags.`,
 	}, operator.Options{Server: true})
 }
 

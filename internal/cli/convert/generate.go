@@ -24,15 +24,16 @@ func generateCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate DIR",
 		Short: "Generate a Stack for each root module in a directory",
-		Long: `Finds the root modules in DIR and its subdirectories, and writes the manifests of one Stack for each and of one Repository to standard output.
-Standard error gets what was found, what was skipped and why, and what you have to do. The command changes neither the cluster nor the code, and
-imports no resources.
+		Long: `Finds the root modules in DIR and its subdirectories, and writes the manifests of one Stack for each and of
+one Repository to standard output. Standard error gets what was found, what was skipped and why, and what you have to
+do. The command changes neither the cluster nor the code, and imports no resources.
 
-A root module is a directory with code that has a backend block, or that no other directory calls as a module; with a terragrunt.hcl that names code,
-Terragrunt runs it. Where the code has a backend block, the state stays there (backend: {fromCode: true}); otherwise Cairn stores the state.
+A root module is a directory with code that has a backend block, or that no other directory calls as a module; with a
+terragrunt.hcl that names code, Terragrunt runs it. Where the code has a backend block, the state stays there
+(backend: {fromCode: true}); otherwise Cairn stores the state.
 
-The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply: Manual), and deleting a Stack
-keeps its resources (deletionPolicy: Orphan), until you change these fields.`,
+The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply:
+Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), until you change these fields.`,
 		Example: s.Examples(`
 			cairn generate . > stacks.yaml
 			cairn generate envs/prod -n prod

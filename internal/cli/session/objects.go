@@ -68,7 +68,7 @@ func (s *Session) Stack(ctx context.Context, arg string) (*v1alpha1.Stack, error
 	}
 	kind, name := SplitKind(arg)
 	if kind == "run" {
-		return nil, fmt.Errorf("%s is a Run: give the name of a Stack", arg)
+		return nil, fmt.Errorf("%s is a Run: use the name of a Stack", arg)
 	}
 	stack := &v1alpha1.Stack{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, stack); err != nil {

@@ -92,8 +92,11 @@ func FromProcess() *Session {
 	return s
 }
 
-// IsTerminal returns whether a file is a terminal.
-func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+// IsTerminal returns whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
 
 // AddFlags adds the flags of the session to those of a command. They are kubectl's, except those for a cluster without
 // a kubeconfig: --server is Cairn's server.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 )
@@ -17,9 +18,9 @@ func applyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply STACK",
 		Short: "Plan a Stack and apply the plan once it is approved",
-		Long: `Asks for a Run, also where nothing changed, follows it and shows its plan. Where the Stack waits for an approval you are
-asked for it. Where nobody is there to be asked, and without --yes, it stops there: the Run waits, and the exit code is 2.
-It takes the verb apply on the Stack, and approve on its Runs to approve.`,
+		Long: `Requests a Run, even if nothing changed, follows it and shows its plan. If the plan needs an approval, it
+asks you. Without a terminal and without --yes it stops there: the Run waits, and the exit code is 2. Needs the verb
+apply on the Stack, and approve on its Runs to approve a plan.`,
 		Example: s.Examples(`
 			cairn apply net
 			cairn apply net --yes`),
@@ -31,24 +32,27 @@ It takes the verb apply on the Stack, and approve on its Runs to approve.`,
 			if err != nil {
 				return err
 			}
-			run, err := requested(ctx, s, stack, v1alpha1.OperationApply)
+			run, err := requestRun(ctx, s, stack, v1alpha1.OperationApply)
 			if err != nil {
 				return err
 			}
-			return carryOut(ctx, s, run, func(ctx context.Context, r *v1alpha1.Run) (bool, error) {
+			return followAndApprove(ctx, s, run, func(ctx context.Context, r *v1alpha1.Run) (bool, error) {
 				if yes {
 					return true, nil
 				}
-				return s.Ask(ctx, "Approve this plan and apply it? Only 'yes' does:", "yes")
+				return s.Ask(ctx, "Approve this plan and apply it? Enter 'yes' to confirm:", "yes")
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan, whatever it is")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return cmd
 }
 
-// carryOut follows a Run to its end. Each plan is shown, and where one waits for an approval consent is asked for.
-func carryOut(ctx context.Context, s *session.Session, run *v1alpha1.Run, consent func(context.Context, *v1alpha1.Run) (bool, error)) error {
+// A confirmation returns whether the user approves the plan of a Run.
+type confirmation func(context.Context, *v1alpha1.Run) (bool, error)
+
+// followAndApprove follows a Run to its end. It shows each plan, and approves those that the user confirms.
+func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run, confirm confirmation) error {
 	shown := ""
 	for {
 		planned := func(r *v1alpha1.Run) bool {
@@ -63,62 +67,128 @@ func carryOut(ctx context.Context, s *session.Session, run *v1alpha1.Run, consen
 		}
 		if planned(run) {
 			shown = run.Status.Plan.Digest
-			if err := showPlan(ctx, s, run, showing{}); err != nil {
-				if ctx.Err() != nil || screen.WaitsForPerson(run) { // what was not read is not approved
-					return stillWaits(s, run, err)
+			if err := showPlan(ctx, s, run, planFormat{}); err != nil {
+				if ctx.Err() != nil || screen.WaitsForPerson(run) { // a plan that could not be shown is not approved
+					return notApproved(s, run, err)
 				}
 				fmt.Fprintf(s.ErrOut, "%s: %v\n", s.Program, err)
 			}
 		}
 		switch {
 		case finished(run):
-			return carriedOut(s, run)
+			return printResult(s, run)
 		case screen.WaitsForPerson(run):
-			if err := approveIf(ctx, s, run, consent); err != nil {
+			if err := approveIfConfirmed(ctx, s, run, confirm); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// approveIf approves a plan if there is consent. Without, the Run waits.
-func approveIf(ctx context.Context, s *session.Session, run *v1alpha1.Run, consent func(context.Context, *v1alpha1.Run) (bool, error)) error {
-	ok, err := consent(ctx, run)
+// approveIfConfirmed approves the plan of a Run if the user confirms it. Otherwise the Run waits.
+func approveIfConfirmed(ctx context.Context, s *session.Session, run *v1alpha1.Run, confirm confirmation) error {
+	ok, err := confirm(ctx, run)
 	switch {
 	case err != nil:
-		return stillWaits(s, run, err)
+		return notApproved(s, run, err)
 	case !ok:
-		fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits: `%s approve %s` approves it, `%s reject %s` ends it.\n", run.Name, s.Program, run.Name, s.Program, run.Name)
+		fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits: `%s approve %s` approves it, `%s reject %s` rejects it.\n",
+			run.Name, s.Program, run.Name, s.Program, run.Name)
 		return session.ErrChanges
 	}
-	digest := run.Status.Plan.Digest
-	if err := approve(ctx, s, run, digest); err != nil {
-		return stillWaits(s, run, err)
+	if err := approve(ctx, s, run, run.Status.Plan.Digest); err != nil {
+		return notApproved(s, run, err)
 	}
 	return nil
 }
 
-// stillWaits says why a Run that waits for an approval did not get one.
-func stillWaits(s *session.Session, run *v1alpha1.Run, err error) error {
+// notApproved returns the error of a Run that was not approved, and waits.
+func notApproved(s *session.Session, run *v1alpha1.Run, err error) error {
 	if errors.Is(err, context.Canceled) {
-		return session.Interrupted("interrupted, and Run %s waits: `%s approve %s` approves it, `%s reject %s` ends it", run.Name, s.Program, run.Name, s.Program, run.Name)
+		return session.Interrupted("interrupted; Run %s waits: `%s approve %s` approves it, `%s reject %s` rejects it",
+			run.Name, s.Program, run.Name, s.Program, run.Name)
 	}
 	return fmt.Errorf("the Run %s is not approved: %w", run.Name, err)
 }
 
-// carriedOut says how a Run ended.
-func carriedOut(s *session.Session, run *v1alpha1.Run) error {
+// printResult prints the result of a finished Run.
+func printResult(s *session.Session, run *v1alpha1.Run) error {
 	if err := outcome(s, run); err != nil {
 		return err
 	}
 	if p := run.Status.Plan; p == nil || !p.Changes {
-		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found everything as it is declared.\n", run.Name)
+		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found no difference.\n", run.Name)
 		return err
 	}
 	if run.Spec.Operation == v1alpha1.OperationPlan {
 		fmt.Fprintf(s.ErrOut, "Nothing is applied: spec.apply of Stack %s is Never.\n", run.Spec.Stack.Name)
-		return changesWait(run)
+		return hasChanges(run)
 	}
 	_, err := fmt.Fprintf(s.Out, "\n%s\n", screen.Result(run))
 	return err
+}
+
+func retryCommand(s *session.Session) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "retry STACK",
+		Short: "Retry a failed or canceled Run, with a new plan",
+		Long: `Requests a Run for the apply or destroy that failed or was canceled. It starts with a new plan, which waits
+for an approval if the Stack requires one. Needs the verb apply on the Stack, or destroy.`,
+		Example: s.Examples(`
+			cairn retry net
+			cairn retry net --wait`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacks),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			stack, err := s.Stack(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			operation, err := operationToRetry(ctx, s, stack)
+			if err != nil {
+				return err
+			}
+			run, err := requestRun(ctx, s, stack, operation)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Out, "Run %s was created.\n", run.Name)
+			if !wait {
+				return nil
+			}
+			run, err = follow(ctx, s, run, func(r *v1alpha1.Run) bool {
+				return finished(r) || checkPending(s, stack, r) == nil
+			})
+			if err != nil {
+				return err
+			}
+			if !finished(run) {
+				fmt.Fprintf(s.ErrOut, "Run %s waits: `%s approve %s` approves it.\n", run.Name, s.Program, run.Name)
+				return session.ErrChanges
+			}
+			return printResult(s, run)
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "follow the Run until it ends or waits for an approval")
+	return cmd
+}
+
+// operationToRetry returns the operation that failed or was canceled.
+func operationToRetry(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) (v1alpha1.Operation, error) {
+	runs, err := runsOf(ctx, s, stack.Namespace, stack.Name)
+	if err != nil {
+		return "", err
+	}
+	operation, last := action.Again(stack, runs)
+	switch {
+	case operation != "":
+		return operation, nil
+	case last != nil:
+		return "", fmt.Errorf("there is nothing to retry: Run %s succeeded; `%s apply %s` requests another one",
+			last.Name, s.Program, stack.Name)
+	}
+	return "", fmt.Errorf("there is nothing to retry: Stack %s has no Run with changes; `%s apply %s` requests one",
+		stack.Name, s.Program, stack.Name)
 }

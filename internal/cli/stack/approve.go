@@ -1,30 +1,127 @@
 package stack
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"cairn.dev/cairn/api/v1alpha1"
+	"cairn.dev/cairn/internal/action"
 	"cairn.dev/cairn/internal/approval"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 )
 
+// digestUsage describes the flag --digest of approve and reject.
+const digestUsage = "digest of the plan that you read; another plan is rejected. Default: the current plan of the Run"
+
+// approveOptions are the flags of approve.
+type approveOptions struct {
+	digest     string
+	show, wait bool
+}
+
 func approveCommand(s *session.Session) *cobra.Command {
-	var (
-		digest     string
-		show, wait bool
-	)
+	var o approveOptions
 	cmd := &cobra.Command{
 		Use:   "approve STACK|RUN",
 		Short: "Approve the plan that waits, so that exactly it is applied",
-		Long: `Approves the plan that a Run has now, and no other one: a plan that takes its place has to be approved again. To be sure
-that it is the one you read, give its digest. It takes the verb approve on the Run.`,
+		Long: `Approves the current plan of a Run, and no other: a new plan of the Run needs a new approval. Set the digest
+of the plan that you read to approve only that plan. Needs the verb approve on the Run.`,
 		Example: s.Examples(`
 			cairn approve net
 			cairn approve net --show
 			cairn approve net-7 --digest sha256:1f3c... --wait`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			stack, run, err := s.StackOrRun(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := checkPending(s, stack, run); err != nil {
+				return err
+			}
+			return approvePending(cmd.Context(), s, run, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.digest, "digest", "", digestUsage)
+	f.BoolVar(&o.show, "show", false, "show the whole plan first and, on a terminal, ask")
+	f.BoolVar(&o.wait, "wait", false, "follow the Run to its end")
+	return cmd
+}
+
+func approvePending(ctx context.Context, s *session.Session, run *v1alpha1.Run, o approveOptions) error {
+	if err := screen.Plan(s.Out, run, s.Style()); err != nil {
+		return err
+	}
+	if o.digest == "" {
+		o.digest = run.Status.Plan.Digest
+	}
+	if o.show {
+		fmt.Fprintln(s.Out)
+		if err := showPlan(ctx, s, run, planFormat{}); err != nil {
+			return err
+		}
+	}
+	if o.show && s.TTY {
+		ok, err := s.Ask(ctx, "Approve this plan? Enter 'yes' to confirm:", "yes")
+		if err != nil {
+			return notApproved(s, run, err)
+		}
+		if !ok {
+			fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits.\n", run.Name)
+			return session.ErrChanges
+		}
+	}
+	if err := approve(ctx, s, run, o.digest); err != nil {
+		return notApproved(s, run, err)
+	}
+	fmt.Fprintf(s.Out, "Run %s is approved by %s.\n", run.Name, run.Spec.Approval.By)
+	if !o.wait {
+		return nil
+	}
+	run, err := follow(ctx, s, run, finished)
+	if err != nil {
+		return err
+	}
+	return printResult(s, run)
+}
+
+// approve writes the approval of the plan with a digest.
+func approve(ctx context.Context, s *session.Session, run *v1alpha1.Run, digest string) error {
+	user, err := s.User(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Patch(ctx, run, action.ApproveRun(digest, user))
+}
+
+// checkPending returns an error unless a Run waits for an approval.
+func checkPending(s *session.Session, stack *v1alpha1.Stack, run *v1alpha1.Run) error {
+	switch {
+	case run == nil:
+		return errNoRun(s, stack)
+	case !approval.Pending(run):
+		return fmt.Errorf("no plan waits for an approval: %s", screen.Line(run, s.Style()))
+	case screen.Approved(run):
+		return fmt.Errorf("the Run %s is approved already, by %s: %s",
+			run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.Style()))
+	}
+	return nil
+}
+
+func rejectCommand(s *session.Session) *cobra.Command {
+	var digest, reason string
+	cmd := &cobra.Command{
+		Use:   "reject STACK|RUN",
+		Short: "Reject the plan that waits: its Run ends, and nothing is applied",
+		Long: `Ends a Run that waits for an approval. Nothing is applied until the Stack changes or a user requests a Run.
+Needs the verb reject on the Run.`,
+		Example: s.Examples(`
+			cairn reject net --reason "not on a Friday"`),
 		Args:              s.MaxArgs(1),
 		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,60 +130,26 @@ that it is the one you read, give its digest. It takes the verb approve on the R
 			if err != nil {
 				return err
 			}
-			if err := waits(s, stack, run); err != nil {
+			if err := checkPending(s, stack, run); err != nil {
 				return err
 			}
-			if err := screen.Plan(s.Out, run, s.Style()); err != nil {
+			user, err := s.User(ctx)
+			if err != nil {
 				return err
 			}
 			if digest == "" {
 				digest = run.Status.Plan.Digest
 			}
-			if show {
-				fmt.Fprintln(s.Out)
-				if err := showPlan(ctx, s, run, showing{}); err != nil {
-					return err
-				}
-				if s.TTY {
-					ok, err := s.Ask(ctx, "Approve this plan? Only 'yes' does:", "yes")
-					if err != nil {
-						return stillWaits(s, run, err)
-					}
-					if !ok {
-						fmt.Fprintf(s.ErrOut, "Run %s is not approved, and waits.\n", run.Name)
-						return session.ErrChanges
-					}
-				}
+			if err := s.Patch(ctx, run, action.RejectRun(digest, user, reason)); err != nil {
+				return fmt.Errorf("the Run %s is not rejected: %w", run.Name, err)
 			}
-			if err := approve(ctx, s, run, digest); err != nil {
-				return stillWaits(s, run, err)
-			}
-			fmt.Fprintf(s.Out, "Run %s is approved by %s.\n", run.Name, run.Spec.Approval.By)
-			if !wait {
-				return nil
-			}
-			if run, err = follow(ctx, s, run, finished); err != nil {
-				return err
-			}
-			return carriedOut(s, run)
+			fmt.Fprintf(s.Out, "Run %s is rejected by %s; `%s apply %s` requests another one.\n",
+				run.Name, screen.Clean(user), s.Program, run.Spec.Stack.Name)
+			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&digest, "digest", "", "digest of the plan that was read; another one is refused. Default: the plan that the Run has now")
-	f.BoolVar(&show, "show", false, "show the whole plan first and, on a terminal, ask")
-	f.BoolVar(&wait, "wait", false, "follow the Run to its end")
+	f.StringVar(&reason, "reason", "", "reason for the author of the change")
+	f.StringVar(&digest, "digest", "", digestUsage)
 	return cmd
-}
-
-// waits is nil when a Run waits for somebody to approve it, and else says what it does instead.
-func waits(s *session.Session, stack *v1alpha1.Stack, run *v1alpha1.Run) error {
-	switch {
-	case run == nil:
-		return fmt.Errorf("the Stack %s never had a Run, so there is nothing to approve: `%s why %s` says why", stack.Name, s.Program, stack.Name)
-	case !approval.Pending(run):
-		return fmt.Errorf("there is no plan that waits for an approval: %s", screen.Line(run, s.Style()))
-	case screen.Approved(run):
-		return fmt.Errorf("the Run %s is approved already, by %s: %s", run.Name, screen.Clean(run.Spec.Approval.By), screen.Line(run, s.Style()))
-	}
-	return nil
 }

@@ -17,9 +17,9 @@ func cancelCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel STACK|RUN",
 		Short: "Cancel a Run; an active apply finishes pending operations and saves the state",
-		Long: `Cancels a Run or, of a Stack, the one under way. What is queued or waits ends at once. An engine at work is interrupted,
-ends what it has in flight and saves the state; that can take a while, and nothing hurries it. A Run that was canceled is
-not tried again before the Stack changes or somebody asks for it. It takes the verb cancel on the Run.`,
+		Long: `Cancels a Run or, of a Stack, its active Run. A Run that is queued or waits ends immediately. A running
+engine is interrupted, finishes its pending operations and saves the state; that can take some time. A canceled Run is
+not retried before the Stack changes or a user requests it. Needs the verb cancel on the Run.`,
 		Example: s.Examples(`
 			cairn cancel net
 			cairn cancel net-7 --wait`),
@@ -32,21 +32,21 @@ not tried again before the Stack changes or somebody asks for it. It takes the v
 			case err != nil:
 				return err
 			case run == nil:
-				return fmt.Errorf("the Stack %s never had a Run, so there is nothing to cancel", stack.Name)
+				return errNoRun(s, stack)
 			case finished(run):
 				return fmt.Errorf("there is nothing to cancel: Run %s is %s already", run.Name, run.Status.Phase)
 			}
-			who, err := s.User(ctx)
+			user, err := s.User(ctx)
 			if err != nil {
 				return err
 			}
 			if !run.Spec.Cancel {
-				if err := s.Patch(ctx, run, action.CancelRun(who)); err != nil {
+				if err := s.Patch(ctx, run, action.CancelRun(user)); err != nil {
 					return fmt.Errorf("the Run %s is not canceled: %w", run.Name, err)
 				}
 			}
 			if !wait {
-				fmt.Fprintf(s.Out, "Run %s is told to end; `%s why %s` shows how it does.\n", run.Name, s.Program, run.Name)
+				fmt.Fprintf(s.Out, "Run %s is being canceled; `%s why %s` shows its progress.\n", run.Name, s.Program, run.Name)
 				return nil
 			}
 			if run, err = follow(ctx, s, run, finished); err != nil {

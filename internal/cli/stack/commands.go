@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 )
 
-// Commands are the commands about Stacks and Runs.
+// Commands returns the commands for Stacks and Runs.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{
 		getCommand(s), describeCommand(s), planCommand(s), diffCommand(s), applyCommand(s), approveCommand(s), rejectCommand(s),

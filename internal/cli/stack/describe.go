@@ -3,6 +3,7 @@ package stack
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ func describeCommand(s *session.Session) *cobra.Command {
 	}
 }
 
-// describe gathers what there is to say. What this person may not read is left out.
+// describe gathers the description of a Stack or Run. It omits objects that the user may not read.
 func describe(ctx context.Context, s *session.Session, arg string) (screen.Description, error) {
 	var d screen.Description
 	stack, run, err := s.StackOrRun(ctx, arg)
@@ -78,7 +79,7 @@ func describe(ctx context.Context, s *session.Session, arg string) (screen.Descr
 	return d, nil
 }
 
-// eventsOf are those of an object.
+// eventsOf returns the events of an object.
 func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev1.Event, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -86,13 +87,14 @@ func eventsOf(ctx context.Context, s *session.Session, o client.Object) ([]corev
 	}
 	list := &corev1.EventList{}
 	about := fields.OneTermEqualSelector("involvedObject.uid", string(o.GetUID()))
-	if err := session.IgnoreUnreadable(c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFieldsSelector{Selector: about})); err != nil {
+	err = c.List(ctx, list, client.InNamespace(o.GetNamespace()), client.MatchingFieldsSelector{Selector: about})
+	if session.IgnoreUnreadable(err) != nil {
 		return nil, s.Explain(err)
 	}
 	return list.Items, nil
 }
 
-// runsOf are those of a Stack, newest first.
+// runsOf returns the Runs of a Stack, newest first.
 func runsOf(ctx context.Context, s *session.Session, ns, stack string) ([]v1alpha1.Run, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -103,6 +105,49 @@ func runsOf(ctx context.Context, s *session.Session, ns, stack string) ([]v1alph
 		return nil, s.Explain(err)
 	}
 	runs := slices.DeleteFunc(list.Items, func(r v1alpha1.Run) bool { return r.Spec.Stack.Name != stack })
-	slices.SortFunc(runs, func(a, b v1alpha1.Run) int { return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name)) })
+	slices.SortFunc(runs, func(a, b v1alpha1.Run) int {
+		return cmp.Compare(runinfo.Number(b.Name), runinfo.Number(a.Name))
+	})
 	return runs, nil
+}
+
+func historyCommand(s *session.Session) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "history STACK",
+		Short: "Show the Runs of a Stack, newest first",
+		Example: s.Examples(`
+			cairn history net
+			cairn history net -o wide`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacks),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName)
+			if err != nil {
+				return err
+			}
+			stack, err := s.Stack(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			runs, err := runsOf(cmd.Context(), s, stack.Namespace, stack.Name)
+			switch {
+			case err != nil:
+				return err
+			case format != "" && format != session.FormatWide:
+				return printList(s, format, &v1alpha1.RunList{Items: runs}, false)
+			case len(runs) == 0:
+				_, err := fmt.Fprintln(s.ErrOut, errNoRun(s, stack))
+				return err
+			}
+			return s.PrintTable(screen.History(runs, s.Style()), format == session.FormatWide, false)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "", "json, yaml, wide or name")
+	return cmd
+}
+
+// errNoRun returns the error of a Stack without a Run.
+func errNoRun(s *session.Session, stack *v1alpha1.Stack) error {
+	return fmt.Errorf("the Stack %s has no Runs yet: `%s why %s` shows why", stack.Name, s.Program, stack.Name)
 }

@@ -17,10 +17,10 @@ func destroyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy STACK",
 		Short: "Destroy all resources of a Stack; the Stack stays",
-		Long: `Asks for a Run that destroys everything, follows it and shows its plan. You are asked for the Stack's name before anything
-is destroyed; where nobody is there to be asked it takes --yes. The Stack stays, and makes nothing again before somebody
-asks for that with apply. To end the Stack too, delete it.
-It takes the verb destroy on the Stack and, where its plans wait for an approval, approve on its Runs.`,
+		Long: `Requests a Run that destroys all resources, follows it and shows its plan. It asks for the Stack's name
+before it destroys anything; without a terminal it needs --yes. The Stack remains, and creates no resources before a
+user requests an apply. To remove the Stack too, delete it. Needs the verb destroy on the Stack and, if its plans need
+an approval, approve on its Runs.`,
 		Example: s.Examples(`
 			cairn destroy net
 			cairn destroy net --yes`),
@@ -32,40 +32,42 @@ It takes the verb destroy on the Stack and, where its plans wait for an approval
 			if err != nil {
 				return err
 			}
-			if err := mayDestroy(ctx, s, stack, yes); err != nil {
+			if err := confirmDestroy(ctx, s, stack, yes); err != nil {
 				return err
 			}
-			run, err := requested(ctx, s, stack, v1alpha1.OperationDestroy)
+			run, err := requestRun(ctx, s, stack, v1alpha1.OperationDestroy)
 			if err != nil {
 				return err
 			}
-			return carryOut(ctx, s, run, func(ctx context.Context, _ *v1alpha1.Run) (bool, error) {
+			return followAndApprove(ctx, s, run, func(ctx context.Context, _ *v1alpha1.Run) (bool, error) {
 				if yes {
 					return true, nil
 				}
-				return s.Ask(ctx, "Approve this plan and destroy everything? Only the Stack's name, "+stack.Name+", does:", stack.Name)
+				return s.Ask(ctx, "Approve this plan and destroy all resources? Enter the Stack's name, "+stack.Name+", to confirm:", stack.Name)
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, and approve the plan, whatever it is")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the plan without asking")
 	return cmd
 }
 
-// mayDestroy makes sure that somebody says yes: here, or when the plan is there.
-func mayDestroy(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, yes bool) error {
+// confirmDestroy asks the user to confirm, unless the plan will wait for an approval.
+func confirmDestroy(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, yes bool) error {
 	switch {
 	case stack.Spec.DeletionPolicy == v1alpha1.DeletionProtect:
-		return fmt.Errorf("spec.deletionPolicy of Stack %s is Protect: nothing of it is destroyed while it is", stack.Name)
+		return fmt.Errorf("spec.deletionPolicy of Stack %s is Protect, so its resources cannot be destroyed: change it first",
+			stack.Name)
 	case yes:
 		return nil
 	case !s.TTY:
-		return fmt.Errorf("everything that Stack %s made would be destroyed: --yes says that this is meant", stack.Name)
+		return fmt.Errorf("this destroys all resources of Stack %s: confirm with --yes", stack.Name)
 	case stack.Spec.Apply == v1alpha1.ApplyManual, slices.Contains(stack.Spec.RequireApprovalFor, v1alpha1.ChangeDelete):
-		return nil // the plan waits
+		return nil // asks when the plan waits for an approval
 	}
-	ok, err := s.Ask(ctx, fmt.Sprintf("All of the %d resources of Stack %s are destroyed at once. Only the Stack's name does it:", stack.Status.Resources, stack.Name), stack.Name)
+	ok, err := s.Ask(ctx, fmt.Sprintf("This destroys all %d resources of Stack %s without an approval. Enter the Stack's name to confirm:",
+		stack.Status.Resources, stack.Name), stack.Name)
 	if err == nil && !ok {
-		err = errors.New("nothing is destroyed")
+		err = errors.New("nothing was destroyed")
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 
 // Who asks for a destroy is asked back before it is requested, but where its plan waits for an approval anyway.
 func TestADestroyIsAskedAboutOnce(t *testing.T) {
-	const question = "are destroyed at once"
+	const question = "Enter the Stack's name"
 	for name, tt := range map[string]struct {
 		spec     v1alpha1.StackSpec
 		answer   string
@@ -27,7 +27,7 @@ func TestADestroyIsAskedAboutOnce(t *testing.T) {
 			s.TTY, s.In = true, strings.NewReader(tt.answer)
 			stack := &v1alpha1.Stack{Spec: tt.spec}
 			stack.Name = "net"
-			if err := mayDestroy(t.Context(), s, stack, false); (err == nil) != tt.ok || strings.Contains(out.String(), question) != tt.asks {
+			if err := confirmDestroy(t.Context(), s, stack, false); (err == nil) != tt.ok || strings.Contains(out.String(), question) != tt.asks {
 				t.Errorf("%v, after %q", err, out.String())
 			}
 		})

@@ -18,18 +18,14 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 )
 
-// How often a line with a duration is drawn anew, how long a server that does not answer is left in peace, and how often
-// who may not watch an object looks at it.
 const (
-	redrawEvery = 200 * time.Millisecond
-	askAgain    = time.Second
-	lookEvery   = 2 * time.Second
+	redrawInterval = 200 * time.Millisecond
+	retryInterval  = time.Second
+	// pollInterval is the interval of reads for users who may not watch.
+	pollInterval = 2 * time.Second
 )
 
-// pause waits before something is asked again.
-func pause(ctx context.Context) error { return pauseFor(ctx, askAgain) }
-
-func pauseFor(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -38,50 +34,55 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A look is at an object as it is now, and says whether that is enough. There is false while there is no such object.
-type look func(o client.Object, there bool) (enough bool, err error)
+// A check returns whether an object satisfies a condition. exists is false if there is no such object.
+type check func(o client.Object, exists bool) (done bool, err error)
 
-// until looks at an object whenever it changes. It stays through restarts of the API server.
-func until(ctx context.Context, s *session.Session, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, see look) error {
+// await checks an object on each change until it satisfies the condition. It continues through restarts of the API
+// server.
+func await(
+	ctx context.Context, s *session.Session, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, ok check,
+) error {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return err
 	}
 	for {
-		began := time.Now()
-		enough, err := lookUntilCut(ctx, c, o, list, key, show, see)
+		started := time.Now()
+		done, err := watchOnce(ctx, c, o, list, key, show, ok)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case enough:
+		case done:
 			return nil
 		case err != nil && !session.IsTransient(err):
 			return s.Explain(err)
 		case err != nil:
-			show.note("Kubernetes does not answer (%v); asking again", err)
+			show.line(fmt.Sprintf("Kubernetes does not answer (%v); retrying", err))
 		}
-		if err != nil || time.Since(began) < askAgain { // a watch that ends at once would end at once again
-			if err := pause(ctx); err != nil {
+		if err != nil || time.Since(started) < retryInterval { // a watch that ended immediately would do so again
+			if err := sleep(ctx, retryInterval); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// lookUntilCut reads the object and watches it, until somebody ends the watch. Who may read it and not watch it waits for a
-// while instead.
-func lookUntilCut(ctx context.Context, c client.WithWatch, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, see look) (bool, error) {
-	there, version := true, ""
+// watchOnce reads and watches an object until the watch ends. For a user who may not watch it, it waits for the poll
+// interval instead.
+func watchOnce(
+	ctx context.Context, c client.WithWatch, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, ok check,
+) (bool, error) {
+	exists, version := true, ""
 	switch err := c.Get(ctx, key, o); {
 	case apierrors.IsNotFound(err):
-		there = false
+		exists = false
 	case err != nil:
 		return false, err
 	default:
 		version = o.GetResourceVersion()
 	}
-	if enough, err := see(o, there); enough || err != nil {
-		return enough, err
+	if done, err := ok(o, exists); done || err != nil {
+		return done, err
 	}
 	events, err := c.Watch(ctx, list, &client.ListOptions{
 		Namespace:     key.Namespace,
@@ -89,17 +90,17 @@ func lookUntilCut(ctx context.Context, c client.WithWatch, o client.Object, list
 		Raw:           &metav1.ListOptions{ResourceVersion: version},
 	})
 	var changes <-chan watch.Event
-	var again <-chan time.Time
+	var poll <-chan time.Time
 	switch {
 	case apierrors.IsForbidden(err):
-		again = time.After(lookEvery)
+		poll = time.After(pollInterval)
 	case err != nil:
 		return false, err
 	default:
 		defer events.Stop()
 		changes = events.ResultChan()
 	}
-	tick := time.NewTicker(redrawEvery)
+	tick := time.NewTicker(redrawInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -107,65 +108,68 @@ func lookUntilCut(ctx context.Context, c client.WithWatch, o client.Object, list
 			return false, ctx.Err()
 		case <-tick.C:
 			show.draw()
-		case <-again:
+		case <-poll:
 			return false, nil
-		case e, ok := <-changes:
+		case e, open := <-changes:
 			switch {
-			case !ok:
+			case !open:
 				return false, nil
 			case e.Type == watch.Error:
 				return false, apierrors.FromObject(e.Object)
 			case e.Type == watch.Bookmark:
 				continue
 			}
-			if enough, err := see(e.Object.(client.Object), e.Type != watch.Deleted); enough || err != nil {
-				return enough, err
+			if done, err := ok(e.Object.(client.Object), e.Type != watch.Deleted); done || err != nil {
+				return done, err
 			}
 		}
 	}
 }
 
-// follow shows a Run as it goes, until it is as wanted, and gives it as it is then. An interrupt leaves the Run alone.
-func follow(ctx context.Context, s *session.Session, run *v1alpha1.Run, enough func(*v1alpha1.Run) bool) (*v1alpha1.Run, error) {
+// follow shows the progress of a Run until it satisfies a condition, and returns it. An interrupt does not affect the
+// Run.
+func follow(
+	ctx context.Context, s *session.Session, run *v1alpha1.Run, until func(*v1alpha1.Run) bool,
+) (*v1alpha1.Run, error) {
 	show := newProgress(s)
 	defer show.end()
 	last := run
-	err := until(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKeyFromObject(run), show, func(o client.Object, there bool) (bool, error) {
+	err := await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKeyFromObject(run), show, func(o client.Object, exists bool) (bool, error) {
 		r, ok := o.(*v1alpha1.Run)
-		if !ok || !there || r.UID != run.UID {
+		if !ok || !exists || r.UID != run.UID {
 			return false, fmt.Errorf("the Run %s was deleted", run.Name)
 		}
 		last = r
 		show.run(r)
-		return enough(r), nil
+		return until(r), nil
 	})
 	if ctx.Err() != nil {
 		show.end()
-		return last, session.Interrupted("interrupted, and Run %s goes on: `%s why %s` shows it, `%s cancel %s` ends it",
+		return last, session.Interrupted("interrupted; Run %s continues: `%s why %s` shows it, `%s cancel %s` cancels it",
 			run.Name, s.Program, run.Name, s.Program, run.Name)
 	}
 	return last, err
 }
 
-// finished is when a Run is over.
+// finished returns whether a Run has ended.
 func finished(r *v1alpha1.Run) bool { return r.Status.Phase.Finished() }
 
-// outcome is what a Run that is over means for the exit code.
+// outcome returns nil for a Run that succeeded, and else its result as an error.
 func outcome(s *session.Session, r *v1alpha1.Run) error {
 	if r.Status.Phase == v1alpha1.PhaseSucceeded {
 		return nil
 	}
-	what := screen.Result(r)
+	result := screen.Result(r)
 	switch r.Status.Phase {
 	case v1alpha1.PhaseFailed:
-		what += fmt.Sprintf("; `%s logs %s` shows why", s.Program, r.Name)
+		result += fmt.Sprintf("; `%s logs %s` shows why", s.Program, r.Name)
 	case v1alpha1.PhaseSuperseded:
-		what += fmt.Sprintf("; `%s why %s` shows what takes its place", s.Program, r.Spec.Stack.Name)
+		result += fmt.Sprintf("; `%s why %s` shows the Run that replaces it", s.Program, r.Spec.Stack.Name)
 	}
-	return errors.New(what)
+	return errors.New(result)
 }
 
-// A progress tells on standard error what is waited for: on a line that is drawn over, or else line by line.
+// A progress shows on standard error what a command waits for: on a line that is overwritten, or line by line.
 type progress struct {
 	out    io.Writer
 	style  func() screen.Style
@@ -174,14 +178,14 @@ type progress struct {
 	now    func() time.Time
 	at     *v1alpha1.Run
 	drawn  bool
-	said   string
-	// waits is what a request that was not taken up waits for, and since when.
+	last   string
+	// waits is the state of a Stack whose request is pending, and since the start of the wait.
 	waits string
 	since time.Time
 }
 
-// patience is how long a request may wait before that is worth a word.
-const patience = time.Second
+// pendingDelay is the time after which a pending request is shown.
+const pendingDelay = time.Second
 
 func newProgress(s *session.Session) *progress {
 	return &progress{out: s.ErrOut, redraw: s.Redraw, trail: &s.Trail, now: s.Now, style: func() screen.Style {
@@ -191,7 +195,7 @@ func newProgress(s *session.Session) *progress {
 	}}
 }
 
-// run shows what a Run is at.
+// run shows the progress of a Run.
 func (p *progress) run(r *v1alpha1.Run) {
 	p.at = r
 	if p.redraw {
@@ -203,7 +207,7 @@ func (p *progress) run(r *v1alpha1.Run) {
 	}
 }
 
-// pending shows what a Stack whose request was not taken up yet waits for.
+// pending shows the state of a Stack whose request is pending.
 func (p *progress) pending(st *v1alpha1.Stack) {
 	if p.since.IsZero() {
 		p.since = p.now()
@@ -212,35 +216,32 @@ func (p *progress) pending(st *v1alpha1.Stack) {
 	p.draw()
 }
 
-// note shows what is in the way.
-func (p *progress) note(format string, args ...any) { p.line(fmt.Sprintf(format, args...)) }
-
 func (p *progress) line(text string) {
 	if p.redraw {
-		p.over(text)
-	} else if text != p.said {
+		p.overwrite(text)
+	} else if text != p.last {
 		fmt.Fprintln(p.out, text)
 	}
-	p.said = text
+	p.last = text
 }
 
-// draw shows again what is waited for, with how long it takes by now.
+// draw shows the line again, with the duration until now.
 func (p *progress) draw() {
 	switch {
-	case p.at == nil && p.waits != "" && p.now().Sub(p.since) >= patience:
+	case p.at == nil && p.waits != "" && p.now().Sub(p.since) >= pendingDelay:
 		p.line(p.waits)
 	case p.redraw && p.at != nil:
-		p.over(screen.Line(p.at, p.style()))
+		p.overwrite(screen.Line(p.at, p.style()))
 	}
 }
 
-// over draws the line over what it was. A longer one than the terminal is wide is cut by it, so that it stays one.
-func (p *progress) over(text string) {
+// overwrite replaces the line. The terminal does not wrap it, so that it stays one line.
+func (p *progress) overwrite(text string) {
 	fmt.Fprintf(p.out, "\r\x1b[?7l%s\x1b[K\x1b[?7h", text)
 	p.drawn = true
 }
 
-// end takes the line away.
+// end removes the line.
 func (p *progress) end() {
 	if p.drawn {
 		fmt.Fprint(p.out, "\r\x1b[K")

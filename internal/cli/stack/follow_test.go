@@ -41,7 +41,7 @@ func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)
 		},
 	})
 	began := time.Now()
-	err := until(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKey{Namespace: "ns", Name: "net-1"}, newProgress(s), func(client.Object, bool) (bool, error) {
+	err := await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKey{Namespace: "ns", Name: "net-1"}, newProgress(s), func(client.Object, bool) (bool, error) {
 		return gets == enough, nil
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func TestAWatchThatEndsAtOnceIsNotAskedForWithoutAPause(t *testing.T) {
 			w.Stop()
 			return w, nil
 		})
-		if took != 4*askAgain {
+		if took != 4*retryInterval {
 			t.Errorf("it took %s", took)
 		}
 	})
@@ -69,7 +69,7 @@ func TestWhoMayNotWatchLooks(t *testing.T) {
 		_, took := untilGets(t, 5, func() (watch.Interface, error) {
 			return nil, apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), "net-1", errors.New("bob cannot watch"))
 		})
-		if took != 4*lookEvery {
+		if took != 4*pollInterval {
 			t.Errorf("it took %s", took)
 		}
 	})
@@ -91,13 +91,13 @@ func TestProgress(t *testing.T) {
 		if errOut.Len() > 0 {
 			t.Errorf("%q", errOut)
 		}
-		now = now.Add(patience)
+		now = now.Add(pendingDelay)
 		p.draw()
 		p.draw()
 		if diff := cmp.Diff("Stack net: not reconciled yet\n", errOut.String()); diff != "" {
 			t.Error(diff)
 		}
-		now = now.Add(-patience)
+		now = now.Add(-pendingDelay)
 	})
 	t.Run("line by line, each thing once, also when it is followed twice", func(t *testing.T) {
 		errOut.Reset()

@@ -23,27 +23,21 @@ import (
 	"cairn.dev/cairn/internal/cli/session"
 )
 
-// A listed kind is one that get shows.
-type listed struct {
-	// plural is how people write it.
+// A resource is one that get shows.
+type resource struct {
 	plural string
-	// names that it is called by, the one to show first.
+	// names are those that users can write: plural, singular, then short ones.
 	names []string
 	list  func() client.ObjectList
 	table func(client.ObjectList, screen.Style) *metav1.Table
-	// one makes a list of one object that a watch brought.
-	one func(runtime.Object) client.ObjectList
 }
 
-var listedKinds = []listed{
+var resources = []resource{
 	{
 		"Stacks", []string{"stacks", "stack"},
 		func() client.ObjectList { return &v1alpha1.StackList{} },
 		func(l client.ObjectList, s screen.Style) *metav1.Table {
 			return screen.Stacks(l.(*v1alpha1.StackList).Items, s)
-		},
-		func(o runtime.Object) client.ObjectList {
-			return &v1alpha1.StackList{Items: []v1alpha1.Stack{*o.(*v1alpha1.Stack)}}
 		},
 	},
 	{
@@ -52,18 +46,12 @@ var listedKinds = []listed{
 		func(l client.ObjectList, s screen.Style) *metav1.Table {
 			return screen.Runs(l.(*v1alpha1.RunList).Items, s)
 		},
-		func(o runtime.Object) client.ObjectList {
-			return &v1alpha1.RunList{Items: []v1alpha1.Run{*o.(*v1alpha1.Run)}}
-		},
 	},
 	{
 		"States", []string{"states", "state"},
 		func() client.ObjectList { return &v1alpha1.StateList{} },
 		func(l client.ObjectList, s screen.Style) *metav1.Table {
 			return screen.States(l.(*v1alpha1.StateList).Items, s)
-		},
-		func(o runtime.Object) client.ObjectList {
-			return &v1alpha1.StateList{Items: []v1alpha1.State{*o.(*v1alpha1.State)}}
 		},
 	},
 	{
@@ -72,30 +60,26 @@ var listedKinds = []listed{
 		func(l client.ObjectList, s screen.Style) *metav1.Table {
 			return screen.Repositories(l.(*v1alpha1.RepositoryList).Items, s)
 		},
-		func(o runtime.Object) client.ObjectList {
-			return &v1alpha1.RepositoryList{Items: []v1alpha1.Repository{*o.(*v1alpha1.Repository)}}
-		},
 	},
 }
 
-// listedKind is the kind of that name.
-func listedKind(name string) (listed, bool) {
-	for _, k := range listedKinds {
-		if slices.Contains(k.names, strings.ToLower(name)) {
-			return k, true
-		}
+// resourceNamed returns the resource with a name.
+func resourceNamed(name string) (resource, bool) {
+	i := slices.IndexFunc(resources, func(r resource) bool { return slices.Contains(r.names, strings.ToLower(name)) })
+	if i < 0 {
+		return resource{}, false
 	}
-	return listed{}, false
+	return resources[i], true
 }
 
-// getting are the flags of get.
-type getting struct {
+// getOptions are the flags of get.
+type getOptions struct {
 	everywhere, watch bool
 	selector, format  string
 }
 
 func getCommand(s *session.Session) *cobra.Command {
-	var g getting
+	var g getOptions
 	cmd := &cobra.Command{
 		Use:   "get [stacks|runs|states|repositories] [NAME...]",
 		Short: "Show Stacks, or Runs, States or Repositories, in a table",
@@ -105,37 +89,47 @@ func getCommand(s *session.Session) *cobra.Command {
 			cairn get runs -w
 			cairn get stack net -o yaml
 			cairn get stacks -l team=data -o name`),
-		ValidArgsFunction: s.Complete(completeListed),
+		ValidArgsFunction: s.Complete(completeGet),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(g.format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName); err != nil {
+			err := session.CheckFormat(g.format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName)
+			if err != nil {
 				return err
 			}
-			kind := listedKinds[0]
-			if len(args) > 0 {
-				if k, ok := listedKind(args[0]); ok {
-					kind, args = k, args[1:]
-				} else if k, ok := listedKind(strings.SplitN(args[0], "/", 2)[0]); ok {
-					kind = k
-				}
-			}
-			for i, arg := range args { // stack/net, as kubectl writes it
-				if before, name, found := strings.Cut(arg, "/"); found && slices.Contains(kind.names, strings.ToLower(before)) {
-					args[i] = name
-				}
-			}
-			return show(cmd.Context(), s, kind, args, g)
+			kind, names := parseGet(args)
+			return get(cmd.Context(), s, kind, names, g)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&g.everywhere, "all-namespaces", "A", false, "in all namespaces")
-	f.BoolVarP(&g.watch, "watch", "w", false, "go on, and show each change")
-	f.StringVarP(&g.selector, "selector", "l", "", "only those with these labels, as in team=data,env!=dev")
+	f.BoolVarP(&g.watch, "watch", "w", false, "continue, and show each change")
+	f.StringVarP(&g.selector, "selector", "l", "", "only those with these labels, for example team=data,env!=dev")
 	f.StringVarP(&g.format, "output", "o", "", "json, yaml, wide or name")
 	return cmd
 }
 
-// show shows what there is of a kind and, if it is to watch, what becomes of it.
-func show(ctx context.Context, s *session.Session, kind listed, names []string, g getting) error {
+// parseGet splits the arguments of get into a resource, by default Stacks, and names.
+func parseGet(args []string) (kind resource, names []string) {
+	kind = resources[0]
+	if len(args) > 0 {
+		before, _, _ := strings.Cut(args[0], "/") // stack/net, as kubectl prints names
+		if r, ok := resourceNamed(before); ok {
+			kind = r
+			if before == args[0] {
+				args = args[1:]
+			}
+		}
+	}
+	for _, arg := range args {
+		if before, name, found := strings.Cut(arg, "/"); found && slices.Contains(kind.names, strings.ToLower(before)) {
+			arg = name
+		}
+		names = append(names, arg)
+	}
+	return kind, names
+}
+
+// get shows the objects of a resource and, with --watch, their changes.
+func get(ctx context.Context, s *session.Session, kind resource, names []string, g getOptions) error {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return err
@@ -149,7 +143,7 @@ func show(ctx context.Context, s *session.Session, kind listed, names []string, 
 	case err != nil:
 		return fmt.Errorf("-l %s: %w", g.selector, err)
 	case g.everywhere && len(names) > 0:
-		return errors.New("names are of one namespace: leave out -A, or the names")
+		return errors.New("names are of one namespace: use either -A or names")
 	case g.watch && g.format != "" && g.format != session.FormatWide:
 		return fmt.Errorf("-w shows a table, not %s", g.format)
 	case g.everywhere:
@@ -160,7 +154,7 @@ func show(ctx context.Context, s *session.Session, kind listed, names []string, 
 	if err := c.List(ctx, list, &options); err != nil {
 		return s.Explain(err)
 	}
-	if err := listNamed(ctx, s, list, names, ns, kind); err != nil {
+	if err := keepNamed(ctx, s, list, names, ns, kind); err != nil {
 		return err
 	}
 	if g.format != "" && g.format != session.FormatWide {
@@ -169,13 +163,15 @@ func show(ctx context.Context, s *session.Session, kind listed, names []string, 
 	if apimeta.LenList(list) == 0 && !g.watch {
 		where := "in namespace " + ns
 		if g.everywhere {
-			where = "anywhere"
+			where = "in any namespace"
 		}
 		fmt.Fprintf(s.ErrOut, "There are no %s %s.\n", kind.plural, where)
 		return nil
 	}
-	// One printer and one writer for all: they remember the widths.
-	printer := printers.NewTablePrinter(printers.PrintOptions{Wide: g.format == session.FormatWide, WithNamespace: g.everywhere})
+	// One printer and one writer for all tables: they keep the widths of the columns.
+	printer := printers.NewTablePrinter(printers.PrintOptions{
+		Wide: g.format == session.FormatWide, WithNamespace: g.everywhere,
+	})
 	out := printers.GetNewTabWriter(s.Out)
 	show := func(list client.ObjectList) error {
 		if err := printer.PrintObj(kind.table(list, s.Style()), out); err != nil {
@@ -189,8 +185,11 @@ func show(ctx context.Context, s *session.Session, kind listed, names []string, 
 	return showChanges(ctx, s, kind, list, options, names, show)
 }
 
-// getChanges shows each change until it is interrupted.
-func showChanges(ctx context.Context, s *session.Session, kind listed, list client.ObjectList, o client.ListOptions, names []string, show func(client.ObjectList) error) error {
+// showChanges shows each change until it is interrupted.
+func showChanges(
+	ctx context.Context, s *session.Session, kind resource, list client.ObjectList, o client.ListOptions, names []string,
+	show func(client.ObjectList) error,
+) error {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return err
@@ -200,7 +199,7 @@ func showChanges(ctx context.Context, s *session.Session, kind listed, list clie
 		events, err := c.Watch(ctx, kind.list(), &o)
 		if err != nil && !session.IsTransient(err) {
 			if ctx.Err() != nil {
-				return nil // Ctrl-C is how it ends
+				return nil // Ctrl-C ends it
 			}
 			return s.Explain(err)
 		}
@@ -214,8 +213,8 @@ func showChanges(ctx context.Context, s *session.Session, kind listed, list clie
 		if err != nil && !session.IsTransient(err) {
 			return s.Explain(err)
 		}
-		if err := pause(ctx); err != nil {
-			return nil // Ctrl-C is how it ends
+		if err := sleep(ctx, retryInterval); err != nil {
+			return nil // Ctrl-C ends it
 		}
 		o.Raw = nil
 		if err := c.List(ctx, list, &o); err != nil {
@@ -224,7 +223,7 @@ func showChanges(ctx context.Context, s *session.Session, kind listed, list clie
 			}
 			continue
 		}
-		if err := listNamed(ctx, s, list, names, o.Namespace, kind); err != nil {
+		if err := keepNamed(ctx, s, list, names, o.Namespace, kind); err != nil {
 			return err
 		}
 		if err := show(list); err != nil {
@@ -233,8 +232,10 @@ func showChanges(ctx context.Context, s *session.Session, kind listed, list clie
 	}
 }
 
-// eachChange shows what a watch brings, until it ends.
-func eachChange(ctx context.Context, events watch.Interface, names []string, kind listed, show func(client.ObjectList) error) error {
+// eachChange shows the events of a watch until it ends.
+func eachChange(
+	ctx context.Context, events watch.Interface, names []string, kind resource, show func(client.ObjectList) error,
+) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -251,15 +252,19 @@ func eachChange(ctx context.Context, events watch.Interface, names []string, kin
 			if o := e.Object.(client.Object); len(names) > 0 && !slices.Contains(names, o.GetName()) {
 				continue
 			}
-			if err := show(kind.one(e.Object)); err != nil {
+			changed := kind.list()
+			if err := apimeta.SetList(changed, []runtime.Object{e.Object}); err != nil {
+				return err
+			}
+			if err := show(changed); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// listNamed keeps the objects of those names, in that order; all when there are no names.
-func listNamed(ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind listed) error {
+// keepNamed keeps the objects with some names, in that order; without names, all of them.
+func keepNamed(ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind resource) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -276,14 +281,15 @@ func listNamed(ctx context.Context, s *session.Session, list client.ObjectList, 
 			if singular == "stack" || singular == "run" {
 				return s.NotFound(ctx, missing, ns, name, singular)
 			}
-			return session.Explained(missing, "there is no %s %s in namespace %s: `%s get %s` shows those that are there", singular, name, ns, s.Program, kind.names[0])
+			return session.Explained(missing, "there is no %s %s in namespace %s: `%s get %s` lists them",
+				singular, name, ns, s.Program, kind.names[0])
 		}
 		kept = append(kept, objects[i])
 	}
 	return apimeta.SetList(list, kept)
 }
 
-// printList prints objects as kubectl does: a list, or the one that was named.
+// printList prints objects as kubectl does: as a list, or the only one that the user named.
 func printList(s *session.Session, format string, list client.ObjectList, one bool) error {
 	objects, err := apimeta.ExtractList(list)
 	if err != nil {
@@ -308,17 +314,15 @@ func printList(s *session.Session, format string, list client.ObjectList, one bo
 	return s.PrintObject(format, all)
 }
 
-// completeListed is for get: kinds, and then names.
-func completeListed(ctx context.Context, s *session.Session, args []string) ([]string, error) {
+// completeGet completes a resource, and then names.
+func completeGet(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	var words []string
-	kind := listedKinds[0]
 	if len(args) == 0 {
-		for _, k := range listedKinds {
-			words = append(words, k.names[0])
+		for _, r := range resources {
+			words = append(words, r.names[0])
 		}
-	} else if k, ok := listedKind(args[0]); ok {
-		kind = k
 	}
+	kind, _ := parseGet(args)
 	c, err := s.Kubernetes()
 	if err != nil {
 		return words, err

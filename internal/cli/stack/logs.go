@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,21 +19,21 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// A logging is how a log is shown.
-type logging struct {
+// logOptions are the flags of logs.
+type logOptions struct {
 	follow  bool
 	attempt int32
 	step    string
 }
 
 func logsCommand(s *session.Session) *cobra.Command {
-	var l logging
+	var l logOptions
 	cmd := &cobra.Command{
 		Use:   "logs STACK|RUN",
 		Short: "Show the log of a Run",
-		Long: `Shows the log of a Run or, of a Stack, the one of its Run under way or else of its last one: all attempts, one after the
-other. With -f it goes on until the Run is over, also where the server goes away meanwhile, and the exit code is 1 when
-the Run did not succeed. Secrets are not in it. It takes get on runs/logs.`,
+		Long: `Shows the log of a Run or, of a Stack, that of its active or else its last Run: all attempts, one after the
+other. With -f it continues until the Run ends, also if the server restarts meanwhile, and the exit code is 1 if the
+Run did not succeed. Secret values are removed from it. Needs get on runs/logs.`,
 		Example: s.Examples(`
 			cairn logs net
 			cairn logs -f net-7
@@ -46,7 +47,7 @@ the Run did not succeed. Secrets are not in it. It takes get on runs/logs.`,
 				return err
 			}
 			if run == nil {
-				return fmt.Errorf("the Stack %s never had a Run, so there is no log: `%s why %s` says why", stack.Name, s.Program, stack.Name)
+				return errNoRun(s, stack)
 			}
 			if err := l.check(run); err != nil {
 				return err
@@ -55,16 +56,16 @@ the Run did not succeed. Secrets are not in it. It takes get on runs/logs.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&l.follow, "follow", "f", false, "go on until the Run is over")
+	f.BoolVarP(&l.follow, "follow", "f", false, "continue until the Run ends")
 	f.Int32Var(&l.attempt, "attempt", 0, "only this attempt")
-	f.StringVar(&l.step, "step", "", "only this step, as in init, plan, apply, before-plan")
+	f.StringVar(&l.step, "step", "", "only this step, for example init, plan, apply or before-plan")
 	return cmd
 }
 
-// check refuses a step that the Run has not, once that is known.
-func (l logging) check(run *v1alpha1.Run) error {
+// check rejects a step that a finished Run does not have.
+func (l logOptions) check(run *v1alpha1.Run) error {
 	if l.attempt < 0 {
-		return fmt.Errorf("--attempt %d: attempts are counted from 1", l.attempt)
+		return fmt.Errorf("--attempt is %d: the first attempt is 1", l.attempt)
 	}
 	if l.step == "" || (l.follow && !finished(run)) {
 		return nil
@@ -75,7 +76,7 @@ func (l logging) check(run *v1alpha1.Run) error {
 			if step.Name == l.step {
 				return nil
 			}
-			if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+step.Name+" ") {
+			if !slices.Contains(names, step.Name) {
 				names = append(names, step.Name)
 			}
 		}
@@ -84,25 +85,25 @@ func (l logging) check(run *v1alpha1.Run) error {
 }
 
 // showLogs shows the log of a Run.
-func showLogs(ctx context.Context, s *session.Session, run *v1alpha1.Run, l logging) error {
+func showLogs(ctx context.Context, s *session.Session, run *v1alpha1.Run, l logOptions) error {
 	server, err := s.Server(ctx)
 	if err != nil {
 		return err
 	}
 	out := s.Out
 	if l.step != "" {
-		only := &stepOnly{out: s.Out, step: l.step}
-		defer only.flush()
-		out = only
+		filter := &stepFilter{out: s.Out, step: l.step}
+		defer filter.flush()
+		out = filter
 	}
-	read := &reading{Session: s, server: server, run: run, logging: l, out: out}
+	log := &logReader{Session: s, server: server, run: run, logOptions: l, out: out}
 	if !l.follow {
-		_, err := read.once(ctx, false)
+		_, err := log.once(ctx, false)
 		return s.ExplainServer(err)
 	}
-	last, err := read.all(ctx)
+	last, err := log.all(ctx)
 	if ctx.Err() != nil {
-		return session.Interrupted("interrupted, and Run %s goes on: `%s cancel %s` ends it", run.Name, s.Program, run.Name)
+		return session.Interrupted("interrupted; Run %s continues: `%s cancel %s` cancels it", run.Name, s.Program, run.Name)
 	}
 	if err != nil {
 		return s.ExplainServer(s.Explain(err))
@@ -110,36 +111,38 @@ func showLogs(ctx context.Context, s *session.Session, run *v1alpha1.Run, l logg
 	return outcome(s, last)
 }
 
-// A reading is how far a log was read.
-type reading struct {
+// A logReader prints a log, and continues after the server was unavailable.
+type logReader struct {
 	*session.Session
 	server *userapi.Client
 	run    *v1alpha1.Run
-	logging
+	logOptions
 	out    io.Writer
 	offset int64
 }
 
-// once asks for what there is from where it was read to. Cut says that there may be more, since the server went away.
-func (r *reading) once(ctx context.Context, follow bool) (cut bool, err error) {
-	log, err := r.server.Logs(ctx, r.run.Namespace, r.run.Name, userapi.LogOptions{Attempt: r.attempt, Offset: r.offset, Follow: follow})
+// once prints the log from the current offset. It returns truncated if there may be more, as the server did not answer
+// to the end.
+func (r *logReader) once(ctx context.Context, follow bool) (truncated bool, err error) {
+	log, err := r.server.Logs(ctx, r.run.Namespace, r.run.Name,
+		userapi.LogOptions{Attempt: r.attempt, Offset: r.offset, Follow: follow})
 	if err != nil {
 		return session.IsTransient(err), err
 	}
 	defer log.Close()
-	source := &failing{Reader: log}
+	source := &errorReader{Reader: log}
 	n, err := io.Copy(r.out, source)
 	r.offset += n
 	return source.err != nil, err
 }
 
-// failing remembers that it was the source that failed, and not the one who took it.
-type failing struct {
+// errorReader records the error of a read, to distinguish it from that of a write.
+type errorReader struct {
 	io.Reader
 	err error
 }
 
-func (f *failing) Read(p []byte) (int, error) {
+func (f *errorReader) Read(p []byte) (int, error) {
 	n, err := f.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err
@@ -147,48 +150,48 @@ func (f *failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// all reads until the Run is over and its log was read to the end.
-func (r *reading) all(ctx context.Context) (*v1alpha1.Run, error) {
+// all prints the log until the Run has ended and all of its log is printed.
+func (r *logReader) all(ctx context.Context) (*v1alpha1.Run, error) {
 	show := newProgress(r.Session)
-	wait := askAgain
+	wait := retryInterval
 	for {
-		run, err := r.now(ctx)
-		cut := session.IsTransient(err)
+		run, err := r.current(ctx)
+		retry := session.IsTransient(err)
 		if err == nil {
-			over := finished(run) || r.attemptIsOver(run)
-			if cut, err = r.once(ctx, !over); err == nil && over {
-				return r.ended(ctx, run)
+			ended := finished(run) || r.attemptEnded(run)
+			if retry, err = r.once(ctx, !ended); err == nil && ended {
+				return r.result(run)
 			}
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && !cut:
+		case err != nil && !retry:
 			return nil, err
 		case err != nil:
-			show.note("cut off (%v); asking again", err)
+			show.line(fmt.Sprintf("the log was interrupted (%v); retrying", err))
 		}
 		wait = waitAfter(err, wait)
-		if err := pauseFor(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// longestWait is how long a log is not asked for at most while too many follow logs.
+// longestWait is the longest wait while too many users follow logs.
 const longestWait = 30 * time.Second
 
-// waitAfter is how long to wait after an error: each time longer while the server says that too many ask.
+// waitAfter returns the wait after an error. It doubles while the server rejects requests as too many.
 func waitAfter(err error, last time.Duration) time.Duration {
 	var said *userapi.Error
 	if errors.As(err, &said) && said.Code == http.StatusTooManyRequests {
 		return min(2*last, longestWait)
 	}
-	return askAgain
+	return retryInterval
 }
 
-// now is the Run as it is.
-func (r *reading) now(ctx context.Context) (*v1alpha1.Run, error) {
+// current returns the current Run.
+func (r *logReader) current(ctx context.Context) (*v1alpha1.Run, error) {
 	c, err := r.Kubernetes()
 	if err != nil {
 		return nil, err
@@ -197,8 +200,8 @@ func (r *reading) now(ctx context.Context) (*v1alpha1.Run, error) {
 	return run, c.Get(ctx, client.ObjectKeyFromObject(r.run), run)
 }
 
-// attemptIsOver says that there is no more to come of the one attempt that is wanted.
-func (r *reading) attemptIsOver(run *v1alpha1.Run) bool {
+// attemptEnded returns whether the selected attempt has ended.
+func (r *logReader) attemptEnded(run *v1alpha1.Run) bool {
 	for _, a := range run.Status.Attempts {
 		if a.Number == r.attempt {
 			return a.FinishedAt != nil
@@ -207,8 +210,8 @@ func (r *reading) attemptIsOver(run *v1alpha1.Run) bool {
 	return false
 }
 
-// ended is the Run when all was read; of one attempt's log the Run may go on.
-func (r *reading) ended(_ context.Context, run *v1alpha1.Run) (*v1alpha1.Run, error) {
+// result returns the Run after all of the log is printed. For the log of one attempt, the Run may continue.
+func (r *logReader) result(run *v1alpha1.Run) (*v1alpha1.Run, error) {
 	if finished(run) {
 		return run, nil
 	}
@@ -218,19 +221,19 @@ func (r *reading) ended(_ context.Context, run *v1alpha1.Run) (*v1alpha1.Run, er
 		}
 	}
 	run = run.DeepCopy()
-	run.Status.Phase = v1alpha1.PhaseSucceeded // as far as this attempt goes
+	run.Status.Phase = v1alpha1.PhaseSucceeded // of this attempt
 	return run, nil
 }
 
-// stepOnly passes on what the log says of one step. The runner writes a line before each.
-type stepOnly struct {
+// stepFilter writes only the log of one step. The runner writes a header line before each step.
+type stepFilter struct {
 	out    io.Writer
 	step   string
 	inside bool
 	rest   []byte
 }
 
-func (o *stepOnly) Write(p []byte) (int, error) {
+func (o *stepFilter) Write(p []byte) (int, error) {
 	o.rest = append(o.rest, p...)
 	for {
 		i := bytes.IndexByte(o.rest, '\n')
@@ -244,7 +247,7 @@ func (o *stepOnly) Write(p []byte) (int, error) {
 	}
 }
 
-func (o *stepOnly) line(line []byte) error {
+func (o *stepFilter) line(line []byte) error {
 	if name, ok := stepHeader(string(bytes.TrimRight(line, "\r\n"))); ok {
 		o.inside = name == o.step
 	}
@@ -255,15 +258,15 @@ func (o *stepOnly) line(line []byte) error {
 	return err
 }
 
-// flush passes on a last line that has no end.
-func (o *stepOnly) flush() {
+// flush writes a last line without a line break.
+func (o *stepFilter) flush() {
 	if len(o.rest) > 0 {
-		_ = o.line(o.rest) // nobody is there to be told
+		_ = o.line(o.rest) // the command returns the error of the log
 		o.rest = nil
 	}
 }
 
-// stepHeader reads the line that a step begins with.
+// stepHeader returns the name of the step in a header line.
 func stepHeader(line string) (string, bool) {
 	name, ok := strings.CutPrefix(line, "── ")
 	if !ok {

@@ -24,7 +24,7 @@ func TestTheLogOfOneStep(t *testing.T) {
 	} {
 		for _, size := range []int{1, 7, len(log)} {
 			var out bytes.Buffer
-			only := &stepOnly{out: &out, step: step}
+			only := &stepFilter{out: &out, step: step}
 			if _, err := io.CopyBuffer(only, struct{ io.Reader }{strings.NewReader(log)}, make([]byte, size)); err != nil {
 				t.Fatal(err)
 			}
@@ -38,13 +38,13 @@ func TestTheLogOfOneStep(t *testing.T) {
 
 func TestWhoIsOneTooManyWaitsLongerEachTime(t *testing.T) {
 	full := fmt.Errorf("logs: %w", &userapi.Error{Code: http.StatusTooManyRequests})
-	wait := askAgain
+	wait := retryInterval
 	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, longestWait, longestWait} {
 		if wait = waitAfter(full, wait); wait != want {
 			t.Errorf("%s, want %s", wait, want)
 		}
 	}
-	if wait = waitAfter(&userapi.Error{Code: http.StatusServiceUnavailable}, wait); wait != askAgain {
+	if wait = waitAfter(&userapi.Error{Code: http.StatusServiceUnavailable}, wait); wait != retryInterval {
 		t.Errorf("after another error: %s", wait)
 	}
 }

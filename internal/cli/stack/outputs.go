@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,9 @@ func outputsCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "outputs STACK [NAME]",
 		Short: "Show the outputs of a Stack that are not sensitive",
-		Long: `Shows the outputs of the last apply that the Stack's status has: those that are not sensitive and not long. It says which
-ones it leaves out; spec.outputs of a Stack writes all of them to a Secret. Of one output a string is printed as it is.`,
+		Long: `Shows the outputs of the last apply in the Stack's status: those that are neither sensitive nor long. It
+lists the names of the others; spec.outputs of a Stack writes all outputs to a Secret. With NAME, a string is printed
+without quotes.`,
 		Example: s.Examples(`
 			cairn outputs net
 			cairn outputs net vpc_id
@@ -51,7 +53,7 @@ ones it leaves out; spec.outputs of a Stack writes all of them to a Secret. Of o
 			if err != nil {
 				return err
 			}
-			return sayLeftOut(ctx, s, stack)
+			return listHidden(ctx, s, stack)
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
@@ -63,10 +65,11 @@ func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack,
 	value, ok := stack.Status.Outputs[name]
 	switch {
 	case !ok:
-		if err := sayLeftOut(ctx, s, stack); err != nil {
+		if err := listHidden(ctx, s, stack); err != nil {
 			return err
 		}
-		return fmt.Errorf("there is no output %s among those of Stack %s that can be shown: `%s outputs %s` lists them", name, stack.Name, s.Program, stack.Name)
+		return fmt.Errorf("Stack %[2]s has no output %[1]s that can be shown: `%[3]s outputs %[4]s` lists them",
+			name, stack.Name, s.Program, stack.Name)
 	case format != "":
 		return s.PrintValue(format, json.RawMessage(value.Raw))
 	}
@@ -74,8 +77,8 @@ func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack,
 	return err
 }
 
-// sayLeftOut says on standard error which outputs are not shown.
-func sayLeftOut(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) error {
+// listHidden prints the names of the outputs that are not shown to standard error.
+func listHidden(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) error {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return err
@@ -90,7 +93,7 @@ func sayLeftOut(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) 
 	return nil
 }
 
-// completeOutputs is for outputs: a Stack, and then one of its outputs.
+// completeOutputs completes a Stack, and then one of its outputs.
 func completeOutputs(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	if len(args) != 1 {
 		return session.CompleteStacks(ctx, s, args)
@@ -99,10 +102,5 @@ func completeOutputs(ctx context.Context, s *session.Session, args []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name := range stack.Status.Outputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(stack.Status.Outputs)), nil
 }

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -12,20 +13,21 @@ import (
 
 func planCommand(s *session.Session) *cobra.Command {
 	var (
-		how     showing
+		format  planFormat
 		workdir local.Plan
 	)
 	cmd := &cobra.Command{
 		Use:   "plan STACK [flags] [-- ARGUMENTS OF plan]",
 		Short: "Plan a Stack in the cluster, or a working directory with --local; nothing is applied",
-		Long: `Requests a Run that only plans, follows it and shows its plan. Nothing is applied, and a plan that waits for an approval
-continues to wait. Needs the verb plan on the Stack.
+		Long: `Requests a Run that only plans, follows it and shows its plan. Nothing is applied, and a plan that waits for
+an approval continues to wait. Needs the verb plan on the Stack.
 
-With --local DIR no Run is created: the engine on this machine plans the code in DIR, which need not be pushed, against the state of the Stack. It
-works in a temporary copy of DIR and of the local modules that its code calls, with a copy of the state and without a lock, so neither the code nor
-the state changes. The temporary files are removed at the end. The plan gets the Stack's variables as far as you may read them: values in the Stack,
-ConfigMaps and Secrets with your permissions, outputs of other Stacks through their states. Files of --var-file override them. Providers use the
-credentials of this machine, not the Stack's. Needs the verb pull on the State.
+With --local DIR no Run is created: the engine on this machine plans the code in DIR, which need not be pushed,
+against the state of the Stack. It works in a temporary copy of DIR and of the local modules that its code calls, with
+a copy of the state and without a lock, so neither the code nor the state changes. The temporary files are removed at
+the end. The plan gets the Stack's variables as far as you may read them: values in the Stack, ConfigMaps and Secrets
+with your permissions, outputs of other Stacks through their states. Files of --var-file override them. Providers use
+the credentials of this machine, not the Stack's. Needs the verb pull on the State.
 
 Exit codes: 0 no changes, 1 failed, 2 changes.`,
 		Example: s.Examples(`
@@ -44,50 +46,83 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 			if err := s.MaxArgs(1)(cmd, args); err != nil {
 				return err
 			}
-			if err := how.check(); err != nil {
+			if err := format.check(); err != nil {
 				return err
 			}
-			ctx := cmd.Context()
 			if workdir.Dir != "" {
-				return local.Run(ctx, s, args[0], workdir, engineArgs)
+				return local.Run(cmd.Context(), s, args[0], workdir, engineArgs)
 			}
-			stack, err := s.Stack(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			run, err := requested(ctx, s, stack, v1alpha1.OperationPlan)
-			if err != nil {
-				return err
-			}
-			if run, err = follow(ctx, s, run, finished); err != nil {
-				return err
-			}
-			if err := outcome(s, run); err != nil {
-				if run.Status.Plan != nil { // a policy denied it
-					return errors.Join(showPlan(ctx, s, run, how), err)
-				}
-				return err
-			}
-			if err := showPlan(ctx, s, run, how); err != nil {
-				return err
-			}
-			return changesWait(run)
+			return planStack(cmd.Context(), s, args[0], format)
 		},
 	}
-	how.addFlags(cmd)
+	format.addFlags(cmd)
 	workdir.AddFlags(cmd)
 	return cmd
 }
 
-// addFlags gives a command the flags that say how a plan is shown.
-func (h *showing) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&h.raw, "raw", false, "show the engine's own text")
-	cmd.Flags().StringVarP(&h.format, "output", "o", "", "json or yaml")
+// planStack creates a Run that only plans, and shows its plan.
+func planStack(ctx context.Context, s *session.Session, name string, format planFormat) error {
+	stack, err := s.Stack(ctx, name)
+	if err != nil {
+		return err
+	}
+	run, err := requestRun(ctx, s, stack, v1alpha1.OperationPlan)
+	if err != nil {
+		return err
+	}
+	if run, err = follow(ctx, s, run, finished); err != nil {
+		return err
+	}
+	if err := outcome(s, run); err != nil {
+		if run.Status.Plan != nil { // a policy denied it
+			return errors.Join(showPlan(ctx, s, run, format), err)
+		}
+		return err
+	}
+	if err := showPlan(ctx, s, run, format); err != nil {
+		return err
+	}
+	return hasChanges(run)
 }
 
-func (h *showing) check() error {
-	if h.raw && h.format != "" {
-		return errors.New("--raw is text for people: leave it out, or -o")
+func diffCommand(s *session.Session) *cobra.Command {
+	var format planFormat
+	cmd := &cobra.Command{
+		Use:   "diff STACK|RUN",
+		Short: "Show the plan that waits, or else the last one; nothing is run",
+		Long: `Shows the plan of a Run or, of a Stack, that of its active or else its last Run. It creates no Run. The exit
+code is 2 if the plan has changes. Needs get on runs/plan.`,
+		Example: s.Examples(`
+			cairn diff net
+			cairn diff net-7 --raw`),
+		Args:              s.MaxArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := format.check(); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			stack, run, err := s.StackOrRun(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if run == nil {
+				return errNoRun(s, stack)
+			}
+			if err := showPlan(ctx, s, run, format); err != nil {
+				return err
+			}
+			return hasChanges(run)
+		},
 	}
-	return session.CheckFormat(h.format, session.FormatJSON, session.FormatYAML)
+	format.addFlags(cmd)
+	return cmd
+}
+
+// hasChanges returns ErrChanges for a Run whose plan has changes.
+func hasChanges(r *v1alpha1.Run) error {
+	if r.Status.Plan != nil && r.Status.Plan.Changes {
+		return session.ErrChanges
+	}
+	return nil
 }

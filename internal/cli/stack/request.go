@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,62 +18,58 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// request asks for a Run of a Stack as this person, and gives what tells this request from others.
-func request(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation) (string, error) {
-	who, err := s.User(ctx)
-	if err != nil {
-		return "", err
-	}
-	asked := action.Now(s.Now())
-	return asked, s.Patch(ctx, stack, action.RequestRun(operation, asked, who))
-}
-
-// requested asks for a Run and waits until there is one.
-func requested(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation) (*v1alpha1.Run, error) {
+// requestRun requests a Run of a Stack and waits until it exists.
+func requestRun(
+	ctx context.Context, s *session.Session, stack *v1alpha1.Stack, operation v1alpha1.Operation,
+) (*v1alpha1.Run, error) {
 	if stack.Spec.Suspend {
-		return nil, fmt.Errorf("the Stack %s is suspended, nothing starts: `%s resume %s` lets it", stack.Name, s.Program, stack.Name)
+		return nil, fmt.Errorf("the Stack %s is suspended, so no Run starts: `%s resume %s` resumes it",
+			stack.Name, s.Program, stack.Name)
 	}
-	asked, err := request(ctx, s, stack, operation)
+	user, err := s.User(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := awaitRun(ctx, s, stack, asked)
+	request := action.Now(s.Now())
+	if err := s.Patch(ctx, stack, action.RequestRun(operation, request, user)); err != nil {
+		return nil, err
+	}
+	run, err := awaitRun(ctx, s, stack, request)
 	switch {
 	case ctx.Err() != nil:
-		return nil, session.Interrupted("interrupted before there is a Run: what was asked for still is, and `%s why %s` shows what becomes of it", s.Program, stack.Name)
-	case err == nil && !answers(made, stack, operation):
-		return nil, fmt.Errorf("the Run of Stack %s is not the one that was asked for, and is left alone: %s; `%s why %s` shows more",
-			stack.Name, screen.Line(made, s.Style()), s.Program, made.Name)
+		return nil, session.Interrupted("interrupted before the Run was created; the request stays: `%s why %s` shows its result", s.Program, stack.Name)
+	case err == nil && !fulfills(run, stack, operation):
+		return nil, fmt.Errorf("the new Run of Stack %s is not the requested one, and is not followed: %s; `%s why %s` shows more",
+			stack.Name, screen.Line(run, s.Style()), s.Program, run.Name)
 	}
-	return made, err
+	return run, err
 }
 
-// answers says that a Run is what was asked for, and so what consent was given to, and not one that came after it.
-func answers(made *v1alpha1.Run, stack *v1alpha1.Stack, asked v1alpha1.Operation) bool {
-	operation := made.Spec.Operation
-	return made.Spec.Cause.Type == v1alpha1.CauseManual &&
-		(operation == asked || asked == v1alpha1.OperationApply && operation == v1alpha1.OperationPlan && stack.Spec.Apply == v1alpha1.ApplyNever)
+// fulfills returns whether a Run is the requested one, which the user confirmed, and not a later one.
+func fulfills(run *v1alpha1.Run, stack *v1alpha1.Stack, requested v1alpha1.Operation) bool {
+	if requested == v1alpha1.OperationApply && stack.Spec.Apply == v1alpha1.ApplyNever && run.Spec.Operation == v1alpha1.OperationPlan {
+		requested = v1alpha1.OperationPlan
+	}
+	return run.Spec.Cause.Type == v1alpha1.CauseManual && run.Spec.Operation == requested
 }
 
-// awaitRun waits until a request was taken up, and gives the Run that was made for it.
-func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, asked string) (*v1alpha1.Run, error) {
+// awaitRun waits until a request was handled, and returns the Run that was created for it.
+func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, request string) (*v1alpha1.Run, error) {
 	show := newProgress(s)
 	defer show.end()
 	key := client.ObjectKeyFromObject(stack)
 	name := ""
-	err := until(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, there bool) (bool, error) {
+	err := await(ctx, s, &v1alpha1.Stack{}, &v1alpha1.StackList{}, key, show, func(o client.Object, exists bool) (bool, error) {
 		st, ok := o.(*v1alpha1.Stack)
 		switch {
-		case !ok || !there:
-			return false, fmt.Errorf("the Stack %s is gone", key.Name)
-		case runinfo.Settled(st.Status.LastHandledRequest, asked):
-			if name = st.Status.CurrentRun; name == "" {
-				name = st.Status.LastRun
-			}
+		case !ok || !exists:
+			return false, fmt.Errorf("the Stack %s was deleted", key.Name)
+		case runinfo.Settled(st.Status.LastHandledRequest, request):
+			name = cmp.Or(st.Status.CurrentRun, st.Status.LastRun)
 			return true, nil
-		case st.Annotations[v1alpha1.RequestedAtAnnotation] != asked:
-			return false, fmt.Errorf("%s asked for another Run of Stack %s meanwhile: `%s why %s` shows it",
-				orSomebody(st.Annotations[v1alpha1.RequestedByAnnotation]), st.Name, s.Program, st.Name)
+		case st.Annotations[v1alpha1.RequestedAtAnnotation] != request:
+			return false, fmt.Errorf("%s requested another Run of Stack %s meanwhile: `%s why %s` shows it",
+				cmp.Or(screen.Clean(st.Annotations[v1alpha1.RequestedByAnnotation]), "another user"), st.Name, s.Program, st.Name)
 		}
 		show.pending(st)
 		return false, nil
@@ -80,51 +77,37 @@ func awaitRun(ctx context.Context, s *session.Session, stack *v1alpha1.Stack, as
 	if err != nil {
 		return nil, err
 	}
-	if runinfo.Number(name) <= runinfo.Number(stack.Status.LastRun) { // taken up, and nothing came of it
-		return nil, refusal(ctx, s, stack)
+	if runinfo.Number(name) <= runinfo.Number(stack.Status.LastRun) { // handled without a new Run
+		return nil, rejection(ctx, s, stack)
 	}
-	var made *v1alpha1.Run
-	// It is named in the Stack a moment before it is there.
-	err = until(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, client.ObjectKey{Namespace: key.Namespace, Name: name}, show, func(o client.Object, there bool) (bool, error) {
+	var run *v1alpha1.Run
+	key.Name = name // the Stack's status names the Run a moment before it is created
+	err = await(ctx, s, &v1alpha1.Run{}, &v1alpha1.RunList{}, key, show, func(o client.Object, exists bool) (bool, error) {
 		r, ok := o.(*v1alpha1.Run)
-		made = r
-		return ok && there, nil
+		run = r
+		return ok && exists, nil
 	})
 	if apierrors.IsForbidden(err) {
-		err = session.Explained(err, "Run %s was created for the request and continues, but cannot be followed: %v", name, err)
+		err = session.Explained(err, "Run %s was created for the request and continues, but cannot be followed: %v",
+			name, err)
 	}
-	return made, err
+	return run, err
 }
 
-// refusal says why nothing came of a request. The event that tells it is written a moment after the request was taken up.
-func refusal(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) error {
-	why := fmt.Sprintf("nothing came of it: `%s why %s` shows the events that say why", s.Program, stack.Name)
-	// Who may not read events, or finds none, is told where to look.
+// rejection returns why a request was rejected. The event with the reason is written a moment after the request was
+// handled.
+func rejection(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) error {
+	reason := fmt.Sprintf("the request was rejected: `%s why %s` shows the events with the reason", s.Program, stack.Name)
+	// An error or a timeout leaves the reason as it is.
 	_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 		events, err := eventsOf(ctx, s, stack)
 		found := false
 		for _, e := range events { // oldest first
 			if e.Reason == v1alpha1.EventRequestRejected {
-				why, found = screen.Clean(e.Message), true
+				reason, found = screen.Clean(e.Message), true
 			}
 		}
 		return found, err
 	})
-	return errors.New(why)
-}
-
-func orSomebody(name string) string {
-	if name == "" {
-		return "somebody"
-	}
-	return screen.Clean(name)
-}
-
-// approve writes the approval of the plan that a Run has now, or of the digest that was read.
-func approve(ctx context.Context, s *session.Session, run *v1alpha1.Run, digest string) error {
-	who, err := s.User(ctx)
-	if err != nil {
-		return err
-	}
-	return s.Patch(ctx, run, action.ApproveRun(digest, who))
+	return errors.New(reason)
 }

@@ -24,7 +24,7 @@ func TestConsentIsForWhatWasAskedFor(t *testing.T) {
 		"an apply in place of a plan to be shown": {v1alpha1.OperationPlan, v1alpha1.OperationApply, v1alpha1.CauseManual, "", false},
 	} {
 		made := &v1alpha1.Run{Spec: v1alpha1.RunSpec{Operation: tt.made, Cause: v1alpha1.Cause{Type: tt.cause}}}
-		if got := answers(made, &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: tt.apply}}, tt.asked); got != tt.want {
+		if got := fulfills(made, &v1alpha1.Stack{Spec: v1alpha1.StackSpec{Apply: tt.apply}}, tt.asked); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -27,13 +29,13 @@ func shellCommand(s *session.Session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell STACK [-- COMMAND...]",
 		Short: "Work in a pod with a Stack's code, engine, state and identity",
-		Long: `Asks for a Run that holds a pod open, and lets you into it: into a shell in the root module's folder, or what follows --. The
-engine is initialized and has its way to the state; what it writes there are versions like any other, named for this Run.
-Nothing else of the Stack starts meanwhile. The Run ends when you leave, when it is canceled, or when spec.timeout is over.
-The exit code is the command's.
+		Long: `Requests a Run with a pod that waits for you, and starts a shell in the directory of the root module, or the
+command after --. The engine is initialized and can read and write the state; its writes are versions of the state,
+with the name of this Run. No other Run of the Stack starts meanwhile. The Run ends when you exit, when it is
+canceled, or after spec.timeout. The exit code is that of the command.
 
-What the pod knows is in clear there, secrets too, and what you do is in no log of Cairn's. The install has to allow shells
-(--allow-shell). It takes the verb shell on the Stack, and get and create on pods/exec.`,
+The pod has secrets in clear text, and no log of Cairn records your commands. The installation must allow shells
+(--allow-shell). Needs the verb shell on the Stack, and get and create on pods/exec.`,
 		Example: s.Examples(`
 			cairn shell net
 			cairn shell net -- tofu state mv aws_subnet.a aws_subnet.b`),
@@ -45,48 +47,50 @@ What the pod knows is in clear there, secrets too, and what you do is in no log 
 		},
 		ValidArgsFunction: s.Complete(session.CompleteStacks),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
 			command := args[1:]
 			if cmd.ArgsLenAtDash() >= 0 && len(command) == 0 {
 				return errors.New("no command follows --")
 			}
-			// What goes elsewhere than to a terminal is not to be changed by one.
-			tty := isTerminalReader(s.In) && (len(command) == 0 || isTerminalWriter(s.Out))
-			if !tty && len(command) == 0 {
-				return fmt.Errorf("there is no terminal for a shell: say what to run, as in `%s shell %s -- tofu state list`", s.Program, args[0])
-			}
-			stack, err := s.Stack(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if stack.DeletionTimestamp != nil {
-				return fmt.Errorf("the Stack %s is being deleted", stack.Name)
-			}
-			if err := mayExec(ctx, s, stack.Namespace); err != nil {
-				return err
-			}
-			shell, err := requested(ctx, s, stack, v1alpha1.OperationShell)
-			if err != nil {
-				return err
-			}
-			if shell.Spec.Operation != v1alpha1.OperationShell {
-				return fmt.Errorf("nothing came of it: this install allows no shells, unless events of Stack %s say otherwise; whoever runs Cairn allows them with --allow-shell", stack.Name)
-			}
-			if shell, err = awaitShell(ctx, s, shell); err != nil {
-				return err
-			}
-			return attach(ctx, s, shell, command, tty)
+			return runShell(cmd.Context(), s, args[0], command)
 		},
 	}
 }
 
-// mayExec tells at once who could not come in.
-func mayExec(ctx context.Context, s *session.Session, namespace string) error {
+// runShell creates a Run with a shell, and runs a command in it, or the shell itself.
+func runShell(ctx context.Context, s *session.Session, name string, command []string) error {
+	// Output that is not for a terminal must not be changed by one.
+	tty := session.IsTerminal(s.In) && (len(command) == 0 || session.IsTerminal(s.Out))
+	if !tty && len(command) == 0 {
+		return fmt.Errorf("a shell needs a terminal: add a command, for example `%s shell %s -- tofu state list`",
+			s.Program, name)
+	}
+	stack, err := s.Stack(ctx, name)
+	if err != nil {
+		return err
+	}
+	if stack.DeletionTimestamp != nil {
+		return fmt.Errorf("the Stack %s is being deleted", stack.Name)
+	}
+	if err := checkExec(ctx, s, stack.Namespace); err != nil {
+		return err
+	}
+	shell, err := requestRun(ctx, s, stack, v1alpha1.OperationShell)
+	if err != nil {
+		return err
+	}
+	if shell, err = awaitShell(ctx, s, shell); err != nil {
+		return err
+	}
+	return attach(ctx, s, shell, command, tty)
+}
+
+// checkExec returns an error if the user may not run commands in pods.
+func checkExec(ctx context.Context, s *session.Session, namespace string) error {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return err
 	}
-	for _, verb := range []string{"get", "create"} { // by WebSocket it takes both
+	for _, verb := range []string{"get", "create"} { // WebSocket needs both
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Resource: "pods", Subresource: "exec"},
 		}}
@@ -94,18 +98,18 @@ func mayExec(ctx context.Context, s *session.Session, namespace string) error {
 			return s.Explain(err)
 		}
 		if !review.Status.Allowed {
-			return fmt.Errorf("you may not come into pods of namespace %s: a shell takes the verbs get and create on pods/exec", namespace)
+			return fmt.Errorf("you may not run commands in pods of namespace %s: a shell needs the verbs get and create on pods/exec", namespace)
 		}
 	}
 	return nil
 }
 
-// awaitShell waits until a shell is open. One that nobody waits for any more is canceled.
+// awaitShell waits until a shell is open. If the user interrupts that, it cancels the Run.
 func awaitShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) (*v1alpha1.Run, error) {
 	last, err := follow(ctx, s, shell, func(r *v1alpha1.Run) bool { return finished(r) || isOpen(r) })
 	switch {
 	case ctx.Err() != nil:
-		return nil, errors.Join(dismiss(context.WithoutCancel(ctx), s, shell), err)
+		return nil, errors.Join(cancelShell(context.WithoutCancel(ctx), s, shell), err)
 	case err != nil:
 		return nil, err
 	case !isOpen(last):
@@ -117,7 +121,7 @@ func awaitShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) (*
 	return last, nil
 }
 
-// isOpen says that the runner holds the shell open.
+// isOpen returns whether the runner waits for the user of the shell.
 func isOpen(r *v1alpha1.Run) bool {
 	if r.Status.Phase != v1alpha1.PhaseShell || len(r.Status.Attempts) == 0 {
 		return false
@@ -130,11 +134,11 @@ func isOpen(r *v1alpha1.Run) bool {
 	return false
 }
 
-// dismiss cancels a shell that nobody comes to.
-func dismiss(ctx context.Context, s *session.Session, shell *v1alpha1.Run) error {
-	who, err := s.User(ctx)
+// cancelShell cancels the Run of a shell.
+func cancelShell(ctx context.Context, s *session.Session, shell *v1alpha1.Run) error {
+	user, err := s.User(ctx)
 	if err == nil {
-		err = s.Patch(ctx, shell, action.CancelRun(who))
+		err = s.Patch(ctx, shell, action.CancelRun(user))
 	}
 	if err != nil {
 		return fmt.Errorf("the Run %s is not canceled: %w", shell.Name, err)
@@ -168,19 +172,20 @@ func attach(ctx context.Context, s *session.Session, shell *v1alpha1.Run, comman
 	var exit utilexec.CodeExitError
 	switch {
 	case ctx.Err() != nil:
-		if err := dismiss(context.WithoutCancel(ctx), s, shell); err != nil {
-			return session.Interrupted("interrupted, and Run %s goes on until what runs there ends: %w", shell.Name, err)
+		if err := cancelShell(context.WithoutCancel(ctx), s, shell); err != nil {
+			return session.Interrupted("interrupted; Run %s continues until its command ends: %w", shell.Name, err)
 		}
 		return session.Interrupted("interrupted: Run %s is canceled", shell.Name)
 	case err != nil && !errors.As(err, &exit):
-		return fmt.Errorf("%w; Run %s may go on: `%s cancel %s` ends it", s.Explain(err), shell.Name, s.Program, shell.Name)
+		return fmt.Errorf("%w; Run %s may continue: `%s cancel %s` cancels it",
+			s.Explain(err), shell.Name, s.Program, shell.Name)
 	}
 	restore()
 	return awaitEnd(ctx, s, shell, exit.Code)
 }
 
-// awaitEnd waits until the Run has ended with the shell, so that what follows need not, and says what went wrong at the end of it:
-// a state may be at stake.
+// awaitEnd waits until the Run has ended, so that the next command need not, and returns its error: the Run may have
+// failed to save the state.
 func awaitEnd(ctx context.Context, s *session.Session, shell *v1alpha1.Run, code int) error {
 	last, err := follow(ctx, s, shell, finished)
 	if err == nil {
@@ -192,7 +197,7 @@ func awaitEnd(ctx context.Context, s *session.Session, shell *v1alpha1.Run, code
 	return nil
 }
 
-// executorFor reaches the pod as this person: by WebSocket, or as older API servers have it.
+// executorFor returns an executor for the pod, by WebSocket, or by SPDY for older API servers.
 func executorFor(config *rest.Config, shell *v1alpha1.Run, command []string, tty bool) (remotecommand.Executor, error) {
 	client, err := session.CoreClient(config)
 	if err != nil {
@@ -214,17 +219,7 @@ func executorFor(config *rest.Config, shell *v1alpha1.Run, command []string, tty
 	return remotecommand.NewFallbackExecutor(socket, spdy, session.NeedsSPDY)
 }
 
-func isTerminalReader(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	return ok && session.IsTerminal(f)
-}
-
-func isTerminalWriter(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && session.IsTerminal(f)
-}
-
-// rawTerminal gives all keys to the other side, and tells how large the terminal is, until restore is called.
+// rawTerminal sends all keys and the size of the terminal to the pod, until restore is called.
 func rawTerminal(ctx context.Context, in io.Reader) (restore func(), sizes *terminalSizes, err error) {
 	fd := int(in.(*os.File).Fd())
 	was, err := term.MakeRaw(fd)
@@ -232,34 +227,55 @@ func rawTerminal(ctx context.Context, in io.Reader) (restore func(), sizes *term
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	sizes = &terminalSizes{fd: fd, over: ctx.Done(), changed: sizeChanges(ctx)}
+	sizes = &terminalSizes{fd: fd, done: ctx.Done(), changed: sizeChanges(ctx)}
 	return func() {
 		cancel()
 		_ = term.Restore(fd, was)
 	}, sizes, nil
 }
 
-// terminalSizes tells the size of a terminal, and each new one.
+// terminalSizes returns the size of a terminal, and each new one.
 type terminalSizes struct {
 	fd      int
-	over    <-chan struct{}
+	done    <-chan struct{}
 	changed <-chan struct{}
-	told    bool
+	sent    bool
 }
 
-// Next waits until there is another size; nil at the end.
+// Next returns the first size at once, and then waits for the next one. It returns nil at the end.
 func (t *terminalSizes) Next() *remotecommand.TerminalSize {
-	if t.told {
+	if t.sent {
 		select {
 		case <-t.changed:
-		case <-t.over:
+		case <-t.done:
 			return nil
 		}
 	}
-	t.told = true
+	t.sent = true
 	width, height, err := term.GetSize(t.fd)
 	if err != nil {
 		return nil
 	}
 	return &remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)}
+}
+
+// sizeChanges receives a value when the size of the terminal changed, until ctx is done.
+func sizeChanges(ctx context.Context) <-chan struct{} {
+	signals, changed := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGWINCH)
+	go func() {
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+				select {
+				case changed <- struct{}{}:
+				default: // one is pending already
+				}
+			}
+		}
+	}()
+	return changed
 }

@@ -8,46 +8,60 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/cli/screen"
 	"cairn.dev/cairn/internal/cli/session"
 	"cairn.dev/cairn/internal/plan"
 )
 
-// showing is how a plan is shown.
-type showing struct {
-	// raw is the engine's own text.
+// planFormat is the format in which a plan is shown.
+type planFormat struct {
+	// raw selects the engine's own text.
 	raw bool
-	// format is json, or empty for people.
-	format string
+	// output is json or yaml; empty for text.
+	output string
 }
 
-// showPlan shows the plan of a Run, and what policies say of it.
-func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, how showing) error {
-	if r.Status.Plan == nil {
-		return fmt.Errorf("there is no plan of Run %s: %s", r.Name, screen.Line(r, s.Style()))
+func (f *planFormat) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.raw, "raw", false, "show the engine's own text")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "json or yaml")
+}
+
+func (f *planFormat) check() error {
+	if f.raw && f.output != "" {
+		return errors.New("use either --raw, which prints text, or -o")
 	}
-	if how.raw && r.Status.Plan.Changes {
+	return session.CheckFormat(f.output, session.FormatJSON, session.FormatYAML)
+}
+
+// showPlan shows the plan of a Run, and the findings of policies.
+func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, format planFormat) error {
+	if r.Status.Plan == nil {
+		return fmt.Errorf("the Run %s has no plan: %s", r.Name, screen.Line(r, s.Style()))
+	}
+	if format.raw && r.Status.Plan.Changes {
 		return showRaw(ctx, s, r)
 	}
 	var view plan.View
 	if r.Status.Plan.Changes {
 		server, err := s.Server(ctx)
 		if err != nil {
-			return planInShort(s, r, err)
+			return showSummary(s, r, err)
 		}
 		if view, err = server.Plan(ctx, r.Namespace, r.Name); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return planInShort(s, r, s.ExplainServer(err))
+			return showSummary(s, r, s.ExplainServer(err))
 		}
 	}
-	if how.format != "" {
-		return s.PrintValue(how.format, view)
+	if format.output != "" {
+		return s.PrintValue(format.output, view)
 	}
 	if !r.Status.Plan.Changes {
-		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found everything as it is declared.\n", r.Name)
+		_, err := fmt.Fprintf(s.Out, "No changes: Run %s found no difference.\n", r.Name)
 		return err
 	}
 	if err := view.Write(s.Out, plan.Style{Color: s.Color}); err != nil {
@@ -56,15 +70,15 @@ func showPlan(ctx context.Context, s *session.Session, r *v1alpha1.Run, how show
 	return screen.Findings(s.Out, r, s.Style())
 }
 
-// planInShort shows what Kubernetes knows of a plan, where the server does not give it.
-func planInShort(s *session.Session, r *v1alpha1.Run, why error) error {
+// showSummary shows the summary of a plan in the Run's status, if the server does not return the plan.
+func showSummary(s *session.Session, r *v1alpha1.Run, why error) error {
 	if err := screen.Plan(s.Out, r, s.Style()); err != nil {
 		return err
 	}
-	return fmt.Errorf("this is the plan in short: %w", why)
+	return fmt.Errorf("only the summary of the plan is shown: %w", why)
 }
 
-// showRaw shows the plan as its engine printed it.
+// showRaw shows the plan as the engine printed it.
 func showRaw(ctx context.Context, s *session.Session, r *v1alpha1.Run) error {
 	server, err := s.Server(ctx)
 	if err != nil {
@@ -78,7 +92,8 @@ func showRaw(ctx context.Context, s *session.Session, r *v1alpha1.Run) error {
 	return writeRaw(s, text)
 }
 
-// writeRaw writes an engine's text. What strangers put into it must not steer a terminal; what reads a pipe gets it as it is.
+// writeRaw writes an engine's text. For a terminal it removes control characters, which may be from untrusted values;
+// to a pipe it writes the text unchanged.
 func writeRaw(s *session.Session, text io.Reader) error {
 	switch {
 	case s.Color:
@@ -105,12 +120,4 @@ func writeRaw(s *session.Session, text io.Reader) error {
 			return err
 		}
 	}
-}
-
-// changesWait is the error that is none: a plan has changes.
-func changesWait(r *v1alpha1.Run) error {
-	if r.Status.Plan != nil && r.Status.Plan.Changes {
-		return session.ErrChanges
-	}
-	return nil
 }

@@ -10,15 +10,23 @@ import (
 )
 
 func suspendCommand(s *session.Session) *cobra.Command {
-	return switchCommand(s, &cobra.Command{
+	return setSuspend(s, &cobra.Command{
 		Use:     "suspend STACK",
 		Short:   "Suspend a Stack: start no new Run, not for a deletion either; active Runs continue",
 		Example: s.Examples(`cairn suspend net`),
-	}, true, "is suspended; what runs goes on")
+	}, true, "is suspended; active Runs continue")
 }
 
-// switchCommand sets spec.suspend.
-func switchCommand(s *session.Session, cmd *cobra.Command, suspend bool, done string) *cobra.Command {
+func resumeCommand(s *session.Session) *cobra.Command {
+	return setSuspend(s, &cobra.Command{
+		Use:     "resume STACK",
+		Short:   "Resume a suspended Stack",
+		Example: s.Examples(`cairn resume net`),
+	}, false, "is resumed")
+}
+
+// setSuspend completes a command that sets spec.suspend.
+func setSuspend(s *session.Session, cmd *cobra.Command, suspend bool, result string) *cobra.Command {
 	cmd.Args = s.MaxArgs(1)
 	cmd.ValidArgsFunction = s.Complete(session.CompleteStacks)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -26,14 +34,14 @@ func switchCommand(s *session.Session, cmd *cobra.Command, suspend bool, done st
 		if err != nil {
 			return err
 		}
-		who, err := s.User(cmd.Context())
+		user, err := s.User(cmd.Context())
 		if err != nil {
 			return err
 		}
-		if err := s.Patch(cmd.Context(), stack, action.SuspendStack(stack, suspend, who)); err != nil {
+		if err := s.Patch(cmd.Context(), stack, action.SuspendStack(stack, suspend, user)); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.Out, "Stack %s %s.\n", stack.Name, done)
+		_, err = fmt.Fprintf(s.Out, "Stack %s %s.\n", stack.Name, result)
 		return err
 	}
 	return cmd

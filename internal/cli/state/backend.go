@@ -28,9 +28,9 @@ func backendCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backend STACK",
 		Short: "Print how OpenTofu or Terraform on your machine uses a Stack's state",
-		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks and
-writes the state of a Stack as you. The configuration has no secret. The engine gets your token from the environment variable
-TF_HTTP_PASSWORD, which --token fills.
+		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks
+and writes the state of a Stack as you. The configuration has no secret. The engine gets your token from the
+environment variable TF_HTTP_PASSWORD, which --token fills.
 
 It takes the verb pull on the State to read, push to lock and write, and unlock to end the lock of another user.`,
 		Example: s.Examples(`

@@ -17,9 +17,9 @@ func diffCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff STACK [FROM] [TO]",
 		Short: "Compare two versions of a Stack's state",
-		Long: `Shows what the state with version TO has otherwise than that with version FROM: resources that are there or gone, and
-attributes that are different. Without TO it is the current version; without FROM the one before it. Of sensitive values
-it is said that they are different, and no more. The exit code is 0 also when something is different.`,
+		Long: `Shows what the state with version TO has otherwise than that with version FROM: resources that are there or
+gone, and attributes that are different. Without TO it is the current version; without FROM the one before it. Of
+sensitive values it is said that they are different, and no more. The exit code is 0 also when something is different.`,
 		Example: s.Examples(`
 			cairn state diff net
 			cairn state diff net 3

@@ -21,8 +21,8 @@ func historyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history STACK",
 		Short: "List the stored versions of a Stack's state",
-		Long: `Lists the versions of the state that are kept, the newest first: who wrote them and when; and the lock, when it is held.
-With -o wide each version is read, to count its resources: that takes the verb pull.`,
+		Long: `Lists the versions of the state that are kept, the newest first: who wrote them and when; and the lock, when
+it is held. With -o wide each version is read, to count its resources: that takes the verb pull.`,
 		Example: s.Examples(`
 			cairn state history net
 			cairn state history net -o wide`),

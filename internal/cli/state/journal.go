@@ -19,9 +19,9 @@ func journalCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal STACK",
 		Short: "List resources that applies changed and that the state may lack",
-		Long: `Lists what the journal of the state has: what applies have done since one of them came to its end with its state written.
-It is empty unless one was killed. What is missing from the state is imported by the next plan; docs/state.md has more.
-An ID is shown as the engine told it. Engines tell none that is sensitive.`,
+		Long: `Lists what the journal of the state has: what applies have done since one of them came to its end with its
+state written. It is empty unless one was killed. What is missing from the state is imported by the next plan;
+docs/state.md has more. An ID is shown as the engine told it. Engines tell none that is sensitive.`,
 		Example: s.Examples(`
 			cairn state journal net
 			cairn state journal net -o json`),

@@ -20,8 +20,8 @@ func listCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list STACK [ADDRESS...]",
 		Short: "List the resources in a Stack's state",
-		Long: `Lists the addresses of the resources in the state, as tofu state list does. An ADDRESS is that of a resource, or of a
-module or a resource with several instances, which stands for all that is in it.`,
+		Long: `Lists the addresses of the resources in the state, as tofu state list does. An ADDRESS is that of a resource,
+or of a module or a resource with several instances, which stands for all that is in it.`,
 		Example: s.Examples(`
 			cairn state list net
 			cairn state list net module.subnets

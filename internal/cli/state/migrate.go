@@ -17,9 +17,10 @@ func migrateCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate STACK",
 		Short: "Move a Stack's state to the backend that its spec names now",
-		Long: `Lets the state move to where spec.backend of the Stack says now. Into a backend the next plan puts it, where that has none, or an older one of
-the same state; what is newer there, or another state, is never written over. When the Stack names no backend, Cairn keeps the state from now on: it
-has a copy of what the backend had when it was last seen. What the old place has stays there; nobody reads it any more.`,
+		Long: `Lets the state move to where spec.backend of the Stack says now. Into a backend the next plan puts it, where
+that has none, or an older one of the same state; what is newer there, or another state, is never written over. When
+the Stack names no backend, Cairn keeps the state from now on: it has a copy of what the backend had when it was last
+seen. What the old place has stays there; nobody reads it any more.`,
 		Example: s.Examples(`
 			kubectl patch stack net --type=merge -p '{"spec":{"backend":{"type":"s3","config":{"bucket":"states","key":"net"}}}}'
 			cairn state migrate net

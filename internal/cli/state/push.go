@@ -24,9 +24,9 @@ func pushCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push STACK FILE|-",
 		Short: "Push a file as the new version of a Stack's state",
-		Long: `Makes a file, or what comes from standard input, the new version of the state. As with tofu state push it has to have the
-state's lineage and a higher serial, unless --force is given. It is refused while the state is locked or a Run of the
-Stack is at work. Nothing real is changed: the next plan compares what is there with the new state.`,
+		Long: `Makes a file, or what comes from standard input, the new version of the state. As with tofu state push it has
+to have the state's lineage and a higher serial, unless --force is given. It is refused while the state is locked or a
+Run of the Stack is at work. Nothing real is changed: the next plan compares what is there with the new state.`,
 		Example: s.Examples(`
 			cairn state push net net.tfstate
 			tofu state pull | cairn state push net - --yes`),

@@ -21,12 +21,12 @@ func recoverCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover STACK",
 		Short: "Recover a state that an apply could only write to its pod's log",
-		Long: `Recovers the state of an apply that could reach no server to save it. The pod then prints the state to its log, encrypted so that only Cairn can
-read it, and the Stack is not planned (Ready has the reason StateNotSaved). This command sends that log to the server, which makes the state the
-current version; then the Stack continues.
+		Long: `Recovers the state of an apply that could reach no server to save it. The pod then prints the state to its
+log, encrypted so that only Cairn can read it, and the Stack is not planned (Ready has the reason StateNotSaved). This
+command sends that log to the server, which makes the state the current version; then the Stack continues.
 
-By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. When the pod is gone, give the log from your
-log storage with --file; lines may have timestamps and names before the text.
+By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. When the pod is
+gone, give the log from your log storage with --file; lines may have timestamps and names before the text.
 
 To go back to an earlier version use "cairn state rollback"; to use the backup in the bucket, "cairn state restore".`,
 		Example: s.Examples(`

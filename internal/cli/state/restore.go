@@ -17,12 +17,14 @@ func restoreCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore STACK",
 		Short: "Restore a state from its backup in the bucket, where Cairn does not do so by itself",
-		Long: `Restores the state from its backup. The bucket has a backup of each state. When Kubernetes has lost a State object, as after a restore of etcd, Cairn
-restores the state by itself. It does not when the backup is of another Stack with the same name, or when State and backup both have later
-versions: then nothing is planned until an administrator of Cairn restores the backup, or discards it with --forget. The backup may have secrets of
-another owner of the name, so this needs the verb restore on states, which no role of the chart has.
+		Long: `Restores the state from its backup. The bucket has a backup of each state. When Kubernetes has lost a State
+object, as after a restore of etcd, Cairn restores the state by itself. It does not when the backup is of another
+Stack with the same name, or when State and backup both have later versions: then nothing is planned until an
+administrator of Cairn restores the backup, or discards it with --forget. The backup may have secrets of another owner
+of the name, so this needs the verb restore on states, which no role of the chart has.
 
-To go back to an earlier version use "cairn state rollback"; to recover a state from the log of a pod, "cairn state recover".`,
+To go back to an earlier version use "cairn state rollback"; to recover a state from the log of a pod, "cairn state
+recover".`,
 		Example: s.Examples(`
 			cairn state restore net
 			cairn state restore net --forget`),

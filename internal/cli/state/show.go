@@ -20,9 +20,9 @@ func showCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show STACK ADDRESS",
 		Short: "Show the attributes of a resource in a Stack's state",
-		Long: `Shows the attributes of one resource as the state has them. Hidden are those that the state marks as sensitive, texts
-that have such a value in them, and texts whose name says that they are secret, such as password or token: a state does
-not say what a provider calls sensitive.`,
+		Long: `Shows the attributes of one resource as the state has them. Hidden are those that the state marks as
+sensitive, texts that have such a value in them, and texts whose name says that they are secret, such as password or
+token: a state does not say what a provider calls sensitive.`,
 		Example: s.Examples(`
 			cairn state show net aws_vpc.this
 			cairn state show net 'module.subnets.aws_subnet.this["a"]' -o json

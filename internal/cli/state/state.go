@@ -25,8 +25,8 @@ func Command(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
 		Short: "Read, change and repair a Stack's state",
-		Long: `Reads, changes and repairs the state of a Stack. These commands need Cairn's server, not its operator. Each one needs a verb of its own on states;
-docs/state.md lists them.
+		Long: `Reads, changes and repairs the state of a Stack. These commands need Cairn's server, not its operator. Each
+one needs a verb of its own on states; docs/state.md lists them.
 
 Three commands bring a state back, each from another place:
   rollback  from an earlier version, as history lists them

@@ -15,11 +15,12 @@ func unlockCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unlock STACK LOCK_ID",
 		Short: "Remove a lock on a Stack's state whose holder no longer runs",
-		Long: `Ends the lock with that ID. Cairn does so by itself as soon as it knows that the pod that holds a lock is gone; this is for
-the rest. It is refused while that pod may still be at work: two engines at once would lose what one of them makes.
+		Long: `Ends the lock with that ID. Cairn does so by itself as soon as it knows that the pod that holds a lock is
+gone; this is for the rest. It is refused while that pod may still be at work: two engines at once would lose what one
+of them makes.
 
-The lock of a user's engine, outside of the cluster, ends with that engine. Cairn cannot know whether it still runs: ask that user
-before you end its lock. What the engine changes afterwards it cannot write to the state.`,
+The lock of a user's engine, outside of the cluster, ends with that engine. Cairn cannot know whether it still runs:
+ask that user before you end its lock. What the engine changes afterwards it cannot write to the state.`,
 		Example: s.Examples(`
 			cairn state history net
 			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),

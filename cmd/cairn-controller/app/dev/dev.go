@@ -66,12 +66,12 @@ func devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run Cairn with a control plane on this machine, without a cluster",
-		Long: `Starts a real Kubernetes API server and etcd, a simulated kubelet that runs pods as processes of this machine, and
-Cairn itself, with ServiceAccounts that have the chart's roles. It prints a link to the web UI that signs you in once. Everything
-listens on 127.0.0.1 only, until Ctrl-C.
+		Long: `Starts a real Kubernetes API server and etcd, a simulated kubelet that runs pods as processes of this
+machine, and Cairn itself, with ServiceAccounts that have the chart's roles. It prints a link to the web UI that signs
+you in once. Everything listens on 127.0.0.1 only, until Ctrl-C.
 
-Arguments after -- are passed to cairn-controller serve or, with --split, to cairn-controller operator and cairn-controller server.
-Their process IDs are in the data directory: serve.pid, or operator.pid and server.pid.`,
+Arguments after -- are passed to cairn-controller serve or, with --split, to cairn-controller operator and
+cairn-controller server. Their process IDs are in the data directory: serve.pid, or operator.pid and server.pid.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.log, o.serveArgs = textLogger(o.level), args
 			return withCluster(cmd.Context(), o, func(ctx context.Context, cluster *cluster) error {
