@@ -10,21 +10,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// controllerProgram has the operator, the server, and the commands that run Cairn on this machine. The command line is small without it.
+// controllerProgram is the program with the operator, the server, and the commands that run Cairn on this machine. It
+// is separate to keep the command line small.
 const controllerProgram = "cairn-controller"
 
-// devCommands are the commands that run Cairn on this machine. cairn-controller replaces this process: its flags, help and exit code are theirs.
+// devCommands returns the commands that run Cairn on this machine. cairn-controller replaces this process, and has
+// their flags, help and exit code.
 func devCommands() []*cobra.Command {
 	return []*cobra.Command{
 		{
 			Use:                "dev",
-			Short:              "Run a whole Cairn on this machine, without a cluster",
+			Short:              "Run Cairn on this machine, without a cluster",
 			DisableFlagParsing: true,
 			RunE:               runController,
 		},
 		{
 			Use:                "demo",
-			Short:              "Run a whole Cairn on this machine and show what it does with an example",
+			Short:              "Run Cairn on this machine with an example",
 			DisableFlagParsing: true,
 			RunE:               runController,
 		},

@@ -1,4 +1,4 @@
-// Package cli is the cairn command, one file a subcommand.
+// Package cli is the command cairn. Its subcommands are in the packages below.
 package cli
 
 import (
@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/internal/cli/state"
 )
 
-// Main runs the command line and gives the process's exit code.
+// Main runs the command and returns the exit code of the process.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -29,7 +29,7 @@ func Main() int {
 	return exitCode(s.ErrOut, s.Program, root(s).ExecuteContext(ctx))
 }
 
-// exitCode says what went wrong, and gives the exit code for it.
+// exitCode prints an error and returns its exit code.
 func exitCode(stderr io.Writer, program string, err error) int {
 	if err == nil {
 		return 0
@@ -39,12 +39,12 @@ func exitCode(stderr io.Writer, program string, err error) int {
 		exit = session.ExitError{Code: session.ExitFailed, Err: err}
 	}
 	if exit.Err != nil {
-		fmt.Fprintf(stderr, "%s: %s\n", program, screen.CleanLines(err.Error())) // which may quote strangers
+		fmt.Fprintf(stderr, "%s: %s\n", program, screen.CleanLines(err.Error())) // the text may have untrusted parts
 	}
 	return exit.Code
 }
 
-// Groups of commands, as the usage shows them.
+// Groups of commands in the help.
 const (
 	groupStacks = "stacks"
 	groupRun    = "local"
@@ -85,8 +85,8 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 	return cmd
 }
 
-// onlySubcommands has a command that is but a name for others refuse what is none of them. By itself the library shows its help then, on standard
-// output and with exit code 0: a script would go on, and take that for what it asked for.
+// onlySubcommands rejects unknown subcommands of a command that only has subcommands. The library would print its help
+// to standard output and return exit code 0, so a script would continue with that as the result.
 func onlySubcommands(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

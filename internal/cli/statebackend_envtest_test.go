@@ -32,7 +32,7 @@ func TestTheBackendOfAStateIsPrinted(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	d.want(1, "did you mean net?", "", "state", "backend", "nett")
-	d.want(1, "in its own backend (s3)", "", "state", "backend", "moved")
+	d.want(1, "is in the backend s3 of spec.backend", "", "state", "backend", "moved")
 	d.want(0, address, "nobody-who-reads-stacks", "state", "backend", "net")
 	d.want(1, "--as", "alice", "state", "backend", "net", "--token")
 }

@@ -16,11 +16,11 @@ import (
 	"cairn.dev/cairn/internal/migrate/generate"
 )
 
-// generating are the flags of generate.
-type generating struct{ repository, ref, format string }
+// generateOptions are the flags of generate.
+type generateOptions struct{ repository, ref, format string }
 
 func generateCommand(s *session.Session) *cobra.Command {
-	var g generating
+	var g generateOptions
 	cmd := &cobra.Command{
 		Use:   "generate DIR",
 		Short: "Generate a Stack for each root module in a directory",
@@ -29,7 +29,7 @@ one Repository to standard output. Standard error gets what was found, what was 
 do. The command changes neither the cluster nor the code, and imports no resources.
 
 A root module is a directory with code that has a backend block, or that no other directory calls as a module; with a
-terragrunt.hcl that names code, Terragrunt runs it. Where the code has a backend block, the state stays there
+terragrunt.hcl that has a source, Terragrunt runs it. Where the code has a backend block, the state stays there
 (backend: {fromCode: true}); otherwise Cairn stores the state.
 
 The repository's URL is that of git's remote origin, unless --repository is set. Plans wait for an approval (apply:
@@ -53,13 +53,14 @@ Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), unti
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&g.repository, "repository", "", "URL of the repository, as in https://git.example.com/acme/infra.git; default: that of git's remote origin")
+	f.StringVar(&g.repository, "repository", "",
+		"URL of the repository, for example https://git.example.com/acme/infra.git; default: that of git's remote origin")
 	f.StringVar(&g.ref, "ref", "", "branch, tag or commit of the Repository; default: the remote's default branch")
 	f.StringVarP(&g.format, "output", "o", "", "json or yaml: one document with objects and notes on standard output")
 	return cmd
 }
 
-func generateFrom(ctx context.Context, s *session.Session, dir string, g generating) error {
+func generateFrom(ctx context.Context, s *session.Session, dir string, g generateOptions) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
@@ -69,22 +70,23 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 	}
 	code := generate.Code{Files: os.DirFS(dir), URL: g.repository, Ref: g.ref}
 	code.Namespace = s.Overrides.Context.Namespace
-	// Where DIR is in the repository counts also when its URL is given.
-	prefix, err := gitAnswer(ctx, dir, "rev-parse", "--show-prefix")
+	// The path of DIR in the repository is also needed if the URL is set.
+	prefix, err := gitOutput(ctx, dir, "rev-parse", "--show-prefix")
 	if err == nil {
 		code.Folder = path.Clean("/" + prefix)[1:]
 	} else if code.URL == "" {
-		return fmt.Errorf("%s is in no Git repository (%w): give its URL with --repository, and its root directory as DIR", dir, err)
+		return fmt.Errorf("%s is in no Git repository (%w): set its URL with --repository, and use its root directory as DIR",
+			dir, err)
 	}
 	if code.URL == "" {
-		if code.URL, err = gitAnswer(ctx, dir, "remote", "get-url", "origin"); err != nil {
-			return fmt.Errorf("git has no remote origin (%w): give the repository's URL with --repository", err)
+		if code.URL, err = gitOutput(ctx, dir, "remote", "get-url", "origin"); err != nil {
+			return fmt.Errorf("git has no remote origin (%w): set the repository's URL with --repository", err)
 		}
 	}
 	result, err := generate.Generate(code)
 	var address *generate.AddressError
 	if errors.As(err, &address) && g.repository == "" {
-		return fmt.Errorf("%w; it is that of git's remote origin: give the URL that the cluster fetches from with --repository URL", err)
+		return fmt.Errorf("%w; it is that of git's remote origin: set the URL that the cluster fetches from with --repository URL", err)
 	}
 	if err != nil {
 		return err
@@ -95,12 +97,12 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 	return printMigration(s, result, g.format)
 }
 
-// gitAnswers is how long git may take for a question about a folder.
-const gitAnswers = 30 * time.Second
+// gitTimeout is the timeout of a git command.
+const gitTimeout = 30 * time.Second
 
-// gitAnswer is what git says about a folder.
-func gitAnswer(ctx context.Context, dir string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, gitAnswers)
+// gitOutput returns the output of a git command in a directory.
+func gitOutput(ctx context.Context, dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
 	var exit *exec.ExitError

@@ -1,4 +1,5 @@
-// Package convert has the commands that write the objects of Cairn from those of other systems, or from code: `cairn migrate` and `cairn generate`.
+// Package convert has the commands that generate Stacks from objects of other systems and from code: `cairn migrate`
+// and `cairn generate`.
 package convert
 
 import (
@@ -24,27 +25,28 @@ import (
 	"cairn.dev/cairn/internal/migrate/manifest"
 )
 
-// migrating are the flags of migrate.
-type migrating struct {
+// migrateOptions are the flags of migrate.
+type migrateOptions struct {
 	files                             []string
 	fromCluster, everywhere, keepRule bool
 	format                            string
 }
 
 func migrateCommand(s *session.Session) *cobra.Command {
-	var m migrating
+	var m migrateOptions
 	cmd := &cobra.Command{
 		Use:   "migrate (-f FILE... | --from-cluster)",
 		Short: "Convert objects of another system to Stacks",
-		Long: `Makes Stacks and Repositories of objects of ` + migrate.Systems() + `, and changes nothing: manifests go to standard
-output, and to standard error what each field became, or why it became nothing and what to do. States stay where they are wherever the engine can
-reach them there.
+		Long: `Generates Stacks and Repositories from objects of ` + migrate.Systems() + `, and changes nothing. It writes
+manifests to standard output, and for each field a note to standard error: its new field, or why there is none and what
+to do. States remain in their backends if the engine can use those.
 
-The Stacks are safe for the day of moving: a plan that has changes waits (apply: Manual), and deleting a Stack leaves all that it made
-(deletionPolicy: Orphan). --keep-apply keeps what the objects said.
+The Stacks are safe during the migration: a plan with changes waits (apply: Manual), and deleting a Stack keeps its
+resources (deletionPolicy: Orphan). --keep-apply keeps these settings of the objects.
 
-Values of Secrets are never read: of a Secret in a file only the names of its keys are looked at, and --from-cluster reads no Secrets at all. It lists the
-kinds above that the cluster has, and gets the sources and ConfigMaps that they name. What is wrong in an input ends it: then nothing is printed.`,
+Values of Secrets are never read: of a Secret in a file, only the names of its keys are used, and --from-cluster does not
+read Secrets. It lists the resources above that the cluster has, and reads the sources and ConfigMaps that they name. If
+an input has an error, nothing is printed.`,
 		Example: s.Examples(`
 			cairn migrate -f terraform.yaml > stacks.yaml
 			cairn migrate -f manifests/ -n infra 2> notes.txt
@@ -61,21 +63,23 @@ kinds above that the cluster has, and gets the sources and ConfigMaps that they 
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&m.files, "filename", "f", nil, "file with objects, folder of *.yaml, *.yml and *.json files with all below it, or - for standard input")
-	f.BoolVar(&m.fromCluster, "from-cluster", false, "take the objects that are in the cluster")
-	f.BoolVarP(&m.everywhere, "all-namespaces", "A", false, "with --from-cluster: of all namespaces")
-	f.BoolVar(&m.keepRule, "keep-apply", false, "keep what the objects say of applying and of deleting, in place of Manual and Orphan")
+	f.StringArrayVarP(&m.files, "filename", "f", nil,
+		"file with objects, directory that is searched for *.yaml, *.yml and *.json files, or - for standard input")
+	f.BoolVar(&m.fromCluster, "from-cluster", false, "convert the objects in the cluster")
+	f.BoolVarP(&m.everywhere, "all-namespaces", "A", false, "with --from-cluster: in all namespaces")
+	f.BoolVar(&m.keepRule, "keep-apply", false,
+		"keep the settings of the objects for applies and deletion, in place of Manual and Orphan")
 	f.StringVarP(&m.format, "output", "o", "", "json or yaml: one document with objects and notes on standard output")
 	cmd.MarkFlagsOneRequired("filename", "from-cluster")
 	cmd.MarkFlagsMutuallyExclusive("filename", "from-cluster")
 	return cmd
 }
 
-func convertObjects(ctx context.Context, s *session.Session, m migrating) error {
+func convertObjects(ctx context.Context, s *session.Session, m migrateOptions) error {
 	var objects []unstructured.Unstructured
 	var err error
 	if m.fromCluster {
-		objects, err = othersObjects(ctx, s, m.everywhere)
+		objects, err = clusterObjects(ctx, s, m.everywhere)
 	} else {
 		objects, err = readObjects(ctx, s, m.files)
 	}
@@ -95,7 +99,7 @@ func convertObjects(ctx context.Context, s *session.Session, m migrating) error 
 	return printMigration(s, result, m.format)
 }
 
-// printMigration prints manifests and, beside them, notes; or both as one document.
+// printMigration prints manifests to standard output and notes to standard error, or both as one document.
 func printMigration(s *session.Session, result convert.Result, format string) error {
 	if format != "" {
 		objects, err := result.Objects()
@@ -119,15 +123,15 @@ func printMigration(s *session.Session, result convert.Result, format string) er
 // readObjects reads the objects of files.
 func readObjects(ctx context.Context, s *session.Session, names []string) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
-	var wrong []error
+	var errs []error
 	for _, name := range names {
 		found, err := readNamed(ctx, s, name)
 		if err != nil {
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 		}
 		objects = append(objects, found...)
 	}
-	if err := errors.Join(wrong...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	if namespace := s.Overrides.Context.Namespace; namespace != "" {
@@ -136,7 +140,7 @@ func readObjects(ctx context.Context, s *session.Session, names []string) ([]uns
 	return objects, nil
 }
 
-// largestManifest is how many bytes of manifests are read of one file.
+// largestManifest is the limit of a file with manifests, in bytes.
 const largestManifest = 64 << 20
 
 func readNamed(ctx context.Context, s *session.Session, name string) ([]unstructured.Unstructured, error) {
@@ -155,7 +159,7 @@ func readNamed(ctx context.Context, s *session.Session, name string) ([]unstruct
 		return readManifest(name)
 	}
 	var objects []unstructured.Unstructured
-	var wrong []error
+	var errs []error
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -165,12 +169,12 @@ func readNamed(ctx context.Context, s *session.Session, name string) ([]unstruct
 		}
 		found, err := readManifest(path)
 		if err != nil {
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 		}
 		objects = append(objects, found...)
 		return nil
 	})
-	return objects, errors.Join(append(wrong, err)...)
+	return objects, errors.Join(append(errs, err)...)
 }
 
 func readManifest(path string) (objects []unstructured.Unstructured, err error) {
@@ -188,7 +192,7 @@ func readManifest(path string) (objects []unstructured.Unstructured, err error) 
 
 func readText(text []byte, name string) ([]unstructured.Unstructured, error) {
 	if len(text) > largestManifest {
-		return nil, fmt.Errorf("%s: more than %d MiB: give it in parts", name, largestManifest>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB: split it", name, largestManifest>>20)
 	}
 	objects, err := manifest.Read(text)
 	if err != nil {
@@ -197,11 +201,12 @@ func readText(text []byte, name string) ([]unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// pageOfObjects is how many objects are asked for at once.
-const pageOfObjects = 250
+// pageSize is the number of objects in a page of a list.
+const pageSize = 250
 
-// othersObjects are the objects of other systems in the cluster, with the sources and ConfigMaps that they name. Secrets are not read.
-func othersObjects(ctx context.Context, s *session.Session, everywhere bool) ([]unstructured.Unstructured, error) {
+// clusterObjects returns the objects of other systems in the cluster, with the sources and ConfigMaps that they name.
+// It reads no Secrets.
+func clusterObjects(ctx context.Context, s *session.Session, everywhere bool) ([]unstructured.Unstructured, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return nil, err
@@ -244,7 +249,7 @@ func othersObjects(ctx context.Context, s *session.Session, everywhere bool) ([]
 		switch err := c.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &o); {
 		case err == nil:
 			objects = append(objects, o)
-		case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // the notes say what is missing for it
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // the notes list what is missing
 			s.Note("%s %s/%s is not read: %v", ref.GroupKind.Kind, ref.Namespace, ref.Name, err)
 		default:
 			return nil, s.Explain(err)
@@ -253,7 +258,7 @@ func othersObjects(ctx context.Context, s *session.Session, everywhere bool) ([]
 	return objects, nil
 }
 
-// servedVersion is the best version of a kind that is known and that the cluster has; empty when it has none.
+// servedVersion returns the preferred version of a kind that the cluster serves; empty if it serves none.
 func servedVersion(s *session.Session, c client.Client, kind convert.Kind) (string, error) {
 	for _, version := range kind.Versions {
 		mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind, version)
@@ -268,12 +273,15 @@ func servedVersion(s *session.Session, c client.Client, kind convert.Kind) (stri
 }
 
 // listAll lists the objects of a kind, a page at a time.
-func listAll(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
+func listAll(
+	ctx context.Context, c client.Client, gvk schema.GroupVersionKind, namespace string,
+) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	for next := ""; ; {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := c.List(ctx, list, client.InNamespace(namespace), client.Limit(pageOfObjects), client.Continue(next)); err != nil {
+		err := c.List(ctx, list, client.InNamespace(namespace), client.Limit(pageSize), client.Continue(next))
+		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, list.Items...)
@@ -283,7 +291,7 @@ func listAll(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, 
 	}
 }
 
-// Commands are the commands that create Stacks from what a user has: objects of other systems, and code.
+// Commands returns the commands of the package.
 func Commands(s *session.Session) []*cobra.Command {
 	return []*cobra.Command{migrateCommand(s), generateCommand(s)}
 }

@@ -2,8 +2,8 @@ package local
 
 import "syscall"
 
-// childAttributes give a child a process group of its own, so that Ctrl-C reaches only the parent, and let it end with
-// the parent however that ends.
+// childAttributes starts a child in its own process group, so that Ctrl-C interrupts only the parent, and kills it when
+// the parent ends.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

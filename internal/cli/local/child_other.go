@@ -4,5 +4,5 @@ package local
 
 import "syscall"
 
-// childAttributes give a child a process group of its own, so that Ctrl-C reaches only the parent.
+// childAttributes starts a child in its own process group, so that Ctrl-C interrupts only the parent.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

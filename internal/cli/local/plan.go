@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,25 +23,28 @@ import (
 	"cairn.dev/cairn/internal/cli/statefile"
 	"cairn.dev/cairn/internal/cli/workcopy"
 	"cairn.dev/cairn/internal/engine"
-	"cairn.dev/cairn/internal/userapi"
 )
 
-// Plan is a plan of a working directory: the flags of plan that go with --local.
+// Plan has the flags for the plan of a working directory.
 type Plan struct {
 	Dir, engine, root string
 	variableFiles     []string
 }
 
-// localFlags are the flags that only a plan of a working directory takes.
+// localFlags are the flags that need --local.
 var localFlags = []string{"engine", "root", "var-file"}
 
-// AddFlags adds the flags of such a plan to a command.
+// AddFlags adds the flags to a command.
 func (p *Plan) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.Dir, "local", "", "plan the code in this directory on this machine, instead of a Run in the cluster")
-	f.StringVar(&p.engine, "engine", "", "with --local: program that plans; default: tofu or terraform, as the Stack says")
-	f.StringVar(&p.root, "root", "", "with --local: directory above it to copy as a whole, for code that reads files there; usually the root of the repository")
-	f.StringArrayVar(&p.variableFiles, "var-file", nil, "with --local: file with variables, which override the Stack's; can be repeated, later files win")
+	f.StringVar(&p.engine, "engine", "",
+		"with --local: program that plans; default: tofu or terraform, the engine of the Stack")
+	f.StringVar(&p.root, "root", "",
+		"with --local: directory above it to copy as a whole, for code that reads files there; usually the root of the "+
+			"repository")
+	f.StringArrayVar(&p.variableFiles, "var-file", nil,
+		"with --local: file with variables, which override the Stack's; can be repeated, later files win")
 	_ = cmd.MarkFlagDirname("local") // fails only for a flag that does not exist
 	_ = cmd.MarkFlagDirname("root")
 	cmd.MarkFlagsMutuallyExclusive("local", "raw")
@@ -81,29 +85,29 @@ func Run(ctx context.Context, s *session.Session, name string, p Plan, args []st
 	if err != nil {
 		return err
 	}
-	temporary, err := os.MkdirTemp("", "cairn-plan-local-") // for nobody else: 0700
+	temporary, err := os.MkdirTemp("", "cairn-plan-local-") // mode 0700
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 	l := &localPlan{Session: s, stack: stack, kind: kind, program: program, temporary: temporary}
 	if err := l.checkVersion(ctx); err != nil {
-		return l.ended(ctx, err)
+		return l.result(ctx, err)
 	}
 	if err := l.copyCode(ctx, p.Dir, p.root); err != nil {
-		return l.ended(ctx, err)
+		return l.result(ctx, err)
 	}
 	if err := l.copyState(ctx); err != nil {
-		return l.ended(ctx, err)
+		return l.result(ctx, err)
 	}
 	files, err := l.variables(ctx, own, args)
 	if err != nil {
-		return l.ended(ctx, err)
+		return l.result(ctx, err)
 	}
-	return l.ended(ctx, l.plan(ctx, append(files, own...), args))
+	return l.result(ctx, l.plan(ctx, append(files, own...), args))
 }
 
-// rejectedArguments would have the plan read or write another state, or save a plan to apply, which this is not for.
+// rejectedArguments select another state, or save a plan that could be applied.
 var rejectedArguments = []string{"out", "state", "state-out", "backup", "lock", "lock-timeout"}
 
 func checkPlanArguments(args []string) error {
@@ -131,12 +135,13 @@ func absolute(files []string) ([]string, error) {
 	return paths, nil
 }
 
-// localEngine finds the program for a Stack's engine.
+// localEngine returns the engine of a Stack and its program on this machine.
 func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, error) {
 	var kind engine.Engine
 	switch stack.EngineOf().Name {
 	case v1alpha1.EngineTerragrunt:
-		return nil, "", fmt.Errorf("stack %s is for Terragrunt, which creates its root module itself: cairn plan --local plans code for OpenTofu and Terraform only", stack.Name)
+		return nil, "", fmt.Errorf("the Stack %s uses Terragrunt, which creates its root module itself: "+
+			"cairn plan --local supports only code for OpenTofu and Terraform", stack.Name)
 	case v1alpha1.EngineTerraform:
 		kind = engine.Terraform{}
 	default:
@@ -144,13 +149,13 @@ func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, 
 	}
 	path, err := exec.LookPath(cmp.Or(program, kind.Program()))
 	if err != nil {
-		return nil, "", fmt.Errorf("%s cannot be found on this machine: install it, or name another program with --engine (%w)", kind.Name(), err)
+		return nil, "", fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine (%w)", kind.Name(), err)
 	}
 	path, err = filepath.Abs(path)
 	return kind, path, err
 }
 
-// localRun is one plan on this machine.
+// localPlan is one plan on this machine.
 type localPlan struct {
 	*session.Session
 	stack     *v1alpha1.Stack
@@ -164,15 +169,15 @@ type localPlan struct {
 func (l *localPlan) state() string  { return filepath.Join(l.temporary, "state") }
 func (l *localPlan) values() string { return filepath.Join(l.temporary, "values") }
 
-// ended is how it ends: an interruption counts more than what came of it.
-func (l *localPlan) ended(ctx context.Context, err error) error {
+// result returns the error of the plan. An interrupt takes precedence over its consequences.
+func (l *localPlan) result(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return session.Interrupted("interrupted: nothing was changed")
 	}
 	return err
 }
 
-// checkVersion says when the engine is not one that the Stack would be planned with.
+// checkVersion prints the version of the engine, and a warning if the Stack needs another one.
 func (l *localPlan) checkVersion(ctx context.Context) error {
 	var out bytes.Buffer
 	cmd := l.command(ctx, l.temporary, l.kind.Version())
@@ -187,19 +192,19 @@ func (l *localPlan) checkVersion(ctx context.Context) error {
 	l.Note("Planning with %s %s (%s).", l.kind.Name(), version, l.program)
 	if wanted := l.stack.EngineOf().Version; wanted != "" {
 		if meets, err := engine.Meets(version, wanted); err == nil && !meets {
-			l.Note("Mind: the Stack wants %s; what another version plans may be different.", wanted)
+			l.Note("Warning: the Stack needs version %s; the plan of another version may differ.", wanted)
 		}
 	}
 	return nil
 }
 
-// copyCode copies the code, and has the engine keep the state beside it.
+// copyCode copies the code, and configures the engine to use the copy of the state.
 func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) {
 	to := filepath.Join(l.temporary, "code")
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
 	}
-	if l.code, err = workcopy.Make(ctx, dir, root, to); err != nil {
+	if l.code, err = workcopy.Create(ctx, dir, root, to); err != nil {
 		return fmt.Errorf("copy the code: %w", err)
 	}
 	what := "files of " + l.code.From
@@ -211,12 +216,13 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 	case n > 1:
 		what += fmt.Sprintf(" and of %d local modules elsewhere", n)
 	}
-	l.Note("Copied the %d %s (%.1f MiB); nothing is written there.", l.code.Files, what, float64(l.code.Bytes)/(1<<20))
+	l.Note("Copied %d %s (%.1f MiB); the originals are not changed.", l.code.Files, what, float64(l.code.Bytes)/(1<<20))
 	if l.code.State {
-		l.Note("The state in %s is not used, but the Stack's.", l.code.From)
+		l.Note("The state in %s is ignored: the plan uses the Stack's.", l.code.From)
 	}
 	if len(l.code.Unknown) > 0 {
-		l.Note("Paths that are not known before the engine runs: %s. If they lead out of %s, copy that too with --root.", strings.Join(l.code.Unknown, "; "), l.code.From)
+		l.Note("Paths that are unknown before the engine runs: %s. If they are outside of %s, copy that too with --root.",
+			strings.Join(l.code.Unknown, "; "), l.code.From)
 	}
 	code, err := os.OpenRoot(l.code.Dir)
 	if err != nil {
@@ -230,19 +236,18 @@ func (l *localPlan) copyCode(ctx context.Context, dir, root string) (err error) 
 	return code.WriteFile(engine.OverrideFile, []byte(override), 0o600)
 }
 
-// copyState gets the state, if there is one.
+// copyState reads the state, if there is one.
 func (l *localPlan) copyState(ctx context.Context) error {
 	server, err := l.Server(ctx)
 	if err != nil {
 		return err
 	}
 	data, err := server.State(ctx, l.stack.Namespace, l.stack.Name, 0)
-	var refused *userapi.Error
-	if errors.As(err, &refused) && refused.Code == 404 {
+	if session.HasCode(err, http.StatusNotFound) {
 		if err := l.checkOwnBackend(); err != nil {
 			return err
 		}
-		l.Note("Stack %s has no state yet: the plan makes everything.", l.stack.Name)
+		l.Note("Stack %s has no state yet: the plan creates all resources.", l.stack.Name)
 		return nil
 	}
 	if err != nil {
@@ -251,7 +256,7 @@ func (l *localPlan) copyState(ctx context.Context) error {
 	return os.WriteFile(l.state(), data, 0o600)
 }
 
-// checkOwnBackend rejects code that has a backend of its own while Cairn has no state, as the runner does.
+// checkOwnBackend rejects code with a backend block while Cairn has no state, as the runner does.
 func (l *localPlan) checkOwnBackend() error {
 	if l.stack.Spec.Backend != nil {
 		return nil
@@ -263,19 +268,19 @@ func (l *localPlan) checkOwnBackend() error {
 	return found.Refuse(l.kind, l.stack.Name)
 }
 
-// plan runs the engine. What it prints goes to the terminal as it is.
+// plan runs the engine, whose output is not changed.
 func (l *localPlan) plan(ctx context.Context, files, args []string) error {
 	init := []string{"init", "-input=false"}
 	plan := []string{"plan", "-input=false", "-lock=false", "-detailed-exitcode"}
 	if !l.Color {
-		init, plan = append(init, "-no-color"), append(plan, "-no-color") // an engine does not look where it prints to
+		init, plan = append(init, "-no-color"), append(plan, "-no-color") // an engine does not detect whether its output is a terminal
 	}
 	for _, file := range files {
 		init = append(init, "-var-file="+file) // a module's source may depend on variables
 		plan = append(plan, "-var-file="+file)
 	}
 	cmd := l.command(ctx, l.code.Dir, init)
-	cmd.Stdout = l.ErrOut // the plan alone is the result
+	cmd.Stdout = l.ErrOut // standard output has only the plan
 	if err := cmd.Run(); err != nil {
 		return l.failed("init", err)
 	}
@@ -292,7 +297,7 @@ func (l *localPlan) plan(ctx context.Context, files, args []string) error {
 	return nil
 }
 
-// failed is the end of an engine that said itself what was wrong.
+// failed returns the error of an engine. An engine that exited printed its error itself.
 func (l *localPlan) failed(step string, err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
@@ -301,11 +306,11 @@ func (l *localPlan) failed(step string, err error) error {
 	return fmt.Errorf("%s %s: %w", l.program, step, err)
 }
 
-// interruptPatience is how long an engine may take to end once it is interrupted.
-const interruptPatience = 10 * time.Second
+// stopTimeout is the time to stop before an interrupted engine is killed.
+const stopTimeout = 10 * time.Second
 
-// command is an engine's. It is interrupted when this process is, and not by the terminal as well: a second interruption
-// would end it in the middle.
+// command returns a command of the engine. It is interrupted only by this process and not by the terminal, as a second
+// interrupt would abort it.
 func (l *localPlan) command(ctx context.Context, dir string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, l.program, args...)
 	cmd.Dir = dir
@@ -313,12 +318,12 @@ func (l *localPlan) command(ctx context.Context, dir string, args []string) *exe
 	cmd.Stderr = l.ErrOut
 	cmd.SysProcAttr = childAttributes()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
-	cmd.WaitDelay = interruptPatience
+	cmd.WaitDelay = stopTimeout
 	return cmd
 }
 
-// localEnvironment is what the engine gets: this process's environment but for what would lead it to another state, or out
-// of the copy, and for arguments, which checkPlanArguments would not see.
+// localEnvironment returns the environment of the engine: that of this process without variables that select another
+// state or directory, and without arguments, which checkPlanArguments would not check.
 func localEnvironment(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")

@@ -36,7 +36,7 @@ func TestTheVariablesThatAPersonGivesValuesTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := givenNames(files, []string{"-var=four=x", "-var", "five=y=z", "-target=six", "-var"})
+	got, err := overriddenNames(files, []string{"-var=four=x", "-var", "five=y=z", "-target=six", "-var"})
 	if err != nil {
 		t.Fatal(err)
 	}

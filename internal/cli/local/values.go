@@ -22,19 +22,21 @@ import (
 	"cairn.dev/cairn/internal/hclparse"
 )
 
-// variables writes the Stack's variables to files, and gives their paths in the order in which the engine is to read them:
-// as in a runner the files first, then the variables. What this person may not read has to come from files of their own.
+// variables writes the Stack's variables to files, and returns their paths in the order of the runner: first the files,
+// then the variables. The user must set the values that they may not read with --var-file.
 func (l *localPlan) variables(ctx context.Context, own, args []string) ([]string, error) {
 	if err := os.Mkdir(l.values(), 0o700); err != nil {
 		return nil, err
 	}
-	v := &localValues{localPlan: l, objects: map[string]map[string][]byte{}, states: map[string]map[string]engine.Output{}}
+	v := &localValues{
+		localPlan: l, objects: map[string]map[string][]byte{}, states: map[string]map[string]engine.Output{},
+	}
 	for i, file := range l.stack.Spec.VariableFiles {
 		if err := v.file(ctx, i, file); err != nil {
 			return nil, err
 		}
 	}
-	given, err := givenNames(own, args)
+	overridden, err := overriddenNames(own, args)
 	if err != nil {
 		return nil, err
 	}
@@ -44,22 +46,23 @@ func (l *localPlan) variables(ctx context.Context, own, args []string) ([]string
 		value, err := v.value(ctx, variable)
 		var unread *unreadable
 		switch {
-		case errors.As(err, &unread) && given[variable.Name]:
+		case errors.As(err, &unread) && overridden[variable.Name]:
 		case errors.As(err, &unread):
-			missing = append(missing, fmt.Sprintf("variable %s: %s", variable.Name, unread.why))
+			missing = append(missing, fmt.Sprintf("variable %s: %s", variable.Name, unread.reason))
 		case err != nil:
 			return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 		default:
 			values[variable.Name] = value
 		}
 	}
-	if len(own) == 0 { // or what those files had is taken to be in these
+	if len(own) == 0 { // otherwise the user's files are expected to have the values of unreadable files
 		missing = append(v.missing, missing...)
 	} else if len(v.missing) > 0 {
-		l.Note("Left to your --var-file: %s.", strings.Join(v.missing, "; "))
+		l.Note("Not read, and expected in your --var-file: %s.", strings.Join(v.missing, "; "))
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("some of the Stack's values cannot be read:\n  %s\ngive values of your own with --var-file", strings.Join(missing, "\n  "))
+		return nil, fmt.Errorf("some values of the Stack cannot be read:\n  %s\nset them with --var-file",
+			strings.Join(missing, "\n  "))
 	}
 	if len(values) > 0 {
 		data, err := json.Marshal(values)
@@ -71,27 +74,27 @@ func (l *localPlan) variables(ctx context.Context, own, args []string) ([]string
 		}
 	}
 	if len(l.stack.Spec.Env)+len(l.stack.Spec.EnvFrom) > 0 {
-		l.Note("The Stack's env is not used, but your environment.")
+		l.Note("The Stack's env is ignored: the engine gets your environment.")
 	}
 	return v.paths, nil
 }
 
-// unreadable says that a value is somewhere where this person cannot read it.
-type unreadable struct{ why string }
+// unreadable is the error of a value that the user cannot read.
+type unreadable struct{ reason string }
 
-func (u *unreadable) Error() string { return u.why }
+func (u *unreadable) Error() string { return u.reason }
 
-// localValues reads what a Stack's variables are made of, each object once.
+// localValues reads the values of a Stack's variables, each object once.
 type localValues struct {
 	*localPlan
-	// objects are what Secrets and ConfigMaps hold, states the outputs of other Stacks.
+	// objects has the data of Secrets and ConfigMaps, states the outputs of other Stacks.
 	objects map[string]map[string][]byte
 	states  map[string]map[string]engine.Output
-	// paths of the files that were written; missing is what could not be read.
+	// paths of the written files; missing describes the values that could not be read.
 	paths, missing []string
 }
 
-// write writes a file for the engine, which tells what it is by how its name ends.
+// write writes a file for the engine, which detects the format from the suffix of the name.
 func (v *localValues) write(name string, data []byte) error {
 	at := filepath.Join(v.values(), fmt.Sprintf("%03d-%s", len(v.paths), name))
 	v.paths = append(v.paths, at)
@@ -119,7 +122,7 @@ func (v *localValues) file(ctx context.Context, number int, from v1alpha1.Variab
 	}
 	var unread *unreadable
 	if errors.As(err, &unread) {
-		v.missing = append(v.missing, fmt.Sprintf("variable file %d: %s", number+1, unread.why))
+		v.missing = append(v.missing, fmt.Sprintf("variable file %d: %s", number+1, unread.reason))
 		return nil
 	}
 	if err != nil {
@@ -135,25 +138,26 @@ func (v *localValues) file(ctx context.Context, number int, from v1alpha1.Variab
 	return nil
 }
 
-// codeFile finds a variable file of the code: in git its path is from the repository's root, which is above the folder by
-// as much as the Stack says, and otherwise it is beside the code.
+// codeFile returns the path of a variable file of the code. For code from git it is relative to the root of the
+// repository, which the Stack's path locates, and otherwise to the directory of the code.
 func (v *localValues) codeFile(name string) (string, error) {
 	root := v.code.From
 	if git := v.stack.Spec.Source.Git; git != nil {
 		below := path.Clean("/" + git.Path)
 		var found bool
 		if root, found = strings.CutSuffix(filepath.ToSlash(root), strings.TrimSuffix(below, "/")); !found {
-			root = v.code.Base // a folder of another name: then what is copied has to begin at the root
+			root = v.code.Base // a directory of another name: --root must be the root of the repository
 		}
 	}
 	at := filepath.Join(filepath.FromSlash(root), filepath.FromSlash(name))
 	if _, err := os.Stat(at); err != nil {
-		return "", fmt.Errorf("variable file %s of the Stack's code is not at %s: --root says where the repository begins", name, at)
+		return "", fmt.Errorf("variable file %s of the Stack's code is not found at %s: set the root of the repository with --root",
+			name, at)
 	}
 	return at, nil
 }
 
-// value is that of a variable, as JSON.
+// value returns the value of a variable, as JSON.
 func (v *localValues) value(ctx context.Context, variable v1alpha1.Variable) (json.RawMessage, error) {
 	from := variable.ValueFrom
 	switch {
@@ -168,10 +172,10 @@ func (v *localValues) value(ctx context.Context, variable v1alpha1.Variable) (js
 	case from.ConfigMap != nil:
 		return v.key(ctx, &corev1.ConfigMap{}, from.ConfigMap)
 	}
-	return nil, errors.New("this cairn does not know where its value is from: take a newer one")
+	return nil, errors.New("this version of cairn does not support the source of its value: install a newer one")
 }
 
-// key is what an object has under a key, as a JSON string.
+// key returns the value of a key of an object, as a JSON string.
 func (v *localValues) key(ctx context.Context, o client.Object, ref *v1alpha1.KeyRef) (json.RawMessage, error) {
 	data, err := v.object(ctx, o, ref.Name)
 	if err != nil {
@@ -191,7 +195,7 @@ func kindOf(o client.Object) string {
 	return "ConfigMap"
 }
 
-// object is what a Secret or a ConfigMap holds, read as this person.
+// object returns the data of a Secret or a ConfigMap.
 func (v *localValues) object(ctx context.Context, o client.Object, name string) (map[string][]byte, error) {
 	id := kindOf(o) + " " + name
 	if data, ok := v.objects[id]; ok {
@@ -204,7 +208,7 @@ func (v *localValues) object(ctx context.Context, o client.Object, name string) 
 	err = c.Get(ctx, client.ObjectKey{Namespace: v.stack.Namespace, Name: name}, o)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, &unreadable{id + " is not there"}
+		return nil, &unreadable{id + " does not exist"}
 	case apierrors.IsForbidden(err):
 		return nil, &unreadable{"you may not read " + id}
 	case err != nil:
@@ -224,8 +228,8 @@ func (v *localValues) object(ctx context.Context, o client.Object, name string) 
 	return data, nil
 }
 
-// output is that of another Stack: from its state or, if this person may not pull that, from its status, which has those
-// that are not sensitive.
+// output returns an output of another Stack, from its state or, if the user may not read that, from its status, which
+// has outputs that are not sensitive.
 func (v *localValues) output(ctx context.Context, ref *v1alpha1.OutputRef) (json.RawMessage, error) {
 	outputs, ok := v.states[ref.Name]
 	if !ok {
@@ -250,7 +254,7 @@ func (v *localValues) output(ctx context.Context, ref *v1alpha1.OutputRef) (json
 	return output.Value, nil
 }
 
-func (v *localValues) outputInStatus(ctx context.Context, ref *v1alpha1.OutputRef, refused error) (json.RawMessage, error) {
+func (v *localValues) outputInStatus(ctx context.Context, ref *v1alpha1.OutputRef, cause error) (json.RawMessage, error) {
 	stack, err := v.Session.Stack(ctx, ref.Name)
 	if err != nil {
 		return nil, &unreadable{err.Error()}
@@ -258,22 +262,22 @@ func (v *localValues) outputInStatus(ctx context.Context, ref *v1alpha1.OutputRe
 	if output, ok := stack.Status.Outputs[ref.Output]; ok {
 		return output.Raw, nil
 	}
-	return nil, &unreadable{fmt.Sprintf("output %s of Stack %s: %v", ref.Output, ref.Name, refused)}
+	return nil, &unreadable{fmt.Sprintf("output %s of Stack %s: %v", ref.Output, ref.Name, cause)}
 }
 
-// givenNames are the variables that a person gives values to: in files, and with -var among the engine's arguments.
-func givenNames(files, args []string) (map[string]bool, error) {
-	given := map[string]bool{}
+// overriddenNames returns the variables that the user sets: in files, and with -var among the engine's arguments.
+func overriddenNames(files, args []string) (map[string]bool, error) {
+	names := map[string]bool{}
 	for i, arg := range args {
 		flag, value, inline := strings.Cut(arg, "=")
 		switch {
 		case !strings.HasPrefix(arg, "-") || strings.TrimLeft(flag, "-") != "var":
 		case inline:
 			name, _, _ := strings.Cut(value, "=")
-			given[name] = true
+			names[name] = true
 		case i+1 < len(args):
 			name, _, _ := strings.Cut(args[i+1], "=")
-			given[name] = true
+			names[name] = true
 		}
 	}
 	for _, file := range files {
@@ -283,12 +287,12 @@ func givenNames(files, args []string) (map[string]bool, error) {
 		}
 		body, _ := hclparse.Parse(text, file, strings.HasSuffix(file, ".json"))
 		if body == nil {
-			continue // the engine says better what is wrong with it
+			continue // the engine reports the error
 		}
 		attributes, _ := body.JustAttributes()
 		for name := range attributes {
-			given[name] = true
+			names[name] = true
 		}
 	}
-	return given, nil
+	return names, nil
 }

@@ -13,31 +13,31 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Description is all that one screen says of a Stack or of a Run.
+// Description is the description of a Stack or of a Run.
 type Description struct {
-	// Stack; nil for a Run whose Stack is gone, or may not be seen.
+	// Stack; nil for a Run whose Stack was deleted or may not be read.
 	Stack *v1alpha1.Stack
-	// Run under way, or else the last one; the one that is described when Alone. Nil when there never was one.
+	// Run is the active or else the last Run of the Stack; with Alone the described Run. Nil if there is none.
 	Run *v1alpha1.Run
-	// Alone says that the Run is what is described, and not its Stack.
+	// Alone is true to describe the Run, and not its Stack.
 	Alone bool
 	// Runs of the Stack, newest first.
 	Runs []v1alpha1.Run
-	// State of the Stack; nil when it has none.
+	// State of the Stack; nil if it has none.
 	State *v1alpha1.State
 	// Events of the Stack and the Run.
 	Events []corev1.Event
 }
 
-// How much of what may be long is shown.
+// Limits of lists in a description.
 const (
-	mostChanges  = 10
-	mostFindings = 10
-	mostRuns     = 5
-	mostEvents   = 8
+	maxChanges  = 10
+	maxFindings = 10
+	maxRuns     = 5
+	maxEvents   = 8
 )
 
-// Write draws the screen.
+// Write prints the description.
 func (d Description) Write(w io.Writer, s Style) error {
 	p := newPage(w, s)
 	if d.Alone {
@@ -56,17 +56,17 @@ func (d Description) Write(w io.Writer, s Style) error {
 	return p.end()
 }
 
-// standing is a Stack's readiness in a few words.
-func (d Description) standing(s Style) string {
+// readiness summarizes the condition Ready of a Stack.
+func (d Description) readiness(s Style) string {
 	ready := Ready(d.Stack)
-	words := or(ready.Reason, "New")
+	words := cmp.Or(ready.Reason, "New")
 	switch {
 	case d.Stack.DeletionTimestamp != nil:
 		words = s.paint(yellow, "is being deleted: "+words)
 	case ready.Status == "True":
 		words = s.paint(green, "Ready: "+words)
 	case condition(d.Stack.Status.Conditions, v1alpha1.ConditionStalled).Status == "True":
-		words = s.paint(red, "not Ready, and will not be before somebody acts: "+words)
+		words = s.paint(red, "not Ready, needs a user's action: "+words)
 	default:
 		words = s.paint(yellow, "not Ready: "+words)
 	}
@@ -76,52 +76,47 @@ func (d Description) standing(s Style) string {
 	return words
 }
 
-// count is a number of things.
-func count(n int, thing string) string {
+// count returns a number with a noun.
+func count(n int, noun string) string {
 	switch {
 	case n == 1:
-		return "1 " + thing
-	case strings.HasSuffix(thing, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(thing, "y"))
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// waits says for whom or what nothing goes on.
-func (d Description) waits(s Style) string {
+// waitsFor returns what the Run or the Stack waits for; empty if it does not wait.
+func (d Description) waitsFor(s Style) string {
 	if d.Run != nil && !Phase(d.Run).Finished() {
-		return runWaits(d.Run, s)
+		return runWaitsFor(d.Run, s)
 	}
 	if d.Alone || d.Stack == nil {
 		return ""
 	}
-	ready := Ready(d.Stack)
 	switch {
-	case ready.Reason == v1alpha1.ReasonSuspended:
-		return "somebody who resumes it"
+	case Ready(d.Stack).Reason == v1alpha1.ReasonSuspended:
+		return "a user who resumes it"
 	case condition(d.Stack.Status.Conditions, v1alpha1.ConditionStalled).Status == "True":
-		return "somebody who acts"
-	}
-	for _, waits := range []string{"waits for ", "waits until "} {
-		if what, ok := strings.CutPrefix(Clean(ready.Message), waits); ok {
-			return what
-		}
+		return "an action of a user"
 	}
 	return ""
 }
 
 func (d Description) lastRuns(p *page) {
 	first := true
-	for i := range min(len(d.Runs), mostRuns+1) {
+	for i := range min(len(d.Runs), maxRuns+1) {
 		r := &d.Runs[i]
 		if d.Run != nil && r.Name == d.Run.Name {
 			continue
 		}
 		if first {
-			p.title("Runs before")
+			p.title("Earlier Runs")
 			first = false
 		}
-		p.row("  "+r.Name, p.sty.age(r.CreationTimestamp.Time), string(r.Spec.Operation), causeInShort(r), string(Phase(r)), Clean(Succeeded(r).Message))
+		p.row("  "+r.Name, p.style.age(r.CreationTimestamp.Time), string(r.Spec.Operation), causeInShort(r),
+			string(Phase(r)), Clean(Succeeded(r).Message))
 	}
 }
 
@@ -130,14 +125,14 @@ func (d Description) events(p *page) {
 		return
 	}
 	events := slices.Clone(d.Events)
-	slices.SortStableFunc(events, func(a, b corev1.Event) int { return cmp.Compare(eventTime(a).UnixNano(), eventTime(b).UnixNano()) })
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return eventTime(a).Compare(eventTime(b)) })
 	p.title("Events")
-	for _, e := range events[max(0, len(events)-mostEvents):] {
-		kind := p.sty.paint(plain, e.Type)
+	for _, e := range events[max(0, len(events)-maxEvents):] {
+		kind := p.style.paint(plain, e.Type)
 		if e.Type == corev1.EventTypeWarning {
-			kind = p.sty.paint(yellow, e.Type)
+			kind = p.style.paint(yellow, e.Type)
 		}
-		p.row("  "+p.sty.age(eventTime(e)), kind, e.Reason, e.InvolvedObject.Name, Clean(e.Message))
+		p.row("  "+p.style.age(eventTime(e)), kind, e.Reason, e.InvolvedObject.Name, Clean(e.Message))
 	}
 }
 

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -10,71 +11,72 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// runWaits says for whom or what a Run waits; nothing when it is at work.
-func runWaits(r *v1alpha1.Run, s Style) string {
-	said := Succeeded(r)
-	message := Clean(said.Message)
-	at, retries := nextTry(r)
+// runWaitsFor returns what a Run waits for; empty if it does not wait.
+func runWaitsFor(r *v1alpha1.Run, s Style) string {
+	succeeded := Succeeded(r)
+	message := Clean(succeeded.Message)
+	at, retries := nextAttempt(r)
 	switch {
 	case retries:
-		return fmt.Sprintf("the next try, in %s, at %s", Took(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
-	case WaitsForPerson(r):
-		text := "a person who approves the plan of Run " + r.Name
+		return fmt.Sprintf("the next attempt, in %s, at %s", Duration(at.Sub(s.Now)), at.UTC().Format(time.TimeOnly+" MST"))
+	case AwaitsApproval(r):
+		text := "a user who approves the plan of Run " + r.Name
 		if r.Spec.PreventSelfApproval && r.Spec.Cause.By != "" {
 			text += " and is not " + Clean(r.Spec.Cause.By)
 		}
 		return text
 	}
-	switch said.Reason {
+	switch succeeded.Reason {
 	case v1alpha1.ReasonQueued:
-		return or(strings.TrimPrefix(message, "waits for "), "its turn")
+		return "the queue" + after(": ", message)
 	case v1alpha1.ReasonCanceling:
-		return "the engine, which was told to end: " + message
+		return "the engine to stop: " + message
 	case v1alpha1.ReasonWindowClosed, v1alpha1.ReasonWindowInvalid:
 		return "a window: " + message
-	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating, v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded:
+	case v1alpha1.ReasonPodPending, v1alpha1.ReasonPodCreateFailed, v1alpha1.ReasonPodTerminating,
+		v1alpha1.ReasonNodeUnreachable, v1alpha1.ReasonTimeoutExceeded:
 		return "its pod: " + message
 	case v1alpha1.ReasonInputsNotFound:
-		return "what is missing: " + message
+		return "its inputs: " + message
 	case v1alpha1.ReasonSuspended:
-		return "somebody who resumes the Stack"
+		return "a user who resumes the Stack"
 	}
 	return ""
 }
 
-// nextTry is when a Run is tried again. A Run of a suspended Stack, and one that waits for something else since then, has no such time.
-func nextTry(r *v1alpha1.Run) (at time.Time, known bool) {
+// nextAttempt returns the time of a retry, for a Run that waits only for that.
+func nextAttempt(r *v1alpha1.Run) (at time.Time, known bool) {
 	if r.Status.NextAttempt == nil || Succeeded(r).Reason != v1alpha1.ReasonRetrying {
 		return at, false
 	}
 	return r.Status.NextAttempt.Time, true
 }
 
-// WaitsForPerson says that a Run goes on once its plan is approved.
-func WaitsForPerson(r *v1alpha1.Run) bool {
-	return Phase(r) == v1alpha1.PhaseAwaitingApproval && Succeeded(r).Reason == v1alpha1.ReasonAwaitingApproval && r.Status.Plan != nil && !Approved(r)
+// AwaitsApproval returns whether a Run continues once its plan is approved.
+func AwaitsApproval(r *v1alpha1.Run) bool {
+	return approval.Pending(r) && Succeeded(r).Reason == v1alpha1.ReasonAwaitingApproval && !Approved(r)
 }
 
-// Approved says that the plan which a Run has now is approved, by somebody who may.
+// Approved returns whether the current plan of a Run has a valid approval.
 func Approved(r *v1alpha1.Run) bool {
-	return approval.Of(r, false) == approval.Valid // a Run takes spec.preventSelfApproval over from its Stack
+	return approval.Of(r, false) == approval.Valid // a Run has spec.preventSelfApproval of its Stack
 }
 
-// headRun says what a Run is when it is what the screen is of.
+// headRun prints the head of the description of a Run.
 func (d Description) headRun(p *page) {
-	r, s := d.Run, p.sty
+	r, s := d.Run, p.style
 	p.text("%s  %s", s.paint(bold, fmt.Sprintf("Run %s in %s", r.Name, r.Namespace)), phase(r, s))
-	p.said(Succeeded(r).Message)
+	p.message(Succeeded(r).Message)
 	stack := r.Spec.Stack.Name
 	if d.Stack == nil {
-		stack += ", which is gone, or which you may not see"
+		stack += ", which was deleted, or which you may not read"
 	}
 	p.row("Stack", stack)
-	p.row("Waits for", d.waits(s))
+	p.row("Waits for", d.waitsFor(s))
 	p.flush()
 }
 
-// phase is how far a Run is, in color.
+// phase returns the phase of a Run, in color.
 func phase(r *v1alpha1.Run, s Style) string {
 	words := string(Phase(r))
 	switch Phase(r) {
@@ -86,23 +88,23 @@ func phase(r *v1alpha1.Run, s Style) string {
 	return s.paint(yellow, words)
 }
 
-// run shows a Run: why it is there, what it plans, what its last attempt did.
+// run prints a Run: its cause, its plan and its last attempts.
 func (d Description) run(p *page) {
-	r, s := d.Run, p.sty
+	r, s := d.Run, p.style
 	if !d.Alone {
 		p.title("Run %s  %s", r.Name, phase(r, s))
 	}
-	took := ", for "
+	active := ", for "
 	if Phase(r).Finished() {
-		took = ", took "
+		active = ", took "
 	}
-	p.row("  Operation", string(r.Spec.Operation)+took+runTook(r, s))
+	p.row("  Operation", string(r.Spec.Operation)+active+runDuration(r, s))
 	p.row("  Cause", cause(r))
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if a := r.Spec.Approval; a != nil {
 		by := "by " + Clean(a.By)
 		if !Approved(r) {
-			by += ", which does not count for this plan"
+			by += ", not valid for this plan"
 		}
 		p.row("  Approved", by)
 	}
@@ -110,14 +112,14 @@ func (d Description) run(p *page) {
 		p.row("  Rejected", "by "+Clean(a.By)+after(": ", Clean(a.Reason)))
 	}
 	if r.Spec.Cancel {
-		p.row("  Canceled", after("by ", Clean(or(r.Spec.CanceledBy, "somebody"))))
+		p.row("  Canceled", "by "+Clean(cmp.Or(r.Spec.CanceledBy, "a user")))
 	}
 	if pl := r.Status.Plan; pl != nil {
 		p.row("  Plan", runinfo.Summary(pl), after("by "+string(d.engine())+" ", pl.EngineVersion))
-		p.row("  Mind", runinfo.ByScript(r))
+		p.row("  Note", runinfo.ByScript(r))
 		p.row("  Digest", pl.Digest)
 		p.flush()
-		changes(p, pl, s, mostChanges, func(more int) string {
+		changes(p, pl, s, maxChanges, func(more int) string {
 			return fmt.Sprintf("and %d more: %s diff %s", more, s.Program, r.Name)
 		})
 		findings(p, pl.Policy, s)
@@ -143,25 +145,25 @@ func cause(r *v1alpha1.Run) string {
 	return text
 }
 
-// changes shows the first changes of a plan, the risky ones first as they are in it.
-func changes(p *page, pl *v1alpha1.Plan, s Style, most int, more func(int) string) {
+// changes prints the first changes of a plan, in its order: risky ones first.
+func changes(p *page, pl *v1alpha1.Plan, s Style, limit int, more func(int) string) {
 	for i, c := range pl.Resources {
-		if i == most {
+		if i == limit {
 			break
 		}
 		p.text("    %s %s", sign(c.Action, s), Clean(c.Address))
 	}
-	if left := all(pl) - min(most, len(pl.Resources)); left > 0 {
+	if left := changeCount(pl) - min(limit, len(pl.Resources)); left > 0 {
 		p.text("    %s", more(left))
 	}
 }
 
-// all is how many changes a plan has; moved resources are in the list only.
-func all(pl *v1alpha1.Plan) int {
+// changeCount returns the number of changes of a plan; moved resources are only in its list.
+func changeCount(pl *v1alpha1.Plan) int {
 	return max(len(pl.Resources), int(runinfo.Counts(pl).Changed()+pl.Import+pl.Forget))
 }
 
-// sign is how engines write an action.
+// sign returns the sign of an action, as engines print it.
 func sign(action string, s Style) string {
 	switch action {
 	case "create":
@@ -190,9 +192,10 @@ func findings(p *page, result *v1alpha1.PolicyResult, s Style) {
 	if n := result.ApprovalRequired; n > 0 {
 		requires = fmt.Sprintf("%d require approval, ", n)
 	}
-	p.row("  Policy", fmt.Sprintf("%s asked: %d deny, %s%d warn", count(int(result.Checked), "rule"), result.Denied, requires, result.Warned))
+	p.row("  Policy", fmt.Sprintf("%s checked: %d deny, %s%d warn",
+		count(int(result.Checked), "rule"), result.Denied, requires, result.Warned))
 	for i, f := range result.Findings {
-		if i == mostFindings {
+		if i == maxFindings {
 			p.text("    and %d more", int(result.Denied+result.ApprovalRequired+result.Warned)-i)
 			return
 		}
@@ -204,19 +207,20 @@ func findings(p *page, result *v1alpha1.PolicyResult, s Style) {
 	}
 }
 
-// attempt shows the steps of an attempt.
+// attempt prints the steps of an attempt.
 func attempt(p *page, a *v1alpha1.Attempt, s Style) {
 	end := s.Now
 	if a.FinishedAt != nil {
 		end = a.FinishedAt.Time
 	}
-	p.text("  %s", s.paint(bold, fmt.Sprintf("Attempt %d: %s in pod %s, %s", a.Number, strings.ToLower(string(a.Phase)), a.Pod, Took(end.Sub(a.StartedAt.Time)))))
+	p.text("  %s", s.paint(bold, fmt.Sprintf("Attempt %d: %s in pod %s, %s",
+		a.Number, strings.ToLower(string(a.Phase)), a.Pod, Duration(end.Sub(a.StartedAt.Time)))))
 	for _, step := range a.Steps {
-		took := ""
-		if d, ok := stepTook(step, s.Now); ok {
-			took = Took(d)
+		duration := " "
+		if d, ok := stepDuration(step, s.Now); ok {
+			duration = Duration(d)
 		}
-		p.row("    "+mark(step.State, s)+" "+step.Name, or(took, " "), Clean(step.Message))
+		p.row("    "+mark(step.State, s)+" "+step.Name, duration, Clean(step.Message))
 	}
 	p.flush()
 	if a.Failure != nil {

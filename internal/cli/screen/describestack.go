@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,12 +14,12 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// headStack says what a Stack is, how it stands and what it waits for.
+// headStack prints the head of the description of a Stack.
 func (d Description) headStack(p *page) {
-	st, s := d.Stack, p.sty
+	st, s := d.Stack, p.style
 	ready := Ready(st)
-	p.text("%s  %s", s.paint(bold, fmt.Sprintf("Stack %s in %s", st.Name, st.Namespace)), d.standing(s))
-	p.said(ready.Message)
+	p.text("%s  %s", s.paint(bold, fmt.Sprintf("Stack %s in %s", st.Name, st.Namespace)), d.readiness(s))
+	p.message(ready.Message)
 	p.row("Code", code(st.Spec.Source))
 	if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionWholeRepository); c != nil {
 		p.row("Planned by", Clean(c.Message))
@@ -26,14 +27,14 @@ func (d Description) headStack(p *page) {
 	p.row("Revision", Clean(st.Status.Revision))
 	p.row("Engine", engineLine(st.EngineOf()))
 	p.row("Rules", rules(st))
-	p.row("After", dependencies(st))
+	p.row("After", dependencyLine(st))
 	p.row("State", d.state(s))
 	p.row("Drift", driftSentence(st, s))
 	p.row("Age", s.age(st.CreationTimestamp.Time))
-	p.row("Waits for", d.waits(s))
+	p.row("Waits for", d.waitsFor(s))
 }
 
-// engineLine says what plans and applies.
+// engineLine returns the engine of a Stack.
 func engineLine(e v1alpha1.Engine) string {
 	text := string(e.Name) + after(" ", e.Version)
 	if w := e.Wrapped; w != nil {
@@ -42,7 +43,7 @@ func engineLine(e v1alpha1.Engine) string {
 	return Clean(text)
 }
 
-// code says where the code is from.
+// code returns the source of the code.
 func code(source v1alpha1.Source) string {
 	switch {
 	case source.Git != nil:
@@ -50,7 +51,7 @@ func code(source v1alpha1.Source) string {
 		if ns := source.Git.Repository.Namespace; ns != "" {
 			text += " of " + ns
 		}
-		text += ", folder " + or(source.Git.Path, ".")
+		text += ", directory " + cmp.Or(source.Git.Path, ".")
 		if source.Git.Ref != "" {
 			text += " at " + source.Git.Ref
 		}
@@ -63,9 +64,9 @@ func code(source v1alpha1.Source) string {
 	return ""
 }
 
-// rules are those that a Stack is changed by.
+// rules returns the rules for changes of a Stack.
 func rules(st *v1alpha1.Stack) string {
-	parts := []string{"apply " + or(string(st.Spec.Apply), "Manual")}
+	parts := []string{"apply " + cmp.Or(string(st.Spec.Apply), "Manual")}
 	if kinds := st.Spec.RequireApprovalFor; len(kinds) > 0 && st.Spec.Apply == v1alpha1.ApplyAutomatic {
 		parts = append(parts, "approval for "+runinfo.InWords(kinds))
 	}
@@ -93,9 +94,8 @@ func rules(st *v1alpha1.Stack) string {
 	return strings.Join(parts, ", ")
 }
 
-// dependencies are the Stacks that come before this one.
-func dependencies(st *v1alpha1.Stack) string {
-	var names []string
+// dependencies returns the Stacks that a Stack depends on, and the paths of its units' dependencies that no Stack runs.
+func dependencies(st *v1alpha1.Stack) (names, others []string) {
 	add := func(name string) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -109,23 +109,31 @@ func dependencies(st *v1alpha1.Stack) string {
 			add(v.ValueFrom.Stack.Name)
 		}
 	}
-	var others []string
 	for _, u := range st.Status.Units {
 		for _, name := range u.Stacks {
 			add(name)
 		}
 		if len(u.Stacks) == 0 {
-			others = append(others, fmt.Sprintf("no Stack runs unit %s, so it gives no order", Clean(u.Path)))
+			others = append(others, u.Path)
 		}
 	}
+	return names, others
+}
+
+// dependencyLine returns what a Stack is applied after.
+func dependencyLine(st *v1alpha1.Stack) string {
+	names, others := dependencies(st)
 	var all []string
 	if len(names) > 0 {
 		all = append(all, "Stack "+strings.Join(names, ", Stack "))
 	}
-	return strings.Join(append(all, others...), "; ")
+	for _, path := range others {
+		all = append(all, fmt.Sprintf("no Stack runs unit %s, so its order is undefined", Clean(path)))
+	}
+	return strings.Join(all, "; ")
 }
 
-// state is what is known of the state, and who has it locked.
+// state returns the version of the state, and its lock.
 func (d Description) state(s Style) string {
 	if d.State == nil {
 		return "none yet"
@@ -133,31 +141,31 @@ func (d Description) state(s Style) string {
 	st := d.State.Status
 	text := fmt.Sprintf("version %d, serial %d, %s", st.Version, st.Serial, count(int(st.Resources), "resource"))
 	if l := st.Lock; l != nil {
-		text += fmt.Sprintf("; locked by %s for %s, lock %s", Clean(or(l.Run, l.Who)), s.age(l.Since.Time), Clean(l.ID))
+		text += fmt.Sprintf("; locked by %s for %s, lock %s", Clean(cmp.Or(l.Run, l.Who)), s.age(l.Since.Time), Clean(l.ID))
 	}
 	if r := st.Rescued; r != nil {
-		text += fmt.Sprintf("; a newer one was rescued from Run %s and comes first", r.Run)
+		text += fmt.Sprintf("; a newer one was rescued from Run %s and is used first", r.Run)
 	}
 	return text
 }
 
-// driftSentence says what is known of drift, and when the next check is.
+// driftSentence returns the drift of a Stack, and the time of the next check.
 func driftSentence(st *v1alpha1.Stack, s Style) string {
-	var known string
+	var found string
 	if d := st.Status.Drift; d != nil && d.Since == nil {
-		known = fmt.Sprintf("none %s ago", s.age(d.CheckedAt.Time))
+		found = fmt.Sprintf("none %s ago", s.age(d.CheckedAt.Time))
 	} else if d != nil {
-		known = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", driftCounts(d), s.age(d.Since.Time), d.Run))
+		found = s.paint(yellow, fmt.Sprintf("%s, for %s, found by Run %s", driftCounts(d), s.age(d.Since.Time), d.Run))
 	}
 	checks := driftChecks(st, s)
-	if known == "" || checks == "" {
-		return known + checks
+	if found == "" || checks == "" {
+		return found + checks
 	}
-	return known + "; " + checks
+	return found + "; " + checks
 }
 
-// driftChecks says how often a Stack is checked for drift, which setting says so, and when the next check is; empty before an
-// operator has said so.
+// driftChecks returns the interval of drift checks, its source and the time of the next check; empty before the
+// operator has set them.
 func driftChecks(st *v1alpha1.Stack, s Style) string {
 	checks := st.Status.DriftChecks
 	switch {
@@ -183,10 +191,11 @@ func driftChecks(st *v1alpha1.Stack, s Style) string {
 	case next == nil && st.Status.AppliedInputsDigest == "":
 		return text + "; no check before the Stack is applied"
 	case next == nil:
-		return text + "; no check before the Stack is as declared"
+		return text + "; no check before all changes are applied"
 	case !next.After(s.Now):
 		return text + "; a check is due now"
 	default:
-		return fmt.Sprintf("%s; next check in %s, at %s", text, duration.HumanDuration(next.Sub(s.Now)), next.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s; next check in %s, at %s",
+			text, duration.HumanDuration(next.Sub(s.Now)), next.UTC().Format(time.RFC3339))
 	}
 }

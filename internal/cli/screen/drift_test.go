@@ -51,7 +51,7 @@ func TestDriftSentence(t *testing.T) {
 			"checked every 12h, the installation's default; no check before the Stack is applied",
 		},
 		"a Stack with a change that is not applied": {
-			v1alpha1.StackSpec{}, applied(checks(v1alpha1.IntervalFromInstallation, 0)), "checked every 12h, the installation's default; no check before the Stack is as declared",
+			v1alpha1.StackSpec{}, applied(checks(v1alpha1.IntervalFromInstallation, 0)), "checked every 12h, the installation's default; no check before all changes are applied",
 		},
 		"a Stack that turns its checks off": {
 			v1alpha1.StackSpec{Drift: every(0)}, applied(nil), "checks are off, since spec.drift.interval is 0s",

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,37 +10,41 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Line says on one line what a Run is at.
+// Line returns the progress of a Run on one line.
 func Line(r *v1alpha1.Run, s Style) string {
 	head := fmt.Sprintf("Run %s %s", r.Name, doing(r))
-	said := Succeeded(r)
+	succeeded := Succeeded(r)
 	if Phase(r).Finished() {
 		return Result(r)
 	}
-	if at, retries := nextTry(r); retries {
-		return fmt.Sprintf("%s: next try in %s, since %s", head, Took(at.Sub(s.Now)), Clean(said.Message))
+	if at, retries := nextAttempt(r); retries {
+		return fmt.Sprintf("%s: next attempt in %s, because %s", head, Duration(at.Sub(s.Now)), Clean(succeeded.Message))
 	}
-	if WaitsForPerson(r) {
+	if AwaitsApproval(r) {
 		return head + " for an approval: " + runinfo.Summary(r.Status.Plan)
 	}
-	if Approved(r) && said.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
+	if Approved(r) && succeeded.Reason == v1alpha1.ReasonAwaitingApproval { // the operator has not reconciled it yet
 		return fmt.Sprintf("Run %s is approved by %s", r.Name, Clean(r.Spec.Approval.By))
 	}
-	if step := running(r); step != nil && step.StartedAt != nil && said.Reason != v1alpha1.ReasonCanceling {
-		return fmt.Sprintf("%s: %s %s", head, step.Name, Took(s.Now.Sub(step.StartedAt.Time)))
+	if step := running(r); step != nil && step.StartedAt != nil && succeeded.Reason != v1alpha1.ReasonCanceling {
+		return fmt.Sprintf("%s: %s %s", head, step.Name, Duration(s.Now.Sub(step.StartedAt.Time)))
 	}
-	if atWork(said.Reason) {
+	if inProgress(succeeded.Reason) {
 		return head
 	}
-	return head + after(": ", Clean(said.Message))
+	return head + after(": ", Clean(succeeded.Message))
 }
 
-// atWork says that nothing is in a Run's way. Its message is the pod's name then.
-func atWork(reason string) bool {
-	return reason == string(v1alpha1.PhasePlanning) || reason == v1alpha1.ReasonBuilding || reason == string(v1alpha1.PhaseApplying) || reason == string(v1alpha1.PhaseShell)
+// inProgress returns whether the reason of a Run is that of a running engine. Its message is then the pod's name.
+func inProgress(reason string) bool {
+	switch reason {
+	case string(v1alpha1.PhasePlanning), v1alpha1.ReasonBuilding, string(v1alpha1.PhaseApplying), string(v1alpha1.PhaseShell):
+		return true
+	}
+	return false
 }
 
-// doing is a phase as a verb.
+// doing returns the phase of a Run as a verb.
 func doing(r *v1alpha1.Run) string {
 	switch Phase(r) {
 	case v1alpha1.PhaseQueued:
@@ -57,7 +62,7 @@ func doing(r *v1alpha1.Run) string {
 		}
 		return "applies"
 	case v1alpha1.PhaseShell:
-		return "holds a shell"
+		return "has a shell open"
 	case v1alpha1.PhaseSucceeded:
 		return "succeeded"
 	case v1alpha1.PhaseFailed:
@@ -75,7 +80,7 @@ func after(separator, text string) string {
 	return separator + text
 }
 
-// running is the step that is at work now.
+// running returns the running step; nil if there is none.
 func running(r *v1alpha1.Run) *v1alpha1.Step {
 	if len(r.Status.Attempts) == 0 {
 		return nil
@@ -89,53 +94,54 @@ func running(r *v1alpha1.Run) *v1alpha1.Step {
 	return nil
 }
 
-// A Trail tells what a Run does line by line, each thing once. How it ends is for the one who follows it to tell.
-type Trail struct{ told map[string]bool }
+// A Trail returns the progress of Runs as lines, each line once. It does not include their results.
+type Trail struct{ printed map[string]bool }
 
-// Lines is what is new of a Run.
+// Lines returns the new lines of a Run.
 func (t *Trail) Lines(r *v1alpha1.Run, s Style) []string {
-	var news []string
-	tell := func(key, format string, args ...any) {
-		if t.told == nil {
-			t.told = map[string]bool{}
+	var lines []string
+	add := func(key, format string, args ...any) {
+		if t.printed == nil {
+			t.printed = map[string]bool{}
 		}
-		if key = r.Name + "/" + key; !t.told[key] {
-			t.told[key] = true
-			news = append(news, fmt.Sprintf(format, args...))
+		if key = r.Name + "/" + key; !t.printed[key] {
+			t.printed[key] = true
+			lines = append(lines, fmt.Sprintf(format, args...))
 		}
 	}
-	tell("", "Run %s (%s): %s", r.Name, r.Spec.Operation, Clean(r.Spec.Cause.Message))
+	add("", "Run %s (%s): %s", r.Name, r.Spec.Operation, Clean(r.Spec.Cause.Message))
 	for _, a := range r.Status.Attempts {
-		tell(fmt.Sprintf("%d", a.Number), "%s in pod %s", strings.ToLower(string(a.Phase)), a.Pod)
+		add(fmt.Sprintf("%d", a.Number), "%s in pod %s", strings.ToLower(string(a.Phase)), a.Pod)
 		for _, step := range a.Steps {
 			if done(step.State) {
-				tell(fmt.Sprintf("%d/%s", a.Number, step.Name), "  %s", stepLine(step, s))
+				add(fmt.Sprintf("%d/%s", a.Number, step.Name), "  %s", stepLine(step, s))
 			}
 		}
 		if a.Failure != nil {
-			tell(fmt.Sprintf("%d/failure", a.Number), "attempt %d failed (%s): %s", a.Number, a.Failure.Class, Clean(a.Failure.Message))
+			add(fmt.Sprintf("%d/failure", a.Number), "attempt %d failed (%s): %s",
+				a.Number, a.Failure.Class, Clean(a.Failure.Message))
 		}
 	}
-	if said := Succeeded(r); said.Message != "" && !Phase(r).Finished() && !atWork(said.Reason) {
-		tell(said.Reason+said.Message, "%s", Line(r, s))
+	if c := Succeeded(r); c.Message != "" && !Phase(r).Finished() && !inProgress(c.Reason) {
+		add(c.Reason+c.Message, "%s", Line(r, s))
 	}
-	return news
+	return lines
 }
 
 func done(state v1alpha1.StepState) bool {
 	return state == v1alpha1.StepSucceeded || state == v1alpha1.StepFailed
 }
 
-// stepLine is a step that is over on one line.
+// stepLine returns a finished step on one line.
 func stepLine(step v1alpha1.Step, s Style) string {
 	line := mark(step.State, s) + " " + step.Name
-	if took, ok := stepTook(step, s.Now); ok {
-		line += " (" + Took(took) + ")"
+	if d, ok := stepDuration(step, s.Now); ok {
+		line += " (" + Duration(d) + ")"
 	}
 	return line + after(" ", Clean(step.Message))
 }
 
-func stepTook(step v1alpha1.Step, now time.Time) (time.Duration, bool) {
+func stepDuration(step v1alpha1.Step, now time.Time) (time.Duration, bool) {
 	switch {
 	case step.StartedAt == nil:
 		return 0, false
@@ -145,7 +151,7 @@ func stepTook(step v1alpha1.Step, now time.Time) (time.Duration, bool) {
 	return now.Sub(step.StartedAt.Time), step.State == v1alpha1.StepRunning
 }
 
-// mark is a sign for how a step stands.
+// mark returns the sign of the state of a step.
 func mark(state v1alpha1.StepState, s Style) string {
 	switch state {
 	case v1alpha1.StepSucceeded:
@@ -160,7 +166,7 @@ func mark(state v1alpha1.StepState, s Style) string {
 	return s.paint(dim, "·")
 }
 
-// Pending is what a request that was not taken up yet waits for.
+// Pending returns the state of a Stack whose request is pending.
 func Pending(st *v1alpha1.Stack) string {
 	ready := Ready(st)
 	if ready.Reason == "" {
@@ -169,14 +175,15 @@ func Pending(st *v1alpha1.Stack) string {
 	return fmt.Sprintf("Stack %s: %s: %s", st.Name, ready.Reason, Clean(ready.Message))
 }
 
-// Result is how a Run ended, in one sentence.
+// Result returns the result of a Run, in one sentence.
 func Result(r *v1alpha1.Run) string {
-	said := Clean(Succeeded(r).Message)
-	if p := r.Status.Plan; Phase(r) == v1alpha1.PhaseSucceeded && p != nil && p.Changes && r.Spec.Operation != v1alpha1.OperationPlan {
-		return fmt.Sprintf("Run %s succeeded: %s", r.Name, or(said, runinfo.Summary(p)))
+	message := Clean(Succeeded(r).Message)
+	p := r.Status.Plan
+	if Phase(r) == v1alpha1.PhaseSucceeded && p != nil && p.Changes && r.Spec.Operation != v1alpha1.OperationPlan {
+		return fmt.Sprintf("Run %s succeeded: %s", r.Name, cmp.Or(message, runinfo.Summary(p)))
 	}
-	if phase := Phase(r); said != "" && (phase == v1alpha1.PhaseCanceled || phase == v1alpha1.PhaseSuperseded) {
-		return fmt.Sprintf("Run %s: %s", r.Name, said)
+	if phase := Phase(r); message != "" && (phase == v1alpha1.PhaseCanceled || phase == v1alpha1.PhaseSuperseded) {
+		return fmt.Sprintf("Run %s: %s", r.Name, message)
 	}
-	return fmt.Sprintf("Run %s %s%s", r.Name, doing(r), after(": ", said))
+	return fmt.Sprintf("Run %s %s%s", r.Name, doing(r), after(": ", message))
 }

@@ -12,7 +12,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// Plan shows what a Run's status says of its plan: counts, the first changes, findings of policies, and who caused it.
+// Plan prints the plan in a Run's status: its cause, counts, first changes and findings of policies.
 func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	p := newPage(w, s)
 	p.text("%s", s.paint(bold, fmt.Sprintf("Run %s of Stack %s (%s)", r.Name, r.Spec.Stack.Name, r.Spec.Operation)))
@@ -20,7 +20,7 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	p.row("  Revision", Clean(r.Spec.Revision))
 	if pl := r.Status.Plan; pl != nil {
 		p.row("  Plan", runinfo.Summary(pl))
-		p.row("  Mind", runinfo.ByScript(r))
+		p.row("  Note", runinfo.ByScript(r))
 		p.row("  Digest", pl.Digest)
 		p.flush()
 		changes(p, pl, s, len(pl.Resources), func(more int) string { return fmt.Sprintf("and %d more", more) })
@@ -29,10 +29,10 @@ func Plan(w io.Writer, r *v1alpha1.Run, s Style) error {
 	return p.end()
 }
 
-// Findings shows what policies say of a plan, and that a script would apply it; nothing when there is nothing to say.
+// Findings prints the findings of policies for a plan, and a note if a script would apply it.
 func Findings(w io.Writer, r *v1alpha1.Run, s Style) error {
 	if script := runinfo.ByScript(r); script != "" {
-		if _, err := io.WriteString(w, "\nMind: "+script+".\n"); err != nil {
+		if _, err := io.WriteString(w, "\nNote: "+script+".\n"); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func Findings(w io.Writer, r *v1alpha1.Run, s Style) error {
 	return p.end()
 }
 
-// Outputs shows the outputs of a Stack, each as JSON.
+// Outputs prints the outputs of a Stack, each as JSON.
 func Outputs(w io.Writer, st *v1alpha1.Stack, s Style) error {
 	p := newPage(w, s)
 	for _, name := range slices.Sorted(maps.Keys(st.Status.Outputs)) {
@@ -54,7 +54,7 @@ func Outputs(w io.Writer, st *v1alpha1.Stack, s Style) error {
 	return p.end()
 }
 
-// Output is the value of one output: a string as it is, any other value as JSON.
+// Output returns the value of one output: a string without quotes, any other value as JSON.
 func Output(raw []byte) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -63,22 +63,22 @@ func Output(raw []byte) string {
 	return string(raw)
 }
 
-// OutputsLeftOut says which outputs a Stack has that are not shown, and where they are.
-func OutputsLeftOut(st *v1alpha1.Stack, state *v1alpha1.State) string {
-	missing := 0
+// HiddenOutputs describes the outputs of a Stack that are not in its status.
+func HiddenOutputs(st *v1alpha1.Stack, state *v1alpha1.State) string {
+	hidden := 0
 	if state != nil {
 		for name := range state.Status.Outputs {
 			if _, ok := st.Status.Outputs[name]; !ok {
-				missing++
+				hidden++
 			}
 		}
 	}
-	if missing == 0 {
+	if hidden == 0 {
 		return ""
 	}
-	where := "spec.outputs.secret of the Stack would write them to a Secret"
+	where := "spec.outputs.secret of the Stack writes them to a Secret"
 	if o := st.Spec.Outputs; o != nil && o.Secret != nil {
 		where = "they are in Secret " + o.Secret.Name
 	}
-	return "left out: " + strconv.Itoa(missing) + " that are sensitive or long; " + where
+	return "not shown: " + strconv.Itoa(hidden) + " that are sensitive or long; " + where
 }

@@ -1,7 +1,8 @@
-// Package screen draws what people see of Stacks and Runs: objects in, text out. It asks nobody anything, and has no clock.
+// Package screen formats Stacks and Runs as text for users. It is pure: it has no client and no clock.
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -15,18 +16,17 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// Style is how a screen is drawn.
+// Style is the style of the output.
 type Style struct {
-	// Color says that escape codes for colors may be used.
+	// Color allows escape codes for colors.
 	Color bool
-	// Program is how the command line is called: cairn, or kubectl cairn.
+	// Program is the name of the command: cairn, or kubectl cairn.
 	Program string
-	// Now is the time that ages are told from.
+	// Now is the time from which ages are computed.
 	Now time.Time
 }
 
-// Escape codes for colors; what they color is always said in words or signs too. All are of one length, or columns
-// would not be straight.
+// Escape codes for colors, which only repeat what words or signs express. All have one length, to align columns.
 const (
 	plain  = "00"
 	bold   = "01"
@@ -44,7 +44,7 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// age is how long ago something was; "-" when it was never.
+// age returns the time since t; "-" for the zero time.
 func (s Style) age(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -52,16 +52,16 @@ func (s Style) age(t time.Time) string {
 	return duration.HumanDuration(s.Now.Sub(t))
 }
 
-// Took is how long something took, in a few characters.
-func Took(d time.Duration) string {
+// Duration formats a duration in a few characters.
+func Duration(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", max(0, d).Seconds())
 	}
 	return duration.HumanDuration(d)
 }
 
-// Clean is a text of strangers without what would steer a terminal: control characters, and those that turn the direction of
-// the text around. Line breaks and tabs become spaces.
+// Clean removes characters from an untrusted text that a terminal would interpret: control characters, and those that
+// change the direction of the text. Line breaks and tabs become spaces.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -74,10 +74,10 @@ func Clean(text string) string {
 	}, text)
 }
 
-// CleanLines is a text of strangers of several lines, each clean.
+// CleanLines cleans each line of an untrusted text.
 func CleanLines(text string) string { return strings.Join(lines(text), "\n") }
 
-// lines are the lines of a text of strangers, each clean.
+// lines returns the lines of an untrusted text, each clean.
 func lines(text string) []string {
 	var clean []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -86,7 +86,7 @@ func lines(text string) []string {
 	return clean
 }
 
-// condition of a type; an empty one when there is none.
+// condition returns the condition of a type; an empty one if there is none.
 func condition(conditions []metav1.Condition, kind string) metav1.Condition {
 	for _, c := range conditions {
 		if c.Type == kind {
@@ -96,36 +96,31 @@ func condition(conditions []metav1.Condition, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// Ready is what a Stack's condition Ready says.
+// Ready returns the condition Ready of a Stack.
 func Ready(s *v1alpha1.Stack) metav1.Condition {
 	return condition(s.Status.Conditions, v1alpha1.ConditionReady)
 }
 
-// Succeeded is what a Run's condition Succeeded says.
+// Succeeded returns the condition Succeeded of a Run.
 func Succeeded(r *v1alpha1.Run) metav1.Condition {
 	return condition(r.Status.Conditions, v1alpha1.ConditionSucceeded)
 }
 
-// Phase is how far a Run is; one that was not reconciled yet is queued.
-func Phase(r *v1alpha1.Run) v1alpha1.RunPhase {
-	if r.Status.Phase == "" {
-		return v1alpha1.PhaseQueued
-	}
-	return r.Status.Phase
-}
+// Phase returns the phase of a Run; Queued for one that was not reconciled yet.
+func Phase(r *v1alpha1.Run) v1alpha1.RunPhase { return cmp.Or(r.Status.Phase, v1alpha1.PhaseQueued) }
 
-// A page has lines of two columns: what it is, and what is to be said of it.
+// A page has rows of two columns, a name and a value, and lines of text.
 type page struct {
-	out *tabwriter.Writer
-	sty Style
-	err error
+	out   *tabwriter.Writer
+	style Style
+	err   error
 }
 
 func newPage(w io.Writer, s Style) *page {
-	return &page{out: tabwriter.NewWriter(w, 0, 4, 2, ' ', 0), sty: s}
+	return &page{out: tabwriter.NewWriter(w, 0, 4, 2, ' ', 0), style: s}
 }
 
-// text prints what is not in columns.
+// text prints a line without columns.
 func (p *page) text(format string, args ...any) {
 	p.flush()
 	_, err := fmt.Fprintf(p.out, format+"\n", args...)
@@ -133,7 +128,7 @@ func (p *page) text(format string, args ...any) {
 	p.flush()
 }
 
-// row prints a line in columns; nothing when it has nothing to say.
+// row prints a line in columns; nothing if all cells are empty.
 func (p *page) row(name string, cells ...string) {
 	if strings.Join(cells, "") == "" {
 		return
@@ -142,8 +137,8 @@ func (p *page) row(name string, cells ...string) {
 	p.keep(err)
 }
 
-// said shows what a condition says, and an empty line.
-func (p *page) said(message string) {
+// message prints the message of a condition, and an empty line.
+func (p *page) message(message string) {
 	for _, line := range lines(message) {
 		if line != "" {
 			p.text("  %s", line)
@@ -152,9 +147,9 @@ func (p *page) said(message string) {
 	p.text("")
 }
 
-// title begins a part.
+// title starts a section.
 func (p *page) title(format string, args ...any) {
-	p.text("\n%s", p.sty.paint(bold, fmt.Sprintf(format, args...)))
+	p.text("\n%s", p.style.paint(bold, fmt.Sprintf(format, args...)))
 }
 
 func (p *page) flush() { p.keep(p.out.Flush()) }
@@ -164,7 +159,7 @@ func (p *page) keep(err error) {
 	}
 }
 
-// end gives the first error.
+// end returns the first error.
 func (p *page) end() error {
 	p.flush()
 	return p.err

@@ -57,7 +57,7 @@ var screens = map[string]func(objects, Style) (string, error){
 	},
 	"outputs": func(o objects, s Style) (string, error) {
 		text, err := drawn(func(w io.Writer, s Style) error { return Outputs(w, &o.stacks[0], s) }, s)
-		return text + OutputsLeftOut(&o.stacks[0], &o.states[0]) + "\n", err
+		return text + HiddenOutputs(&o.stacks[0], &o.states[0]) + "\n", err
 	},
 	"line": func(o objects, s Style) (string, error) { return Line(&o.runs[0], s) + "\n", nil },
 	"lines": func(o objects, s Style) (string, error) {

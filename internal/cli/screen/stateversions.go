@@ -1,8 +1,10 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,13 +13,11 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// StateVersions is a table of the versions of a state that are kept, the newest first. Of those that counts does not have
-// it is not said how many resources they hold.
+// StateVersions returns a table of the stored versions of a state, newest first. counts has the numbers of their
+// resources, as far as they are known.
 func StateVersions(st *v1alpha1.State, counts map[int64]int32, s Style) *metav1.Table {
-	versions := make([]v1alpha1.StateVersion, 0, len(st.Status.Versions))
-	for i := len(st.Status.Versions) - 1; i >= 0; i-- {
-		versions = append(versions, st.Status.Versions[i])
-	}
+	versions := slices.Clone(st.Status.Versions)
+	slices.Reverse(versions)
 	return table(versions, func(v *v1alpha1.StateVersion) []any {
 		resources := "-"
 		if n, ok := counts[v.Version]; ok && n < 0 {
@@ -33,7 +33,7 @@ func StateVersions(st *v1alpha1.State, counts map[int64]int32, s Style) *metav1.
 		"Version", "Serial", "Resources", "Size", "Age", "By", "+Storage", "+At", "+SHA256")
 }
 
-// writer is the Run or the person that wrote a version.
+// writer returns the Run or the user that wrote a version.
 func writer(v *v1alpha1.StateVersion) string {
 	switch {
 	case v.Run != "" && v.By != "":
@@ -41,10 +41,10 @@ func writer(v *v1alpha1.StateVersion) string {
 	case v.Run != "":
 		return v.Run
 	}
-	return or(v.By, "-")
+	return cmp.Or(v.By, "-")
 }
 
-// StateNotes says what else there is to know of a state: that it is locked, and that a newer one waits.
+// StateNotes prints the lock of a state, its backend, and whether there is a rescued state.
 func StateNotes(w io.Writer, st *v1alpha1.State, s Style) error {
 	if lock := st.Status.Lock; lock != nil {
 		if _, err := fmt.Fprintln(w, "\n"+LockOf(lock, s)); err != nil {
@@ -55,20 +55,21 @@ func StateNotes(w io.Writer, st *v1alpha1.State, s Style) error {
 		return err
 	}
 	if r := st.Status.Rescued; r != nil {
-		_, err := fmt.Fprintf(w, "\nA newer state waits, serial %d, which Run %s could not write %s ago. It becomes a version before the next plan.\n",
+		_, err := fmt.Fprintf(w, "\nThere is a rescued state, serial %d, which Run %s could not save %s ago. It becomes a version before the next plan.\n",
 			r.Serial, Clean(r.Run), s.age(r.At.Time))
 		return err
 	}
 	return nil
 }
 
-// backendNotes say where the engine keeps the state, and whether it is to go there.
+// backendNotes prints the engine's backend of the state, and whether the next plan writes to it.
 func backendNotes(w io.Writer, st *v1alpha1.State) error {
 	in, move := st.Status.Backend, st.Status.Move
 	if in != nil {
-		text := fmt.Sprintf("The engine keeps this state in its backend %s, which had serial %d when it was last seen.", Clean(in.Type), in.Serial)
+		text := fmt.Sprintf("This state is in the engine's backend %s, which had serial %d at the last check.",
+			Clean(in.Type), in.Serial)
 		if in.Version < st.Status.Version {
-			text += " The current version is newer; the next plan puts it there."
+			text += " The current version is newer; the next plan writes it there."
 		}
 		if _, err := fmt.Fprintln(w, "\n"+text); err != nil {
 			return err
@@ -77,11 +78,12 @@ func backendNotes(w io.Writer, st *v1alpha1.State) error {
 	if move == nil || move.Version != st.Status.Version {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n%s lets the next plan put version %d into the Stack's backend.\n", Clean(move.By), move.Version)
+	_, err := fmt.Fprintf(w, "\n%s requested that the next plan writes version %d into the Stack's backend.\n",
+		Clean(move.By), move.Version)
 	return err
 }
 
-// LockOf says who holds a lock.
+// LockOf describes the holder of a lock.
 func LockOf(lock *v1alpha1.Lock, s Style) string {
 	holder := ""
 	switch {
@@ -95,9 +97,10 @@ func LockOf(lock *v1alpha1.Lock, s Style) string {
 	}
 	switch {
 	case holder == "":
-		holder = or(lock.Who, "nobody who is known")
+		holder = cmp.Or(lock.Who, "an unknown holder")
 	case lock.Who != "":
 		holder += " (" + lock.Who + ")"
 	}
-	return s.paint(yellow, Clean(fmt.Sprintf("Locked by %s, for %s. Lock ID: %s", holder, s.age(lock.Since.Time), lock.ID)))
+	return s.paint(yellow, Clean(fmt.Sprintf("Locked by %s, for %s. Lock ID: %s",
+		holder, s.age(lock.Since.Time), lock.ID)))
 }

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/run/runinfo"
 )
 
-// wide columns are shown with -o wide only.
+// wide is the priority of columns that only -o wide shows.
 const wide = 1
 
 func columns(names ...string) []metav1.TableColumnDefinition {
@@ -29,7 +29,7 @@ func columns(names ...string) []metav1.TableColumnDefinition {
 	return c
 }
 
-// table is one of all objects, a row each.
+// table returns a table with a row for each object.
 func table[T any](objects []T, row func(*T) []any, object func(*T) runtime.Object, names ...string) *metav1.Table {
 	t := &metav1.Table{ColumnDefinitions: columns(names...)}
 	for i := range objects {
@@ -44,19 +44,19 @@ func table[T any](objects []T, row func(*T) []any, object func(*T) runtime.Objec
 	return t
 }
 
-// Stacks is a table of Stacks.
+// Stacks returns a table of Stacks.
 func Stacks(stacks []v1alpha1.Stack, s Style) *metav1.Table {
 	return table(stacks, func(st *v1alpha1.Stack) []any {
 		ready := Ready(st)
 		return []any{
-			st.Name, or(string(ready.Status), "Unknown"), or(stackReason(st), "New"), st.Status.Resources, or(st.Status.LastRun, "-"),
-			s.age(st.CreationTimestamp.Time), string(st.Spec.Apply), or(drift(st, s), "-"), or(st.Status.Revision, "-"), ready.Message,
+			st.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(stackReason(st), "New"), st.Status.Resources, cmp.Or(st.Status.LastRun, "-"),
+			s.age(st.CreationTimestamp.Time), string(st.Spec.Apply), cmp.Or(drift(st, s), "-"), cmp.Or(st.Status.Revision, "-"), ready.Message,
 		}
 	}, func(st *v1alpha1.Stack) runtime.Object { return st },
 		"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision", "Message")
 }
 
-// stackReason is the reason that a Stack is how it is, with what its condition does not say.
+// stackReason returns the reason of the condition Ready, and whether the Stack is being deleted.
 func stackReason(st *v1alpha1.Stack) string {
 	reason := Ready(st).Reason
 	if st.DeletionTimestamp != nil && reason != v1alpha1.ReasonDestroying {
@@ -65,7 +65,7 @@ func stackReason(st *v1alpha1.Stack) string {
 	return reason
 }
 
-// drift in a few words; empty when nobody looked yet.
+// drift summarizes the drift of a Stack; empty before the first check.
 func drift(st *v1alpha1.Stack, s Style) string {
 	d := st.Status.Drift
 	switch {
@@ -81,23 +81,24 @@ func driftCounts(d *v1alpha1.DriftStatus) string {
 	return runinfo.Summary(&v1alpha1.Plan{Add: d.Add, Change: d.Change, Destroy: d.Destroy, Replace: d.Replace, Changes: true})
 }
 
-// Runs is a table of Runs.
+// Runs returns a table of Runs.
 func Runs(runs []v1alpha1.Run, s Style) *metav1.Table {
 	return table(runs, func(r *v1alpha1.Run) []any {
 		return []any{
 			r.Name, r.Spec.Stack.Name, string(r.Spec.Operation), string(r.Spec.Cause.Type), string(Phase(r)), planned(r),
-			s.age(r.CreationTimestamp.Time), or(r.Spec.Cause.By, "-"), int32(len(r.Status.Attempts)), or(r.Spec.Revision, "-"), Succeeded(r).Message,
+			s.age(r.CreationTimestamp.Time), cmp.Or(r.Spec.Cause.By, "-"), int32(len(r.Status.Attempts)),
+			cmp.Or(r.Spec.Revision, "-"), Succeeded(r).Message,
 		}
 	}, func(r *v1alpha1.Run) runtime.Object { return r },
 		"Name", "Stack", "Operation", "Cause", "Phase", "Plan", "Age", "+By", "+Attempts", "+Revision", "Message")
 }
 
-// History is a table of the Runs of one Stack.
+// History returns a table of the Runs of one Stack.
 func History(runs []v1alpha1.Run, s Style) *metav1.Table {
 	return table(runs, func(r *v1alpha1.Run) []any {
 		return []any{
-			r.Name, string(r.Spec.Operation), causeInShort(r), string(Phase(r)), planned(r), or(approvedBy(r), "-"),
-			runTook(r, s), s.age(r.CreationTimestamp.Time), r.Spec.Cause.Message, or(r.Spec.Revision, "-"), Succeeded(r).Message,
+			r.Name, string(r.Spec.Operation), causeInShort(r), string(Phase(r)), planned(r), cmp.Or(approvedBy(r), "-"),
+			runDuration(r, s), s.age(r.CreationTimestamp.Time), r.Spec.Cause.Message, cmp.Or(r.Spec.Revision, "-"), Succeeded(r).Message,
 		}
 	}, func(r *v1alpha1.Run) runtime.Object { return r },
 		"Name", "Operation", "Cause", "Phase", "Plan", "Approved", "Took", "Age", "+Why", "+Revision", "Message")
@@ -124,16 +125,16 @@ func approvedBy(r *v1alpha1.Run) string {
 	return ""
 }
 
-// runTook is how long a Run's attempts took, waits between them included; until now when it is under way.
-func runTook(r *v1alpha1.Run, s Style) string {
+// runDuration returns the duration of a Run with its waits, until now if it is active.
+func runDuration(r *v1alpha1.Run, s Style) string {
 	end := s.Now
 	if r.Status.FinishedAt != nil {
 		end = r.Status.FinishedAt.Time
 	}
-	return Took(end.Sub(r.CreationTimestamp.Time).Truncate(time.Millisecond))
+	return Duration(end.Sub(r.CreationTimestamp.Time).Truncate(time.Millisecond))
 }
 
-// States is a table of States.
+// States returns a table of States.
 func States(states []v1alpha1.State, s Style) *metav1.Table {
 	return table(states, func(st *v1alpha1.State) []any {
 		locked := "-"
@@ -145,14 +146,14 @@ func States(states []v1alpha1.State, s Style) *metav1.Table {
 			updated = st.Status.Versions[n-1].At.Time
 		}
 		return []any{
-			st.Name, st.Status.Version, st.Status.Serial, st.Status.Resources, size(st.Status.Size), locked, or(st.Status.UpdatedBy, "-"),
-			s.age(updated), s.age(st.CreationTimestamp.Time), int32(len(st.Status.Versions)), or(st.Status.Lineage, "-"),
+			st.Name, st.Status.Version, st.Status.Serial, st.Status.Resources, size(st.Status.Size), locked, cmp.Or(st.Status.UpdatedBy, "-"),
+			s.age(updated), s.age(st.CreationTimestamp.Time), int32(len(st.Status.Versions)), cmp.Or(st.Status.Lineage, "-"),
 		}
 	}, func(st *v1alpha1.State) runtime.Object { return st },
 		"Name", "Version", "Serial", "Resources", "Size", "Locked by", "Updated by", "Updated", "Age", "+Versions", "+Lineage")
 }
 
-// size in the unit that fits.
+// size formats a size in bytes.
 func size(bytes int64) string {
 	switch {
 	case bytes < 10<<10:
@@ -163,7 +164,7 @@ func size(bytes int64) string {
 	return strconv.FormatInt(bytes>>20, 10) + "Mi"
 }
 
-// Repositories is a table of Repositories.
+// Repositories returns a table of Repositories.
 func Repositories(repositories []v1alpha1.Repository, s Style) *metav1.Table {
 	return table(repositories, func(r *v1alpha1.Repository) []any {
 		ready := condition(r.Status.Conditions, v1alpha1.ConditionReady)
@@ -176,16 +177,9 @@ func Repositories(repositories []v1alpha1.Repository, s Style) *metav1.Table {
 			interval = r.Spec.Interval.Duration.String()
 		}
 		return []any{
-			r.Name, or(string(ready.Status), "Unknown"), or(ready.Reason, "New"), r.Spec.URL, s.age(fetched), s.age(r.CreationTimestamp.Time),
-			or(r.Spec.Ref, "-"), interval, fmt.Sprint(len(r.Status.Refs)), ready.Message,
+			r.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(ready.Reason, "New"), r.Spec.URL, s.age(fetched), s.age(r.CreationTimestamp.Time),
+			cmp.Or(r.Spec.Ref, "-"), interval, fmt.Sprint(len(r.Status.Refs)), ready.Message,
 		}
 	}, func(r *v1alpha1.Repository) runtime.Object { return r },
 		"Name", "Ready", "Reason", "URL", "Fetched", "Age", "+Ref", "+Interval", "+Refs", "Message")
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }

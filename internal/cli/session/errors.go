@@ -169,6 +169,12 @@ func (s *Session) ExplainServer(err error) error {
 	return err
 }
 
+// HasCode returns whether Cairn's server answered a request with an HTTP status code.
+func HasCode(err error, code int) bool {
+	var answer *userapi.Error
+	return errors.As(err, &answer) && answer.Code == code
+}
+
 // IsTransient returns whether a request that failed may succeed later: the server did not answer, or is unavailable.
 func IsTransient(err error) bool {
 	var (

@@ -60,7 +60,7 @@ func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run
 		}
 		var err error
 		run, err = follow(ctx, s, run, func(r *v1alpha1.Run) bool {
-			return finished(r) || planned(r) || screen.WaitsForPerson(r)
+			return finished(r) || planned(r) || screen.AwaitsApproval(r)
 		})
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run
 		if planned(run) {
 			shown = run.Status.Plan.Digest
 			if err := showPlan(ctx, s, run, planFormat{}); err != nil {
-				if ctx.Err() != nil || screen.WaitsForPerson(run) { // a plan that could not be shown is not approved
+				if ctx.Err() != nil || screen.AwaitsApproval(run) { // a plan that could not be shown is not approved
 					return notApproved(s, run, err)
 				}
 				fmt.Fprintf(s.ErrOut, "%s: %v\n", s.Program, err)
@@ -77,7 +77,7 @@ func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run
 		switch {
 		case finished(run):
 			return printResult(s, run)
-		case screen.WaitsForPerson(run):
+		case screen.AwaitsApproval(run):
 			if err := approveIfConfirmed(ctx, s, run, confirm); err != nil {
 				return err
 			}

@@ -68,7 +68,7 @@ func printOutput(ctx context.Context, s *session.Session, stack *v1alpha1.Stack,
 		if err := listHidden(ctx, s, stack); err != nil {
 			return err
 		}
-		return fmt.Errorf("Stack %[2]s has no output %[1]s that can be shown: `%[3]s outputs %[4]s` lists them",
+		return fmt.Errorf("the Stack %[2]s has no output %[1]s that can be shown: `%[3]s outputs %[4]s` lists them",
 			name, stack.Name, s.Program, stack.Name)
 	case format != "":
 		return s.PrintValue(format, json.RawMessage(value.Raw))
@@ -87,7 +87,7 @@ func listHidden(ctx context.Context, s *session.Session, stack *v1alpha1.Stack) 
 	if err := session.IgnoreUnreadable(c.Get(ctx, client.ObjectKeyFromObject(stack), state)); err != nil {
 		return s.Explain(err)
 	}
-	if text := screen.OutputsLeftOut(stack, state); text != "" {
+	if text := screen.HiddenOutputs(stack, state); text != "" {
 		fmt.Fprintln(s.ErrOut, text)
 	}
 	return nil

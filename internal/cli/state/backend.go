@@ -19,8 +19,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// backendUser is the user name that an engine shows beside the token. It has to show one, and the server does not read
-// it.
+// backendUser is the user name that an engine sends with the token. The engine requires one, and the server ignores it.
 const backendUser = "cairn"
 
 func backendCommand(s *session.Session) *cobra.Command {
@@ -30,21 +29,16 @@ func backendCommand(s *session.Session) *cobra.Command {
 		Short: "Print how OpenTofu or Terraform on your machine uses a Stack's state",
 		Long: `Prints a configuration of the backend "http", with which OpenTofu or Terraform on your machine reads, locks
 and writes the state of a Stack as you. The configuration has no secret. The engine gets your token from the
-environment variable TF_HTTP_PASSWORD, which --token fills.
+environment variable TF_HTTP_PASSWORD; --token prints it.
 
-It takes the verb pull on the State to read, push to lock and write, and unlock to end the lock of another user.`,
+Needs the verb pull on the State to read, push to lock and write, and unlock to remove the lock of another user.`,
 		Example: s.Examples(`
 			cairn state backend net > backend_override.tf
 			export TF_HTTP_PASSWORD="$(cairn state backend net --token)"
 			tofu init && tofu apply
 			cairn state backend net --backend-config > net.tfbackend`),
-		Args: cobra.ExactArgs(1),
-		ValidArgsFunction: s.Complete(func(ctx context.Context, s *session.Session, args []string) ([]string, error) {
-			if len(args) > 0 {
-				return nil, nil
-			}
-			return s.CompleteNames(ctx, "stack")
-		}),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.Complete(session.CompleteStacks),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if token {
 				return printToken(s)
@@ -53,9 +47,9 @@ It takes the verb pull on the State to read, push to lock and write, and unlock 
 		},
 	}
 	cmd.Flags().BoolVar(&token, "token", false,
-		"print the bearer token of your kubeconfig, for TF_HTTP_PASSWORD, and nothing else")
+		"print only the bearer token of your kubeconfig, for TF_HTTP_PASSWORD")
 	cmd.Flags().BoolVar(&config, "backend-config", false,
-		"print the arguments alone, for a file of init -backend-config=FILE, where the code has a backend \"http\" {}")
+		"print only the arguments, for a file of init -backend-config=FILE, if the code has a backend \"http\" {}")
 	cmd.MarkFlagsMutuallyExclusive("token", "backend-config")
 	return cmd
 }
@@ -65,41 +59,41 @@ func printBackend(ctx context.Context, s *session.Session, arg string, config bo
 	if err != nil {
 		return err
 	}
-	if err := keepsState(ctx, s, key); err != nil {
+	if err := checkStored(ctx, s, key); err != nil {
 		return err
 	}
 	address, ca, err := s.Address(ctx)
 	if err != nil {
 		return err
 	}
-	if way := session.PortForwardHint(address); way != "" {
-		s.Note("%s", way)
+	if hint := session.PortForwardHint(address); hint != "" {
+		s.Note("%s", hint)
 	}
 	backend := userapi.StateBackend(address, key.Namespace, key.Name)
 	_, err = io.WriteString(s.Out, backendFile(s, key, backend, string(ca), config))
 	return err
 }
 
-// keepsState says that Cairn keeps the state of a Stack, as far as this user may read that.
-func keepsState(ctx context.Context, s *session.Session, key client.ObjectKey) error {
+// checkStored returns an error if Cairn does not store the state of a Stack.
+func checkStored(ctx context.Context, s *session.Session, key client.ObjectKey) error {
 	c, err := s.Kubernetes()
 	if err != nil {
 		return err
 	}
 	stack := &v1alpha1.Stack{}
 	switch err := c.Get(ctx, key, stack); {
-	case apierrors.IsForbidden(err): // who may work with its state need not be allowed to read it
+	case apierrors.IsForbidden(err): // permissions for the state do not include the Stack
 		return nil
 	case err != nil:
 		return s.NotFound(ctx, err, key.Namespace, key.Name, "stack")
 	case stack.Spec.Backend != nil:
-		return fmt.Errorf("the engine keeps the state of Stack %s in its own backend (%s), as spec.backend says: "+
+		return fmt.Errorf("the state of Stack %s is in the backend %s of spec.backend, not in Cairn: "+
 			"use that backend on your machine too", key.Name, stack.Spec.Backend.Name())
 	}
 	return nil
 }
 
-// backendFile is a file of the engines' language: a whole block, or the arguments of one.
+// backendFile returns the configuration of the backend: a block, or only its arguments.
 func backendFile(s *session.Session, key client.ObjectKey, address, ca string, config bool) string {
 	use := "Save this file beside the code as backend_override.tf, and do not commit it."
 	if config {
@@ -108,7 +102,7 @@ func backendFile(s *session.Session, key client.ObjectKey, address, ca string, c
 	var text strings.Builder
 	fmt.Fprintf(&text, "# The state of Stack %s in namespace %s, for OpenTofu or Terraform on your machine. "+
 		"There is no secret in this file.\n# %s\n", key.Name, key.Namespace, use)
-	fmt.Fprintf(&text, "# Give the engine your token before you run it:\n"+
+	fmt.Fprintf(&text, "# Set your token before you run the engine:\n"+
 		"#   export TF_HTTP_PASSWORD=\"$(%s state backend %s -n %s --token)\"\n", s.Program, key.Name, key.Namespace)
 	indent := ""
 	if !config {
@@ -130,7 +124,7 @@ func backendFile(s *session.Session, key client.ObjectKey, address, ca string, c
 	return text.String()
 }
 
-// printToken prints the bearer token that the kubeconfig shows to Kubernetes.
+// printToken prints the bearer token of the kubeconfig.
 func printToken(s *session.Session) error {
 	config, err := s.Config()
 	if err != nil {
@@ -144,38 +138,38 @@ func printToken(s *session.Session) error {
 	return err
 }
 
-// bearerToken is what a kubeconfig shows to Kubernetes: a token, that of a file, or what a plugin gives.
+// bearerToken returns the token of a kubeconfig, of its token file, or of its credential plugin.
 func bearerToken(config *rest.Config) (string, error) {
 	if config.Impersonate.UserName != "" {
-		return "", errors.New("an engine cannot act as another user (--as): take a token of that user, " +
-			"as kubectl create token gives one of a ServiceAccount")
+		return "", errors.New("an engine cannot impersonate a user (--as): use a token of that user, " +
+			"for a ServiceAccount one of kubectl create token")
 	}
-	catch := &catcher{}
-	through, err := rest.HTTPWrappersForConfig(config, catch)
+	recorder := &tokenRecorder{}
+	transport, err := rest.HTTPWrappersForConfig(config, recorder)
 	if err != nil {
 		return "", err
 	}
-	request, err := http.NewRequest(http.MethodGet, "https://kubernetes.invalid/", nil) //nolint:noctx // it is sent nowhere
+	request, err := http.NewRequest(http.MethodGet, "https://kubernetes.invalid/", nil) //nolint:noctx // it is not sent
 	if err != nil {
 		return "", err
 	}
-	answer, err := through.RoundTrip(request)
+	answer, err := transport.RoundTrip(request)
 	if err != nil {
 		return "", err
 	}
 	defer answer.Body.Close()
-	token, ok := strings.CutPrefix(catch.authorization, "Bearer ")
+	token, ok := strings.CutPrefix(recorder.authorization, "Bearer ")
 	if !ok || token == "" {
 		return "", errors.New("your kubeconfig has no bearer token: create one with kubectl create token SERVICEACCOUNT, " +
-			"or give the engine your client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
+			"or set your client certificate in TF_HTTP_CLIENT_CERTIFICATE_PEM and TF_HTTP_CLIENT_PRIVATE_KEY_PEM")
 	}
 	return token, nil
 }
 
-// catcher sends a request nowhere, and keeps what it shows.
-type catcher struct{ authorization string }
+// tokenRecorder records the header Authorization of a request, and does not send the request.
+type tokenRecorder struct{ authorization string }
 
-func (c *catcher) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *tokenRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.authorization = r.Header.Get("Authorization")
 	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
 }

@@ -17,9 +17,9 @@ func diffCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff STACK [FROM] [TO]",
 		Short: "Compare two versions of a Stack's state",
-		Long: `Shows what the state with version TO has otherwise than that with version FROM: resources that are there or
-gone, and attributes that are different. Without TO it is the current version; without FROM the one before it. Of
-sensitive values it is said that they are different, and no more. The exit code is 0 also when something is different.`,
+		Long: `Shows the differences of version TO of the state from version FROM: resources that were added or removed, and
+attributes that changed. TO is the current version by default, and FROM the version before it. Sensitive values are not
+shown, only that they differ. The exit code is 0 also if the versions differ.`,
 		Example: s.Examples(`
 			cairn state diff net
 			cairn state diff net 3
@@ -54,11 +54,12 @@ func showDiff(ctx context.Context, s *session.Session, arg string, versions []st
 	if format != "" {
 		return s.PrintValue(format, d)
 	}
-	fmt.Fprintf(s.Out, "State %s: version %d (serial %d) -> version %d (serial %d)\n\n", key.Name, from, before.Serial, to, after.Serial)
+	fmt.Fprintf(s.Out, "State %s: version %d (serial %d) -> version %d (serial %d)\n\n",
+		key.Name, from, before.Serial, to, after.Serial)
 	return d.Write(s.Out, style(s))
 }
 
-// versionsOf are the two versions to compare.
+// versionsOf returns the two versions to compare.
 func versionsOf(ctx context.Context, s *session.Session, key client.ObjectKey, versions []string) (from, to int64, err error) {
 	if len(versions) == 2 {
 		if from, err = parseVersion(versions[0]); err == nil {
@@ -75,16 +76,17 @@ func versionsOf(ctx context.Context, s *session.Session, key client.ObjectKey, v
 		from, err = parseVersion(versions[0])
 		return from, to, err
 	}
-	kept := st.Status.Versions
-	if len(kept) < 2 {
-		return 0, 0, fmt.Errorf("only %d version of the state of Stack %s is kept: there is nothing to compare it with", len(kept), key.Name)
+	stored := st.Status.Versions
+	if len(stored) < 2 {
+		return 0, 0, fmt.Errorf("there are no two versions of the state of Stack %[2]s to compare: it has %[1]d",
+			len(stored), key.Name)
 	}
-	return kept[len(kept)-2].Version, to, nil
+	return stored[len(stored)-2].Version, to, nil
 }
 
-// readBoth reads two versions at once.
+// readBoth reads two versions concurrently.
 func readBoth(ctx context.Context, s *session.Session, key client.ObjectKey, from, to int64) (before, after *statefile.State, err error) {
-	if _, err := s.Server(ctx); err != nil { // what both need is found out once, and not by both at the same time
+	if _, err := s.Server(ctx); err != nil { // creates the client of the session, which is not safe for concurrent use
 		return nil, nil, err
 	}
 	group, ctx := errgroup.WithContext(ctx)

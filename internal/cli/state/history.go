@@ -2,8 +2,8 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -21,8 +21,8 @@ func historyCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history STACK",
 		Short: "List the stored versions of a Stack's state",
-		Long: `Lists the versions of the state that are kept, the newest first: who wrote them and when; and the lock, when
-it is held. With -o wide each version is read, to count its resources: that takes the verb pull.`,
+		Long: `Lists the stored versions of the state, newest first, with their writers and times, and the lock if there is
+one. With -o wide it reads each version to count its resources, which needs the verb pull.`,
 		Example: s.Examples(`
 			cairn state history net
 			cairn state history net -o wide`),
@@ -52,7 +52,7 @@ func showHistory(ctx context.Context, s *session.Session, arg, format string) er
 		return s.PrintValue(format, st.Status.Versions)
 	}
 	if st.Status.Version == 0 {
-		fmt.Fprintf(s.ErrOut, "Nothing was written to the state of Stack %s yet.\n", key.Name)
+		fmt.Fprintf(s.ErrOut, "The state of Stack %s has no version yet.\n", key.Name)
 	} else {
 		counts := map[int64]int32{st.Status.Version: st.Status.Resources}
 		if format == session.FormatWide {
@@ -67,11 +67,11 @@ func showHistory(ctx context.Context, s *session.Session, arg, format string) er
 	return screen.StateNotes(s.Out, st, s.Style())
 }
 
-// readAtOnce is how many versions are read at the same time.
-const readAtOnce = 4
+// maxReads is the number of versions that are read concurrently.
+const maxReads = 4
 
-// countVersions counts the resources in each version but the current one, which the State tells of. A version that is
-// dropped meanwhile is left out.
+// countVersions counts the resources in each version but the current one, whose number the State has. It skips versions
+// that were deleted meanwhile.
 func countVersions(ctx context.Context, s *session.Session, st *v1alpha1.State, counts map[int64]int32) error {
 	server, err := s.Server(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func countVersions(ctx context.Context, s *session.Session, st *v1alpha1.State, 
 	}
 	found := make([]*int32, len(st.Status.Versions))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readAtOnce)
+	group.SetLimit(maxReads)
 	for i, v := range st.Status.Versions {
 		if v.Version == st.Status.Version {
 			continue
@@ -103,8 +103,7 @@ func countVersions(ctx context.Context, s *session.Session, st *v1alpha1.State, 
 
 func countVersion(ctx context.Context, server *userapi.Client, key client.ObjectKey, version int64) (*int32, error) {
 	data, err := server.State(ctx, key.Namespace, key.Name, version)
-	var refused *userapi.Error
-	if errors.As(err, &refused) && refused.Code == 404 {
+	if session.HasCode(err, http.StatusNotFound) {
 		return nil, nil
 	}
 	if err != nil {

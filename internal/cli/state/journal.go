@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"text/tabwriter"
@@ -19,9 +18,9 @@ func journalCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal STACK",
 		Short: "List resources that applies changed and that the state may lack",
-		Long: `Lists what the journal of the state has: what applies have done since one of them came to its end with its
-state written. It is empty unless one was killed. What is missing from the state is imported by the next plan;
-docs/state.md has more. An ID is shown as the engine told it. Engines tell none that is sensitive.`,
+		Long: `Lists the journal of the state: the resource changes since the last apply that saved its state. It is empty
+unless an apply was killed. The next plan imports the resources that the state lacks; see docs/state.md. Engines report
+no sensitive IDs.`,
 		Example: s.Examples(`
 			cairn state journal net
 			cairn state journal net -o json`),
@@ -48,8 +47,7 @@ func showJournal(ctx context.Context, s *session.Session, arg, format string) er
 		return err
 	}
 	journal, err := server.Journal(ctx, key.Namespace, key.Name)
-	var refused *userapi.Error
-	if errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+	if session.HasCode(err, http.StatusNotFound) {
 		return noState(ctx, s, key, err)
 	}
 	if err != nil {
@@ -59,19 +57,19 @@ func showJournal(ctx context.Context, s *session.Session, arg, format string) er
 	case format != "":
 		return s.PrintValue(format, journal.Resources)
 	case len(journal.Resources) == 0:
-		fmt.Fprintf(s.ErrOut, "The journal of Stack %s is empty: its state has all that its applies did.\n", key.Name)
+		fmt.Fprintf(s.ErrOut, "The journal of Stack %s is empty: its state has all changes of its applies.\n", key.Name)
 		return nil
 	}
 	return journalTable(s, journal.Resources)
 }
 
-// standings are the words for how a resource of a journal stands.
+// standings describe whether the state has a resource of the journal.
 var standings = map[string]string{
 	"InState":   "in the state",
 	"Missing":   "missing: the next plan imports it",
-	"TakenOut":  "taken out of the state by somebody",
+	"TakenOut":  "removed from the state by a user",
 	"Destroyed": "destroyed",
-	"Unknown":   "the engine encrypts the state, and the next plan looks",
+	"Unknown":   "unknown: the engine encrypts the state; the next plan checks",
 }
 
 func journalTable(s *session.Session, resources []userapi.JournalResource) error {
@@ -85,7 +83,8 @@ func journalTable(s *session.Session, resources []userapi.JournalResource) error
 		if standing == "" { // of a newer server
 			standing = statefile.Printable(r.Standing)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", statefile.Printable(r.Address), statefile.Printable(r.Type), id, statefile.Printable(r.Run), standing)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
+			statefile.Printable(r.Address), statefile.Printable(r.Type), id, statefile.Printable(r.Run), standing)
 	}
 	return table.Flush()
 }

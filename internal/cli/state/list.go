@@ -21,7 +21,7 @@ func listCommand(s *session.Session) *cobra.Command {
 		Use:   "list STACK [ADDRESS...]",
 		Short: "List the resources in a Stack's state",
 		Long: `Lists the addresses of the resources in the state, as tofu state list does. An ADDRESS is that of a resource,
-or of a module or a resource with several instances, which stands for all that is in it.`,
+or of a module or a resource with several instances, which selects all of them.`,
 		Example: s.Examples(`
 			cairn state list net
 			cairn state list net module.subnets
@@ -29,7 +29,8 @@ or of a module or a resource with several instances, which stands for all that i
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: s.Complete(completeAddresses),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName); err != nil {
+			err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName)
+			if err != nil {
 				return err
 			}
 			return listResources(cmd.Context(), s, args[0], args[1:], version, format)
@@ -88,7 +89,7 @@ func table(s *session.Session, resources []statefile.Resource) error {
 	return table.Flush()
 }
 
-// providerName is the provider's source, which the state has as provider["..."], with an alias behind it.
+// providerName returns the source of a provider, which the state has as provider["..."], with its alias.
 func providerName(in string) string {
 	before, source, found := strings.Cut(in, `provider["`)
 	if !found {
@@ -98,7 +99,7 @@ func providerName(in string) string {
 	return statefile.Printable(before + source + alias)
 }
 
-// notInState says that there is no such resource, and which ones may be meant.
+// notInState returns the error of a resource that the state does not have, with similar ones.
 func notInState(state *statefile.State, name, address string) error {
 	var addresses []string
 	for _, r := range state.Resources {
@@ -108,5 +109,5 @@ func notInState(state *statefile.State, name, address string) error {
 	if near := session.Similar(address, addresses); len(near) > 0 {
 		return fmt.Errorf("%s: did you mean %s?", text, strings.Join(near, ", "))
 	}
-	return fmt.Errorf("%s: `cairn state list %s` shows what is", text, name)
+	return fmt.Errorf("%s: `cairn state list %s` lists its resources", text, name)
 }

@@ -16,11 +16,11 @@ func migrateCommand(s *session.Session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "migrate STACK",
-		Short: "Move a Stack's state to the backend that its spec names now",
-		Long: `Lets the state move to where spec.backend of the Stack says now. Into a backend the next plan puts it, where
-that has none, or an older one of the same state; what is newer there, or another state, is never written over. When
-the Stack names no backend, Cairn keeps the state from now on: it has a copy of what the backend had when it was last
-seen. What the old place has stays there; nobody reads it any more.`,
+		Short: "Move a Stack's state to the backend of its spec",
+		Long: `Moves the state to the spec.backend of the Stack. The next plan writes it into the backend if that has no state,
+or an older version of the same state; it never overwrites a newer or another state. Without spec.backend, Cairn stores
+the state from now on, from its copy of the last state in the backend. The state in the old backend remains there, and
+is not read any more.`,
 		Example: s.Examples(`
 			kubectl patch stack net --type=merge -p '{"spec":{"backend":{"type":"s3","config":{"bucket":"states","key":"net"}}}}'
 			cairn state migrate net
@@ -53,11 +53,13 @@ func migrateState(ctx context.Context, s *session.Session, arg string, yes bool,
 		shown = st.Status.Version
 		from := "Cairn"
 		if in := st.Status.Backend; in != nil {
-			from = fmt.Sprintf("backend %s, which had serial %d when it was last seen", in.Type, in.Serial)
+			from = fmt.Sprintf("backend %s, which had serial %d at the last check", in.Type, in.Serial)
 		}
-		fmt.Fprintf(s.ErrOut, "The state is with %s. Version %d has serial %d and %s.\n", from, st.Status.Version, st.Status.Serial, countResources(int64(st.Status.Resources)))
+		fmt.Fprintf(s.ErrOut, "The state is in %s. Version %d has serial %d and %s.\n",
+			from, st.Status.Version, st.Status.Serial, countResources(int64(st.Status.Resources)))
 	}
-	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Let the state of Stack %s move to where its spec says?", key.Name)); err != nil {
+	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Move the state of Stack %s to the backend of its spec?",
+		key.Name)); err != nil {
 		return err
 	}
 	server, err := s.Server(ctx)
@@ -72,11 +74,13 @@ func migrateState(ctx context.Context, s *session.Session, arg string, yes bool,
 		return s.PrintValue(format, move)
 	}
 	if move.To == "" {
-		_, err = fmt.Fprintf(s.Out, "Cairn keeps the state of Stack %s from now on: version %d, serial %d, %s. Backend %s still has what it had; nobody reads it any more.\n",
+		_, err = fmt.Fprintf(s.Out, "Cairn stores the state of Stack %s from now on: version %d, serial %d, %s. "+
+			"The state in backend %s remains there, and is not read any more.\n",
 			key.Name, move.Version, move.Serial, countResources(int64(move.Resources)), move.From)
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "The next plan of Stack %s puts version %d (serial %d, %s) into backend %s, if that has none or an older one: cairn apply %s\n",
+	_, err = fmt.Fprintf(s.Out, "The next plan of Stack %s writes version %d (serial %d, %s) into backend %s, "+
+		"if that has no state or an older one: cairn apply %s\n",
 		key.Name, move.Version, move.Serial, countResources(int64(move.Resources)), move.To, key.Name)
 	return err
 }

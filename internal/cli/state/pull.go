@@ -12,7 +12,7 @@ func pullCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pull STACK",
 		Short: "Print a Stack's state as its engine wrote it",
-		Long:  `Prints the bytes of the state. They are in clear, with all secrets that are in them: mind where they go.`,
+		Long:  `Prints the bytes of the state, with its secrets in clear text: protect the output.`,
 		Example: s.Examples(`
 			cairn state pull net > net.tfstate
 			cairn state pull net --rescued > lost.tfstate
@@ -24,11 +24,12 @@ func pullCommand(s *session.Session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pull := func() ([]byte, error) { return Pull(cmd.Context(), s, key, version) }
+			var data []byte
 			if rescued {
-				pull = func() ([]byte, error) { return pullRescued(cmd.Context(), s, key) }
+				data, err = pullRescued(cmd.Context(), s, key)
+			} else {
+				data, err = Pull(cmd.Context(), s, key, version)
 			}
-			data, err := pull()
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ func pullCommand(s *session.Session) *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&version, "version", 0, "version of the state; default: the current one")
-	cmd.Flags().BoolVar(&rescued, "rescued", false, "the state that an apply could not save and that waits beside the current version")
+	cmd.Flags().BoolVar(&rescued, "rescued", false, "the rescued state, which an apply could not save, in place of the current version")
 	cmd.MarkFlagsMutuallyExclusive("version", "rescued")
 	return cmd
 }

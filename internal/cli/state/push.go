@@ -24,9 +24,9 @@ func pushCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push STACK FILE|-",
 		Short: "Push a file as the new version of a Stack's state",
-		Long: `Makes a file, or what comes from standard input, the new version of the state. As with tofu state push it has
-to have the state's lineage and a higher serial, unless --force is given. It is refused while the state is locked or a
-Run of the Stack is at work. Nothing real is changed: the next plan compares what is there with the new state.`,
+		Long: `Writes a file, or standard input, as the new version of the state. As for tofu state push, it must have the
+lineage of the state and a higher serial, unless --force is set. It is rejected while the state is locked or a Run of the
+Stack is active. No resources change: the next plan compares the resources with the new state.`,
 		Example: s.Examples(`
 			cairn state push net net.tfstate
 			tofu state pull | cairn state push net - --yes`),
@@ -44,7 +44,7 @@ Run of the Stack is at work. Nothing real is changed: the next plan compares wha
 			return pushState(cmd.Context(), s, args[0], args[1], force, yes, format)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "take it also with another lineage, or with a serial that does not follow")
+	cmd.Flags().BoolVar(&force, "force", false, "accept another lineage, or a serial that does not increase")
 	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
 	yesFlag(cmd, &yes)
 	return cmd
@@ -65,12 +65,13 @@ func pushState(ctx context.Context, s *session.Session, arg, file string, force,
 	}
 	shown := int64(0)
 	if !yes {
-		fmt.Fprintf(s.ErrOut, "The state in %s has serial %d and %s.\n", file, document.Serial, countResources(int64(document.Resources)))
+		fmt.Fprintf(s.ErrOut, "The state in %s has serial %d and %s.\n",
+			file, document.Serial, countResources(int64(document.Resources)))
 		if shown, err = showReplacement(ctx, s, key, data); err != nil {
 			return err
 		}
 	}
-	if err := s.Confirm(ctx, yes, file != "-", fmt.Sprintf("Make it the state of Stack %s?", key.Name)); err != nil {
+	if err := s.Confirm(ctx, yes, file != "-", fmt.Sprintf("Write it as the state of Stack %s?", key.Name)); err != nil {
 		return err
 	}
 	server, err := s.Server(ctx)
@@ -85,29 +86,29 @@ func pushState(ctx context.Context, s *session.Session, arg, file string, force,
 }
 
 // readFile reads a file, or standard input for -.
-func readFile(ctx context.Context, s *session.Session, name string, most int64) (data []byte, err error) {
+func readFile(ctx context.Context, s *session.Session, name string, limit int64) (data []byte, err error) {
 	if name == "-" {
-		data, err = s.ReadInput(ctx, most+1)
+		data, err = s.ReadInput(ctx, limit+1)
 	} else {
-		data, err = readUpTo(name, most+1)
+		data, err = readUpTo(name, limit+1)
 	}
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s is larger than the %d MiB that a state may have", name, most>>20)
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is larger than %d MiB, the limit of a state", name, limit>>20)
 	}
 	return data, err
 }
 
-func readUpTo(name string, most int64) ([]byte, error) {
+func readUpTo(name string, limit int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	return io.ReadAll(io.LimitReader(file, most))
+	return io.ReadAll(io.LimitReader(file, limit))
 }
 
-// showReplacement shows what a new state has otherwise than the current one, as far as this person may see that. It
-// gives the version that this was; 0 when it is not known.
+// showReplacement shows the differences of a new state from the current one, as far as the user may read it. It returns
+// the current version; 0 if it is unknown.
 func showReplacement(ctx context.Context, s *session.Session, key client.ObjectKey, data []byte) (shown int64, err error) {
 	if st, err := getState(ctx, s, key); err == nil {
 		shown = st.Status.Version
@@ -119,21 +120,22 @@ func showReplacement(ctx context.Context, s *session.Session, key client.ObjectK
 	if err != nil {
 		return 0, err
 	}
-	now, err := readState(ctx, s, key, shown)
+	current, err := readState(ctx, s, key, shown)
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
 	if err != nil {
-		fmt.Fprintf(s.ErrOut, "It is not compared with the current one: %v.\n", err)
+		fmt.Fprintf(s.ErrOut, "It cannot be compared with the current version: %v.\n", err)
 		return shown, nil
 	}
-	fmt.Fprintf(s.ErrOut, "From the current one, serial %d, it is different in this:\n\n", now.Serial)
-	d := statefile.Compare(now, next)
+	fmt.Fprintf(s.ErrOut, "Its differences from the current version, serial %d:\n\n", current.Serial)
+	d := statefile.Compare(current, next)
 	if err := d.Write(s.ErrOut, style(s)); err != nil {
 		return 0, err
 	}
 	if n := d.Count(statefile.Removed); n > 0 {
-		fmt.Fprintf(s.ErrOut, "\nWhat is removed from the state lives on without it, and an apply would make it once more: %s.\n", countResources(int64(n)))
+		fmt.Fprintf(s.ErrOut, "\nRemoved from the state, but not destroyed: %s. An apply would create them again.\n",
+			countResources(int64(n)))
 	}
 	return shown, nil
 }

@@ -21,12 +21,12 @@ func recoverCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover STACK",
 		Short: "Recover a state that an apply could only write to its pod's log",
-		Long: `Recovers the state of an apply that could reach no server to save it. The pod then prints the state to its
+		Long: `Recovers the state of an apply that could not connect to the server to save it. The pod then prints the state to its
 log, encrypted so that only Cairn can read it, and the Stack is not planned (Ready has the reason StateNotSaved). This
-command sends that log to the server, which makes the state the current version; then the Stack continues.
+command sends that log to the server, which stores the state as the current version; then the Stack continues.
 
-By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. When the pod is
-gone, give the log from your log storage with --file; lines may have timestamps and names before the text.
+By default it reads the log of the pod that printed the state, from Kubernetes with your permissions. If the pod was
+deleted, use the log of your log storage with --file; lines may have timestamps and names before the text.
 
 To go back to an earlier version use "cairn state rollback"; to use the backup in the bucket, "cairn state restore".`,
 		Example: s.Examples(`
@@ -91,7 +91,7 @@ func logToSearch(ctx context.Context, s *session.Session, key client.ObjectKey, 
 	return log, "the log of pod " + pod, err
 }
 
-// unsavedPod is the pod of the newest attempt that could not save its state.
+// unsavedPod returns the pod of the newest attempt that could not save its state.
 func unsavedPod(ctx context.Context, s *session.Session, key client.ObjectKey) (string, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -113,12 +113,13 @@ func unsavedPod(ctx context.Context, s *session.Session, key client.ObjectKey) (
 		}
 	}
 	if pod == "" {
-		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to recover; to read another log, use --pod or --file", key.Name)
+		return "", fmt.Errorf("no Run of Stack %s ended with its state in a pod's log: there is nothing to recover; "+
+			"to read another log, use --pod or --file", key.Name)
 	}
 	return pod, nil
 }
 
-// engineContainer is the one of a runner's pod that runs the engine.
+// engineContainer is the container of a runner's pod that runs the engine.
 const engineContainer = "engine"
 
 // podLog reads a pod's log from Kubernetes.
@@ -131,9 +132,10 @@ func podLog(ctx context.Context, s *session.Session, namespace, pod string) (io.
 	if err != nil {
 		return nil, err
 	}
-	log, err := core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").Param("container", engineContainer).Stream(ctx)
+	log, err := core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").
+		Param("container", engineContainer).Stream(ctx)
 	if apierrors.IsNotFound(err) {
-		return nil, session.Explained(err, "pod %s does not exist any more: give its log from your log storage with --file", pod)
+		return nil, session.Explained(err, "pod %s does not exist any more: use its log of your log storage with --file", pod)
 	}
 	return log, cmp.Or(s.Explain(err), err)
 }

@@ -59,13 +59,13 @@ func restoreState(ctx context.Context, s *session.Session, arg string, forget, y
 	if err != nil {
 		return err
 	}
-	made, err := server.RestoreState(ctx, key.Namespace, key.Name, forget)
+	version, err := server.RestoreState(ctx, key.Namespace, key.Name, forget)
 	if err != nil {
 		return s.ExplainServer(err)
 	}
-	if forget && made.Version == 0 {
+	if forget && version.Version == 0 {
 		fmt.Fprintf(s.Out, "Stack %s has no state.\n", key.Name)
 		return nil
 	}
-	return printVersion(s, format, key, made)
+	return printVersion(s, format, key, version)
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -10,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/internal/cli/session"
-	"cairn.dev/cairn/internal/userapi"
 )
 
 func rollbackCommand(s *session.Session) *cobra.Command {
@@ -59,28 +57,28 @@ func rollBack(ctx context.Context, s *session.Session, arg, to string, yes bool,
 			return err
 		}
 	}
-	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Roll the state of Stack %s back to version %d?", key.Name, version)); err != nil {
+	question := fmt.Sprintf("Roll the state of Stack %s back to version %d?", key.Name, version)
+	if err := s.Confirm(ctx, yes, true, question); err != nil {
 		return err
 	}
 	server, err := s.Server(ctx)
 	if err != nil {
 		return err
 	}
-	made, err := server.At(shown).Rollback(ctx, key.Namespace, key.Name, version)
+	result, err := server.At(shown).Rollback(ctx, key.Namespace, key.Name, version)
 	if err != nil {
 		return s.ExplainServer(err)
 	}
-	return printVersion(s, format, key, made)
+	return printVersion(s, format, key, result)
 }
 
-// showVersion shows what an older version of a state has otherwise than the current one, as far as this user may see that.
-// It gives the version that this was; 0 when it is not known.
+// showVersion shows the differences of an older version of a state from the current one, as far as the user may read
+// them. It returns the current version; 0 if it is unknown.
 func showVersion(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) (int64, error) {
 	data, err := Pull(ctx, s, key, version)
-	var refused *userapi.Error
 	switch {
-	case errors.As(err, &refused) && refused.Code == http.StatusForbidden:
-		fmt.Fprintf(s.ErrOut, "What it has is not shown: %v.\n", err)
+	case session.HasCode(err, http.StatusForbidden):
+		fmt.Fprintf(s.ErrOut, "It is not compared with the current version: %v.\n", err)
 		return 0, nil
 	case err != nil:
 		return 0, err

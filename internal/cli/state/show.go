@@ -20,9 +20,9 @@ func showCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show STACK ADDRESS",
 		Short: "Show the attributes of a resource in a Stack's state",
-		Long: `Shows the attributes of one resource as the state has them. Hidden are those that the state marks as
-sensitive, texts that have such a value in them, and texts whose name says that they are secret, such as password or
-token: a state does not say what a provider calls sensitive.`,
+		Long: `Shows the attributes of one resource in the state. It hides values that the state marks as sensitive, texts that
+contain such a value, and texts of attributes with a name such as password or token, as a state does not record which
+attributes a provider declares as sensitive.`,
 		Example: s.Examples(`
 			cairn state show net aws_vpc.this
 			cairn state show net 'module.subnets.aws_subnet.this["a"]' -o json
@@ -43,8 +43,8 @@ token: a state does not say what a provider calls sensitive.`,
 	return cmd
 }
 
-// shown is a resource with its attributes, for programs.
-type shown struct {
+// shownResource is a resource with its attributes, as JSON and YAML.
+type shownResource struct {
 	statefile.Resource
 	Attributes any `json:"attributes"`
 }
@@ -65,16 +65,17 @@ func showResources(ctx context.Context, s *session.Session, arg, address string,
 			for _, r := range below[:min(3, len(below))] {
 				addresses = append(addresses, r.Address)
 			}
-			return fmt.Errorf("%s is no single resource: `cairn state list %s %s` shows the %d in it, as %s", address, key.Name, address, len(below), strings.Join(addresses, ", "))
+			return fmt.Errorf("%s is not a single resource: `cairn state list %s %s` lists its %d resources, for example %s",
+				address, key.Name, address, len(below), strings.Join(addresses, ", "))
 		}
 		return notInState(state, key.Name, address)
 	}
-	all := []shown{}
+	all := []shownResource{}
 	for _, r := range found {
 		if reveal {
 			r.Attributes = statefile.Reveal(r.Attributes)
 		}
-		all = append(all, shown{r, r.Attributes})
+		all = append(all, shownResource{r, r.Attributes})
 		if format == "" {
 			if err := statefile.WriteResource(s.Out, r, style(s)); err != nil {
 				return err
@@ -90,7 +91,7 @@ func showResources(ctx context.Context, s *session.Session, arg, address string,
 	return s.PrintValue(format, all)
 }
 
-// completeAddress is for commands that take a State and then one address.
+// completeAddress completes a State and then one address.
 func completeAddress(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	if len(args) > 1 {
 		return nil, nil

@@ -3,7 +3,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,9 +25,9 @@ func Command(s *session.Session) *cobra.Command {
 		Use:   "state",
 		Short: "Read, change and repair a Stack's state",
 		Long: `Reads, changes and repairs the state of a Stack. These commands need Cairn's server, not its operator. Each
-one needs a verb of its own on states; docs/state.md lists them.
+command has its own verb on states; docs/state.md lists them.
 
-Three commands bring a state back, each from another place:
+Three commands recover a state from different sources:
   rollback  from an earlier version, as history lists them
   recover   from the log of a pod, when an apply could save its state nowhere else
   restore   from the backup in the bucket, when Kubernetes lost the State object`,
@@ -41,13 +40,13 @@ Three commands bring a state back, each from another place:
 	}
 	cmd.AddCommand(
 		listCommand(s), showCommand(s), pullCommand(s), pushCommand(s), historyCommand(s),
-		journalCommand(s), diffCommand(s), rollbackCommand(s), restoreCommand(s), migrateCommand(s), unlockCommand(s), recoverCommand(s),
-		backendCommand(s),
+		journalCommand(s), diffCommand(s), rollbackCommand(s), restoreCommand(s), migrateCommand(s), unlockCommand(s),
+		recoverCommand(s), backendCommand(s),
 	)
 	return cmd
 }
 
-// stateKey is the namespace and the name of the State that an argument means: net, stack/net or state/net.
+// stateKey returns the namespace and the name of the State for an argument: net, stack/net or state/net.
 func stateKey(s *session.Session, arg string) (client.ObjectKey, error) {
 	ns, err := s.Namespace()
 	if err != nil {
@@ -55,15 +54,17 @@ func stateKey(s *session.Session, arg string) (client.ObjectKey, error) {
 	}
 	name := arg
 	if kind, after, found := strings.Cut(arg, "/"); found {
-		if kind, _, _ = strings.Cut(strings.ToLower(kind), "."); !slices.Contains([]string{"stack", "stacks", "state", "states"}, kind) {
-			return client.ObjectKey{}, fmt.Errorf("%s is no Stack; this takes the name of one", arg)
+		kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
+		if !slices.Contains([]string{"stack", "stacks", "state", "states"}, kind) {
+			return client.ObjectKey{}, fmt.Errorf("%s is not a Stack: use the name of a Stack", arg)
 		}
 		name = after
 	}
 	return client.ObjectKey{Namespace: ns, Name: name}, nil
 }
 
-// getState is the State of that name. A State may be there without its Stack, when that was deleted and its resources were not.
+// getState returns the State with a name. It may exist without its Stack, if that was deleted and its resources were
+// not.
 func getState(ctx context.Context, s *session.Session, key client.ObjectKey) (*v1alpha1.State, error) {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -77,7 +78,7 @@ func getState(ctx context.Context, s *session.Session, key client.ObjectKey) (*v
 	return state, s.Explain(err)
 }
 
-// noState says why there is no State: its Stack was never applied, or is not there either.
+// noState returns why there is no State: its Stack was never applied, or does not exist.
 func noState(ctx context.Context, s *session.Session, key client.ObjectKey, err error) error {
 	if _, missing := s.Stack(ctx, key.Name); missing != nil {
 		return missing
@@ -85,21 +86,20 @@ func noState(ctx context.Context, s *session.Session, key client.ObjectKey, err 
 	return session.Explained(err, "Stack %s has no state yet: its first apply writes one", key.Name)
 }
 
-// Pull gives a version of a state as its engine wrote it; 0 is the current one.
+// Pull returns a version of a state as its engine wrote it; version 0 is the current one.
 func Pull(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) ([]byte, error) {
 	server, err := s.Server(ctx)
 	if err != nil {
 		return nil, err
 	}
 	data, err := server.State(ctx, key.Namespace, key.Name, version)
-	var refused *userapi.Error
-	if version == 0 && errors.As(err, &refused) && refused.Code == http.StatusNotFound {
+	if version == 0 && session.HasCode(err, http.StatusNotFound) {
 		return nil, noState(ctx, s, key, err)
 	}
 	return data, s.ExplainServer(err)
 }
 
-// pullRescued gives the state that an attempt could not save.
+// pullRescued returns the state that an attempt could not save.
 func pullRescued(ctx context.Context, s *session.Session, key client.ObjectKey) ([]byte, error) {
 	server, err := s.Server(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func pullRescued(ctx context.Context, s *session.Session, key client.ObjectKey) 
 	return data, s.ExplainServer(err)
 }
 
-// readState reads a version of a state; 0 is the current one.
+// readState reads a version of a state; version 0 is the current one.
 func readState(ctx context.Context, s *session.Session, key client.ObjectKey, version int64) (*statefile.State, error) {
 	data, err := Pull(ctx, s, key, version)
 	if err != nil {
@@ -118,29 +118,31 @@ func readState(ctx context.Context, s *session.Session, key client.ObjectKey, ve
 	return statefile.Parse(data)
 }
 
-// style is how states are drawn.
+// style returns the style of states.
 func style(s *session.Session) statefile.Style { return statefile.Style{Color: s.Color} }
 
-// parseVersion reads the number of a version.
+// parseVersion parses the number of a version.
 func parseVersion(text string) (int64, error) {
 	version, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || version < 1 {
-		return 0, fmt.Errorf("%q is no version of a state: they are numbers from 1 on, and cairn state history shows them", text)
+		return 0, fmt.Errorf("%q is not a version of a state: versions are numbers from 1; cairn state history lists them",
+			text)
 	}
 	return version, nil
 }
 
-// yesFlag is for commands that ask before they do something.
+// yesFlag adds the flag --yes of commands that ask for a confirmation.
 func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// printVersion says what a state has become.
+// printVersion prints the new version of a state.
 func printVersion(s *session.Session, format string, key client.ObjectKey, v userapi.StateVersion) error {
 	if format != "" {
 		return s.PrintValue(format, v)
 	}
-	_, err := fmt.Fprintf(s.Out, "State %s is at version %d now: serial %d, %s.\n", key.Name, v.Version, v.Serial, countResources(int64(v.Resources)))
+	_, err := fmt.Fprintf(s.Out, "State %s is at version %d now: serial %d, %s.\n",
+		key.Name, v.Version, v.Serial, countResources(int64(v.Resources)))
 	return err
 }
 
@@ -154,7 +156,7 @@ func countResources(n int64) string {
 	return fmt.Sprintf("%d resources", n)
 }
 
-// completeStates is for commands that take a State by the name of its Stack.
+// completeStates completes the name of a State.
 func completeStates(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	if len(args) > 0 {
 		return nil, nil
@@ -182,10 +184,10 @@ func stateNames(ctx context.Context, s *session.Session) ([]string, error) {
 	return names, nil
 }
 
-// completeVersions is for commands that take a State and then, up to so many, numbers of its versions, the newest first.
-func completeVersions(most int) session.Completion {
+// completeVersions completes a State and then up to a number of its versions, newest first.
+func completeVersions(limit int) session.Completion {
 	return func(ctx context.Context, s *session.Session, args []string) ([]string, error) {
-		if len(args) == 0 || len(args) > most {
+		if len(args) == 0 || len(args) > limit {
 			return completeStates(ctx, s, args)
 		}
 		key, err := stateKey(s, args[0])
@@ -204,7 +206,7 @@ func completeVersions(most int) session.Completion {
 	}
 }
 
-// completeAddresses is for commands that take a State and then addresses of its resources.
+// completeAddresses completes a State and then addresses of its resources.
 func completeAddresses(ctx context.Context, s *session.Session, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return stateNames(ctx, s)

@@ -15,12 +15,11 @@ func unlockCommand(s *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unlock STACK LOCK_ID",
 		Short: "Remove a lock on a Stack's state whose holder no longer runs",
-		Long: `Ends the lock with that ID. Cairn does so by itself as soon as it knows that the pod that holds a lock is
-gone; this is for the rest. It is refused while that pod may still be at work: two engines at once would lose what one
-of them makes.
+		Long: `Removes the lock with that ID. Cairn itself removes a lock when the pod that holds it was deleted; use this
+command in other cases. It is rejected while the pod may still run, as two concurrent engines would lose changes.
 
-The lock of a user's engine, outside of the cluster, ends with that engine. Cairn cannot know whether it still runs:
-ask that user before you end its lock. What the engine changes afterwards it cannot write to the state.`,
+The engine of a user outside of the cluster removes its lock when it ends. Cairn cannot detect whether it still runs: ask
+that user before you remove its lock. Later changes of that engine cannot be saved to the state.`,
 		Example: s.Examples(`
 			cairn state history net
 			cairn state unlock net 5c21e1a5-0ad9-4b2a-8d6b-2f1f7b0b7d4e`),
@@ -49,10 +48,12 @@ func unlockState(ctx context.Context, s *session.Session, arg, id string, yes bo
 		}
 		fmt.Fprintln(s.ErrOut, screen.LockOf(st.Status.Lock, s.Style()))
 		if by := st.Status.Lock.By; by != "" {
-			fmt.Fprintf(s.ErrOut, "Ask %s whether that engine still runs. What it changes afterwards it cannot write to the state.\n", screen.Clean(by))
+			fmt.Fprintf(s.ErrOut, "Ask %s whether the engine still runs. Its later changes cannot be saved to the state.\n",
+				screen.Clean(by))
 		}
 	}
-	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("End the lock %s on the state of Stack %s?", id, key.Name)); err != nil {
+	if err := s.Confirm(ctx, yes, true, fmt.Sprintf("Remove the lock %s on the state of Stack %s?",
+		id, key.Name)); err != nil {
 		return err
 	}
 	server, err := s.Server(ctx)
@@ -62,6 +63,6 @@ func unlockState(ctx context.Context, s *session.Session, arg, id string, yes bo
 	if err := server.Unlock(ctx, key.Namespace, key.Name, id); err != nil {
 		return s.ExplainServer(err)
 	}
-	_, err = fmt.Fprintf(s.Out, "The state of Stack %s is not locked any more.\n", key.Name)
+	_, err = fmt.Fprintf(s.Out, "The state of Stack %s is unlocked.\n", key.Name)
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// address names a resource as the engine does.
+// address returns the address of a resource as the engine writes it.
 func address(r Resource) string {
 	var a strings.Builder
 	if r.Module != "" {
@@ -29,10 +29,11 @@ func address(r Resource) string {
 	return Printable(a.String())
 }
 
-// order is that of the engine's own list: by module, what is read before what is managed, by type, name and key.
+// order compares resources as the engine lists them: by module, data before managed resources, by type, name and key.
 func order(a, b Resource) int {
 	return cmp.Or(
-		cmp.Compare(a.Module, b.Module), cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Module, b.Module), cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Type, b.Type),
+		cmp.Compare(a.Name, b.Name),
 		orderKeys(a.Key, b.Key), cmp.Compare(a.Deposed, b.Deposed),
 	)
 }
@@ -55,7 +56,7 @@ func number(key any) (int64, bool) {
 	return i, err == nil
 }
 
-// rank puts no key before numbers and numbers before texts.
+// rank sorts no key before numbers, and numbers before texts.
 func rank(key any) int {
 	switch key.(type) {
 	case nil:
@@ -66,13 +67,13 @@ func rank(key any) int {
 	return 2
 }
 
-// below says whether an address is in a module, or an instance of a resource.
+// below returns whether an address is in a module, or that of an instance of a resource.
 func below(address, of string) bool {
 	rest, ok := strings.CutPrefix(address, of)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
-// Quote writes a text as the engine's language has it. What a terminal would act on is escaped.
+// Quote returns a text as a string of the engine's language. It escapes control characters of terminals.
 func Quote(s string) string {
 	var q strings.Builder
 	q.WriteByte('"')
@@ -98,9 +99,9 @@ func Quote(s string) string {
 	return q.String()
 }
 
-// Printable escapes what a terminal would act on: a state may come from anybody who may push one.
+// Printable escapes control characters of terminals: the author of a state is not trusted.
 func Printable(s string) string {
-	if !strings.ContainsFunc(s, acts) {
+	if !strings.ContainsFunc(s, isControl) {
 		return s
 	}
 	var p strings.Builder
@@ -111,12 +112,12 @@ func Printable(s string) string {
 }
 
 func printable(r rune) string {
-	if acts(r) {
+	if isControl(r) {
 		return strings.Trim(strconv.QuoteRuneToASCII(r), "'")
 	}
 	return string(r)
 }
 
-// acts says whether a terminal may do something else than show a character: control characters, and what turns the
-// direction of the text around.
-func acts(r rune) bool { return !unicode.IsGraphic(r) }
+// isControl returns whether a terminal may interpret a character: control characters, and those that change the
+// direction of the text.
+func isControl(r rune) bool { return !unicode.IsGraphic(r) }

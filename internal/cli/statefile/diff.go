@@ -8,34 +8,33 @@ import (
 	"strings"
 )
 
-// What is different about a resource, an output or an attribute.
+// Actions of a difference.
 const (
 	Added   = "add"
 	Removed = "remove"
 	Changed = "change"
 )
 
-// A Difference is what one state has otherwise than another.
+// A Difference lists the differences of a state from another.
 type Difference struct {
 	Resources []ResourceDifference  `json:"resources"`
 	Outputs   []AttributeDifference `json:"outputs"`
 }
 
-// ResourceDifference is what is different about a resource.
+// ResourceDifference is the difference of a resource.
 type ResourceDifference struct {
 	Address string `json:"address"`
 	// Deposed is the key of an object that was replaced and still has to be destroyed.
 	Deposed string `json:"deposed,omitempty"`
 	// Action: add, remove or change.
 	Action string `json:"action"`
-	// Attributes that are different, where the resource is in both.
+	// Attributes that differ, if both states have the resource.
 	Attributes []AttributeDifference `json:"attributes,omitempty"`
-	// Notes are what is different beside the attributes. Example: now tainted.
+	// Notes are differences outside of the attributes. Example: now tainted.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// AttributeDifference is what is different about an attribute, or about an output. Secrets are never told, only that
-// they are different.
+// AttributeDifference is the difference of an attribute or an output. Secrets are not in it, only that they differ.
 type AttributeDifference struct {
 	// Path of the attribute, or name of the output. Example: tags.name, list[0].
 	Path string `json:"path"`
@@ -56,26 +55,26 @@ func (d Difference) Count(action string) int {
 	return n
 }
 
-// None says that nothing is different.
+// None returns whether there is no difference.
 func (d Difference) None() bool { return len(d.Resources) == 0 && len(d.Outputs) == 0 }
 
 type identity struct{ address, deposed string }
 
-// Compare tells what another state has become since this one. What was read and not made is left out: it is different
-// each time.
+// Compare returns the differences of a state from an earlier one. It ignores data resources, which change with each
+// read.
 func Compare(from, to *State) Difference {
 	d := Difference{Resources: []ResourceDifference{}, Outputs: []AttributeDifference{}}
 	before := managed(from)
 	after := managed(to)
 	for _, r := range sorted(before, after) {
 		id := identity{r.Address, r.Deposed}
-		x, was := before[id]
-		y, is := after[id]
+		x, inFrom := before[id]
+		y, inTo := after[id]
 		change := ResourceDifference{Address: r.Address, Deposed: r.Deposed}
 		switch {
-		case !was:
+		case !inFrom:
 			change.Action = Added
-		case !is:
+		case !inTo:
 			change.Action = Removed
 		default:
 			change.Action = Changed
@@ -118,12 +117,13 @@ func notes(a, b Resource) []string {
 		notes = append(notes, "its provider is "+b.Provider+", was "+a.Provider)
 	}
 	if a.rest != b.rest {
-		notes = append(notes, "what the engine keeps beside the attributes is different")
+		notes = append(notes, "data of the engine other than the attributes differs")
 	}
 	return notes
 }
 
-// compareValues adds what is different at and below a path. What is secret on one side is on the other too.
+// compareValues adds the differences at and below a path. A value that is secret in one state is secret in the other
+// too.
 func compareValues(list []AttributeDifference, path string, a, b any) []AttributeDifference {
 	if reflect.DeepEqual(Reveal(a), Reveal(b)) {
 		return list
@@ -146,7 +146,7 @@ func compareValues(list []AttributeDifference, path string, a, b any) []Attribut
 		}
 		return list
 	}
-	if hides(a) || hides(b) {
+	if hasSecret(a) || hasSecret(b) {
 		a, b = Secret{}, Secret{}
 	}
 	return append(list, AttributeDifference{Path: path, Action: Changed, Before: a, After: b})
@@ -171,19 +171,19 @@ func compareMaps(list []AttributeDifference, path string, a, b map[string]any) [
 	return list
 }
 
-// hides says whether there is a secret in a value.
-func hides(v any) bool {
+// hasSecret returns whether a value contains a secret.
+func hasSecret(v any) bool {
 	switch v := v.(type) {
 	case Secret:
 		return true
 	case map[string]any:
 		for _, value := range v {
-			if hides(value) {
+			if hasSecret(value) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, hides)
+		return slices.ContainsFunc(v, hasSecret)
 	}
 	return false
 }
@@ -198,7 +198,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// plain says whether a name needs no quotes.
+// plain returns whether a name needs no quotes.
 func plain(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -8,16 +8,16 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// Masked is what stands where a secret is.
+// Masked replaces a secret.
 const Masked = "(sensitive value)"
 
-// A Secret is a value that is not for everybody who looks at the screen. It is Masked in JSON, and so in YAML.
+// A Secret is a sensitive value. It is Masked in JSON and in YAML.
 type Secret struct{ value any }
 
-// MarshalJSON never gives the value.
+// MarshalJSON returns Masked.
 func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(Masked) }
 
-// Reveal gives a value with all its secrets in clear.
+// Reveal returns a value with its secrets in clear text.
 func Reveal(v any) any {
 	switch v := v.(type) {
 	case Secret:
@@ -38,21 +38,22 @@ func Reveal(v any) any {
 	return v
 }
 
-// masker finds what is secret in values: what the state marks, what equals or contains that elsewhere, and texts whose name says it.
+// masker masks values that the state marks as sensitive, values that contain those, and texts of attributes whose
+// names suggest a secret.
 //
-// The last is a guess, and needed: the marks are those of variables and of sensitive(). What a provider itself calls
-// sensitive, as the result of random_password, OpenTofu knows from the provider and does not write into the state.
+// The name is a heuristic, and needed: the state has only the marks of variables and of sensitive(). OpenTofu does not
+// write to it which attributes a provider declares as sensitive, such as the result of random_password.
 type masker struct{ secrets *redact.Redactor }
 
-// step is one on the way from a resource's attributes to a value in them: get_attr with a name, or index.
+// step is a step of the path to a value in the attributes of a resource: get_attr with a name, or index.
 type step struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// key gives what the step enters: a name, or the number of an element.
+// key returns the name or the index of the step.
 func (s step) key() string {
-	key, _ := decode(s.Value) // what cannot be read leads nowhere, and so all is hidden
+	key, _ := decode(s.Value) // an invalid step matches no value, so all of it is masked
 	if typed, ok := key.(map[string]any); ok && s.Type == "index" {
 		key = typed["value"]
 	}
@@ -65,28 +66,25 @@ func (s step) key() string {
 	return ""
 }
 
-// mask gives v with its secrets as Secrets. A way that cannot be followed to its end, as with a set, hides all that the
-// value is part of.
-func (m masker) mask(v any, ways [][]step, named bool) any {
+// mask returns v with Secrets for the values at the sensitive paths. A path that does not exist, such as into a set,
+// masks the whole value.
+func (m masker) mask(v any, paths [][]step, named bool) any {
 	if inner, ok := dynamic(v); ok {
 		typed := v.(map[string]any)
-		return map[string]any{"value": m.mask(inner, ways, named), "type": typed["type"]}
+		return map[string]any{"value": m.mask(inner, paths, named), "type": typed["type"]}
 	}
 	into := map[string][][]step{}
-	for _, way := range ways {
-		if len(way) == 0 {
+	for _, path := range paths {
+		if len(path) == 0 || !hasKey(v, path[0].key()) {
 			return Secret{v}
 		}
-		if !enters(v, way[0].key()) {
-			return Secret{v}
-		}
-		into[way[0].key()] = append(into[way[0].key()], way[1:])
+		into[path[0].key()] = append(into[path[0].key()], path[1:])
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		masked := make(map[string]any, len(v))
 		for name, value := range v {
-			masked[name] = m.mask(value, into[name], named || tells(name))
+			masked[name] = m.mask(value, into[name], named || isSecretName(name))
 		}
 		return masked
 	case []any:
@@ -103,7 +101,7 @@ func (m masker) mask(v any, ways [][]step, named bool) any {
 	return v
 }
 
-func enters(v any, key string) bool {
+func hasKey(v any, key string) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		_, ok := v[key]
@@ -118,7 +116,7 @@ func enters(v any, key string) bool {
 	return false
 }
 
-// dynamic gives the value of what may have any type: it is written as {"value": ..., "type": ...}.
+// dynamic returns the value of a dynamic type, which is written as {"value": ..., "type": ...}.
 func dynamic(v any) (any, bool) {
 	typed, ok := v.(map[string]any)
 	if !ok || len(typed) != 2 || !isType(typed["type"]) {
@@ -128,8 +126,8 @@ func dynamic(v any) (any, bool) {
 	return inner, ok
 }
 
-// isType says whether a value is a type as the engine writes it: "string", or ["list", "string"]. A map that has a type
-// and a value, as of a DNS record, has none such.
+// isType returns whether a value is a type as the engine writes it: "string", or ["list", "string"]. It distinguishes
+// dynamic types from other maps with the keys type and value, such as a DNS record.
 func isType(v any) bool {
 	if list, ok := v.([]any); ok && len(list) == 2 {
 		return slices.Contains([]any{"list", "set", "map", "object", "tuple"}, list[0])
@@ -137,18 +135,13 @@ func isType(v any) bool {
 	return slices.Contains([]any{"string", "number", "bool", "dynamic"}, v)
 }
 
-// telling are parts of names that say that a text is secret.
-var telling = []string{
+// secretNames are parts of the names of secret texts.
+var secretNames = []string{
 	"password", "passwd", "passphrase", "secret", "token", "private_key", "privatekey", "access_key", "api_key", "apikey",
 	"credential", "connection_string",
 }
 
-func tells(name string) bool {
+func isSecretName(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range telling {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(name, part) })
 }

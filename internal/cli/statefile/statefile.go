@@ -1,6 +1,6 @@
-// Package statefile reads an engine's state as people look at it: which resources it has, their attributes without
-// secrets, and what is different between two versions. It knows no Kubernetes and starts no engine: a state is read as it
-// is written (format 4), so no provider is needed either.
+// Package statefile reads an engine's state for users: its resources, their attributes without secrets, and the
+// differences of two versions. It does not import Kubernetes and starts no engine and no provider: it reads the file
+// format 4.
 package statefile
 
 import (
@@ -20,10 +20,10 @@ import (
 type State struct {
 	// Engine is the version of the engine that wrote it.
 	Engine string
-	// Serial grows with each write; Lineage is made with the first one.
+	// Serial increases with each write; Lineage is generated for the first one.
 	Serial  uint64
 	Lineage string
-	// Outputs of the root module by name, with what is secret in them as a Secret.
+	// Outputs of the root module by name, with sensitive values as Secret.
 	Outputs map[string]any
 	// Resources in the order in which the engine lists them.
 	Resources []Resource
@@ -31,31 +31,32 @@ type State struct {
 
 // Resource is one instance of a resource.
 type Resource struct {
-	// Address as the engine names it. Example: module.net.aws_subnet.this["a"].
+	// Address as the engine writes it. Example: module.net.aws_subnet.this["a"].
 	Address string `json:"address"`
 	// Module that it is in; empty for the root module.
 	Module string `json:"module,omitempty"`
-	// Mode is managed, or data for what is only read.
+	// Mode is managed or data.
 	Mode string `json:"mode"`
 	Type string `json:"type"`
 	Name string `json:"name"`
 	// Key among the instances of one resource, a text or a number.
 	Key any `json:"key,omitempty"`
-	// Provider as the state names it.
+	// Provider as the state writes it.
 	Provider string `json:"provider"`
 	// Deposed is the key of an object that was replaced and still has to be destroyed.
 	Deposed string `json:"deposed,omitempty"`
-	// Tainted says that the next plan replaces it.
+	// Tainted is true if the next plan replaces it.
 	Tainted bool `json:"tainted,omitempty"`
-	// Attributes with what is secret in them as a Secret.
+	// Attributes with sensitive values as Secret.
 	Attributes any `json:"-"`
 
-	// rest is what else the state has of it, but for what the provider keeps for itself.
+	// rest is the other data of the engine in the state, without the private data of the provider.
 	rest string
 }
 
-// ErrEncrypted says that the engine encrypted a state, so that only an engine with the key can read it.
-var ErrEncrypted = errors.New("the engine encrypted this state: only an engine that has the key can read it, as with cairn state pull and tofu show")
+// ErrEncrypted is the error of a state that the engine encrypted.
+var ErrEncrypted = errors.New("the engine encrypted this state: only an engine with the key can read it, " +
+	"for example with cairn state pull and tofu show")
 
 type file struct {
 	Version    int    `json:"version"`
@@ -92,7 +93,7 @@ type instance struct {
 	Identity            json.RawMessage `json:"identity"`
 }
 
-// Parse reads a state. The error is ErrEncrypted for one that cannot be looked into.
+// Parse parses a state. The error is ErrEncrypted for an encrypted one.
 func Parse(data []byte) (*State, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -102,7 +103,7 @@ func Parse(data []byte) (*State, error) {
 	case f.Encryption != "":
 		return nil, ErrEncrypted
 	case f.Version != 4:
-		return nil, fmt.Errorf("read the state: it has format %d, known is 4", f.Version)
+		return nil, fmt.Errorf("read the state: format %d is not supported, only 4", f.Version)
 	}
 	known, err := engine.ParseState(data)
 	if err != nil {
@@ -120,7 +121,7 @@ func Parse(data []byte) (*State, error) {
 		if o.Sensitive {
 			s.Outputs[name] = Secret{value}
 		} else {
-			s.Outputs[name] = m.mask(value, nil, tells(name))
+			s.Outputs[name] = m.mask(value, nil, isSecretName(name))
 		}
 	}
 	for _, r := range f.Resources {
@@ -139,7 +140,7 @@ func Parse(data []byte) (*State, error) {
 	return s, nil
 }
 
-// resource fills in what an instance says.
+// resource completes a resource with the data of an instance.
 func (m masker) resource(r Resource, i instance) (Resource, error) {
 	var err error
 	if r.Key, err = decode(i.Key); err != nil {
@@ -158,11 +159,12 @@ func (m masker) resource(r Resource, i instance) (Resource, error) {
 		attributes = flat
 	}
 	r.Attributes = m.mask(attributes, i.Sensitive, false)
-	r.rest = fmt.Sprintf("%s %s %s %t", i.SchemaVersion, compact(i.Dependencies), compact(i.Identity), i.CreateBeforeDestroy)
+	r.rest = fmt.Sprintf("%s %s %s %t",
+		i.SchemaVersion, compact(i.Dependencies), compact(i.Identity), i.CreateBeforeDestroy)
 	return r, nil
 }
 
-// decode reads a JSON value with numbers as they are written; nothing is nil.
+// decode parses a JSON value, with numbers as they are written. It returns nil for no data.
 func decode(data []byte) (any, error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -185,7 +187,7 @@ func compact(data []byte) string {
 	return out.String()
 }
 
-// Find gives the resource of an address. There are several when some are deposed objects.
+// Find returns the resource with an address, and its deposed objects.
 func (s *State) Find(address string) []Resource {
 	var found []Resource
 	for _, r := range s.Resources {
@@ -196,7 +198,7 @@ func (s *State) Find(address string) []Resource {
 	return found
 }
 
-// Below gives the resources within the address of a module, or the instances of a resource that has several.
+// Below returns the resources of a module, or the instances of a resource.
 func (s *State) Below(address string) []Resource {
 	var found []Resource
 	for _, r := range s.Resources {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Style says how a screen is drawn.
+// Style is the style of the output.
 type Style struct{ Color bool }
 
 const (
@@ -27,7 +27,7 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// WriteResource writes a resource as the engine's language would have it.
+// WriteResource writes a resource in the engine's language.
 func WriteResource(w io.Writer, r Resource, style Style) error {
 	var out strings.Builder
 	comment := "# " + r.Address
@@ -116,7 +116,7 @@ func (p printer) value(v any, indent string) {
 	}
 }
 
-// text writes one of several lines as such.
+// text writes a text of several lines.
 func (p printer) text(s, indent string) {
 	lines := strings.Split(s, "\n")
 	if len(lines) < 3 || lines[len(lines)-1] != "" || slices.Contains(lines, "EOT") || strings.ContainsAny(s, "\r\x00") {
@@ -134,10 +134,10 @@ func (p printer) text(s, indent string) {
 	p.WriteString(indent + "EOT")
 }
 
-// longestShown is how much of a value is shown where two are compared.
+// longestShown is the length to which values are cut in a comparison.
 const longestShown = 200
 
-// Write writes what is different, for people.
+// Write writes the differences as text.
 func (d Difference) Write(w io.Writer, style Style) error {
 	var out strings.Builder
 	if d.None() {
@@ -169,7 +169,7 @@ func (d Difference) Write(w io.Writer, style Style) error {
 	return err
 }
 
-// Summary counts what is different about resources.
+// Summary counts the differences of resources.
 func (d Difference) Summary() string {
 	return fmt.Sprintf("%d added, %d removed, %d changed", d.Count(Added), d.Count(Removed), d.Count(Changed))
 }
@@ -199,7 +199,7 @@ func (s Style) attribute(a AttributeDifference) string {
 	}
 }
 
-// short gives a value on one line.
+// short returns a value on one line.
 func short(v any) string {
 	if inner, ok := dynamic(v); ok {
 		v = inner

@@ -13,16 +13,17 @@ import (
 	"cairn.dev/cairn/internal/git"
 )
 
-// reached is what the code in a folder reads.
+// reached lists the paths that the code in a directory reads.
 type reached struct {
-	// paths of the folder, and of what the code reads outside of it: folders and files.
+	// paths of the directory, and of the directories and files outside of it that the code reads.
 	paths []string
-	// modules are the folders of local modules; unknown says where code names a path that only the engine knows.
+	// modules are the directories of local modules; unknown lists the places with a path that only the engine can
+	// evaluate.
 	modules, unknown []string
 }
 
-// reach gives a folder and what its code reads elsewhere: local modules, files, and what those read. It is what the
-// closure of a Stack would have, of the file system in place of a commit.
+// reach returns a directory and the paths that its code reads elsewhere: local modules, files, and those that they
+// read. It is the closure of a Stack, computed of the file system in place of a commit.
 func reach(ctx context.Context, dir string) (reached, error) {
 	disk := disk{volume: filepath.VolumeName(dir) + string(filepath.Separator)}
 	found, err := closure.New(closure.Options{}).Reach(ctx, disk, disk, disk.name(dir))
@@ -44,7 +45,7 @@ func reach(ctx context.Context, dir string) (reached, error) {
 	return r, nil
 }
 
-// disk is the file system as a tree: names are paths below its root, and so are the IDs.
+// disk is the file system as a git tree, with paths below its root as names and IDs.
 type disk struct{ volume string }
 
 func (d disk) name(path string) string {
@@ -53,10 +54,10 @@ func (d disk) name(path string) string {
 
 func (d disk) path(name string) string { return d.volume + filepath.FromSlash(name) }
 
-// Entry gives what is at a path. What an engine keeps for itself is not there.
+// Entry returns the entry of a path; none for data directories of engines.
 func (d disk) Entry(name string) (git.Entry, bool) {
 	info, err := os.Lstat(d.path(name))
-	if err != nil || ofTheEngine(filepath.Base(name)) {
+	if err != nil || isToolDir(filepath.Base(name)) {
 		return git.Entry{}, false
 	}
 	e := git.Entry{Path: name, ID: name}
@@ -68,7 +69,7 @@ func (d disk) Entry(name string) (git.Entry, bool) {
 	case mode.IsRegular():
 		e.Kind = git.KindFile
 	default:
-		return git.Entry{}, false // a socket or the like is no code
+		return git.Entry{}, false // sockets and devices are not code
 	}
 	return e, true
 }
@@ -88,7 +89,7 @@ func (d disk) Dir(name string) ([]git.Entry, bool) {
 	return entries, true
 }
 
-// Blob reads a file, or where a symlink leads.
+// Blob reads a file, or the target of a symlink.
 func (d disk) Blob(_ context.Context, id string, limit int64) ([]byte, error) {
 	if e, ok := d.Entry(id); ok && e.Kind == git.KindSymlink {
 		target, err := os.Readlink(d.path(id))

@@ -1,5 +1,5 @@
-// Package workcopy copies a working directory with the local modules that its code calls, so that an engine can work there
-// and nothing that it writes is in a person's files. It knows no Kubernetes and starts no engine.
+// Package workcopy copies a working directory with the local modules that its code calls, so that an engine does not
+// change the user's files. It does not import Kubernetes and starts no engine.
 package workcopy
 
 import (
@@ -16,46 +16,45 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// The most that is copied. What is more is no code of a root module, or a fan of symlinks in which the same folders come
-// again and again.
+// Limits of a copy. Code of a root module does not exceed them, but symlinks that repeat directories do.
 const (
-	mostFiles = 50_000 // and folders
-	mostBytes = 1 << 30
+	maxFiles = 50_000 // and directories
+	maxBytes = 1 << 30
 )
 
-// A Copy is what was copied.
+// A Copy describes the copy of a working directory.
 type Copy struct {
-	// Dir is the root module's folder in the copy.
+	// Dir is the directory of the root module in the copy.
 	Dir string
-	// From is the folder that it is a copy of, without symlinks in its path.
+	// From is the original of Dir, without symlinks in its path.
 	From string
-	// Base is the folder above all that was copied; the copy has the same layout below it.
+	// Base is the common parent of all copied directories; the copy has the same layout below it.
 	Base string
-	// Modules are the folders of local modules outside From that were copied too.
+	// Modules are the directories of local modules outside From that were copied too.
 	Modules []string
-	// Unknown says where the code names a path, or the source of a module, that cannot be known without running the engine.
+	// Unknown lists the places in the code with a path, or the source of a module, that only the engine can evaluate.
 	// Example: main.tf:3: module "a".
 	Unknown []string
-	// State says that the folder has a state of its own, which was left out.
+	// State is true if the directory has a local state, which was not copied.
 	State bool
-	// Files and Bytes are how much was copied.
+	// Files and Bytes are the number and the size of the copied files.
 	Files int
 	Bytes int64
 }
 
-// Make copies a working directory to below a folder that is there and empty. All of root is copied where one is given;
-// otherwise the directory itself, the local modules that code in it calls and the files that they read, wherever they are. What an engine keeps for
-// itself and repositories of git are left out, and so is the state of the directory. A symlink is copied as what it leads to.
-// More than 50,000 files and folders, or than 1 GiB, are an error.
-func Make(ctx context.Context, dir, root, to string) (*Copy, error) {
-	from, err := folder(dir)
+// Create copies a working directory into an empty directory. With root, it copies all of root, and otherwise the
+// directory, the local modules that its code calls and the files that they read. It does not copy data directories of
+// engines, git repositories and the state of the directory. It copies the target of a symlink. More than 50,000 files
+// and directories, or than 1 GiB, are an error.
+func Create(ctx context.Context, dir, root, to string) (*Copy, error) {
+	from, err := realDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	c := &copier{Copy: Copy{From: from}}
 	var folders []string
 	if root != "" {
-		if root, err = folder(root); err != nil {
+		if root, err = realDir(root); err != nil {
 			return nil, err
 		}
 		if !within(from, root) {
@@ -71,13 +70,13 @@ func Make(ctx context.Context, dir, root, to string) (*Copy, error) {
 		c.Modules = slices.DeleteFunc(found.modules, func(m string) bool { return within(m, from) })
 	}
 	folders = outermost(folders)
-	c.Base = above(folders)
-	if to, err = folder(to); err != nil {
+	c.Base = commonParent(folders)
+	if to, err = realDir(to); err != nil {
 		return nil, err
 	}
 	for _, f := range folders {
 		if within(to, f) {
-			return nil, fmt.Errorf("the copy would be in %s, of which it is one: set TMPDIR to a folder elsewhere", f)
+			return nil, fmt.Errorf("the copy would be inside of %s, which it copies: set TMPDIR to another directory", f)
 		}
 		target, err := c.place(f, to)
 		if err != nil {
@@ -91,8 +90,8 @@ func Make(ctx context.Context, dir, root, to string) (*Copy, error) {
 	return &c.Copy, err
 }
 
-// folder is the real path of a folder.
-func folder(path string) (string, error) {
+// realDir returns the path of a directory without symlinks.
+func realDir(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -102,18 +101,18 @@ func folder(path string) (string, error) {
 	}
 	info, err := os.Stat(abs)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a folder", path)
+		err = fmt.Errorf("%s is not a directory", path)
 	}
 	return abs, err
 }
 
-// within says whether a path is a folder or below it.
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
+// within returns whether a path is a directory or below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// outermost leaves out the folders that are in others.
+// outermost removes the directories that are inside of others.
 func outermost(folders []string) []string {
 	var outer []string
 	for i, f := range folders {
@@ -125,8 +124,8 @@ func outermost(folders []string) []string {
 	return outer
 }
 
-// above is the nearest folder that all of them are in.
-func above(folders []string) string {
+// commonParent returns the nearest directory that contains all of them.
+func commonParent(folders []string) string {
 	base := folders[0]
 	for _, f := range folders {
 		for !within(f, base) {
@@ -138,30 +137,30 @@ func above(folders []string) string {
 
 type copier struct {
 	Copy
-	// folders that were made.
+	// folders is the number of created directories.
 	folders int
 }
 
-// tooMuch is why a copy is not made.
-func (c *copier) tooMuch(from string) error {
-	return fmt.Errorf("up to %s there are more than %d files and folders, or %d MiB, to copy: keep what is no code elsewhere; --root, if it is "+
-		"given, is best the smallest folder with all that the code reads", from, mostFiles, mostBytes>>20)
+// tooLarge returns the error of a copy that exceeds the limits.
+func (c *copier) tooLarge(from string) error {
+	return fmt.Errorf("until %s the copy has more than %d files and directories, or %d MiB: move files that are not code elsewhere, "+
+		"or set --root to the smallest directory with all files that the code reads", from, maxFiles, maxBytes>>20)
 }
 
-// place is where a folder is in the copy.
+// place returns the path of a directory in the copy.
 func (c *copier) place(folder, to string) (string, error) {
 	rel, err := filepath.Rel(c.Base, folder)
 	return filepath.Join(to, rel), err
 }
 
-// ofTheEngine says whether a name is that of a folder which engines and git keep for themselves.
-func ofTheEngine(name string) bool {
+// isToolDir returns whether a name is that of a data directory of an engine or of git.
+func isToolDir(name string) bool {
 	return name == engine.DataDir || name == ".git" || name == ".terragrunt-cache"
 }
 
-// leftOut says whether something of a folder is not copied.
-func (c *copier) leftOut(folder, name string) bool {
-	if ofTheEngine(name) {
+// skip returns whether an entry of a directory is not copied.
+func (c *copier) skip(folder, name string) bool {
+	if isToolDir(name) {
 		return true
 	}
 	if folder != c.From {
@@ -170,10 +169,11 @@ func (c *copier) leftOut(folder, name string) bool {
 	if name == engine.LocalState {
 		c.State = true
 	}
-	return name == engine.LocalState || strings.HasPrefix(name, engine.LocalState+".") || name == engine.ErroredState || name == ".terraform.tfstate.lock.info"
+	return name == engine.LocalState || strings.HasPrefix(name, engine.LocalState+".") ||
+		name == engine.ErroredState || name == ".terraform.tfstate.lock.info"
 }
 
-// outer copies one of the outermost folders or files.
+// outer copies one of the outermost directories or files.
 func (c *copier) outer(ctx context.Context, from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {
@@ -185,14 +185,14 @@ func (c *copier) outer(ctx context.Context, from, to string) error {
 	return c.entry(ctx, from, to, info.Mode().Type(), nil)
 }
 
-// folder copies what is in a folder. Those it was come to through symlinks are told, so that none leads around in a circle.
-func (c *copier) folder(ctx context.Context, from, to string, through []string) error {
+// dir copies the entries of a directory. through has the targets of the symlinks on the path, to detect cycles.
+func (c *copier) dir(ctx context.Context, from, to string, through []string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
-	if c.folders++; c.Files+c.folders > mostFiles {
-		return c.tooMuch(from)
+	if c.folders++; c.Files+c.folders > maxFiles {
+		return c.tooLarge(from)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -201,10 +201,11 @@ func (c *copier) folder(ctx context.Context, from, to string, through []string) 
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if c.leftOut(from, entry.Name()) {
+		if c.skip(from, entry.Name()) {
 			continue
 		}
-		if err := c.entry(ctx, filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name()), entry.Type(), through); err != nil {
+		name := entry.Name()
+		if err := c.entry(ctx, filepath.Join(from, name), filepath.Join(to, name), entry.Type(), through); err != nil {
 			return err
 		}
 	}
@@ -214,15 +215,15 @@ func (c *copier) folder(ctx context.Context, from, to string, through []string) 
 func (c *copier) entry(ctx context.Context, from, to string, kind fs.FileMode, through []string) error {
 	switch {
 	case kind.IsDir():
-		return c.folder(ctx, from, to, through)
+		return c.dir(ctx, from, to, through)
 	case kind.IsRegular():
 		return c.file(from, to)
 	case kind&fs.ModeSymlink == 0:
-		return nil // a socket or the like is no code
+		return nil // sockets and devices are not code
 	}
 	real, err := filepath.EvalSymlinks(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // leads nowhere, as for an engine
+		return nil // a broken symlink, which engines ignore too
 	}
 	if err != nil {
 		return err
@@ -235,9 +236,9 @@ func (c *copier) entry(ctx context.Context, from, to string, kind fs.FileMode, t
 		return c.entry(ctx, real, to, info.Mode().Type(), through)
 	}
 	if slices.Contains(through, real) || within(from, real) {
-		return fmt.Errorf("the symlink %s leads to a folder that it is in itself", from)
+		return fmt.Errorf("the symlink %s points to a directory that contains it", from)
 	}
-	return c.folder(ctx, real, to, append(slices.Clone(through), real))
+	return c.dir(ctx, real, to, append(slices.Clone(through), real))
 }
 
 func (c *copier) file(from, to string) (err error) {
@@ -251,17 +252,17 @@ func (c *copier) file(from, to string) (err error) {
 		return err
 	}
 	c.Files++
-	if c.Files+c.folders > mostFiles || info.Size() > mostBytes-c.Bytes {
-		return c.tooMuch(from)
+	if c.Files+c.folders > maxFiles || info.Size() > maxBytes-c.Bytes {
+		return c.tooLarge(from)
 	}
 	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|info.Mode().Perm()&0o100)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	n, err := io.Copy(target, io.LimitReader(source, mostBytes-c.Bytes+1)) // it may grow meanwhile
-	if c.Bytes += n; err == nil && c.Bytes > mostBytes {
-		err = c.tooMuch(from)
+	n, err := io.Copy(target, io.LimitReader(source, maxBytes-c.Bytes+1)) // the file may grow meanwhile
+	if c.Bytes += n; err == nil && c.Bytes > maxBytes {
+		err = c.tooLarge(from)
 	}
 	return err
 }

@@ -92,7 +92,7 @@ module "vpc" { source = "../vpc" }
 
 func TestADirectoryIsCopiedWithTheModulesThatItCalls(t *testing.T) {
 	dir, to := tree(t, repository), t.TempDir()
-	c, err := Make(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/prod/net")), "", to)
+	c, err := Create(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/prod/net")), "", to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestADirectoryIsCopiedWithTheModulesThatItCalls(t *testing.T) {
 
 func TestAllOfAFolderIsCopiedWhenItIsNamed(t *testing.T) {
 	dir, to := tree(t, repository), t.TempDir()
-	c, err := Make(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/prod/net")), dir, to)
+	c, err := Create(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/prod/net")), dir, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestAllOfAFolderIsCopiedWhenItIsNamed(t *testing.T) {
 	if c.Dir != filepath.Join(to, filepath.FromSlash("envs/prod/net")) || len(c.Modules) != 0 {
 		t.Errorf("%+v", c)
 	}
-	if _, err := Make(t.Context(), filepath.Join(dir, "envs"), filepath.Join(dir, "modules"), t.TempDir()); err == nil {
+	if _, err := Create(t.Context(), filepath.Join(dir, "envs"), filepath.Join(dir, "modules"), t.TempDir()); err == nil {
 		t.Error("the directory is not in the folder")
 	}
 }
@@ -148,7 +148,7 @@ output "o" { value = fileset("${path.module}/../../policies", "*") }
 -- policies/c.rego --
 -- README --
 `), t.TempDir()
-	if _, err := Make(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/app")), "", to); err != nil {
+	if _, err := Create(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/app")), "", to); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"envs/app/main.tf", "envs/vars.json", "modules/m/main.tf", "policies/a/b.rego", "policies/c.rego"}
@@ -163,7 +163,7 @@ func TestAModuleThatIsAboveTheDirectory(t *testing.T) {
 -- repo/examples/one/main.tf --
 module "it" { source = "../.." }
 `), t.TempDir()
-	c, err := Make(t.Context(), filepath.Join(dir, filepath.FromSlash("repo/examples/one")), "", to)
+	c, err := Create(t.Context(), filepath.Join(dir, filepath.FromSlash("repo/examples/one")), "", to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ module "c" { source = "../two
 {"module":
 -- two/main.tf --
 `)
-	c, err := Make(t.Context(), filepath.Join(dir, "one"), "", t.TempDir())
+	c, err := Create(t.Context(), filepath.Join(dir, "one"), "", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,14 +206,14 @@ func TestSymlinksAreCopiedAsWhatTheyLeadTo(t *testing.T) {
 -> ../more
 -- more/b.txt --
 `), t.TempDir()
-	if _, err := Make(t.Context(), filepath.Join(dir, "net"), "", to); err != nil {
+	if _, err := Create(t.Context(), filepath.Join(dir, "net"), "", to); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"main.tf", "shared/a.txt", "shared/deeper/b.txt"}, files(t, to)); diff != "" {
 		t.Error(diff)
 	}
 	for _, circle := range []string{"-- net/x/up --\n-> ..\n", "-- net/to --\n-> ../a\n-- a/b --\n-> ../b\n-- b/a --\n-> ../a\n"} {
-		if _, err := Make(t.Context(), filepath.Join(tree(t, circle), "net"), "", t.TempDir()); err == nil {
+		if _, err := Create(t.Context(), filepath.Join(tree(t, circle), "net"), "", t.TempDir()); err == nil {
 			t.Errorf("a circle of symlinks is copied: %s", circle)
 		}
 	}
@@ -224,7 +224,7 @@ func TestACopyIsWritableAndAProgramStaysOne(t *testing.T) {
 	if err := errors.Join(os.Chmod(filepath.Join(dir, "main.tf"), 0o444), os.Chmod(filepath.Join(dir, "script.sh"), 0o555)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Make(t.Context(), dir, "", to); err != nil {
+	if _, err := Create(t.Context(), dir, "", to); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]fs.FileMode{"main.tf": 0o600, "script.sh": 0o700} {
@@ -241,14 +241,14 @@ func TestACopyIsWritableAndAProgramStaysOne(t *testing.T) {
 func TestCopyingStopsWhenItIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Make(ctx, tree(t, "-- main.tf --\n"), "", t.TempDir()); !errors.Is(err, context.Canceled) {
+	if _, err := Create(ctx, tree(t, "-- main.tf --\n"), "", t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
 func TestMoreThanCodeIsNotCopied(t *testing.T) {
 	large := tree(t, "-- main.tf --\n-- image.iso --\n")
-	if err := os.Truncate(filepath.Join(large, "image.iso"), mostBytes+1); err != nil { // it takes no place
+	if err := os.Truncate(filepath.Join(large, "image.iso"), maxBytes+1); err != nil { // it takes no place
 		t.Fatal(err)
 	}
 	many := tree(t, "-- main.tf --\n-- more.tf --\n")
@@ -267,14 +267,14 @@ func TestMoreThanCodeIsNotCopied(t *testing.T) {
 		made copier
 	}{
 		"a large file":                   {large, copier{}},
-		"a file too many":                {many, copier{Copy: Copy{Files: mostFiles - 2}}},
-		"a folder too many":              {many, copier{folders: mostFiles}},
-		"bytes too many":                 {tree(t, "-- main.tf --\ntext\n"), copier{Copy: Copy{Bytes: mostBytes - 3}}},
-		"a fan of symlinks has the rest": {filepath.Join(fan, "0"), copier{Copy: Copy{Files: mostFiles - 1000}}},
+		"a file too many":                {many, copier{Copy: Copy{Files: maxFiles - 2}}},
+		"a folder too many":              {many, copier{folders: maxFiles}},
+		"bytes too many":                 {tree(t, "-- main.tf --\ntext\n"), copier{Copy: Copy{Bytes: maxBytes - 3}}},
+		"a fan of symlinks has the rest": {filepath.Join(fan, "0"), copier{Copy: Copy{Files: maxFiles - 1000}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := t.TempDir()
-			if err := c.made.folder(t.Context(), c.dir, to, nil); err == nil || !strings.Contains(err.Error(), "--root") {
+			if err := c.made.dir(t.Context(), c.dir, to, nil); err == nil || !strings.Contains(err.Error(), "--root") {
 				t.Errorf("it is copied: %v", err)
 			}
 			if n := len(files(t, to)); n > 1000 {
@@ -282,8 +282,8 @@ func TestMoreThanCodeIsNotCopied(t *testing.T) {
 			}
 		})
 	}
-	c := &copier{Copy: Copy{Files: mostFiles - 3}}
-	if err := c.folder(t.Context(), many, t.TempDir(), nil); err != nil {
+	c := &copier{Copy: Copy{Files: maxFiles - 3}}
+	if err := c.dir(t.Context(), many, t.TempDir(), nil); err != nil {
 		t.Errorf("as many as may be: %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestMoreThanCodeIsNotCopied(t *testing.T) {
 func TestWhatIsNoFolder(t *testing.T) {
 	dir := tree(t, "-- main.tf --\n")
 	for _, path := range []string{"nowhere", "main.tf"} {
-		if _, err := Make(t.Context(), filepath.Join(dir, path), "", t.TempDir()); err == nil {
+		if _, err := Create(t.Context(), filepath.Join(dir, path), "", t.TempDir()); err == nil {
 			t.Error(path)
 		}
 	}
@@ -299,7 +299,7 @@ func TestWhatIsNoFolder(t *testing.T) {
 
 func TestACopyIsNotMadeInWhatIsCopied(t *testing.T) {
 	dir := tree(t, "-- tmp/x --\n-- main.tf --\n")
-	if _, err := Make(t.Context(), dir, "", filepath.Join(dir, "tmp")); err == nil {
+	if _, err := Create(t.Context(), dir, "", filepath.Join(dir, "tmp")); err == nil {
 		t.Error("it was")
 	}
 }
