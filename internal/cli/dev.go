@@ -53,7 +53,8 @@ func findController(folder string) (string, error) {
 	}
 	path, err := exec.LookPath(controllerProgram)
 	if err != nil {
-		return "", fmt.Errorf("the program %[1]s is neither in %[2]s nor in PATH: put %[1]s and cairn-runner of the same release there, "+
+		return "", fmt.Errorf("the program %[1]s is neither in %[2]s nor in PATH: put %[1]s and cairn-runner of the same "+
+			"release there, "+
 			"or build all programs with `make build`", controllerProgram, folder)
 	}
 	return filepath.Abs(path)

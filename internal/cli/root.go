@@ -66,7 +66,9 @@ Exit codes: 0 success, 1 failed, 2 there are changes, 130 interrupted while some
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)
-	cmd.AddGroup(&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "On this machine:"})
+	cmd.AddGroup(
+		&cobra.Group{ID: groupStacks, Title: "Stacks and Runs:"}, &cobra.Group{ID: groupRun, Title: "On this machine:"},
+	)
 	for _, c := range slices.Concat(stack.Commands(s), []*cobra.Command{state.Command(s)}, convert.Commands(s)) {
 		s.AddFlags(c.PersistentFlags())
 		c.GroupID = groupStacks

@@ -31,7 +31,7 @@ func newProcessFlags(o operator.Options) *processFlags {
 	return &processFlags{Options: o, providerMost: resource.QuantityValue{Quantity: resource.MustParse("10Gi")}}
 }
 
-// addTo adds all flags, and hides those that only a part uses which the process does not run.
+// addTo adds all flags. It hides those of the operator or of the server if the process does not run it.
 func (p *processFlags) addTo(f *pflag.FlagSet) {
 	p.addCommon(f)
 	forOperator, forServer := p.operatorFlags(), p.serverFlags()
@@ -151,8 +151,9 @@ func (p *processFlags) addDownloadFlags(f *pflag.FlagSet) {
 	f.StringToStringVar(&p.EngineMirrors, "engine-mirror", nil,
 		"source of an engine's releases in place of its vendor's site: OpenTofu=https://..., or file:///... for a directory")
 	f.StringToStringVar(&p.EngineKeys, "engine-key", nil,
-		"file with the public keys for the signatures of an engine's releases, for a mirror with keys of its own: Terraform=FILE; "+
-			"default: the vendors' keys; OpenTofu's and HashiCorp's are built in, Terragrunt's is fetched and must have the "+
+		"file with the public keys for the signatures of an engine's releases, for a mirror with keys of its own: "+
+			"Terraform=FILE; default: the vendors' keys; OpenTofu's and HashiCorp's are built in, Terragrunt's is "+
+			"fetched and must have the "+
 			"built-in fingerprint")
 	f.StringSliceVar(&p.EngineUnsigned, "engine-unsigned", nil,
 		"engines whose releases are accepted with a checksum alone if they have no signature")
@@ -188,7 +189,8 @@ func (p *processFlags) addSignInFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.CAFile, "oidc-ca-file", "",
 		"file with the CA certificates for the identity provider; default: those of the system")
 	f.StringVar(&o.Name, "oidc-name", "", "name of the identity provider in the web UI; default: its host")
-	f.StringSliceVar(&o.Scopes, "oidc-scopes", []string{"profile", "email", "groups"}, "scopes that Cairn requests in addition to openid")
+	f.StringSliceVar(&o.Scopes, "oidc-scopes", []string{"profile", "email", "groups"},
+		"scopes that Cairn requests in addition to openid")
 	f.StringVar(&o.Claims.Username, "oidc-username-claim", "sub", "claim with the name of the user, as for kube-apiserver")
 	f.StringVar(&o.Claims.UsernamePrefix, "oidc-username-prefix", "",
 		"prefix of the name; default: the issuer and #, and none for the claim email; - for none")
@@ -237,7 +239,8 @@ func (p *processFlags) options() (operator.Options, error) {
 			o.DriftInterval, shortestDriftInterval, longestDriftInterval)
 	}
 	if u, err := url.Parse(o.StoreURL); err != nil || u.Scheme != "https" || u.Hostname() == "" {
-		return o, fmt.Errorf("--store-url is %q: it must be an https address, for example https://cairn.cairn-system.svc:8443", o.StoreURL)
+		return o, fmt.Errorf("--store-url is %q: it must be an https address, for example "+
+			"https://cairn.cairn-system.svc:8443", o.StoreURL)
 	}
 	return o, nil
 }

@@ -86,7 +86,8 @@ func generateFrom(ctx context.Context, s *session.Session, dir string, g generat
 	result, err := generate.Generate(code)
 	var address *generate.AddressError
 	if errors.As(err, &address) && g.repository == "" {
-		return fmt.Errorf("%w; it is that of git's remote origin: set the URL that the cluster fetches from with --repository URL", err)
+		return fmt.Errorf("%w; it is that of git's remote origin: set the URL that the cluster fetches from with "+
+			"--repository URL", err)
 	}
 	if err != nil {
 		return err

@@ -149,7 +149,8 @@ func localEngine(stack *v1alpha1.Stack, program string) (engine.Engine, string, 
 	}
 	path, err := exec.LookPath(cmp.Or(program, kind.Program()))
 	if err != nil {
-		return nil, "", fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine (%w)", kind.Name(), err)
+		return nil, "", fmt.Errorf("%s is not installed on this machine: install it, or set another program with --engine "+
+			"(%w)", kind.Name(), err)
 	}
 	path, err = filepath.Abs(path)
 	return kind, path, err
@@ -273,7 +274,8 @@ func (l *localPlan) plan(ctx context.Context, files, args []string) error {
 	init := []string{"init", "-input=false"}
 	plan := []string{"plan", "-input=false", "-lock=false", "-detailed-exitcode"}
 	if !l.Color {
-		init, plan = append(init, "-no-color"), append(plan, "-no-color") // an engine does not detect whether its output is a terminal
+		// An engine does not detect whether its output is a terminal.
+		init, plan = append(init, "-no-color"), append(plan, "-no-color")
 	}
 	for _, file := range files {
 		init = append(init, "-var-file="+file) // a module's source may depend on variables

@@ -151,7 +151,8 @@ func (v *localValues) codeFile(name string) (string, error) {
 	}
 	at := filepath.Join(filepath.FromSlash(root), filepath.FromSlash(name))
 	if _, err := os.Stat(at); err != nil {
-		return "", fmt.Errorf("variable file %s of the Stack's code is not found at %s: set the root of the repository with --root",
+		return "", fmt.Errorf("variable file %s of the Stack's code is not found at %s: set the root of the repository "+
+			"with --root",
 			name, at)
 	}
 	return at, nil
@@ -254,7 +255,9 @@ func (v *localValues) output(ctx context.Context, ref *v1alpha1.OutputRef) (json
 	return output.Value, nil
 }
 
-func (v *localValues) outputInStatus(ctx context.Context, ref *v1alpha1.OutputRef, cause error) (json.RawMessage, error) {
+func (v *localValues) outputInStatus(
+	ctx context.Context, ref *v1alpha1.OutputRef, cause error,
+) (json.RawMessage, error) {
 	stack, err := v.Session.Stack(ctx, ref.Name)
 	if err != nil {
 		return nil, &unreadable{err.Error()}

@@ -31,7 +31,8 @@ func (d Description) hints(program string) []string {
 	case v1alpha1.ReasonSuspended:
 		return []string{command("resume", name)}
 	case v1alpha1.ReasonDestroyed:
-		return []string{command("apply", name) + " creates its resources again", "kubectl delete stack " + name + " deletes the Stack"}
+		return []string{command("apply", name) + " creates its resources again",
+			"kubectl delete stack " + name + " deletes the Stack"}
 	case v1alpha1.ReasonRunCanceled, v1alpha1.ReasonRunRejected:
 		if d.Stack.DeletionTimestamp != nil {
 			return []string{command("retry", name) + " continues the deletion"}

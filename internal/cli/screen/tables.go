@@ -49,8 +49,10 @@ func Stacks(stacks []v1alpha1.Stack, s Style) *metav1.Table {
 	return table(stacks, func(st *v1alpha1.Stack) []any {
 		ready := Ready(st)
 		return []any{
-			st.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(stackReason(st), "New"), st.Status.Resources, cmp.Or(st.Status.LastRun, "-"),
-			s.age(st.CreationTimestamp.Time), string(st.Spec.Apply), cmp.Or(drift(st, s), "-"), cmp.Or(st.Status.Revision, "-"), ready.Message,
+			st.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(stackReason(st), "New"), st.Status.Resources,
+			cmp.Or(st.Status.LastRun, "-"),
+			s.age(st.CreationTimestamp.Time), string(st.Spec.Apply), cmp.Or(drift(st, s), "-"), cmp.Or(st.Status.Revision, "-"),
+			ready.Message,
 		}
 	}, func(st *v1alpha1.Stack) runtime.Object { return st },
 		"Name", "Ready", "Reason", "Resources", "Run", "Age", "+Apply", "+Drift", "+Revision", "Message")
@@ -98,7 +100,8 @@ func History(runs []v1alpha1.Run, s Style) *metav1.Table {
 	return table(runs, func(r *v1alpha1.Run) []any {
 		return []any{
 			r.Name, string(r.Spec.Operation), causeInShort(r), string(Phase(r)), planned(r), cmp.Or(approvedBy(r), "-"),
-			runDuration(r, s), s.age(r.CreationTimestamp.Time), r.Spec.Cause.Message, cmp.Or(r.Spec.Revision, "-"), Succeeded(r).Message,
+			runDuration(r, s), s.age(r.CreationTimestamp.Time), r.Spec.Cause.Message, cmp.Or(r.Spec.Revision, "-"),
+			Succeeded(r).Message,
 		}
 	}, func(r *v1alpha1.Run) runtime.Object { return r },
 		"Name", "Operation", "Cause", "Phase", "Plan", "Approved", "Took", "Age", "+Why", "+Revision", "Message")
@@ -146,7 +149,8 @@ func States(states []v1alpha1.State, s Style) *metav1.Table {
 			updated = st.Status.Versions[n-1].At.Time
 		}
 		return []any{
-			st.Name, st.Status.Version, st.Status.Serial, st.Status.Resources, size(st.Status.Size), locked, cmp.Or(st.Status.UpdatedBy, "-"),
+			st.Name, st.Status.Version, st.Status.Serial, st.Status.Resources, size(st.Status.Size), locked,
+			cmp.Or(st.Status.UpdatedBy, "-"),
 			s.age(updated), s.age(st.CreationTimestamp.Time), int32(len(st.Status.Versions)), cmp.Or(st.Status.Lineage, "-"),
 		}
 	}, func(st *v1alpha1.State) runtime.Object { return st },
@@ -177,7 +181,8 @@ func Repositories(repositories []v1alpha1.Repository, s Style) *metav1.Table {
 			interval = r.Spec.Interval.Duration.String()
 		}
 		return []any{
-			r.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(ready.Reason, "New"), r.Spec.URL, s.age(fetched), s.age(r.CreationTimestamp.Time),
+			r.Name, cmp.Or(string(ready.Status), "Unknown"), cmp.Or(ready.Reason, "New"), r.Spec.URL, s.age(fetched),
+			s.age(r.CreationTimestamp.Time),
 			cmp.Or(r.Spec.Ref, "-"), interval, fmt.Sprint(len(r.Status.Refs)), ready.Message,
 		}
 	}, func(r *v1alpha1.Repository) runtime.Object { return r },

@@ -99,9 +99,11 @@ func (s *Session) Explain(err error) error {
 }
 
 const (
-	noKubeconfig = "no cluster is configured: set KUBECONFIG or --kubeconfig to a kubeconfig file; `cairn dev` starts a cluster on this machine"
-	noCairn      = "Cairn is not installed in %s: its CRDs are not found. Install it there, or choose another cluster with --context"
-	notAllowed   = "you may not: %s; docs/access.md lists the roles"
+	noKubeconfig = "no cluster is configured: set KUBECONFIG or --kubeconfig to a kubeconfig file; `cairn dev` starts a " +
+		"cluster on this machine"
+	noCairn = "Cairn is not installed in %s: its CRDs are not found. Install it there, or choose another cluster " +
+		"with --context"
+	notAllowed = "you may not: %s; docs/access.md lists the roles"
 )
 
 // unconfigured returns whether a request went to the library's default address, as no cluster is configured.
@@ -131,7 +133,8 @@ func (s *Session) explainStatus(err error, status metav1.Status) error {
 	case text != "":
 		return Explanation{text, err}
 	case apierrors.IsUnauthorized(err):
-		return Explained(err, "%s does not accept your credentials: those in the kubeconfig are wrong or have expired; log in again", s.cluster())
+		return Explained(err, "%s does not accept your credentials: those in the kubeconfig are wrong or have expired; log "+
+			"in again", s.cluster())
 	case apierrors.IsForbidden(err):
 		return Explained(err, notAllowed, status.Message)
 	case apierrors.IsNotFound(err) && status.Details != nil && status.Details.Name == "":
@@ -151,13 +154,15 @@ func (s *Session) ExplainServer(err error) error {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &said) && said.Code == http.StatusUnauthorized:
-		return Explained(err, "Cairn's server does not accept your credentials: those in the kubeconfig are wrong or have expired; log in again")
+		return Explained(err, "Cairn's server does not accept your credentials: those in the kubeconfig are wrong or have "+
+			"expired; log in again")
 	case errors.As(err, &said) && said.Code == http.StatusForbidden:
 		return Explained(err, notAllowed, said.Message)
 	case errors.As(err, &said):
 		return Explanation{said.Message, err}
 	case errors.As(err, &signer):
-		return Explained(err, "the certificate of Cairn's server is from an unknown CA (%v): set its CA with --server-ca or CAIRN_SERVER_CA", signer)
+		return Explained(err, "the certificate of Cairn's server is from an unknown CA (%v): set its CA with --server-ca "+
+			"or CAIRN_SERVER_CA", signer)
 	case errors.As(err, &lost):
 		where := lost.URL
 		if u, parsed := url.Parse(where); parsed == nil {

@@ -88,7 +88,8 @@ func (f *forwarder) open(ctx context.Context) (string, error) {
 	if err != nil {
 		text := "Cairn's server has no address outside of the cluster"
 		if apierrors.IsForbidden(err) {
-			return "", fmt.Errorf("%s, and you may not connect to it through Kubernetes: %w; you need role cairn-connect in namespace %s, or an Ingress", text, err, f.namespace)
+			return "", fmt.Errorf("%s, and you may not connect to it through Kubernetes: %w; you need role cairn-connect in "+
+				"namespace %s, or an Ingress", text, err, f.namespace)
 		}
 		return "", fmt.Errorf("%s, and the connection through Kubernetes failed: %w", text, err)
 	}
@@ -144,7 +145,9 @@ func portOf(service *corev1.Service, pod *corev1.Pod, port string) int32 {
 }
 
 // forward listens on a local port until the process or the pod ends.
-func (f *forwarder) forward(ctx context.Context, pod string, port int32) (local string, ended <-chan struct{}, err error) {
+func (f *forwarder) forward(
+	ctx context.Context, pod string, port int32,
+) (local string, ended <-chan struct{}, err error) {
 	dialer, err := f.dialer(pod)
 	if err != nil {
 		return "", nil, err

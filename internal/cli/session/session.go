@@ -106,7 +106,8 @@ func (s *Session) AddFlags(f *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ClusterOverrideFlags = clientcmd.ClusterOverrideFlags{}
 	for _, flag := range []*clientcmd.FlagInfo{
-		&names.AuthOverrideFlags.ClientCertificate, &names.AuthOverrideFlags.ClientKey, &names.AuthOverrideFlags.Username, &names.AuthOverrideFlags.Password,
+		&names.AuthOverrideFlags.ClientCertificate, &names.AuthOverrideFlags.ClientKey, &names.AuthOverrideFlags.Username,
+		&names.AuthOverrideFlags.Password,
 	} {
 		*flag = clientcmd.FlagInfo{}
 	}
@@ -243,7 +244,8 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 		var m corev1.ConfigMap
 		if err := c.Get(ctx, published, &m); err != nil {
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-				return "", nil, fmt.Errorf("the address of Cairn's server is unknown: %w; set it with --server and --server-ca, or CAIRN_SERVER and CAIRN_SERVER_CA", err)
+				return "", nil, fmt.Errorf("the address of Cairn's server is unknown: %w; set it with --server and --server-ca, "+
+					"or CAIRN_SERVER and CAIRN_SERVER_CA", err)
 			}
 			return "", nil, s.Explain(err)
 		}
@@ -253,7 +255,8 @@ func (s *Session) Address(ctx context.Context) (address string, ca []byte, err e
 	}
 	// Credentials for Kubernetes are sent there.
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
-		return "", nil, fmt.Errorf("the address %q of Cairn's server is no https:// URL: set another one with --server or CAIRN_SERVER", address)
+		return "", nil, fmt.Errorf("the address %q of Cairn's server is no https:// URL: set another one with --server or "+
+			"CAIRN_SERVER", address)
 	}
 	if len(ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(ca) {
 		return "", nil, errors.New("there is no certificate in --server-ca or ConfigMap cairn of kube-public")

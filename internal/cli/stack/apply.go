@@ -56,7 +56,8 @@ func followAndApprove(ctx context.Context, s *session.Session, run *v1alpha1.Run
 	shown := ""
 	for {
 		planned := func(r *v1alpha1.Run) bool {
-			return r.Status.Plan != nil && r.Status.Plan.Changes && r.Status.Plan.Digest != shown && r.Status.Phase != v1alpha1.PhasePlanning
+			plan := r.Status.Plan
+			return plan != nil && plan.Changes && plan.Digest != shown && r.Status.Phase != v1alpha1.PhasePlanning
 		}
 		var err error
 		run, err = follow(ctx, s, run, func(r *v1alpha1.Run) bool {

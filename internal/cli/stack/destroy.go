@@ -43,7 +43,8 @@ an approval, approve on its Runs.`,
 				if yes {
 					return true, nil
 				}
-				return s.Ask(ctx, "Approve this plan and destroy all resources? Enter the Stack's name, "+stack.Name+", to confirm:", stack.Name)
+				return s.Ask(ctx, "Approve this plan and destroy all resources? Enter the Stack's name, "+
+					stack.Name+", to confirm:", stack.Name)
 			})
 		},
 	}
@@ -64,7 +65,8 @@ func confirmDestroy(ctx context.Context, s *session.Session, stack *v1alpha1.Sta
 	case stack.Spec.Apply == v1alpha1.ApplyManual, slices.Contains(stack.Spec.RequireApprovalFor, v1alpha1.ChangeDelete):
 		return nil // asks when the plan waits for an approval
 	}
-	ok, err := s.Ask(ctx, fmt.Sprintf("This destroys all %d resources of Stack %s without an approval. Enter the Stack's name to confirm:",
+	ok, err := s.Ask(ctx, fmt.Sprintf("This destroys all %d resources of Stack %s without an approval. Enter the "+
+		"Stack's name to confirm:",
 		stack.Status.Resources, stack.Name), stack.Name)
 	if err == nil && !ok {
 		err = errors.New("nothing was destroyed")

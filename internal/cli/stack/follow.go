@@ -40,7 +40,8 @@ type check func(o client.Object, exists bool) (done bool, err error)
 // await checks an object on each change until it satisfies the condition. It continues through restarts of the API
 // server.
 func await(
-	ctx context.Context, s *session.Session, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, ok check,
+	ctx context.Context, s *session.Session, o client.Object, list client.ObjectList, key client.ObjectKey,
+	show *progress, ok check,
 ) error {
 	c, err := s.Kubernetes()
 	if err != nil {
@@ -70,7 +71,8 @@ func await(
 // watchOnce reads and watches an object until the watch ends. For a user who may not watch it, it waits for the poll
 // interval instead.
 func watchOnce(
-	ctx context.Context, c client.WithWatch, o client.Object, list client.ObjectList, key client.ObjectKey, show *progress, ok check,
+	ctx context.Context, c client.WithWatch, o client.Object, list client.ObjectList, key client.ObjectKey,
+	show *progress, ok check,
 ) (bool, error) {
 	exists, version := true, ""
 	switch err := c.Get(ctx, key, o); {

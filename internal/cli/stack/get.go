@@ -264,7 +264,9 @@ func eachChange(
 }
 
 // keepNamed keeps the objects with some names, in that order; without names, all of them.
-func keepNamed(ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind resource) error {
+func keepNamed(
+	ctx context.Context, s *session.Session, list client.ObjectList, names []string, ns string, kind resource,
+) error {
 	if len(names) == 0 {
 		return nil
 	}

@@ -37,9 +37,11 @@ func requestRun(
 	run, err := awaitRun(ctx, s, stack, request)
 	switch {
 	case ctx.Err() != nil:
-		return nil, session.Interrupted("interrupted before the Run was created; the request stays: `%s why %s` shows its result", s.Program, stack.Name)
+		return nil, session.Interrupted("interrupted before the Run was created; the request stays: `%s why %s` shows its "+
+			"result", s.Program, stack.Name)
 	case err == nil && !fulfills(run, stack, operation):
-		return nil, fmt.Errorf("the new Run of Stack %s is not the requested one, and is not followed: %s; `%s why %s` shows more",
+		return nil, fmt.Errorf("the new Run of Stack %s is not the requested one, and is not followed: %s; `%s why %s` "+
+			"shows more",
 			stack.Name, screen.Line(run, s.Style()), s.Program, run.Name)
 	}
 	return run, err

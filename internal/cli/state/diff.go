@@ -60,7 +60,9 @@ func showDiff(ctx context.Context, s *session.Session, arg string, versions []st
 }
 
 // versionsOf returns the two versions to compare.
-func versionsOf(ctx context.Context, s *session.Session, key client.ObjectKey, versions []string) (from, to int64, err error) {
+func versionsOf(
+	ctx context.Context, s *session.Session, key client.ObjectKey, versions []string,
+) (from, to int64, err error) {
 	if len(versions) == 2 {
 		if from, err = parseVersion(versions[0]); err == nil {
 			to, err = parseVersion(versions[1])
@@ -85,7 +87,9 @@ func versionsOf(ctx context.Context, s *session.Session, key client.ObjectKey, v
 }
 
 // readBoth reads two versions concurrently.
-func readBoth(ctx context.Context, s *session.Session, key client.ObjectKey, from, to int64) (before, after *statefile.State, err error) {
+func readBoth(
+	ctx context.Context, s *session.Session, key client.ObjectKey, from, to int64,
+) (before, after *statefile.State, err error) {
 	if _, err := s.Server(ctx); err != nil { // creates the client of the session, which is not safe for concurrent use
 		return nil, nil, err
 	}

@@ -41,7 +41,9 @@ or of a module or a resource with several instances, which selects all of them.`
 	return cmd
 }
 
-func listResources(ctx context.Context, s *session.Session, arg string, addresses []string, version int64, format string) error {
+func listResources(
+	ctx context.Context, s *session.Session, arg string, addresses []string, version int64, format string,
+) error {
 	key, err := stateKey(s, arg)
 	if err != nil {
 		return err

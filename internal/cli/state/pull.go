@@ -38,7 +38,8 @@ func pullCommand(s *session.Session) *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&version, "version", 0, "version of the state; default: the current one")
-	cmd.Flags().BoolVar(&rescued, "rescued", false, "the rescued state, which an apply could not save, in place of the current version")
+	cmd.Flags().BoolVar(&rescued, "rescued", false,
+		"the rescued state, which an apply could not save, in place of the current version")
 	cmd.MarkFlagsMutuallyExclusive("version", "rescued")
 	return cmd
 }

@@ -109,7 +109,9 @@ func readUpTo(name string, limit int64) ([]byte, error) {
 
 // showReplacement shows the differences of a new state from the current one, as far as the user may read it. It returns
 // the current version; 0 if it is unknown.
-func showReplacement(ctx context.Context, s *session.Session, key client.ObjectKey, data []byte) (shown int64, err error) {
+func showReplacement(
+	ctx context.Context, s *session.Session, key client.ObjectKey, data []byte,
+) (shown int64, err error) {
 	if st, err := getState(ctx, s, key); err == nil {
 		shown = st.Status.Version
 	}

@@ -74,7 +74,9 @@ func recoverState(ctx context.Context, s *session.Session, arg, pod, file, forma
 }
 
 // logToSearch opens the log to search, and describes where it is from.
-func logToSearch(ctx context.Context, s *session.Session, key client.ObjectKey, pod, file string) (log io.ReadCloser, from string, err error) {
+func logToSearch(
+	ctx context.Context, s *session.Session, key client.ObjectKey, pod, file string,
+) (log io.ReadCloser, from string, err error) {
 	switch {
 	case file == "-":
 		return io.NopCloser(s.In), "standard input", nil

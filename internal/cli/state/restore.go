@@ -50,7 +50,8 @@ func restoreState(ctx context.Context, s *session.Session, arg string, forget, y
 	}
 	question := "Replace the state of Stack %s with its backup?"
 	if forget {
-		question = "Discard the backup of the state of Stack %s? Cairn then manages none of the resources that only the backup has."
+		question = "Discard the backup of the state of Stack %s? Cairn then manages none of the resources that only the " +
+			"backup has."
 	}
 	if err := s.Confirm(ctx, yes, true, fmt.Sprintf(question, key.Name)); err != nil {
 		return err

@@ -49,7 +49,9 @@ type shownResource struct {
 	Attributes any `json:"attributes"`
 }
 
-func showResources(ctx context.Context, s *session.Session, arg, address string, version int64, format string, reveal bool) error {
+func showResources(
+	ctx context.Context, s *session.Session, arg, address string, version int64, format string, reveal bool,
+) error {
 	key, err := stateKey(s, arg)
 	if err != nil {
 		return err

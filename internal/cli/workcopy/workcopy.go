@@ -143,7 +143,8 @@ type copier struct {
 
 // tooLarge returns the error of a copy that exceeds the limits.
 func (c *copier) tooLarge(from string) error {
-	return fmt.Errorf("until %s the copy has more than %d files and directories, or %d MiB: move files that are not code elsewhere, "+
+	return fmt.Errorf("until %s the copy has more than %d files and directories, or %d MiB: move files that are not "+
+		"code elsewhere, "+
 		"or set --root to the smallest directory with all files that the code reads", from, maxFiles, maxBytes>>20)
 }
 

@@ -55,7 +55,8 @@ func withCluster(ctx context.Context, o options, use func(context.Context, *clus
 		}
 	}
 	plane, err := dev.Start(ctx, dev.Options{
-		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, AuditReads: o.auditReads, Log: o.log.WithName("controlplane"),
+		BinDir: o.bin, DataDir: filepath.Join(data, "controlplane"), Audit: true, AuditReads: o.auditReads,
+		Log: o.log.WithName("controlplane"),
 	})
 	if err != nil {
 		return err

@@ -126,7 +126,8 @@ func (d demo) change(ctx context.Context) error {
 	if err := d.c.Get(ctx, types.NamespacedName{Namespace: fleet.Namespace, Name: "fleet-tfvars"}, secret); err != nil {
 		return err
 	}
-	secret.Data["terraform.tfvars"] = bytes.ReplaceAll(secret.Data["terraform.tfvars"], []byte("servers  = 3"), []byte("servers  = 5"))
+	const key = "terraform.tfvars"
+	secret.Data[key] = bytes.ReplaceAll(secret.Data[key], []byte("servers  = 3"), []byte("servers  = 5"))
 	if err := d.c.Update(ctx, secret); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 		return unknown
 	})
 	// The API server creates its own namespaces a moment after it starts.
-	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	if err := poll(ctx, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, client.ObjectKey{Name: metav1.NamespacePublic}, &corev1.Namespace{})
 		return err == nil, client.IgnoreNotFound(err)
 	}); err != nil {
@@ -73,7 +73,7 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 		if o.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
-		if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		if err := poll(ctx, func(ctx context.Context) (bool, error) {
 			if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil || !established(o) {
 				return false, client.IgnoreNotFound(err)
 			}
@@ -83,6 +83,11 @@ func install(ctx context.Context, c client.Client, namespace string, log logr.Lo
 		}
 	}
 	return nil
+}
+
+// poll calls a condition until it is satisfied.
+func poll(ctx context.Context, condition wait.ConditionWithContextFunc) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, condition)
 }
 
 // setsNames returns whether an object is a policy that sets the names of users. Older clusters do not have that kind.
