@@ -17,17 +17,17 @@ import (
 const (
 	// mostPath is how long the path of a file in an archive may be.
 	mostPath = 500
-	// mostLink is how long what a symlink says may be.
+	// mostLink is how long the target of a symlink may be.
 	mostLink = 4 << 10
 )
 
-// Archive packs files of a tree into w, as tar.gz; a directory stands for all that is in it. The same entries always
-// give the same bytes: they are in the order of their paths, of mode 0644 or 0755, without times and owners. A symlink
-// that stays within the archive is kept as one, even if it leads to nothing; any other is ErrContent. What the runner
-// would refuse is refused here, where a person is told why.
+// Archive packs files of a tree into w, as tar.gz; a directory stands for all that is in it. The same entries
+// always result in the same bytes: they are in the order of their paths, of mode 0644 or 0755, without times and
+// owners. A symlink that stays within the archive is kept as one, even if it leads to nothing; any other is
+// ErrContent. What the runner would reject is rejected here, where the status of the Stack shows why.
 //
-// Submodules and LFS files are fetched when the Options want them, from the remote of the last Fetch. After an error w
-// has a part of an archive, which is of no use.
+// Submodules and LFS files are fetched when the Options want them, from the remote of the last Fetch. After an
+// error w has a part of an archive, which is of no use.
 func (m *Mirror) Archive(ctx context.Context, tree *Tree, files []Entry, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()
@@ -104,10 +104,11 @@ func (p *packer) file(i item, size int64, content io.Reader) error {
 	return err
 }
 
-// checkPath refuses a path that the runner does.
+// checkPath rejects a path that the runner rejects.
 func checkPath(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) || len(name) > mostPath {
-		return fail(ErrContent, "%.200q cannot be a path in an archive: UTF-8, at most %d bytes, without . and ..", name, mostPath)
+		return fail(ErrContent, "%.200q cannot be a path in an archive: UTF-8, at most %d bytes, without . and "+
+			"..", name, mostPath)
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (g *gathering) names() []string {
 	return names
 }
 
-// gathering finds all that an archive is made of, submodules included.
+// gathering finds all files of an archive, submodules included.
 type gathering struct {
 	m     *Mirror
 	items map[string]item
@@ -186,7 +187,8 @@ func (g *gathering) add(ctx context.Context, p place, e Entry) error {
 			return fmt.Errorf("archive %s: %w", i.path, err)
 		}
 		if i.target = string(target); path.IsAbs(i.target) || strings.ContainsRune(i.target, 0) {
-			return fail(ErrContent, "%s is a symlink to %.200q, which is outside of the repository: remove it, or keep it out of the code", i.path, i.target)
+			return fail(ErrContent, "%s is a symlink to %.200q, which is outside of the repository: remove it, or exclude "+
+				"it from the code", i.path, i.target)
 		}
 	}
 	if g.items[i.path] = i; len(g.items) > g.m.o.MaxFiles {
@@ -204,8 +206,8 @@ func (m *Mirror) lastRemote() *Remote {
 // mostHops is how many symlinks one may lead through: what os.Root follows.
 const mostHops = 8
 
-// checkLink follows a symlink as the runner will once all is unpacked, and refuses it when it leads out of the archive,
-// in a circle, or through a file. To look at its text is not enough: a link may lead through another.
+// checkLink follows a symlink as the runner will once all is unpacked, and rejects it when it leads out of the
+// archive, in a circle, or through a file. A check of its text is not enough: a link may lead through another.
 func (g *gathering) checkLink(name string) error {
 	var at []string // where we are, without links
 	left := strings.Split(name, "/")
@@ -217,7 +219,8 @@ func (g *gathering) checkLink(name string) error {
 			continue
 		case "..":
 			if len(at) == 0 {
-				return fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or keep it out of the code", name)
+				return fail(ErrContent, "%s is a symlink that leads out of the repository: remove it, or exclude it from the "+
+					"code", name)
 			}
 			at = at[:len(at)-1]
 			continue

@@ -20,7 +20,7 @@ import (
 	"cairn.dev/cairn/internal/redact"
 )
 
-// Auth is how a remote knows us. The zero value is nobody.
+// Auth has the credentials for a remote. The zero value has none.
 type Auth struct {
 	// Username and Password for HTTP.
 	Username, Password string
@@ -52,7 +52,7 @@ type Remote struct {
 	Auth Auth
 }
 
-// String says what it is, without secrets, so that none gets into a log by accident.
+// String names the kind of credentials, without secrets, so that none gets into a log by accident.
 func (a Auth) String() string {
 	switch {
 	case a.GitHubApp != nil:
@@ -70,7 +70,7 @@ func (a Auth) String() string {
 // GoString is String.
 func (a Auth) GoString() string { return a.String() }
 
-// String says which app it is, without its key.
+// String names the app, without its key.
 func (g *GitHubApp) String() string { return "GitHub App" }
 
 // GoString is String.
@@ -93,7 +93,7 @@ func basic(username, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(username + ":" + password))
 }
 
-// authorization is the value of the HTTP header that says who we are, "" for nobody.
+// authorization is the value of the HTTP header with the credentials, "" for none.
 func (a Auth) authorization() string {
 	switch {
 	case a.BearerToken != "":
@@ -104,7 +104,7 @@ func (a Auth) authorization() string {
 	return ""
 }
 
-// check refuses what could add a header or a line to a file.
+// check rejects what could add a header or a line to a file.
 func (a Auth) check() error {
 	for name, value := range map[string]string{"username": a.Username, "password": a.Password, "bearerToken": a.BearerToken} {
 		if strings.ContainsFunc(value, unicode.IsControl) {
@@ -132,10 +132,10 @@ func (a Auth) pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// apps remembers the token of the installation that was asked for last: GitHub gives one for an hour, and it is asked
-// for again a minute before it ends.
+// apps caches the token of the installation that was requested last: GitHub's tokens expire after an hour, and a
+// new one is requested a minute before.
 type apps struct {
-	// turn has one while a token is asked for. Nobody waits for it longer than the own ctx says.
+	// turn has one while a token is requested. No caller waits for it longer than its ctx.
 	turn chan struct{}
 
 	mu    sync.Mutex
@@ -146,7 +146,7 @@ type apps struct {
 
 func newApps() *apps { return &apps{turn: make(chan struct{}, 1)} }
 
-// resolve makes an app's token a password, which is how git sends it. Other credentials stay as they are.
+// resolve converts an app's token to a password, which is how git sends it. Other credentials stay as they are.
 func (s *apps) resolve(ctx context.Context, a Auth) (Auth, error) {
 	if a.GitHubApp == nil {
 		return a, nil
@@ -201,7 +201,8 @@ func (g *GitHubApp) transport(way http.RoundTripper) (*ghinstallation.Transport,
 	}
 	transport.BaseURL = cmp.Or(g.BaseURL, transport.BaseURL)
 	if base, err := parseRemote(transport.BaseURL + "/app"); err != nil || base.scheme == "ssh" {
-		return nil, fail(ErrConfig, "the Secret's key githubAppBaseURL is no URL: https://api.github.com, or https://<host>/api/v3")
+		return nil, fail(ErrConfig, "the Secret's key githubAppBaseURL is no URL: https://api.github.com, or "+
+			"https://<host>/api/v3")
 	}
 	return transport, nil
 }
@@ -212,18 +213,19 @@ func explainApp(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return stopped(ctx, "asking GitHub for a token")
 	case !errors.As(err, &answer) || answer.Response == nil:
-		return fail(ErrUnreachable, "GitHub's API gives no token: it cannot be reached, or its answer cannot be read")
+		return fail(ErrUnreachable, "no token from GitHub's API: it cannot be reached, or its answer cannot be read")
 	}
 	answer.Response.Body.Close()
 	status := answer.Response.StatusCode
 	if status >= 500 || status == http.StatusTooManyRequests {
-		return fail(ErrUnreachable, "GitHub's API gives no token: it answers %d; it may be down", status)
+		return fail(ErrUnreachable, "no token from GitHub's API: it answers %d; it may be down", status)
 	}
-	return fail(ErrAuthentication, "GitHub's API gives no token: it answers %d; correct githubAppID, githubAppInstallationID or githubAppPrivateKey", status)
+	return fail(ErrAuthentication, "no token from GitHub's API: it answers %d; correct githubAppID, "+
+		"githubAppInstallationID or githubAppPrivateKey", status)
 }
 
-// client makes HTTP requests as git does: the same certificates, no credentials elsewhere. It follows redirects only of
-// requests that have none.
+// client sends HTTP requests as git does: the same certificates, no credentials elsewhere. It follows redirects
+// only of requests that have none.
 func (a Auth) client() (*http.Client, error) {
 	pool, err := a.pool()
 	if err != nil {

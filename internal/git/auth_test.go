@@ -56,7 +56,7 @@ func TestASecretIsReadByFluxsKeys(t *testing.T) {
 
 		{"a password alone", https, keys{"password": "b"}, Auth{}, "no key username"},
 		{"a username alone", https, keys{"username": "a"}, Auth{}, "no key password"},
-		{"a token and a password", https, keys{"bearerToken": "b", "username": "a", "password": "b"}, Auth{}, "a key username: beside bearerToken"},
+		{"a token and a password", https, keys{"bearerToken": "b", "username": "a", "password": "b"}, Auth{}, "a key username: it has no use beside bearerToken"},
 		{"a password and an app", https, keys{"username": "a", "password": "b", "githubAppID": "1"}, Auth{}, "a key githubAppID"},
 		{"an app without its key", https, keys{"githubAppID": "1", "githubAppInstallationID": "2"}, Auth{}, "no key githubAppPrivateKey"},
 		{"an app with a name for a number", https, keys{"githubAppID": "x", "githubAppInstallationID": "2", "githubAppPrivateKey": key}, Auth{}, "githubAppID is no number"},

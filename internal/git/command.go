@@ -19,15 +19,16 @@ const (
 	mostOutput = 256 << 20
 	// mostErrors is what is kept of git's errors.
 	mostErrors = 64 << 10
-	// patience is how long git may take to clean up once it is told to stop.
+	// patience is how long git may take to clean up after a signal to stop.
 	patience = 5 * time.Second
 )
 
 // setting is a key of git's configuration and its value.
 type setting struct{ key, value string }
 
-// settings turn off what would run a program or ask a person. They are given in the environment, where they win over
-// every file. Objects are checked as they come, but for mistakes of old tools that are harmless and cannot be mended.
+// settings turn off what would run a program or prompt a user. They are in the environment, where they win over
+// every file. Objects are checked as they are received, but for mistakes of old tools that are harmless and cannot
+// be mended.
 func settings() []setting {
 	list := []setting{
 		{"core.hooksPath", "/dev/null"},
@@ -105,7 +106,7 @@ type gitError struct {
 func (e *gitError) Error() string { return e.err.Error() }
 func (e *gitError) Unwrap() error { return e.err }
 
-// run calls git and gives what it printed. That it failed is a *gitError, that ctx was over stopped's error.
+// run calls git and returns what it printed. That it failed is a *gitError, that ctx was over stopped's error.
 func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	cmd := m.git(ctx, c)
 	out, said := &bounded{limit: mostOutput}, &bounded{limit: mostErrors, drop: true}
@@ -128,7 +129,7 @@ func (m *Mirror) run(ctx context.Context, c command) ([]byte, error) {
 	return nil, &gitError{err, said.kept.String()}
 }
 
-// explain makes a local call's error one for a person. Those that know a secret do it themselves.
+// explain converts a local call's error to a message for users. Calls that know a secret do it themselves.
 func explain(what string, err error) error {
 	var failed *gitError
 	if errors.As(err, &failed) {
@@ -137,8 +138,8 @@ func explain(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// bounded keeps what is written to it up to a limit. What is more is dropped, or ends the writer. It has not all that a buffer can: a command's
-// output would be read by ReadFrom, past the limit.
+// bounded keeps what is written to it up to a limit. What is more is dropped, or ends the writer. It has not all
+// that a buffer can: a command's output would be read by ReadFrom, past the limit.
 type bounded struct {
 	kept  bytes.Buffer
 	limit int

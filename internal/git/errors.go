@@ -11,30 +11,31 @@ import (
 
 // Errors by what is to be done about them. Each that this package returns is at most one of them, see Reason.
 var (
-	// ErrAuthentication says that the remote does not let us in: correct the credentials.
+	// ErrAuthentication means that the remote rejects the credentials: correct them.
 	ErrAuthentication = errors.New("authentication failed")
-	// ErrHostKey says that an SSH server's key is not among known_hosts, or is another one: find out which is right.
+	// ErrHostKey means that an SSH server's key is not among known_hosts, or is another one: find out which is right.
 	ErrHostKey = errors.New("host key unknown")
-	// ErrCertificate says that an HTTPS server's certificate is from an authority that is not trusted: give its ca.crt.
+	// ErrCertificate means that an HTTPS server's certificate is from a certificate authority that is not trusted:
+	// set ca.crt.
 	ErrCertificate = errors.New("certificate not trusted")
-	// ErrRedirect says that the remote is elsewhere now. Credentials are not taken there: correct the URL.
+	// ErrRedirect means that the remote is elsewhere now. Credentials are not taken there: correct the URL.
 	ErrRedirect = errors.New("redirected")
-	// ErrNotFound says that there is no such repository, or that those credentials must not know of it.
+	// ErrNotFound means that there is no such repository, or that those credentials must not know of it.
 	ErrNotFound = errors.New("repository not found")
-	// ErrUnreachable says that the remote cannot be reached or is not well. It passes, mostly.
+	// ErrUnreachable means that the remote cannot be reached or is not well. It passes, mostly.
 	ErrUnreachable = errors.New("unreachable")
-	// ErrNoRef says that there is no such branch, tag or commit, or that the commit cannot be had.
+	// ErrNoRef means that there is no such branch, tag or commit, or that the commit cannot be had.
 	ErrNoRef = errors.New("no such ref")
-	// ErrEmpty says that the mirror does not have what it should: none was fetched yet, or it was damaged. The next Fetch
-	// that succeeds brings it.
+	// ErrEmpty means that the mirror does not have what it should: none was fetched yet, or it was damaged. The
+	// next Fetch that succeeds gets it.
 	ErrEmpty = errors.New("not fetched")
-	// ErrTimeout says that it took too long.
+	// ErrTimeout means that it took too long.
 	ErrTimeout = errors.New("timeout")
-	// ErrConfig says that a URL, a Secret or .gitmodules is not as it should be: the message says what to correct.
+	// ErrConfig means that a URL, a Secret or .gitmodules is wrong: the message contains what to correct.
 	ErrConfig = errors.New("wrong configuration")
-	// ErrContent says that files cannot be put into an archive as they are: the message says which and why.
+	// ErrContent means that files cannot be put into an archive as they are: the message names them and the reason.
 	ErrContent = errors.New("content not usable")
-	// ErrTooLarge says that there is more than the limit.
+	// ErrTooLarge means that there is more than the limit.
 	ErrTooLarge = errors.New("too large")
 )
 
@@ -69,7 +70,7 @@ func Reason(err error) string {
 	return "FetchFailed"
 }
 
-// failure is an error of a kind, with a message for a person.
+// failure is an error of a kind, with a message for users.
 type failure struct {
 	kind    error
 	message string
@@ -82,7 +83,7 @@ func fail(kind error, format string, args ...any) error {
 	return &failure{kind, fmt.Sprintf(format, args...)}
 }
 
-// stopped says why ctx is over.
+// stopped is the reason why ctx is over.
 func stopped(ctx context.Context, what string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fail(ErrTimeout, "%s took too long", what)
@@ -91,27 +92,36 @@ func stopped(ctx context.Context, what string) error {
 }
 
 // signs are what git, curl and ssh print when they fail, in lower case, the surest first: the first that is found
-// decides. git has no exit codes that tell one failure from another.
+// decides. git's exit codes do not distinguish failures.
 func signs() []sign {
 	return []sign{
-		{ErrHostKey, "the server's host key is not the one in known_hosts, or is not in there: make sure which key is right, then put it into known_hosts",
+		{ErrHostKey, "the server's host key is not the one in known_hosts, or is not in there: check which key is right, " +
+			"then put it into known_hosts",
 			[]string{"host key verification failed", "host key is known for", "remote host identification has changed"}},
-		{ErrRedirect, "the server redirects to another URL, where credentials are not taken: put the final URL into the Repository",
-			[]string{"returned error: 301", "returned error: 302", "returned error: 303", "returned error: 307", "returned error: 308"}},
+		{ErrRedirect, "the server redirects to another URL, where credentials are not taken: put the final URL into the " +
+			"Repository",
+			[]string{"returned error: 301", "returned error: 302", "returned error: 303", "returned error: " +
+				"307", "returned error: 308"}},
 		{ErrAuthentication, "the server does not accept the credentials: correct them, or what they are allowed to read",
-			[]string{"authentication failed for", "returned error: 401", "returned error: 403", "permission denied (", "too many authentication failures", "invalid credentials"}},
-		{ErrAuthentication, "the server wants credentials: give them in the Secret of the Repository",
+			[]string{"authentication failed for", "returned error: 401", "returned error: 403", "permission denied " +
+				"(", "too many authentication failures", "invalid credentials"}},
+		{ErrAuthentication, "the server wants credentials: set them in the Secret of the Repository",
 			[]string{"could not read username", "could not read password"}},
 		{ErrNotFound, "there is no such repository, or the credentials do not show it: correct the URL or the credentials",
-			[]string{"returned error: 404", "returned error: 410", "repository not found", "does not appear to be a git repository", "project you were looking for could not be found", "fatal: repository '"}},
-		{ErrCertificate, "the server's certificate is from an authority that is not trusted: give it as ca.crt in the Secret",
-			[]string{"certificate verification failed", "ssl certificate problem", "ssl: no alternative certificate subject name", "certificate verify failed"}},
+			[]string{"returned error: 404", "returned error: 410", "repository not found", "does not appear to be a git " +
+				"repository", "project you were looking for could not be found", "fatal: repository '"}},
+		{ErrCertificate, "the server's certificate is from an authority that is not trusted: set ca.crt in the Secret",
+			[]string{"certificate verification failed", "ssl certificate problem", "ssl: no alternative certificate subject " +
+				"name", "certificate verify failed"}},
 		{ErrUnreachable, "the server cannot be reached",
-			[]string{"could not resolve", "failed to connect", "couldn't connect", "connection refused", "connection timed out", "no route to host", "network is unreachable"}},
+			[]string{"could not resolve", "failed to connect", "couldn't connect", "connection refused", "connection timed " +
+				"out", "no route to host", "network is unreachable"}},
 		{ErrUnreachable, "the server does not answer as it should; it may be down",
 			[]string{
-				"returned error: 429", "returned error: 5", "connection reset", "connection closed", "empty reply from server", "operation too slow",
-				"operation timed out", "early eof", "unexpected disconnect", "hung up unexpectedly", "recv failure", "gnutls_handshake", "ssl_error_syscall", "timeout, server",
+				"returned error: 429", "returned error: 5", "connection reset", "connection closed", "empty reply from " +
+					"server", "operation too slow",
+				"operation timed " +
+					"out", "early eof", "unexpected disconnect", "hung up unexpectedly", "recv failure", "gnutls_handshake", "ssl_error_syscall", "timeout, server",
 			}},
 		{ErrNoRef, "the repository has no such commit", []string{"not our ref", "request for unadvertised object"}},
 	}
@@ -123,10 +133,10 @@ type sign struct {
 	texts  []string
 }
 
-// classify makes an error of what a failed git printed. said has no secrets in it any more. known says that we told the
-// remote who we are.
+// classify returns an error for what a failed git printed, which has no secrets in it anymore. known: the remote has
+// received credentials.
 func classify(what, said string, known bool) error {
-	theirs := serverSaid(said)
+	theirs := serverAnswer(said)
 	lower := strings.ToLower(said)
 	if known { // git asks for others when these are not accepted
 		lower = strings.ReplaceAll(lower, "could not read username", "invalid credentials")
@@ -138,17 +148,17 @@ func classify(what, said string, known bool) error {
 			}
 		}
 	}
-	if line := telling(said); line != "" {
-		return fail(nil, "%s: git says: %s%s", what, line, theirs)
+	if line := mainLine(said); line != "" {
+		return fail(nil, "%s: git printed: %s%s", what, line, theirs)
 	}
-	return fail(nil, "%s: git failed and said nothing", what)
+	return fail(nil, "%s: git failed and printed nothing", what)
 }
 
 // mostServerLines is how many lines of a server a message quotes.
 const mostServerLines = 3
 
 // serverSaid quotes the server's own words, which git prints behind "remote:". It is empty when there are none.
-func serverSaid(said string) string {
+func serverAnswer(said string) string {
 	var lines []string
 	for line := range strings.Lines(said) {
 		text, ok := strings.CutPrefix(line, "remote:")
@@ -159,11 +169,11 @@ func serverSaid(said string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "; the server says: " + short(strings.Join(lines, " / "))
+	return "; the server answers: " + short(strings.Join(lines, " / "))
 }
 
-// telling is the line that says most: the first one of git's own that is an error, else the last.
-func telling(said string) string {
+// mainLine is the most relevant line: the first one of git's own that is an error, else the last.
+func mainLine(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	for _, line := range lines {
 		if strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
@@ -188,15 +198,17 @@ func short(line string) string {
 	return line
 }
 
-// damaged says that git's own store is at fault rather than the remote: it is made anew then.
+// damaged reports whether git's own store is at fault rather than the remote: it is recreated then.
 func damaged(said string) bool {
 	for line := range strings.Lines(strings.ToLower(said)) {
 		if strings.HasPrefix(line, "remote:") { // the store of the other side
 			continue
 		}
 		for _, text := range []string{
-			"not a git repository", "loose object", "object file", "bad object", "bad tree object", "unable to read tree", "missing object", "missing blob",
-			"missing tree", "packfile", "corrupt", "bad config", "bad signature", "does not point to a valid object", "did not send all necessary objects",
+			"not a git repository", "loose object", "object file", "bad object", "bad tree object", "unable to read " +
+				"tree", "missing object", "missing blob",
+			"missing tree", "packfile", "corrupt", "bad config", "bad signature", "does not point to a valid " +
+				"object", "did not send all necessary objects",
 		} {
 			if strings.Contains(line, text) {
 				return true

@@ -7,21 +7,23 @@ import (
 	"strings"
 )
 
-// FetchOptions say what is wanted beside branches and tags.
+// FetchOptions select what is fetched beside branches and tags.
 type FetchOptions struct {
-	// Commits wanted by their full IDs, which no branch or tag need have: the head of a pull request from a fork. One
-	// that is there already costs nothing. One that cannot be had is ErrNoRef; all the rest is fetched then. They are kept
-	// for two weeks at least; ask again for those that are older.
+	// Commits wanted by their full IDs, which no branch or tag need have: the head of a pull request from a fork.
+	// One that is there already costs nothing. One that cannot be had is ErrNoRef; all the rest is fetched then.
+	// They are kept for two weeks at least; ask again for those that are older.
 	Commits []string
 }
 
-// Fetch makes branches and tags what they are at the remote. It takes only what is new, drops what is gone, and does not
-// mind a push by force. One Fetch runs at a time. Callers that ask meanwhile for the same, as the same, share the next.
+// Fetch updates branches and tags to those of the remote. It receives only what is new, drops what is gone, and
+// accepts a push by force. One Fetch runs at a time. Callers that ask meanwhile for the same, with the same
+// credentials, share the next.
 //
 // When ctx is over Fetch returns; the fetch itself ends only when none of those that share it is left.
 //
-// ErrNoRef says that branches and tags are those of the remote now, and only some of Commits are not there. After any other
-// error they are those of the last fetch that succeeded; Refs tells, should ctx have been over while commits were fetched.
+// ErrNoRef means that branches and tags are those of the remote now, and only some of Commits were not found. After
+// any other error they are those of the last fetch that succeeded; if ctx ended while commits were fetched, Refs
+// shows which.
 func (m *Mirror) Fetch(ctx context.Context, remote Remote, o FetchOptions) error {
 	if err := checkFetch(remote); err != nil {
 		return err
@@ -63,10 +65,10 @@ func (m *Mirror) board(remote Remote, o FetchOptions) (*flight, error) {
 	return f, nil
 }
 
-// fly runs a fetch for all that wait for it, then cleans up while nobody waits.
+// fly runs a fetch for all that wait for it, then cleans up while no caller waits.
 func (m *Mirror) fly(ctx context.Context, f *flight) {
 	defer f.cancel()
-	if err := m.queue.begin(ctx, f); err != nil { // nobody is left, or the Mirror was closed
+	if err := m.queue.begin(ctx, f); err != nil { // no caller is left, or the Mirror was closed
 		f.err = fmt.Errorf("fetch %s: %w", f.remote.URL, err)
 		close(f.done)
 		return
@@ -106,7 +108,7 @@ func (m *Mirror) fetch(ctx context.Context, remote Remote, o FetchOptions) error
 	return err
 }
 
-// errDamaged says that the mirror itself is broken, or that there is none yet.
+// errDamaged means that the mirror itself is broken, or that there is none yet.
 var errDamaged = errors.New("the mirror is damaged")
 
 // checkWhole reads all of the mirror, which takes long, if something in it could not be read.
@@ -128,8 +130,8 @@ func (m *Mirror) checkWhole(ctx context.Context) error {
 	return err
 }
 
-// fetchAll fetches branches and tags, then what HEAD is, then commits that are still missing. Nobody sees anything of the
-// first two before both are here.
+// fetchAll fetches branches and tags, then what HEAD is, then commits that are still missing. The first two become
+// visible together.
 func (s *session) fetchAll(ctx context.Context, commits []string) error {
 	known, err := s.fetchRefs(ctx)
 	if err != nil {
@@ -180,14 +182,14 @@ func (s *session) fetchHead(ctx context.Context) error {
 		return err
 	}
 	head := parseHead(string(out))
-	if known.ids[head] == "" { // made since
+	if known.ids[head] == "" { // created since
 		head = remoteHead
 	}
 	_, err = s.local(ctx, "symbolic-ref", "HEAD", head)
 	return err
 }
 
-// parseHead reads the line "ref: refs/heads/main<tab>HEAD", which is not there when HEAD is no branch.
+// parseHead reads the line "ref: refs/heads/main<tab>HEAD", which is missing when HEAD is no branch.
 func parseHead(out string) string {
 	for line := range strings.Lines(out) {
 		target, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
@@ -198,7 +200,7 @@ func parseHead(out string) string {
 	return remoteHead
 }
 
-// fetch calls git fetch. A ref that is in the way of another (a, then a/b) goes first, which --atomic would not do.
+// fetch calls git fetch. A ref that prevents another (a, then a/b) is removed first, which --atomic would not do.
 func (s *session) fetch(ctx context.Context, refspecs ...string) error {
 	args := []string{"fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--end-of-options", s.remote.URL}
 	_, err := s.run(ctx, append(args, refspecs...)...)

@@ -52,7 +52,7 @@ func (g *gathering) fetchPointers(ctx context.Context) error {
 	return nil
 }
 
-// readPointer gives what a file points to, nil if it is a file like any other.
+// readPointer returns what a file points to, nil if it is a file like any other.
 func (i item) readPointer(ctx context.Context) (*pointer, error) {
 	var found *pointer
 	err := i.from.readers.stream(ctx, i.id, "blob", func(_ string, size int64, content io.Reader) error {
@@ -70,7 +70,7 @@ func (i item) readPointer(ctx context.Context) (*pointer, error) {
 
 func (m *Mirror) objectPath(oid string) string { return filepath.Join(m.path(lfsObjects), oid) }
 
-// hasObject says whether a file of LFS is here, and that it was of use today.
+// hasObject reports whether a file of LFS is here, and that it was of use today.
 func (m *Mirror) hasObject(p pointer) bool {
 	info, err := os.Stat(m.objectPath(p.oid))
 	if err != nil || info.Size() != p.size {
@@ -89,7 +89,8 @@ func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []po
 		return err
 	}
 	if at.scheme == "ssh" {
-		return fail(ErrConfig, "%s has files in LFS, which are fetched over HTTPS only: give the Repository an https:// URL", remote.URL)
+		return fail(ErrConfig, "%s has files in LFS, which are fetched over HTTPS only: set an https:// URL in the "+
+			"Repository", remote.URL)
 	}
 	auth, err := m.apps.resolve(ctx, remote.Auth)
 	if err != nil {
@@ -109,7 +110,7 @@ func (m *Mirror) fetchObjects(ctx context.Context, remote *Remote, pointers []po
 	return nil
 }
 
-// keepObject writes a file of LFS, and gives it its name only if it is what the pointer says.
+// keepObject writes a file of LFS, and renames it to its final name only if it matches the pointer.
 func (m *Mirror) keepObject(p pointer, content io.Reader) error {
 	file, err := os.CreateTemp(m.path(lfsObjects), "tmp-")
 	if err != nil {
@@ -117,7 +118,7 @@ func (m *Mirror) keepObject(p pointer, content io.Reader) error {
 	}
 	digest, size, err := copyHashed(file, io.LimitReader(content, p.size+1))
 	if err = errors.Join(err, file.Close()); err == nil && (digest != p.oid || size != p.size) {
-		err = fail(ErrContent, "the server gives another content than the pointer in git says")
+		err = fail(ErrContent, "the server's content differs from the pointer in git")
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), m.objectPath(p.oid))

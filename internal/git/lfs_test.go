@@ -88,8 +88,8 @@ func TestAFileInLFSThatCannotBeHadSaysWhatToDo(t *testing.T) {
 		kind    error
 		says    string
 	}{
-		{"another content", func(w *world) { w.http.SpoilLFS("CONTENT") }, ErrContent, "another content"},
-		{"a longer content", func(w *world) { w.http.SpoilLFS("content, and more") }, ErrContent, "another content"},
+		{"another content", func(w *world) { w.http.SpoilLFS("CONTENT") }, ErrContent, "content differs"},
+		{"a longer content", func(w *world) { w.http.SpoilLFS("content, and more") }, ErrContent, "content differs"},
 		{"never pushed", func(w *world) {
 			w.commit(map[string]string{"image.bin": gitserver.Pointer(strings.Repeat("ab", 32), 7)})
 			w.fetch()

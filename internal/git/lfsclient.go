@@ -46,7 +46,7 @@ func (c *lfsClient) fetch(ctx context.Context, pointers []pointer) error {
 	for _, p := range pointers {
 		n := slices.IndexFunc(objects, func(o lfsObject) bool { return o.OID == p.oid })
 		if n < 0 || objects[n].Error != nil || objects[n].Actions.Download == nil {
-			return fail(ErrContent, "file %s is not there: push it with git lfs push --all", p.oid)
+			return fail(ErrContent, "file %s was not found: push it with git lfs push --all", p.oid)
 		}
 		if err := c.download(ctx, p, objects[n].Actions.Download.Href, objects[n].Actions.Download.Header); err != nil {
 			return fmt.Errorf("file %s: %w", p.oid, err)
@@ -115,11 +115,13 @@ func (c *lfsClient) do(req *http.Request) (*http.Response, error) {
 	answer.Body.Close()
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return nil, fail(ErrAuthentication, "the server does not accept the credentials: correct them, or what they are allowed to read")
+		return nil, fail(ErrAuthentication, "the server does not accept the credentials: correct them, or what they are "+
+			"allowed to read")
 	case status == http.StatusNotFound:
 		return nil, fail(ErrNotFound, "the server has no LFS for this repository, or the credentials do not show it")
 	case status/100 == 3:
-		return nil, fail(ErrRedirect, "the server redirects to another URL, where credentials are not taken: put the final URL into the Repository")
+		return nil, fail(ErrRedirect, "the server redirects to another URL, where credentials are not taken: put the "+
+			"final URL into the Repository")
 	case status >= 500 || status == http.StatusTooManyRequests:
 		return nil, fail(ErrUnreachable, "the server answers %d; it may be down", status)
 	default:
@@ -127,16 +129,16 @@ func (c *lfsClient) do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// download a file, to where its digest says. The server may have it elsewhere; our credentials go to the Repository's own
-// server alone, and elsewhere only what the server itself gave for that.
+// download a file, to the name of its digest. The server may have it elsewhere; our credentials are sent to the
+// Repository's own server alone, and elsewhere only the header that the server itself returned for that.
 func (c *lfsClient) download(ctx context.Context, p pointer, href string, header map[string]string) error {
 	at, err := url.Parse(href)
 	if err != nil || at.Scheme != "https" && at.Scheme != c.at.scheme {
-		return fail(ErrContent, "the server says it is at no https:// URL")
+		return fail(ErrContent, "the server's answer names no https:// URL for it")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, href, nil)
 	if err != nil {
-		return fail(ErrContent, "the server says it is at no https:// URL")
+		return fail(ErrContent, "the server's answer names no https:// URL for it")
 	}
 	if c.authorization != "" && serverOf(at).sameServer(c.at) {
 		req.Header.Set("Authorization", c.authorization)
@@ -152,7 +154,7 @@ func (c *lfsClient) download(ctx context.Context, p pointer, href string, header
 	return c.m.keepObject(p, arriving{ctx, answer.Body})
 }
 
-// arriving is the body of an answer, whose errors say what to do about them.
+// arriving is the body of an answer, whose errors contain what to do about them.
 type arriving struct {
 	ctx  context.Context
 	body io.Reader

@@ -14,9 +14,9 @@ import (
 // unused is how long files of LFS are kept after an archive had them, and mirrors of submodules after they were opened.
 const unused = 14 * 24 * time.Hour
 
-// maintain packs what many fetches left, each in a pack of its own, and drops what has been unreachable for two weeks. git
-// knows itself whether there is enough to do, and mostly there is not; what is large already stays as it is. Readers need not stop for it. What fails here is tried
-// again after the next fetch.
+// maintain packs what many fetches left, each in a pack of its own, and drops what has been unreachable for two
+// weeks. git knows itself whether there is enough to do, and mostly there is not; what is large already stays as it
+// is. Readers need not stop for it. What fails here is tried again after the next fetch.
 func (m *Mirror) maintain() {
 	ctx, cancel := context.WithTimeout(m.ctx, m.o.Timeout)
 	defer cancel()
@@ -41,8 +41,8 @@ func (m *Mirror) forgetObjects(since time.Time) {
 	}
 }
 
-// forgetBeside removes mirrors of submodules that were not opened since: who writes .gitmodules names as many as they like. Those that
-// are open stay open until the Mirror is closed.
+// forgetBeside removes mirrors of submodules that were not opened since: who writes .gitmodules names as many as
+// they like. Those that are open stay open until the Mirror is closed.
 func (m *Mirror) forgetBeside(since time.Time) {
 	m.besideMu.Lock()
 	defer m.besideMu.Unlock()
@@ -57,14 +57,14 @@ func (m *Mirror) forgetBeside(since time.Time) {
 	}
 }
 
-// Where a mirror is made, and where the one goes that it replaces. Open clears the folder that they are in.
+// Where a mirror is created, and where the one goes that it replaces. Open clears the folder that they are in.
 const (
 	making   = sessions + "/new.git"
 	replaced = sessions + "/old.git"
 )
 
-// renew fetches all into a new mirror. Only when that has succeeded it takes the place of the old one: until then what is
-// whole of the old one can be read, as the remote may be away.
+// renew fetches all into a new mirror. Only when that has succeeded it takes the place of the old one: until then
+// what is whole of the old one can be read, as the remote may be away.
 func (s *session) renew(ctx context.Context, commits []string) error {
 	s.repo = making
 	defer os.RemoveAll(s.m.path(making)) //nolint:errcheck // or the next Open does
@@ -87,10 +87,10 @@ func (s *session) makeRepository(ctx context.Context) error {
 	if err := os.RemoveAll(s.m.path(s.repo)); err != nil {
 		return err
 	}
-	// No branch is the remote's HEAD until the remote said so: git would take the name it likes best.
+	// No branch is the remote's HEAD until the remote has named it: git would take the name of its default.
 	for _, args := range [][]string{{"init", "--quiet", "--bare", "--template="}, {"symbolic-ref", "HEAD", remoteHead}} {
 		if _, err := s.local(ctx, args...); err != nil {
-			return explain("make a mirror", err)
+			return explain("create a mirror", err)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func (m *Mirror) swap() error {
 }
 
 // unlock removes the lock files and half-written packs of a git that was killed. Only one git at a time writes in a
-// mirror, and it is ours; so what is there while none runs is nobody's.
+// mirror, and it is ours; so what is left while none runs belongs to none.
 func unlock(repo string) error {
 	root, err := os.OpenRoot(repo)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +139,7 @@ func unlock(repo string) error {
 	})
 }
 
-// loose says that a folder has loose objects only, of which there may be many.
+// loose reports whether a folder has loose objects only, of which there may be many.
 func loose(name string) bool {
 	dir, base := path.Split(name)
 	return dir == "objects/" && len(base) == 2

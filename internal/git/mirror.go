@@ -1,5 +1,6 @@
-// Package git keeps bare mirrors of repositories and reads trees, blobs and archives out of them. It runs the git binary,
-// with all off that could run something of a repository's or of the machine's, and knows nothing of Kubernetes.
+// Package git keeps bare mirrors of repositories and reads trees, blobs and archives out of them. It runs the git
+// binary, with all off that could run something of a repository's or of the machine's, and knows nothing of
+// Kubernetes.
 package git
 
 import (
@@ -24,7 +25,7 @@ import (
 // What is in a Mirror's folder. There is a repository only once a fetch has filled it.
 const (
 	repository = "mirror.git"
-	sessions   = "tmp"     // what is needed for one fetch: keys, certificates, a mirror in the making
+	sessions   = "tmp"     // what is needed for one fetch: keys, certificates, an incomplete mirror
 	modules    = "modules" // mirrors of submodules
 	lfsObjects = "lfs"     // files of LFS, by their digest
 )
@@ -38,16 +39,16 @@ type Options struct {
 	MaxBytes int64
 	// Trees has those that were listed last, for all Mirrors that share it; its own if nil.
 	Trees *Trees
-	// Submodules says that archives have the files of submodules. Without it a submodule in an archive is an error.
+	// Submodules: archives have the files of submodules. Without it a submodule in an archive is an error.
 	Submodules bool
-	// LFS says that archives have the content of files that are in LFS. Without it they have the pointers that are in git.
+	// LFS: archives have the content of files that are in LFS. Without it they have the pointers that are in git.
 	LFS bool
 }
 
 var errClosed = errors.New("the mirror is closed")
 
-// Mirror is a bare mirror of a repository, with all of its branches and tags, in a folder of its own. Its methods may be
-// called at the same time; two Mirrors must not share a folder, nor may two processes.
+// Mirror is a bare mirror of a repository, with all of its branches and tags, in a folder of its own. Its methods
+// may be called at the same time; two Mirrors must not share a folder, nor may two processes.
 type Mirror struct {
 	dir string
 	o   Options
@@ -122,7 +123,7 @@ func (m *Mirror) Options() Options { return m.o }
 
 func (m *Mirror) path(name string) string { return filepath.Join(m.dir, name) }
 
-// prepare makes the folder what it should be.
+// prepare creates or repairs the folder.
 func (m *Mirror) prepare(ctx context.Context) error {
 	if err := os.RemoveAll(m.path(sessions)); err != nil { // keys may be in there
 		return err
@@ -147,8 +148,8 @@ func (m *Mirror) prepare(ctx context.Context) error {
 	return err
 }
 
-// Refs names all branches and tags as they are now, and what they name: another value after a fetch says that it brought
-// something.
+// Refs names all branches and tags as they are now, and what they name: another value after a fetch means that it
+// received something new.
 func (m *Mirror) Refs() string {
 	known, sum := m.known(), sha256.New()
 	fmt.Fprintf(sum, "%s\n", known.head)
@@ -158,9 +159,9 @@ func (m *Mirror) Refs() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Empty says that no fetch has filled the mirror since it was made: nothing is known of the remote. What was fetched from
-// a repository without branches and tags is not empty.
+// Empty reports whether no fetch has filled the mirror since it was created: nothing is known of the remote. What
+// was fetched from a repository without branches and tags is not empty.
 func (m *Mirror) Empty() bool { return m.known().ids == nil }
 
-// IsCommitID says whether a ref is the full ID of a commit, which needs no branch or tag.
+// IsCommitID reports whether a ref is the full ID of a commit, which needs no branch or tag.
 func IsCommitID(ref string) bool { return isID(ref) }

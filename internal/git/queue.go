@@ -28,7 +28,7 @@ type flight struct {
 
 func newQueue() *queue { return &queue{turn: make(chan struct{}, 1)} }
 
-// join a flight that has not begun, or make one: began says so, and who made it must run it.
+// join a flight that has not begun, or create one: then began is true, and the caller must run it.
 func (q *queue) join(remote Remote, o FetchOptions, cancel context.CancelFunc) (f *flight, began bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +55,7 @@ func (q *queue) leave(f *flight) {
 	}
 }
 
-// begin waits for the flight's turn, which it then has if there is no error. From then on nobody joins it.
+// begin waits for the flight's turn, which it then has if there is no error. From then on no caller joins it.
 func (q *queue) begin(ctx context.Context, f *flight) error {
 	var err error
 	select {

@@ -17,8 +17,8 @@ import (
 // mostReaders is how many processes read objects at the same time, for each mirror.
 const mostReaders = 4
 
-// readers are long-lived processes of `git cat-file --batch`: an object costs a round trip through a pipe and no start of
-// a process. They are started when they are needed and end when they are not, or with the Mirror.
+// readers are long-lived processes of `git cat-file --batch`: an object costs a round trip through a pipe and no
+// start of a process. They are started when they are needed and end when they are not, or with the Mirror.
 type readers struct {
 	m *Mirror
 
@@ -37,17 +37,17 @@ type reader struct {
 	in  io.WriteCloser
 	out *bufio.Reader
 	age int
-	// bored ends it when nobody wants it for restTime.
+	// bored ends it when it was idle for restTime.
 	bored *time.Timer
 }
 
-// object is what a reader gives.
+// object is what a reader returns.
 type object struct {
 	id   string
 	data []byte
 }
 
-// missing says that the mirror has no such object.
+// missing means that the mirror has no such object.
 type missing struct{ name string }
 
 func (e *missing) Error() string { return fmt.Sprintf("object %s is not in the mirror", e.name) }
@@ -57,7 +57,7 @@ func isMissing(err error) bool {
 	return errors.As(err, &e)
 }
 
-// Blob gives the content of a file. ErrTooLarge when it has more than limit bytes, ErrEmpty when nothing
+// Blob returns the content of a file. ErrTooLarge when it has more than limit bytes, ErrEmpty when nothing
 // was fetched yet.
 func (m *Mirror) Blob(ctx context.Context, id string, limit int64) ([]byte, error) {
 	if m.Empty() {
@@ -82,8 +82,10 @@ func (r *readers) read(ctx context.Context, name, kind string, limit int64) (obj
 
 func newReaders(m *Mirror) *readers { return &readers{m: m, turns: make(chan struct{}, mostReaders)} }
 
-// stream gives an object to a function, which need not read all of it.
-func (r *readers) stream(ctx context.Context, name, kind string, f func(id string, size int64, content io.Reader) error) error {
+// stream returns an object to a function, which need not read all of it.
+func (r *readers) stream(
+	ctx context.Context, name, kind string, f func(id string, size int64, content io.Reader) error,
+) error {
 	if id := strings.TrimSuffix(name, "^{commit}"); !isID(id) { // anything else could be two lines, or a ref
 		return fmt.Errorf("%.100q is no ID of an object", id)
 	}
@@ -97,7 +99,7 @@ func (r *readers) stream(ctx context.Context, name, kind string, f func(id strin
 		p.end()
 		p = nil
 	}
-	r.give(p)
+	r.release(p)
 	if ctx.Err() != nil {
 		return stopped(ctx, "reading "+name)
 	}
@@ -107,7 +109,7 @@ func (r *readers) stream(ctx context.Context, name, kind string, f func(id strin
 	return err
 }
 
-// ask says as well whether all of the answer was read, so that the next can be asked for.
+// ask also reports whether all of the answer was read, so that the next can be requested.
 func (p *reader) ask(name, kind string, f func(string, int64, io.Reader) error) (whole bool, err error) {
 	if _, err := io.WriteString(p.in, name+"\n"); err != nil {
 		return false, fmt.Errorf("ask for %s: %w", name, err)
@@ -159,14 +161,14 @@ func (r *readers) take(ctx context.Context) (*reader, error) {
 	r.mu.Unlock()
 	p, err := r.start(age)
 	if err != nil {
-		r.give(nil)
+		r.release(nil)
 		return nil, err
 	}
 	return p, nil
 }
 
-// give back a reader, or the turn alone when it ended.
-func (r *readers) give(p *reader) {
+// release returns a reader to the idle ones, or the turn alone when it ended.
+func (r *readers) release(p *reader) {
 	r.mu.Lock()
 	if p != nil && p.age == r.age {
 		r.idle = append(r.idle, p)
@@ -197,7 +199,7 @@ func (r *readers) start(age int) (*reader, error) {
 	return &reader{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), age: age}, nil
 }
 
-// close ends all that are idle, and the others once they are given back. New ones may be started after.
+// close ends all that are idle, and the others once they are returned. New ones may be started after.
 func (r *readers) close() {
 	r.mu.Lock()
 	idle := r.idle
@@ -231,8 +233,8 @@ func (p *reader) end() {
 	_ = p.cmd.Wait() // killed, as asked
 }
 
-// restTime is how long a reader that nobody uses is kept: there may be a thousand mirrors, most of which are read when a
-// push comes.
+// restTime is how long an idle reader is kept: there may be a thousand mirrors, most of which are read after a
+// push.
 const restTime = time.Minute
 
 // rest lets a reader that is idle end in a while. The caller holds mu.
@@ -246,13 +248,13 @@ func (r *readers) rest(p *reader) {
 			r.idle = slices.Delete(r.idle, at, at+1)
 		}
 		r.mu.Unlock()
-		if at >= 0 { // else somebody took it just now
+		if at >= 0 { // else it was taken just now
 			p.end()
 		}
 	})
 }
 
-// wake takes back what rest said. The caller holds mu.
+// wake undoes rest. The caller holds mu.
 func (r *readers) wake(p *reader) {
 	if p.bored.Stop() {
 		r.timers.Done()

@@ -14,8 +14,8 @@ import (
 // does or, when that is not known or none, remoteHead.
 const remoteHead = "refs/cairn/HEAD"
 
-// refs are all branches and tags as they were at the end of a fetch, so that nobody sees half of one. The zero value is
-// that of a mirror that no fetch has filled.
+// refs are all branches and tags as they were at the end of a fetch, so that no caller sees half of one. The zero
+// value is that of a mirror that no fetch has filled.
 type refs struct {
 	// ids by full name; of an annotated tag the tag's own. Empty, not nil, when the remote has no branch and no tag.
 	ids map[string]string
@@ -23,10 +23,11 @@ type refs struct {
 	head string
 }
 
-// readRefs reads them from a repository on the disk. It fails with a *gitError when that is broken: an object that a ref
-// names is asked for its type.
+// readRefs reads them from a repository on the disk. It fails with a *gitError when that is broken: an object that
+// a ref names is asked for its type.
 func (m *Mirror) readRefs(ctx context.Context, repo string) (refs, error) {
-	out, err := m.run(ctx, command{repo: repo, args: []string{"for-each-ref", "--format=%(HEAD) %(objectname) %(refname) %(objecttype)"}})
+	out, err := m.run(ctx, command{repo: repo, args: []string{"for-each-ref", "--format=%(HEAD) %(objectname) " +
+		"%(refname) %(objecttype)"}})
 	if err != nil {
 		return refs{}, err
 	}
@@ -49,7 +50,7 @@ func parseRefs(out []byte) refs {
 	return r
 }
 
-// publish shows all callers what a fetch brought.
+// publish shows all callers what a fetch received.
 func (m *Mirror) publish(r refs) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +63,7 @@ func (m *Mirror) known() refs {
 	return m.refs
 }
 
-// find gives the object that a ref names, and the ref's short name. "" and "HEAD" are the remote's HEAD. A full ID is
+// find returns the object that a ref names, and the ref's short name. "" and "HEAD" are the remote's HEAD. A full ID is
 // always that commit, whatever branch may have such a name.
 func (r refs) find(ref string) (id, name string, err error) {
 	switch {
@@ -97,7 +98,7 @@ func shortName(ref string) string {
 	return ""
 }
 
-// isID says whether text is a full object ID, in lower case as git writes it.
+// isID reports whether text is a full object ID, in lower case as git writes it.
 func isID(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
@@ -117,9 +118,9 @@ type Commit struct {
 	Time time.Time
 }
 
-// Resolve says what a branch, a tag, a full commit ID or a name like refs/heads/main is now, as of the last fetch. "" and
-// "HEAD" are the remote's HEAD. A branch wins over a tag of its name. ErrNoRef when there is no such thing, ErrEmpty when
-// that is not known until a fetch succeeds.
+// Resolve returns the commit of a branch, a tag, a full commit ID or a name like refs/heads/main, as of the last
+// fetch. "" and "HEAD" are the remote's HEAD. A branch wins over a tag of its name. ErrNoRef when there is none,
+// ErrEmpty when that is not known until a fetch succeeds.
 func (m *Mirror) Resolve(ctx context.Context, ref string) (Commit, error) {
 	id, name, err := m.known().find(ref)
 	if err != nil {
@@ -140,18 +141,18 @@ func (m *Mirror) Resolve(ctx context.Context, ref string) (Commit, error) {
 	return commit, nil
 }
 
-// noCommit says why there is no commit of an ID. What a branch or a tag names was fetched with it, so that it is here
-// unless the mirror was damaged.
+// noCommit is the error when there is no commit of an ID. What a branch or a tag names was fetched with it, so that
+// it is here unless the mirror was damaged.
 func (m *Mirror) noCommit(ctx context.Context, ref, id string) error {
 	err := m.readers.stream(ctx, id, "commit", func(string, int64, io.Reader) error { return nil })
 	if isID(ref) || !isMissing(err) { // a tag may name what is no commit
 		return fail(ErrNoRef, "there is no commit %s", id)
 	}
 	m.suspect.Store(true)
-	return fail(ErrEmpty, "the mirror has lost commit %s: the next fetch brings it", id)
+	return fail(ErrEmpty, "the mirror has lost commit %s: the next fetch restores it", id)
 }
 
-// parseCommit reads the text of a commit. Only its tree must be right; people write the rest.
+// parseCommit reads the text of a commit. Only its tree must be right; its author writes the rest.
 func parseCommit(data []byte) (Commit, error) {
 	var c Commit
 	headers, message, _ := strings.Cut(string(data), "\n\n")

@@ -155,7 +155,7 @@ func TestAServersOwnWordsAreInTheMessage(t *testing.T) {
 	w.must(err)
 	w.must(os.Remove(filepath.Join(w.repo.Dir, "objects", blob[:2], blob[2:])))
 	err = w.m.Fetch(t.Context(), w.remote(), FetchOptions{})
-	if err == nil || !strings.Contains(err.Error(), "the server says: ") || !strings.Contains(err.Error(), blob) {
+	if err == nil || !strings.Contains(err.Error(), "the server answers: ") || !strings.Contains(err.Error(), blob) {
 		t.Errorf("the server's words are not in %v", err)
 	}
 	long := "remote: " + strings.Repeat("x", 1000) + "\nremote:\nremote: =====\n" + strings.Repeat("remote: line\nremote: another\nremote: third\n", 100) + "fatal: early EOF"

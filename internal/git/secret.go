@@ -27,8 +27,8 @@ const (
 	keyBaseURL        = "githubAppBaseURL"
 )
 
-// ParseAuth reads a Secret with the keys of Flux's GitRepository. Keys it does not know are left alone. What does not
-// fit together or to the URL is refused, with the key to correct.
+// ParseAuth reads a Secret with the keys of Flux's GitRepository. It ignores unknown keys. What does not fit
+// together or to the URL is rejected, with the key to correct.
 func ParseAuth(url string, data map[string][]byte) (Auth, error) {
 	remote, err := parseRemote(url)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s secret) text(key string) string { return strings.TrimRight(string(s[key]
 
 func (s secret) has(key string) bool { return s.text(key) != "" }
 
-// need says which of the keys is missing.
+// need rejects a Secret that lacks one of the keys.
 func (s secret) need(why string, keys ...string) error {
 	for _, key := range keys {
 		if !s.has(key) {
@@ -68,8 +68,8 @@ func (s secret) need(why string, keys ...string) error {
 	return nil
 }
 
-// refuse says which of the keys should not be there.
-func (s secret) refuse(why string, keys ...string) error {
+// reject rejects a Secret that has one of the keys.
+func (s secret) reject(why string, keys ...string) error {
 	for _, key := range keys {
 		if s.has(key) {
 			return fail(ErrConfig, "the Secret has a key %s: %s", key, why)
@@ -79,17 +79,18 @@ func (s secret) refuse(why string, keys ...string) error {
 }
 
 func (s secret) http() (Auth, error) {
-	if err := s.refuse("that is for an ssh:// URL, and this one is not", keyIdentity, keyKnownHosts); err != nil {
+	if err := s.reject("that is for an ssh:// URL, and this one is not", keyIdentity, keyKnownHosts); err != nil {
 		return Auth{}, err
 	}
 	app := []string{keyAppID, keyInstallationID, keyPrivateKey}
 	switch {
 	case s.has(keyBearer):
-		return Auth{BearerToken: s.text(keyBearer)}, s.refuse("beside bearerToken it makes no sense", append(app, keyUsername, keyPassword)...)
+		return Auth{BearerToken: s.text(keyBearer)}, s.reject("it has no use beside "+
+			"bearerToken", append(app, keyUsername, keyPassword)...)
 	case s.has(keyUsername) || s.has(keyPassword):
 		return Auth{Username: s.text(keyUsername), Password: s.text(keyPassword)}, cmp.Or(
 			s.need("username and password go together; for a token any username does", keyUsername, keyPassword),
-			s.refuse("beside username and password it makes no sense", app...))
+			s.reject("it has no use beside username and password", app...))
 	case slices.ContainsFunc(append(app, keyBaseURL), s.has):
 		return s.app()
 	}
@@ -114,8 +115,9 @@ func (s secret) app() (Auth, error) {
 
 func (s secret) ssh() (Auth, error) {
 	err := cmp.Or(
-		s.refuse("that is for an https:// URL, and this one is for SSH", keyBearer, keyAppID, keyInstallationID, keyPrivateKey, keyCA, keyCAOfOld),
-		s.refuse("an SSH URL names its user itself, as in git@host", keyUsername),
+		s.reject("that is for an https:// URL, and this one is for "+
+			"SSH", keyBearer, keyAppID, keyInstallationID, keyPrivateKey, keyCA, keyCAOfOld),
+		s.reject("an SSH URL names its user itself, as in git@host", keyUsername),
 		s.need("an SSH URL needs the private key", keyIdentity),
 		s.need("an SSH URL needs the server's host keys, as ssh-keyscan prints them", keyKnownHosts))
 	if err != nil {
@@ -134,7 +136,7 @@ func (a Auth) plainIdentity() ([]byte, error) {
 	var encrypted *ssh.PassphraseMissingError
 	if errors.As(err, &encrypted) {
 		if a.Passphrase == "" {
-			return nil, fail(ErrConfig, "the Secret's key identity is encrypted: give its passphrase in password")
+			return nil, fail(ErrConfig, "the Secret's key identity is encrypted: set its passphrase in password")
 		}
 		key, err = ssh.ParseRawPrivateKeyWithPassphrase(a.Identity, []byte(a.Passphrase))
 	}
@@ -143,7 +145,8 @@ func (a Auth) plainIdentity() ([]byte, error) {
 		block, err = ssh.MarshalPrivateKey(key, "")
 	}
 	if err != nil { // which may quote the key
-		return nil, fail(ErrConfig, "the Secret's key identity is no private key that can be read, or password is not its passphrase")
+		return nil, fail(ErrConfig, "the Secret's key identity is no private key that can be read, or password is not "+
+			"its passphrase")
 	}
 	return pem.EncodeToMemory(block), nil
 }
@@ -155,5 +158,6 @@ func checkKnownHosts(file []byte) error {
 			return nil
 		}
 	}
-	return fail(ErrConfig, "the Secret's key known_hosts has no host key that can be read: it must be as ssh-keyscan prints it")
+	return fail(ErrConfig, "the Secret's key known_hosts has no host key that can be read: it must be as ssh-keyscan "+
+		"prints it")
 }

@@ -25,8 +25,8 @@ type session struct {
 	remote Remote
 	// repo is the folder in the Mirror's that is fetched into.
 	repo string
-	// dir is a folder in the Mirror's, for keys and certificates. git and ssh run in the Mirror's folder and know it by
-	// a name that no user has a say in.
+	// dir is a folder in the Mirror's, for keys and certificates. git and ssh run in the Mirror's folder and know
+	// it by a name that no user can influence.
 	dir     string
 	call    command
 	secrets *redact.Redactor
@@ -80,9 +80,9 @@ func (s *session) http(at remoteURL, auth Auth) error {
 
 // sshConfig is all that ssh knows: with -F it reads neither the user's nor the machine's configuration.
 //
-// git takes the name of a program (GIT_SSH), or a line that it gives to a shell (GIT_SSH_COMMAND); and where Cairn runs
-// there need be no shell. So the file is both, the program and its configuration: its first line, which is a comment to
-// ssh, has the kernel start "ssh -F <the file>" with the arguments that git gave.
+// git takes the name of a program (GIT_SSH), or a line for a shell (GIT_SSH_COMMAND); and where Cairn runs there
+// need be no shell. So the file is both, the program and its configuration: its first line, which is a comment to
+// ssh, has the kernel start "ssh -F <the file>" with git's arguments.
 const sshConfig = `BatchMode yes
 IdentitiesOnly yes
 IdentityAgent none
@@ -128,7 +128,8 @@ func (s *session) ssh() error {
 	if err != nil {
 		return err
 	}
-	config, err := s.program("ssh", "#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+"\n")
+	config, err := s.program("ssh", "#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+
+		""+knownHosts+"\n")
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (s *session) ssh() error {
 	return nil
 }
 
-// file writes a file of the session, and gives its name as git sees it.
+// file writes a file of the session, and returns its name as git sees it.
 func (s *session) file(name string, data []byte) (string, error) {
 	name = path.Join(s.dir, name)
 	if err := os.WriteFile(s.m.path(name), data, 0o600); err != nil {
@@ -145,8 +146,8 @@ func (s *session) file(name string, data []byte) (string, error) {
 	return name, nil
 }
 
-// program writes a file that can be run. Nothing is started meanwhile: a child that had the file open to write would keep
-// it from being run ("text file busy").
+// program writes a file that can be run. Nothing is started meanwhile: a child that had the file open to write
+// would keep it from being run ("text file busy").
 func (s *session) program(name, content string) (string, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -157,7 +158,7 @@ func (s *session) program(name, content string) (string, error) {
 	return name, os.Chmod(s.m.path(name), 0o700) //nolint:gosec // only ours, and it is to be run
 }
 
-// sshProgram is where ssh is, as the first line of a program can say it.
+// sshProgram is the path of ssh, as the first line of a program can have it.
 func sshProgram() (string, error) {
 	program, err := exec.LookPath("ssh")
 	if err != nil {
@@ -184,7 +185,7 @@ func (s *session) local(ctx context.Context, args ...string) ([]byte, error) {
 	return s.m.run(ctx, command{repo: s.repo, args: args})
 }
 
-// explain makes git's errors ones for a person, without secrets.
+// explain converts git's errors to messages for users, without secrets.
 func (s *session) explain(err error) error {
 	var failed *gitError
 	what := "fetch " + s.remote.URL
@@ -194,7 +195,8 @@ func (s *session) explain(err error) error {
 	case !errors.As(err, &failed):
 		return fmt.Errorf("%s: %w", what, err)
 	case damaged(failed.said):
-		return fmt.Errorf("%s: %w: git says: %s%s", what, errDamaged, s.secrets.String(telling(failed.said)), serverSaid(s.secrets.String(failed.said)))
+		return fmt.Errorf("%s: %w: git printed: "+
+			"%s%s", what, errDamaged, s.secrets.String(mainLine(failed.said)), serverAnswer(s.secrets.String(failed.said)))
 	}
 	return classify(what, s.secrets.String(failed.said), s.remote.Auth.String() != "nobody")
 }

@@ -26,7 +26,8 @@ func (g *gathering) enter(ctx context.Context, p place, e Entry) error {
 	name := path.Join(p.prefix, e.Path)
 	switch {
 	case !g.m.o.Submodules:
-		return fail(ErrContent, "%s is a submodule: set spec.submodules of the Repository to true, or keep it out of the code", name)
+		return fail(ErrContent, "%s is a submodule: set spec.submodules of the Repository to true, or exclude it from "+
+			"the code", name)
 	case p.remote == nil:
 		return fmt.Errorf("submodule %s: %w", name, errEmpty)
 	case p.depth == mostDepth:
@@ -46,8 +47,8 @@ func (g *gathering) enter(ctx context.Context, p place, e Entry) error {
 	return g.add(ctx, place{beside, tree, &remote, name, p.depth + 1}, Entry{Kind: KindDir})
 }
 
-// remoteOf says where a submodule comes from. It is shown our credentials only if its server is that of the Repository
-// itself: who writes .gitmodules is not always who may know them.
+// remoteOf is the remote of a submodule. It receives our credentials only if its server is that of the Repository
+// itself: an author of .gitmodules may not be allowed to know them.
 func (g *gathering) remoteOf(ctx context.Context, p place, e Entry) (Remote, error) {
 	urls, err := p.m.submodules(ctx, p.tree)
 	if err != nil {
@@ -77,7 +78,7 @@ func (g *gathering) remoteOf(ctx context.Context, p place, e Entry) (Remote, err
 	return remote, nil
 }
 
-// submodules gives the URLs of a tree's submodules by their paths, as .gitmodules has them. git parses it itself.
+// submodules returns the URLs of a tree's submodules by their paths, as .gitmodules has them. git parses it itself.
 func (m *Mirror) submodules(ctx context.Context, tree *Tree) (map[string]string, error) {
 	file, ok := tree.Entry(".gitmodules")
 	if !ok || file.Kind != KindFile && file.Kind != KindExec {
@@ -86,7 +87,7 @@ func (m *Mirror) submodules(ctx context.Context, tree *Tree) (map[string]string,
 	out, err := m.run(ctx, command{args: []string{"config", "--no-includes", "--blob=" + file.ID, "--null", "--get-regexp", `^submodule\..*\.(path|url)$`}})
 	var failed *gitError
 	if errors.As(err, &failed) && failed.said != "" {
-		return nil, fail(ErrConfig, ".gitmodules cannot be read: %s", telling(failed.said))
+		return nil, fail(ErrConfig, ".gitmodules cannot be read: %s", mainLine(failed.said))
 	}
 	if err != nil && failed == nil {
 		return nil, err
@@ -114,7 +115,7 @@ func parseSubmodules(out []byte) map[string]string {
 	return found
 }
 
-// besideTree gives a commit of another repository, out of a mirror that is in our own folder, so that no other
+// besideTree returns a commit of another repository, out of a mirror that is in our own folder, so that no other
 // Repository sees what our credentials showed.
 func (m *Mirror) besideTree(ctx context.Context, remote Remote, commit string) (*Mirror, *Tree, error) {
 	beside, err := m.besideMirror(ctx, remote.URL)
@@ -127,7 +128,7 @@ func (m *Mirror) besideTree(ctx context.Context, remote Remote, commit string) (
 	}
 	err = beside.Fetch(ctx, remote, FetchOptions{Commits: []string{commit}})
 	var missing *missingCommits
-	if errors.As(err, &missing) && missing.cause != nil { // the remote may have it, so nobody need correct anything
+	if errors.As(err, &missing) && missing.cause != nil { // the remote may have it, so there is nothing to correct
 		err = missing.cause
 	}
 	if err != nil {

@@ -39,8 +39,8 @@ type Entry struct {
 // Name is the last part of the path.
 func (e Entry) Name() string { return path.Base(e.Path) }
 
-// mostEntries is how many files and directories a commit may have. A few objects in git can name many more: a directory that has
-// another one ten times, which has a third one ten times.
+// mostEntries is how many files and directories a commit may have. A few objects in git can name many more: a
+// directory that has another one ten times, which has a third one ten times.
 const mostEntries = 1_000_000
 
 // Tree is the whole content of a repository at one commit: names and IDs, no bytes. It never changes.
@@ -57,7 +57,8 @@ type Tree struct {
 // entryWeight is what an entry of a Tree takes beside the line that git listed.
 const entryWeight = 160
 
-// ParseTree reads what `git ls-tree -r -t -z --full-tree` prints of the tree id. ErrTooLarge when it has more than a million entries.
+// ParseTree reads what `git ls-tree -r -t -z --full-tree` prints of the tree id. ErrTooLarge when it has more than
+// a million entries.
 func ParseTree(id string, listing []byte) (*Tree, error) {
 	return parseTree(id, listing, mostEntries)
 }
@@ -119,7 +120,7 @@ func parentOf(name string) string {
 	return ""
 }
 
-// Entry gives what is at a path; "" is the root.
+// Entry returns what is at a path; "" is the root.
 func (t *Tree) Entry(name string) (Entry, bool) {
 	e, ok := t.entries[name]
 	return e, ok
@@ -145,15 +146,15 @@ func (t *Tree) Walk(dir string, f func(Entry)) {
 func (t *Tree) Len() int { return len(t.entries) - 1 }
 
 const (
-	// mostTrees is how much memory the trees of all Mirrors take that share them, in bytes. The largest that there may be fits in: one
-	// that is not kept is listed anew for each Stack.
+	// mostTrees is how much memory the trees of all Mirrors take that share them, in bytes. The largest possible
+	// tree fits in: one that is not kept is listed again for each Stack.
 	mostTrees = 320 << 20
 	// mostRoots is how many commits a Mirror remembers the tree of.
 	mostRoots = 1000
 )
 
-// Trees keeps the trees that were listed last, up to how much memory they take in all: who writes a repository says how large each of
-// them is.
+// Trees keeps the trees that were listed last, up to how much memory they take in all: the authors of a repository
+// decide how large each of them is.
 type Trees struct {
 	// opened is how many Mirrors share it, or did.
 	opened atomic.Int64
@@ -171,8 +172,8 @@ func NewTrees(most int) *Trees {
 	return &Trees{kept: weightedlru.New[treeKey, *Tree](cmp.Or(most, mostTrees), weightedlru.EntryOverhead)}
 }
 
-// Tree lists all that is in a commit or a tree, given by its ID. It is kept in memory with the last few, for it never
-// changes. ErrNoRef when there is no such thing, ErrEmpty when nothing was fetched yet.
+// Tree lists all that is in a commit or a tree, by its ID. It is kept in memory with the last few, for it never
+// changes. ErrNoRef when there is none, ErrEmpty when nothing was fetched yet.
 func (m *Mirror) Tree(ctx context.Context, id string) (*Tree, error) {
 	if !isID(id) {
 		return nil, fail(ErrNoRef, "%.100q is not the full ID of a commit or a tree", id)
@@ -218,10 +219,10 @@ func (m *Mirror) knownRoot(ctx context.Context, id string) (string, error) {
 	return root, err
 }
 
-// rootOf gives the tree of a commit. Of a tree it is the tree.
+// rootOf returns the tree of a commit. Of a tree it is the tree.
 func (m *Mirror) rootOf(ctx context.Context, id string) (string, error) {
 	object, err := m.readers.read(ctx, id+"^{commit}", "commit", mostCommit)
-	if isMissing(err) { // a tree, or nothing: git says so
+	if isMissing(err) { // a tree, or nothing: git reports which
 		return m.treeOf(ctx, id)
 	}
 	if err != nil {

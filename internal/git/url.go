@@ -11,7 +11,7 @@ import (
 
 const maxURL = 2000
 
-// CheckURL refuses all but https://host/path, http://host/path, ssh://user@host/path and user@host:path: what would
+// CheckURL rejects all but https://host/path, http://host/path, ssh://user@host/path and user@host:path: what would
 // run a program (ext::), read the machine (file://, a path), be taken for an option, or hold a credential.
 func CheckURL(rawURL string) error {
 	_, err := parseRemote(rawURL)
@@ -53,7 +53,8 @@ func parseRemote(raw string) (remoteURL, error) {
 	r.path = u.EscapedPath()
 	_, hasPassword := u.User.Password()
 	if hasPassword || u.User != nil && r.scheme != "ssh" {
-		return remoteURL{}, fail(ErrConfig, "credentials do not belong in the URL: put them into the Secret of the Repository")
+		return remoteURL{}, fail(ErrConfig, "credentials do not belong in the URL: put them into the Secret of the "+
+			"Repository")
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return remoteURL{}, fail(ErrConfig, "the URL has a ? or # in it")
@@ -62,7 +63,7 @@ func parseRemote(raw string) (remoteURL, error) {
 	return r, r.check()
 }
 
-// serverOf gives the server alone.
+// serverOf returns the server alone.
 func serverOf(u *url.URL) remoteURL {
 	return remoteURL{scheme: u.Scheme, host: strings.ToLower(u.Hostname()), port: cmp.Or(u.Port(), portOf(u.Scheme))}
 }
@@ -85,10 +86,10 @@ func parseSCP(raw string) (remoteURL, error) {
 
 // check holds host and user to what ssh cannot take for an option, and no shell for more than a word.
 func (r remoteURL) check() error {
-	if r.host == "" || strings.HasPrefix(r.host, "-") || net.ParseIP(r.host) == nil && !made(r.host, "-._") {
+	if r.host == "" || strings.HasPrefix(r.host, "-") || net.ParseIP(r.host) == nil && !consistsOf(r.host, "-._") {
 		return fail(ErrConfig, "the URL has no host that can be")
 	}
-	if strings.HasPrefix(r.user, "-") || !made(r.user, "-._+") {
+	if strings.HasPrefix(r.user, "-") || !consistsOf(r.user, "-._+") {
 		return fail(ErrConfig, "the URL has no user that can be")
 	}
 	if strings.Trim(r.path, "/") == "" || strings.HasPrefix(r.path, "-") {
@@ -97,8 +98,8 @@ func (r remoteURL) check() error {
 	return nil
 }
 
-// made says whether text is of ASCII letters, digits and some more.
-func made(text, more string) bool {
+// consistsOf reports whether text is of ASCII letters, digits and some more.
+func consistsOf(text, more string) bool {
 	for _, c := range text {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(more, c) {
 			return false
@@ -107,8 +108,8 @@ func made(text, more string) bool {
 	return true
 }
 
-// sameServer says whether what is secret between us and one may be shown to the other. Parsed, not by prefix: a URL may
-// hold another one.
+// sameServer reports whether what is secret between us and one may be shown to the other. Parsed, not by prefix: a
+// URL may hold another one.
 func (r remoteURL) sameServer(other remoteURL) bool {
 	return r.scheme == other.scheme && r.host == other.host && r.port == other.port
 }
