@@ -40,9 +40,6 @@ Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), unti
 			cairn generate . --repository https://git.example.com/acme/infra.git --ref main`),
 		Args: s.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(g.format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return generateFrom(cmd.Context(), s, args[0], g)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -56,7 +53,8 @@ Manual), and deleting a Stack keeps its resources (deletionPolicy: Orphan), unti
 	f.StringVar(&g.repository, "repository", "",
 		"URL of the repository, for example https://git.example.com/acme/infra.git; default: that of git's remote origin")
 	f.StringVar(&g.ref, "ref", "", "branch, tag or commit of the Repository; default: the remote's default branch")
-	f.StringVarP(&g.format, "output", "o", "", "json or yaml: one document with objects and notes on standard output")
+	session.AddFormatFlag(cmd, &g.format)
+	f.Lookup("output").Usage += ": one document with objects and notes on standard output"
 	return cmd
 }
 

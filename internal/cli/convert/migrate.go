@@ -55,9 +55,6 @@ an input has an error, nothing is printed.`,
 			cairn migrate --from-cluster -n infra --keep-apply | kubectl apply -f -`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := session.CheckFormat(m.format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return convertObjects(cmd.Context(), s, m)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -69,7 +66,8 @@ an input has an error, nothing is printed.`,
 	f.BoolVarP(&m.everywhere, "all-namespaces", "A", false, "with --from-cluster: in all namespaces")
 	f.BoolVar(&m.keepRule, "keep-apply", false,
 		"keep the settings of the objects for applies and deletion, in place of Manual and Orphan")
-	f.StringVarP(&m.format, "output", "o", "", "json or yaml: one document with objects and notes on standard output")
+	session.AddFormatFlag(cmd, &m.format)
+	f.Lookup("output").Usage += ": one document with objects and notes on standard output"
 	cmd.MarkFlagsOneRequired("filename", "from-cluster")
 	cmd.MarkFlagsMutuallyExclusive("filename", "from-cluster")
 	return cmd

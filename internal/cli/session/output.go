@@ -29,13 +29,39 @@ const (
 	FormatName = "name"
 )
 
-// CheckFormat rejects a format that a command does not support.
-func CheckFormat(format string, known ...string) error {
-	if format == "" || slices.Contains(known, format) {
-		return nil
-	}
-	return fmt.Errorf("-o %s is unknown: use one of %s", format, strings.Join(known, ", "))
+// formatFlag is the value of the flag --output.
+type formatFlag struct {
+	format *string
+	known  []string
 }
+
+// AddFormatFlag adds the flag --output, which accepts json, yaml and additional formats.
+func AddFormatFlag(cmd *cobra.Command, format *string, additional ...string) {
+	known := append([]string{FormatJSON, FormatYAML}, additional...)
+	last := len(known) - 1
+	usage := strings.Join(known[:last], ", ") + " or " + known[last]
+	cmd.Flags().VarP(&formatFlag{format, known}, "output", "o", usage)
+}
+
+// Set rejects a format that the command does not support.
+func (f *formatFlag) Set(text string) error {
+	if !slices.Contains(f.known, text) {
+		return fmt.Errorf("use one of %s", strings.Join(f.known, ", "))
+	}
+	*f.format = text
+	return nil
+}
+
+// String returns the format.
+func (f *formatFlag) String() string {
+	if f.format == nil {
+		return ""
+	}
+	return *f.format
+}
+
+// Type returns the type of the value for the help.
+func (*formatFlag) Type() string { return "string" }
 
 // PrintTable prints a table as text.
 func (s *Session) PrintTable(t *metav1.Table, wide, namespaces bool) error {

@@ -70,7 +70,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"the server's verb is shown":        {s.ExplainServer(said(403, "needs get on runs/plan")).Error(), "needs get on runs/plan"},
 		"who the server does not know":      {s.ExplainServer(said(401, "no")).Error(), "log in"},
 		"another error stays as it is":      {s.Explain(io.ErrUnexpectedEOF).Error(), "unexpected EOF"},
-		"a format that is none names those": {CheckFormat("xml", FormatJSON, FormatYAML).Error(), "json, yaml"},
+		"a format that is none names those": {(&formatFlag{known: []string{FormatJSON, FormatYAML}}).Set("xml").Error(), "json, yaml"},
 	} {
 		if !strings.Contains(tt.err, tt.want) {
 			t.Errorf("%s: %q has no %q", name, tt.err, tt.want)

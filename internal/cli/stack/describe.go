@@ -122,10 +122,6 @@ func historyCommand(s *session.Session) *cobra.Command {
 		Args:              s.MaxArgs(1),
 		ValidArgsFunction: s.Complete(session.CompleteStacks),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName)
-			if err != nil {
-				return err
-			}
 			stack, err := s.Stack(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -143,7 +139,7 @@ func historyCommand(s *session.Session) *cobra.Command {
 			return s.PrintTable(screen.History(runs, s.Style()), format == session.FormatWide, false)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json, yaml, wide or name")
+	session.AddFormatFlag(cmd, &format, session.FormatWide, session.FormatName)
 	return cmd
 }
 

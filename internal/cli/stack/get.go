@@ -91,10 +91,6 @@ func getCommand(s *session.Session) *cobra.Command {
 			cairn get stacks -l team=data -o name`),
 		ValidArgsFunction: s.Complete(completeGet),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := session.CheckFormat(g.format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName)
-			if err != nil {
-				return err
-			}
 			kind, names := parseGet(args)
 			return get(cmd.Context(), s, kind, names, g)
 		},
@@ -103,7 +99,7 @@ func getCommand(s *session.Session) *cobra.Command {
 	f.BoolVarP(&g.everywhere, "all-namespaces", "A", false, "in all namespaces")
 	f.BoolVarP(&g.watch, "watch", "w", false, "continue, and show each change")
 	f.StringVarP(&g.selector, "selector", "l", "", "only those with these labels, for example team=data,env!=dev")
-	f.StringVarP(&g.format, "output", "o", "", "json, yaml, wide or name")
+	session.AddFormatFlag(cmd, &g.format, session.FormatWide, session.FormatName)
 	return cmd
 }
 

@@ -30,9 +30,6 @@ without quotes.`,
 		Args:              s.MaxArgs(2),
 		ValidArgsFunction: s.Complete(completeOutputs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			ctx := cmd.Context()
 			stack, err := s.Stack(ctx, args[0])
 			if err != nil {
@@ -56,7 +53,7 @@ without quotes.`,
 			return listHidden(ctx, s, stack)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	return cmd
 }
 

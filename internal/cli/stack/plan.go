@@ -46,9 +46,6 @@ Exit codes: 0 no changes, 1 failed, 2 changes.`,
 			if err := s.MaxArgs(1)(cmd, args); err != nil {
 				return err
 			}
-			if err := format.check(); err != nil {
-				return err
-			}
 			if workdir.Dir != "" {
 				return local.Run(cmd.Context(), s, args[0], workdir, engineArgs)
 			}
@@ -98,9 +95,6 @@ code is 2 if the plan has changes. Needs get on runs/plan.`,
 		Args:              s.MaxArgs(1),
 		ValidArgsFunction: s.Complete(session.CompleteStacksAndRuns),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format.check(); err != nil {
-				return err
-			}
 			ctx := cmd.Context()
 			stack, run, err := s.StackOrRun(ctx, args[0])
 			if err != nil {

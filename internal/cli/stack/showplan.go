@@ -26,14 +26,8 @@ type planFormat struct {
 
 func (f *planFormat) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "show the engine's own text")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "json or yaml")
-}
-
-func (f *planFormat) check() error {
-	if f.raw && f.output != "" {
-		return errors.New("use either --raw, which prints text, or -o")
-	}
-	return session.CheckFormat(f.output, session.FormatJSON, session.FormatYAML)
+	session.AddFormatFlag(cmd, &f.output)
+	cmd.MarkFlagsMutuallyExclusive("raw", "output")
 }
 
 // showPlan shows the plan of a Run, and the findings of policies.

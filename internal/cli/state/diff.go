@@ -27,13 +27,10 @@ shown, only that they differ. The exit code is 0 also if the versions differ.`,
 		Args:              cobra.RangeArgs(1, 3),
 		ValidArgsFunction: s.Complete(completeVersions(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return showDiff(cmd.Context(), s, args[0], args[1:], format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	return cmd
 }
 

@@ -29,13 +29,10 @@ one. With -o wide it reads each version to count its resources, which needs the 
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.Complete(completeStates),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide); err != nil {
-				return err
-			}
 			return showHistory(cmd.Context(), s, args[0], format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json, yaml or wide")
+	session.AddFormatFlag(cmd, &format, session.FormatWide)
 	return cmd
 }
 

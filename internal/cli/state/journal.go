@@ -27,13 +27,10 @@ no sensitive IDs.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.Complete(completeStates),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return showJournal(cmd.Context(), s, args[0], format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	return cmd
 }
 

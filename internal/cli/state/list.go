@@ -29,15 +29,11 @@ or of a module or a resource with several instances, which selects all of them.`
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: s.Complete(completeAddresses),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML, session.FormatWide, session.FormatName)
-			if err != nil {
-				return err
-			}
 			return listResources(cmd.Context(), s, args[0], args[1:], version, format)
 		},
 	}
 	cmd.Flags().Int64Var(&version, "version", 0, "version of the state; default: the current one")
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json, yaml, wide or name")
+	session.AddFormatFlag(cmd, &format, session.FormatWide, session.FormatName)
 	return cmd
 }
 

@@ -28,13 +28,10 @@ is not read any more.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.Complete(completeStates),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return migrateState(cmd.Context(), s, args[0], yes, format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	yesFlag(cmd, &yes)
 	return cmd
 }

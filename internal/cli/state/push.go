@@ -38,14 +38,11 @@ Stack is active. No resources change: the next plan compares the resources with 
 			return s.Complete(completeStates)(cmd, args, toComplete)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return pushState(cmd.Context(), s, args[0], args[1], force, yes, format)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "accept another lineage, or a serial that does not increase")
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	yesFlag(cmd, &yes)
 	return cmd
 }

@@ -37,16 +37,13 @@ To go back to an earlier version use "cairn state rollback"; to use the backup i
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.Complete(completeStates),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return recoverState(cmd.Context(), s, args[0], pod, file, format)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&pod, "pod", "", "pod whose log has the state; default: the one that could not save it")
 	f.StringVar(&file, "file", "", "file with the log, - for standard input")
-	f.StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	cmd.MarkFlagsMutuallyExclusive("pod", "file")
 	return cmd
 }

@@ -31,14 +31,11 @@ recover".`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: s.Complete(completeStates),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return restoreState(cmd.Context(), s, args[0], forget, yes, format)
 		},
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "discard the backup: the state stays as it is, or there is none")
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	yesFlag(cmd, &yes)
 	return cmd
 }

@@ -31,13 +31,10 @@ backup in the bucket, "cairn state restore".`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: s.Complete(completeVersions(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return rollBack(cmd.Context(), s, args[0], args[1], yes, format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	yesFlag(cmd, &yes)
 	return cmd
 }

@@ -30,16 +30,13 @@ attributes a provider declares as sensitive.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: s.Complete(completeAddress),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := session.CheckFormat(format, session.FormatJSON, session.FormatYAML); err != nil {
-				return err
-			}
 			return showResources(cmd.Context(), s, args[0], args[1], version, format, reveal)
 		},
 	}
 	f := cmd.Flags()
 	f.Int64Var(&version, "version", 0, "version of the state; default: the current one")
 	f.BoolVar(&reveal, "show-sensitive", false, "show sensitive values too")
-	f.StringVarP(&format, "output", "o", "", "json or yaml")
+	session.AddFormatFlag(cmd, &format)
 	return cmd
 }
 
