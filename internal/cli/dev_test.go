@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheControllerIsFoundBesideTheCommandLineOrInThePath(t *testing.T) {
+func TestFindController(t *testing.T) {
 	folder, elsewhere := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", elsewhere)
 	if _, err := findController(folder); err == nil || !strings.Contains(err.Error(), "cairn-controller is neither in "+folder+" nor in PATH: put ") {

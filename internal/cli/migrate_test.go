@@ -79,7 +79,7 @@ func TestMigrateFolders(t *testing.T) {
 }
 
 // A mistake in one input says where it is, and nothing is printed of any.
-func TestMigrateSaysWhatIsWrong(t *testing.T) {
+func TestMigrateReportsErrors(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.yaml")
 	if err := os.WriteFile(broken, []byte("a: b: c"), 0o600); err != nil {
 		t.Fatal(err)

@@ -216,7 +216,7 @@ func TestApprovals(t *testing.T) {
 	d.want(1, "is approved already", "", "approve", "net")
 }
 
-func TestAnApplyStopsWhereNobodyApproves(t *testing.T) {
+func TestApplyWithoutAnApprovalStops(t *testing.T) {
 	d := newDesk(t)
 	d.operator(d.stack("net"), waitsThenApplies)
 	d.want(2, "terraform_data.disk", "", "apply", "net")
@@ -231,8 +231,8 @@ func TestAnApplyStopsWhereNobodyApproves(t *testing.T) {
 	d.want(1, "cairn resume net", "", "plan", "net")
 }
 
-// TestOnlyTheRunThatWasAskedForIsApproved, however sure whoever asked is.
-func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
+// TestApplyApprovesOnlyTheRequestedRun, however sure whoever asked is.
+func TestApplyApprovesOnlyTheRequestedRun(t *testing.T) {
 	d := newDesk(t)
 	st := d.stack("net")
 	stacks, err := apiserver.Kube.Watch(t.Context(), &v1alpha1.StackList{}, client.InNamespace(d.Namespace))
@@ -260,7 +260,7 @@ func TestOnlyTheRunThatWasAskedForIsApproved(t *testing.T) {
 	}
 }
 
-func TestAnInterruptLeavesTheRunAlone(t *testing.T) {
+func TestInterruptDoesNotCancelTheRun(t *testing.T) {
 	d := newDesk(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -294,8 +294,8 @@ func TestNames(t *testing.T) {
 	d.want(0, "repositories\nnet\n", "", "__complete", "get", "")
 }
 
-// TestWhoMayOnlyLook reads what there is, and is told which verb is missing for the rest.
-func TestWhoMayOnlyLook(t *testing.T) {
+// TestReadOnlyUser reads what there is, and is told which verb is missing for the rest.
+func TestReadOnlyUser(t *testing.T) {
 	d := newDesk(t)
 	d.stack("net")
 	d.allow("eve", "stacks", "get", "list", "watch")
@@ -308,8 +308,8 @@ func TestWhoMayOnlyLook(t *testing.T) {
 	d.want(1, `cannot patch resource "stacks"`, "eve", "apply", "net")
 }
 
-// TestARoleForOneThingIsEnoughForIt: cairn-approve brings no right on Stacks, and neither it nor cairn-apply one to watch.
-func TestARoleForOneThingIsEnoughForIt(t *testing.T) {
+// TestEachCommandNeedsOnlyItsRole: cairn-approve brings no right on Stacks, and neither it nor cairn-apply one to watch.
+func TestEachCommandNeedsOnlyItsRole(t *testing.T) {
 	d := newDesk(t)
 	d.operator(d.stack("net"), waitsThenApplies)
 	d.allow("ann", "runs", "get", "patch", "approve", "reject")
@@ -354,8 +354,8 @@ func (d *desk) until(done func() bool) {
 	}
 }
 
-// TestAFollowedLogIsWholeWhateverTheServerDoes: it cuts every answer short, and no byte is lost or comes twice.
-func TestAFollowedLogIsWholeWhateverTheServerDoes(t *testing.T) {
+// TestFollowedLogIsComplete: it cuts every answer short, and no byte is lost or comes twice.
+func TestFollowedLogIsComplete(t *testing.T) {
 	d := newDesk(t)
 	d.stack("net")
 	r := d.run("net-1", v1alpha1.PhaseApplying)
@@ -389,8 +389,8 @@ func TestAFollowedLogIsWholeWhateverTheServerDoes(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfTheAPIServer are said in short, and stay what they are.
-func TestRefusalsOfTheAPIServer(t *testing.T) {
+// TestRejectionsOfTheAPIServer are said in short, and stay what they are.
+func TestRejectionsOfTheAPIServer(t *testing.T) {
 	d := newDesk(t)
 	r := d.run("net-1", v1alpha1.PhaseSucceeded)
 	s, _, _ := quiet()

@@ -39,7 +39,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 // A script that mistypes it would else take the help for a state.
-func TestACommandThatIsNoneIsRefused(t *testing.T) {
+func TestUnknownCommandIsRejected(t *testing.T) {
 	for line, want := range map[string]string{
 		"state pul net":            `unknown command "pul" for "cairn state": did you mean pull, push?`,
 		"state -n a everything":    `unknown command "everything" for "cairn state": see cairn state --help`,
@@ -59,7 +59,7 @@ func TestACommandThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPluginOfKubectlIsCalledThat(t *testing.T) {
+func TestNameOfTheKubectlPlugin(t *testing.T) {
 	for argv0, want := range map[string]string{
 		"cairn": "cairn", "/usr/bin/kubectl-cairn": "kubectl cairn", "kubectl-cairn.exe": "kubectl cairn", "./kubectl-cairn-2": "cairn",
 	} {
@@ -81,8 +81,8 @@ func TestAPluginOfKubectlIsCalledThat(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHelps: each says what it is for, and those for people give examples and complete names.
-func TestEveryCommandHelps(t *testing.T) {
+// TestEveryCommandHasHelp: each says what it is for, and those for people give examples and complete names.
+func TestEveryCommandHasHelp(t *testing.T) {
 	s, _, _ := quiet()
 	for _, c := range root(s).Commands() {
 		if c.Short == "" {

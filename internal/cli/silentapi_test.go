@@ -54,7 +54,7 @@ func silent(t *testing.T) (kubeconfig string, asked chan net.Conn) {
 }
 
 // What kinds there are is asked for without a context of the command's: Ctrl-C ends that too.
-func TestAnInterruptEndsACommandWhoseAPIServerIsSilent(t *testing.T) {
+func TestInterruptWithoutAnAnswerOfTheAPIServer(t *testing.T) {
 	for _, args := range [][]string{{"get"}, {"approve", "net"}, {"logs", "net"}} {
 		t.Run(args[0], func(t *testing.T) {
 			kubeconfig, asked := silent(t)
@@ -74,7 +74,7 @@ func TestAnInterruptEndsACommandWhoseAPIServerIsSilent(t *testing.T) {
 	}
 }
 
-func TestAnAPIServerThatIsSilentIsTold(t *testing.T) {
+func TestTimeoutOfTheAPIServer(t *testing.T) {
 	kubeconfig, _ := silent(t)
 	s, _, _ := quiet()
 	s.Timeout = 50 * time.Millisecond
@@ -86,7 +86,7 @@ func TestAnAPIServerThatIsSilentIsTold(t *testing.T) {
 }
 
 // What waits for a terminal, or a pipe that says nothing, has nothing else that ends it.
-func TestAnInterruptEndsACommandThatReads(t *testing.T) {
+func TestInterruptOfStandardInput(t *testing.T) {
 	for name, args := range map[string][]string{"migrate": {"migrate", "-f", "-"}, "state push": {"state", "push", "net", "-", "--yes"}} {
 		t.Run(name, func(t *testing.T) {
 			s, out, _ := quiet()

@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/test/apiserver"
 )
 
-func TestTheBackendOfAStateIsPrinted(t *testing.T) {
+func TestStateBackendPrintsTheBackend(t *testing.T) {
 	d := newDesk(t)
 	d.stack("net")
 	moved := d.stack("moved")

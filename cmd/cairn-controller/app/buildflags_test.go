@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/run/podspec"
 )
 
-func TestImagesOfBuilders(t *testing.T) {
+func TestBuilderImages(t *testing.T) {
 	var b podspec.BuildSettings
 	f := pflag.NewFlagSet("cairn", pflag.ContinueOnError)
 	addBuildFlags(f, &b)

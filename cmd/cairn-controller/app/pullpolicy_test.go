@@ -8,7 +8,7 @@ import (
 	"cairn.dev/cairn/internal/operator"
 )
 
-func TestPullPolicies(t *testing.T) {
+func TestPullPolicy(t *testing.T) {
 	var o operator.Options
 	p := (*pullPolicy)(&o.RunnerPullPolicy)
 	if err := p.Set("Never"); err != nil || o.RunnerPullPolicy != corev1.PullNever {

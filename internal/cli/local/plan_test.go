@@ -10,7 +10,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-func TestArgumentsThatWouldLeadAPlanElsewhereAreRejected(t *testing.T) {
+func TestArgumentsForAnotherStateAreRejected(t *testing.T) {
 	for _, args := range [][]string{{"-out=plan"}, {"-out", "plan"}, {"--out=plan"}, {"-target=x", "-state=y"}, {"-lock=true"}} {
 		if checkPlanArguments(args) == nil {
 			t.Errorf("%q is taken", args)
@@ -21,14 +21,14 @@ func TestArgumentsThatWouldLeadAPlanElsewhereAreRejected(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentOfALocalPlanNamesNoOtherState(t *testing.T) {
+func TestEnvironmentOfALocalPlan(t *testing.T) {
 	got := localEnvironment([]string{"HOME=/home/alice", "TF_DATA_DIR=/home/alice/data", "TF_WORKSPACE=dev", "TF_HTTP_ADDRESS=https://x", "TF_CLI_ARGS=-lock=true", "TF_CLI_ARGS_plan=-out=plan", "TF_CLI_CONFIG_FILE=/home/alice/rc", "TF_VAR_a=1"})
 	if diff := cmp.Diff([]string{"HOME=/home/alice", "TF_CLI_CONFIG_FILE=/home/alice/rc", "TF_VAR_a=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestTheVariablesThatAPersonGivesValuesTo(t *testing.T) {
+func TestOverriddenNames(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "a.tfvars"), filepath.Join(dir, "b.tfvars.json"), filepath.Join(dir, "broken.tfvars")}
 	for i, text := range []string{"one = 1\ntwo = {\n  not = 2\n}\n", `{"three": 3}`, "= ="} {
@@ -45,7 +45,7 @@ func TestTheVariablesThatAPersonGivesValuesTo(t *testing.T) {
 	}
 }
 
-func TestTheEngineOfALocalPlan(t *testing.T) {
+func TestEngineOfALocalPlan(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "engine")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-func TestAsking(t *testing.T) {
+func TestAsk(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer string
 		tty    bool
@@ -45,7 +45,7 @@ func TestAsking(t *testing.T) {
 	})
 }
 
-func TestNothingIsDoneWithoutAYes(t *testing.T) {
+func TestConfirm(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {

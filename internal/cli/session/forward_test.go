@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-func TestOnlyServicesOfTheClusterAreForwardedTo(t *testing.T) {
+func TestForwarderTo(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://cairn.cairn-system.svc:8443":           "cairn-system/cairn:8443",
 		"https://cairn.tools.svc.cluster.local":         "tools/cairn:443",
@@ -29,7 +29,7 @@ func TestOnlyServicesOfTheClusterAreForwardedTo(t *testing.T) {
 	}
 }
 
-func TestAPortOfAServiceLeadsToOneOfThePod(t *testing.T) {
+func TestPortOf(t *testing.T) {
 	service := &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
 		{Port: 8443, TargetPort: intstr.FromString("store")}, {Port: 80, TargetPort: intstr.FromInt32(8080)}, {Port: 9, TargetPort: intstr.FromString("none")},
 	}}}
@@ -43,7 +43,7 @@ func TestAPortOfAServiceLeadsToOneOfThePod(t *testing.T) {
 	}
 }
 
-func TestAnEngineIsToldHowItReachesAServerInTheCluster(t *testing.T) {
+func TestPortForwardHint(t *testing.T) {
 	way := PortForwardHint("https://cairn.cairn-system.svc:8443")
 	if !strings.Contains(way, "kubectl port-forward -n cairn-system service/cairn 8443") || !strings.Contains(way, `"127.0.0.1 cairn.cairn-system.svc"`) {
 		t.Errorf("it says %q", way)

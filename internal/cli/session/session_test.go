@@ -21,7 +21,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-func TestNamesThatMayHaveBeenMeant(t *testing.T) {
+func TestSimilar(t *testing.T) {
 	names := []string{"database", "net", "net-1", "net-2", "network", "vpc"}
 	for name, want := range map[string][]string{
 		"nett":     {"net"},
@@ -36,7 +36,7 @@ func TestNamesThatMayHaveBeenMeant(t *testing.T) {
 	}
 }
 
-func TestKindsBeforeNames(t *testing.T) {
+func TestSplitKind(t *testing.T) {
 	for arg, want := range map[string][2]string{
 		"net": {"", "net"}, "stack/net": {"stack", "net"}, "Run/net-7": {"run", "net-7"}, "runs.cairn.dev/net-7": {"run", "net-7"}, "pod/x": {"", "pod/x"},
 	} {
@@ -47,7 +47,7 @@ func TestKindsBeforeNames(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestExplain(t *testing.T) {
 	s, _, _ := quietSession()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	said := func(code int, message string) error { return &userapi.Error{Code: code, Message: message} }
@@ -85,8 +85,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestCredentialsGoToHTTPSOnly: what is sent to the server opens the cluster.
-func TestCredentialsGoToHTTPSOnly(t *testing.T) {
+// TestCredentialsAreSentToHTTPSOnly: what is sent to the server opens the cluster.
+func TestCredentialsAreSentToHTTPSOnly(t *testing.T) {
 	s, _, _ := quietSession()
 	for _, address := range []string{"http://cairn", "cairn:8443", "https://", "file:///x", "https://a b"} {
 		s.URL = address
@@ -103,8 +103,8 @@ func TestCredentialsGoToHTTPSOnly(t *testing.T) {
 	}
 }
 
-// TestTheServerIsTrustedByItsOwnAuthorities, whatever the kubeconfig says of the API server.
-func TestTheServerIsTrustedByItsOwnAuthorities(t *testing.T) {
+// TestServerConfigUsesTheServersCA, whatever the kubeconfig says of the API server.
+func TestServerConfigUsesTheServersCA(t *testing.T) {
 	kube := &rest.Config{
 		Host: "https://kubernetes", BearerToken: "token", Impersonate: rest.ImpersonationConfig{UserName: "bob"},
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true, ServerName: "kubernetes", CAData: []byte("kubernetes"), CertData: []byte("cert"), KeyData: []byte("key")},

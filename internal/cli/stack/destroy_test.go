@@ -8,7 +8,7 @@ import (
 )
 
 // Who asks for a destroy is asked back before it is requested, but where its plan waits for an approval anyway.
-func TestADestroyIsAskedAboutOnce(t *testing.T) {
+func TestConfirmDestroyAsksOnce(t *testing.T) {
 	const question = "Enter the Stack's name"
 	for name, tt := range map[string]struct {
 		spec     v1alpha1.StackSpec

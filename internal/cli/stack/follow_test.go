@@ -50,7 +50,7 @@ func untilGets(t *testing.T, enough int, watches func() (watch.Interface, error)
 	return gets, time.Since(began)
 }
 
-func TestAWatchThatEndsAtOnceIsNotAskedForWithoutAPause(t *testing.T) {
+func TestAwaitWaitsAfterAWatchThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, took := untilGets(t, 5, func() (watch.Interface, error) {
 			w := watch.NewFake()
@@ -63,8 +63,8 @@ func TestAWatchThatEndsAtOnceIsNotAskedForWithoutAPause(t *testing.T) {
 	})
 }
 
-// TestWhoMayNotWatchLooks: roles for one thing bring get, and no watch.
-func TestWhoMayNotWatchLooks(t *testing.T) {
+// TestAwaitPollsWithoutPermissionToWatch: roles for one thing bring get, and no watch.
+func TestAwaitPollsWithoutPermissionToWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, took := untilGets(t, 5, func() (watch.Interface, error) {
 			return nil, apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("runs").GroupResource(), "net-1", errors.New("bob cannot watch"))

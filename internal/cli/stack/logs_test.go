@@ -14,7 +14,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-func TestTheLogOfOneStep(t *testing.T) {
+func TestLogOfOneStep(t *testing.T) {
 	const log = "before\n── init ──\nInitializing\n── init ── not a step\n── plan ──\nplanned\n── after-plan ──\nhook\n── init ──\nagain, cut"
 	for step, want := range map[string]string{
 		"init":       "── init ──\nInitializing\n── init ── not a step\n── init ──\nagain, cut",
@@ -36,7 +36,7 @@ func TestTheLogOfOneStep(t *testing.T) {
 	}
 }
 
-func TestWhoIsOneTooManyWaitsLongerEachTime(t *testing.T) {
+func TestWaitAfterDoublesForTooManyRequests(t *testing.T) {
 	full := fmt.Errorf("logs: %w", &userapi.Error{Code: http.StatusTooManyRequests})
 	wait := retryInterval
 	for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, longestWait, longestWait} {

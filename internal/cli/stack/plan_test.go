@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheFlagsOfALocalPlanNeedLocal(t *testing.T) {
+func TestFlagsOfALocalPlanNeedLocal(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		want string

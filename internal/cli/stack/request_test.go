@@ -6,8 +6,8 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// TestConsentIsForWhatWasAskedFor, and for no Run that came between.
-func TestConsentIsForWhatWasAskedFor(t *testing.T) {
+// TestFulfills, and for no Run that came between.
+func TestFulfills(t *testing.T) {
 	for name, tt := range map[string]struct {
 		asked, made v1alpha1.Operation
 		cause       v1alpha1.CauseType

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAnEnginesTextDoesNotSteerATerminal, whether colors are wanted or not.
-func TestAnEnginesTextDoesNotSteerATerminal(t *testing.T) {
+// TestWriteRawRemovesControlCharacters, whether colors are wanted or not.
+func TestWriteRawRemovesControlCharacters(t *testing.T) {
 	const text = "Plan: 1 to add\n  + name = \"\x1b]0;you\a\"\n\xc2\x9b2Jlast"
 	for name, tt := range map[string]struct {
 		color, screen bool

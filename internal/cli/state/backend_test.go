@@ -10,7 +10,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-func TestTheTokenForAnEngineIsThatOfTheKubeconfig(t *testing.T) {
+func TestBearerToken(t *testing.T) {
 	dir := t.TempDir()
 	file, plugin := filepath.Join(dir, "token"), filepath.Join(dir, "plugin")
 	if err := os.WriteFile(file, []byte("of-a-file\n"), 0o600); err != nil {

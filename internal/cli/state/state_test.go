@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestVersionsAreNumbersFromOneOn(t *testing.T) {
+func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]int64{"1": 1, "12": 12, "0": 0, "-1": 0, "one": 0, "": 0, "1.5": 0} {
 		if got, err := parseVersion(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %d %v", text, got, err)
@@ -12,7 +12,7 @@ func TestVersionsAreNumbersFromOneOn(t *testing.T) {
 	}
 }
 
-func TestTheNameOfAProvider(t *testing.T) {
+func TestProviderName(t *testing.T) {
 	for in, want := range map[string]string{
 		`provider["registry.opentofu.org/hashicorp/aws"]`:            "registry.opentofu.org/hashicorp/aws",
 		`provider["registry.opentofu.org/hashicorp/aws"].eu`:         "registry.opentofu.org/hashicorp/aws.eu",

@@ -46,7 +46,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestResourcesAreListedAsTheEngineListsThem(t *testing.T) {
+func TestOrderOfResources(t *testing.T) {
 	var list strings.Builder
 	for _, r := range load(t, "before.tfstate").Resources {
 		list.WriteString(r.Address + "\n")
@@ -60,7 +60,7 @@ func TestResourcesAreListedAsTheEngineListsThem(t *testing.T) {
 	}
 }
 
-func TestAResourceIsShownWithoutItsSecrets(t *testing.T) {
+func TestSecretsAreMasked(t *testing.T) {
 	var out bytes.Buffer
 	for _, r := range load(t, "after.tfstate").Resources {
 		if err := WriteResource(&out, r, Style{}); err != nil {
@@ -73,7 +73,7 @@ func TestAResourceIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestSecretsAreShownWhenAskedFor(t *testing.T) {
+func TestReveal(t *testing.T) {
 	found := load(t, "after.tfstate").Find("terraform_data.pw")
 	if len(found) != 1 {
 		t.Fatalf("%d resources", len(found))
@@ -88,7 +88,7 @@ func TestSecretsAreShownWhenAskedFor(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNotInJSONEither(t *testing.T) {
+func TestSecretsAreMaskedInJSON(t *testing.T) {
 	var all []any
 	s := load(t, "after.tfstate")
 	for _, r := range s.Resources {
@@ -103,7 +103,7 @@ func TestSecretsAreNotInJSONEither(t *testing.T) {
 	}
 }
 
-func TestTwoStatesAreCompared(t *testing.T) {
+func TestCompare(t *testing.T) {
 	before, after := load(t, "before.tfstate"), load(t, "after.tfstate")
 	for name, d := range map[string]Difference{
 		"diff.txt": Compare(before, after), "diff-back.txt": Compare(after, before), "diff-none.txt": Compare(after, after),
@@ -136,7 +136,7 @@ func resource(t *testing.T, attributes string, sensitive string) *State {
 	return s
 }
 
-func TestWhatIsSecret(t *testing.T) {
+func TestMask(t *testing.T) {
 	for name, c := range map[string]struct{ attributes, sensitive, want string }{
 		"what the state marks": {
 			`{"a": "one-secret", "b": "open"}`, `[[{"type": "get_attr", "value": "a"}]]`,
@@ -195,7 +195,7 @@ func TestWhatIsSecret(t *testing.T) {
 	}
 }
 
-func TestWhatIsSecretOnOneSideIsOnTheOtherToo(t *testing.T) {
+func TestCompareMasksValuesSecretInOneState(t *testing.T) {
 	marked := resource(t, `{"a": {"x": "first-secret"}, "l": ["first", "of-list"]}`, `[[{"type": "get_attr", "value": "a"}, {"type": "get_attr", "value": "x"}], [{"type": "get_attr", "value": "l"}, {"type": "index", "value": 1}]]`)
 	open := resource(t, `{"a": {"x": "second-value"}, "l": ["third"]}`, `[]`)
 	for _, d := range []Difference{Compare(marked, open), Compare(open, marked)} {
@@ -210,7 +210,7 @@ func TestWhatIsSecretOnOneSideIsOnTheOtherToo(t *testing.T) {
 	}
 }
 
-func TestWhatATerminalWouldActOnIsEscaped(t *testing.T) {
+func TestPrintable(t *testing.T) {
 	s, err := Parse([]byte(`{"version": 4, "serial": 1, "lineage": "l", "outputs": {"o\u001b[2J": {"value": "\u009b2J"}}, "resources": [{"mode": "managed", "module": "module.m\u001b[2J",
 		"type": "t\u001b", "name": "n", "provider": "p\u001b", "instances": [
 		{"index_key": "k\u001b[2J\u202e", "deposed": "d\u001b", "attributes": {"a\u001b": "one\n\u001b[2J\nthree\n", "b": "\u001b]0;x\u0007", "c": {"\u001b": ["\u001b"]}}}]}]}`))
@@ -227,7 +227,7 @@ func TestWhatATerminalWouldActOnIsEscaped(t *testing.T) {
 	}
 }
 
-func TestStatesThatCannotBeLookedInto(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	if _, err := Parse([]byte(`{"serial": 3, "lineage": "l", "encryption_version": "v0", "encrypted_data": "AAAA", "meta": {}}`)); !errors.Is(err, ErrEncrypted) {
 		t.Error(err)
 	}
@@ -241,7 +241,7 @@ func TestStatesThatCannotBeLookedInto(t *testing.T) {
 	}
 }
 
-func TestTheResourcesBelowAnAddress(t *testing.T) {
+func TestBelow(t *testing.T) {
 	s := load(t, "before.tfstate")
 	for address, want := range map[string]int{"module.net": 2, "module.net[0]": 1, "terraform_data.many": 11, "terraform_data.man": 0, "module.net[0].terraform_data.subnet": 0} {
 		if got := len(s.Below(address)); got != want {

@@ -90,7 +90,7 @@ module "vpc" { source = "../vpc" }
 []
 `
 
-func TestADirectoryIsCopiedWithTheModulesThatItCalls(t *testing.T) {
+func TestCopiesLocalModules(t *testing.T) {
 	dir, to := tree(t, repository), t.TempDir()
 	c, err := Create(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/prod/net")), "", to)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestADirectoryIsCopiedWithTheModulesThatItCalls(t *testing.T) {
 	}
 }
 
-func TestAllOfAFolderIsCopiedWhenItIsNamed(t *testing.T) {
+func TestCopiesAllOfRoot(t *testing.T) {
 	dir, to := tree(t, repository), t.TempDir()
 	c, err := Create(t.Context(), filepath.Join(dir, filepath.FromSlash("envs/prod/net")), dir, to)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestAllOfAFolderIsCopiedWhenItIsNamed(t *testing.T) {
 	}
 }
 
-func TestFilesThatTheCodeReadsElsewhereAreCopied(t *testing.T) {
+func TestCopiesFilesOutsideOfTheDirectory(t *testing.T) {
 	dir, to := tree(t, `
 -- envs/app/main.tf --
 locals { v = fileexists("${path.module}/../vars.json") ? jsondecode(file("${path.module}/../vars.json")) : {} }
@@ -157,7 +157,7 @@ output "o" { value = fileset("${path.module}/../../policies", "*") }
 	}
 }
 
-func TestAModuleThatIsAboveTheDirectory(t *testing.T) {
+func TestCopiesAModuleAboveTheDirectory(t *testing.T) {
 	dir, to := tree(t, `
 -- repo/main.tf --
 -- repo/examples/one/main.tf --
@@ -175,7 +175,7 @@ module "it" { source = "../.." }
 	}
 }
 
-func TestSourcesThatCannotBeKnownAreTold(t *testing.T) {
+func TestReportsUnknownSources(t *testing.T) {
 	dir := tree(t, `
 -- one/main.tf --
 module "a" {
@@ -196,7 +196,7 @@ module "c" { source = "../two
 	}
 }
 
-func TestSymlinksAreCopiedAsWhatTheyLeadTo(t *testing.T) {
+func TestCopiesTargetsOfSymlinks(t *testing.T) {
 	dir, to := tree(t, `
 -- net/main.tf --
 -- net/shared --
@@ -219,7 +219,7 @@ func TestSymlinksAreCopiedAsWhatTheyLeadTo(t *testing.T) {
 	}
 }
 
-func TestACopyIsWritableAndAProgramStaysOne(t *testing.T) {
+func TestModesOfTheCopy(t *testing.T) {
 	dir, to := tree(t, "-- main.tf --\n-- script.sh --\n"), t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Join(dir, "main.tf"), 0o444), os.Chmod(filepath.Join(dir, "script.sh"), 0o555)); err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestACopyIsWritableAndAProgramStaysOne(t *testing.T) {
 	}
 }
 
-func TestCopyingStopsWhenItIsInterrupted(t *testing.T) {
+func TestCopyIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Create(ctx, tree(t, "-- main.tf --\n"), "", t.TempDir()); !errors.Is(err, context.Canceled) {
@@ -246,7 +246,7 @@ func TestCopyingStopsWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestMoreThanCodeIsNotCopied(t *testing.T) {
+func TestLimitsOfACopy(t *testing.T) {
 	large := tree(t, "-- main.tf --\n-- image.iso --\n")
 	if err := os.Truncate(filepath.Join(large, "image.iso"), maxBytes+1); err != nil { // it takes no place
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestMoreThanCodeIsNotCopied(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFolder(t *testing.T) {
+func TestCopyOfAMissingDirectory(t *testing.T) {
 	dir := tree(t, "-- main.tf --\n")
 	for _, path := range []string{"nowhere", "main.tf"} {
 		if _, err := Create(t.Context(), filepath.Join(dir, path), "", t.TempDir()); err == nil {
@@ -297,7 +297,7 @@ func TestWhatIsNoFolder(t *testing.T) {
 	}
 }
 
-func TestACopyIsNotMadeInWhatIsCopied(t *testing.T) {
+func TestCopyIntoItselfIsRejected(t *testing.T) {
 	dir := tree(t, "-- tmp/x --\n-- main.tf --\n")
 	if _, err := Create(t.Context(), dir, "", filepath.Join(dir, "tmp")); err == nil {
 		t.Error("it was")
