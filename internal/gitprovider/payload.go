@@ -15,7 +15,7 @@ func payload(h http.Header, body []byte) ([]byte, error) {
 	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind != FormType {
 		return body, nil
 	}
-	for len(body) > 0 { // not url.ParseQuery, which makes much of a form with many fields
+	for len(body) > 0 { // not url.ParseQuery, which allocates much for a form with many fields
 		var pair []byte
 		pair, body, _ = bytes.Cut(body, []byte("&"))
 		if value, ok := bytes.CutPrefix(pair, []byte("payload=")); ok {
@@ -177,7 +177,7 @@ func readBitbucketDataCenter(p *Push, document []byte) error {
 	return nil
 }
 
-// moved makes it a push of refs, or of tags if all of them are.
+// moved turns it into a push of refs, or of tags if all of them are.
 func (p *Push) moved(refs, commits []string) {
 	p.Event = EventTag
 	for _, r := range refs {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// dialect is how a forge sends webhooks.
+// dialect is how a Git provider sends webhooks.
 type provider struct {
 	forge string
-	// event is the header that names the event. A webhook is of the forge whose header it has.
+	// event is the header that names the event. A webhook is of the Git provider whose header it has.
 	event string
 	// delivery are the headers that may have the id.
 	delivery []string
@@ -16,7 +16,7 @@ type provider struct {
 	signsPayload bool
 	// check returns an error unless one of the secrets signed the bytes.
 	check func(h http.Header, signed []byte, secrets [][]byte, now time.Time) error
-	// read puts what the JSON says into the Push.
+	// read copies the JSON into the Push.
 	read func(p *Push, document []byte) error
 }
 

@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// Push is what a webhook says. It is only a hint to fetch; nothing else is taken from it.
+// Push is the content of a webhook. It is only a hint to fetch; nothing else is taken from it.
 type Push struct {
-	// Forge that sent it: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket, BitbucketDataCenter.
+	// Provider that sent it: GitHub, GitLab, Gitea, Forgejo, Gogs, Bitbucket, BitbucketDataCenter.
 	Provider string
-	// Event is one of the Event constants or, for any other event, the forge's own word for it, at most 64 bytes.
+	// Event is one of the Event constants or, for any other event, the Git provider's own word for it, at most 64 bytes.
 	Event string
 	// Ref that was pushed, as in refs/heads/main; empty when the webhook names none or several.
 	Ref string
 	// Commit that the Ref is at now, in hex; empty when it is gone, or when the webhook names none or several. For a tag
-	// some forges give the tag's object.
+	// some Git providers send the tag's object.
 	Commit string
-	// Delivery is the forge's id of this webhook, the same if it is sent again; at most 128 bytes, empty when it has none.
+	// Delivery is the Git provider's ID of this webhook, the same if it is sent again; at most 128 bytes, empty when it has none.
 	Delivery string
-	// CloneURLs are addresses of the repository, as the forge tells them; may be empty.
+	// CloneURLs are addresses of the repository, as the Git provider sends them; may be empty.
 	CloneURLs []string
 	// At is when it arrived; a Handler sets it.
 	At time.Time
-	// Ping says that the forge only tries whether it gets through.
+	// Ping is true when the Git provider only tests the connection.
 	Ping bool
 }
 
-// Events that forges agree on.
+// Events that Git providers have in common.
 const (
 	EventPush        = "push"
 	EventTag         = "tag"
@@ -41,21 +41,21 @@ const (
 	EventPing        = "ping"
 )
 
-// Moved says that refs of the repository may have moved, so that a fetch is worth it.
+// Moved returns true if refs of the repository may have moved, so that a fetch is needed.
 func (p Push) Moved() bool { return p.Event == EventPush || p.Event == EventTag }
 
 // What may be wrong with a webhook.
 var (
-	// ErrUnsigned: no forge signed it, or there is no secret to check it with.
+	// ErrUnsigned: no Git provider signed it, or there is no secret to check it with.
 	ErrUnsigned = errors.New("not signed")
 	// ErrSignature: it was not signed with any of the secrets, or too long ago.
 	ErrSignature = errors.New("wrong signature")
-	// ErrBody: it is signed well, and is not what the forge sends.
-	ErrBody = errors.New("not what a forge sends")
+	// ErrBody: its signature is valid, and it is not what the Git provider sends.
+	ErrBody = errors.New("not what a Git provider sends")
 )
 
 // Verify reads a webhook that is signed with one of the secrets. Empty secrets are left out: what could be signed by
-// anybody is never accepted. The errors are ErrUnsigned, ErrSignature and ErrBody.
+// unauthenticated content is never accepted. The errors are ErrUnsigned, ErrSignature and ErrBody.
 //
 // A secret is used as it is. One that begins with whsec_ is a signing token of GitLab; where there is one, a webhook
 // that has such a signature needs it to be right.
@@ -87,7 +87,7 @@ func Verify(h http.Header, body []byte, secrets [][]byte, now time.Time) (Push, 
 	return tidy(p), nil
 }
 
-// tidy leaves out what no forge would say.
+// tidy leaves out what no Git provider would send.
 func tidy(p Push) Push {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
 	if len(p.Event) > 64 || strings.ContainsFunc(strings.ReplaceAll(p.Event, " ", ""), odd) {

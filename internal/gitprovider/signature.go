@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// All secrets are tried, whichever is the right one, and digests are compared in constant time: how long it takes tells
+// All secrets are tried, whichever is the right one, and digests are compared in constant time: the duration reveals
 // nothing of a secret, its length included, nor which of them was right.
 
 // hexHMAC checks an HMAC with SHA-256 that one of the headers has in hex, after a prefix.
@@ -39,7 +39,7 @@ func hexHMAC(prefix string, headers ...string) func(http.Header, []byte, [][]byt
 // signingToken begins the secrets that GitLab signs with; the key follows in base64.
 const signingToken = "whsec_"
 
-// gitLabSigned checks the signature that newer GitLabs make where they have a signing token, and otherwise the token that
+// gitLabSigned checks the signature that newer GitLabs send where they have a signing token, and otherwise the token that
 // they just send along.
 func gitLabSigned(h http.Header, signed []byte, secrets [][]byte, now time.Time) error {
 	if keys := signingKeys(secrets); h.Get("Webhook-Signature") != "" && len(keys) > 0 {
@@ -69,7 +69,7 @@ func signingKeys(secrets [][]byte) [][]byte {
 	return keys
 }
 
-// fresh is how long ago a signature with a time in it may have been made. Clocks may differ by as much.
+// fresh is how long ago a signature with a time in it may have been created. Clocks may differ by as much.
 const fresh = 5 * time.Minute
 
 // standardSigned checks a signature by the Standard Webhooks specification. The header may have several, for several keys.

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/userapi"
 )
 
-// A Catalog has all that people can list.
+// Catalog has all that users can list.
 type Catalog struct {
 	Stacks       Shelf[v1alpha1.Stack]
 	Runs         Shelf[v1alpha1.Run]
@@ -28,7 +28,7 @@ type Catalog struct {
 // NewCatalog is empty.
 func NewCatalog() *Catalog { return &Catalog{Changes: NewChanges()} }
 
-// Fill has informers tell the catalog of everything from now on.
+// Fill has informers add every object to the catalog from now on.
 func (c *Catalog) Fill(ctx context.Context, from informers.Cache) error {
 	stacks, noStacks := fill(ctx, from, "Stack", &c.Stacks, &v1alpha1.Stack{}, c.Changes)
 	runs, noRuns := fill(ctx, from, "Run", &c.Runs, &v1alpha1.Run{}, c.Changes)
@@ -41,7 +41,7 @@ func (c *Catalog) Fill(ctx context.Context, from informers.Cache) error {
 	return nil
 }
 
-// Filled says that everything that was there at the beginning is there.
+// Filled returns true once all objects that existed at the start are in the catalog.
 func (c *Catalog) Filled() bool {
 	all := c.filled.Load()
 	if all == nil {
@@ -55,7 +55,7 @@ func (c *Catalog) Filled() bool {
 	return true
 }
 
-// fill puts what an informer tells of onto a shelf, and among the changes what is news.
+// fill adds an informer's object to a shelf, and to the changes if it changed.
 func fill[O any](
 	ctx context.Context, from informers.Cache, kind string, shelf *Shelf[O], example client.Object, changes *Changes,
 ) (cache.ResourceEventHandlerRegistration, error) {

@@ -13,7 +13,7 @@ import (
 // mostChanges is how many are remembered, for those who come back.
 const mostChanges = 20_000
 
-// Changes remember what became of objects, in order, for those who watch. Who was away for a moment goes on where they were.
+// Changes remember what became of objects, in order, for those who watch. A client that was disconnected for a moment continues where it was.
 type Changes struct {
 	// epoch is another one for each process: places in another's memory mean nothing here.
 	epoch string
@@ -31,7 +31,7 @@ func NewChanges() *Changes {
 	return &Changes{epoch: rand.Text()[:8]}
 }
 
-// Add remembers a change and tells those who listen.
+// Add stores a change and notifies subscribers.
 func (c *Changes) Add(change userapi.Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *Changes) Add(change userapi.Change) {
 	c.subscribers.Notify(struct{}{})
 }
 
-// Since gives what changed after a place, each object once, and the place that this leads to. An empty place is now. Where too
+// Since returns what changed after a place, each object once, and the place that this leads to. An empty place is now. Where too
 // much has happened since, or the place is another process's, ok is false: then all may have changed.
 func (c *Changes) Since(place string) (changes []userapi.Change, now string, ok bool) {
 	c.mu.Lock()

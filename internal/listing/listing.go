@@ -1,5 +1,5 @@
-// Package listing gives people pages of what there is: filtered, searched, sorted and cut on the server, so that a page of ten thousand
-// Stacks costs the browser no more than one of ten. It knows what can be asked of each kind and nothing of where the objects are from.
+// Package listing returns pages of objects for users: filtered, searched, sorted and cut on the server, so that a page of ten thousand
+// Stacks costs the browser as much as one of ten. It has the queries of each kind, and is independent of the source of the objects.
 package listing
 
 import (
@@ -42,7 +42,7 @@ func (r Rank) compare(o Rank) int {
 
 // Bounds of what is asked for.
 const (
-	// DefaultLimit is how many rows a page has when nothing is said.
+	// DefaultLimit is how many rows a page has by default.
 	DefaultLimit = 50
 	// MostLimit is how many rows a page has at most.
 	MostLimit = 500
@@ -55,7 +55,7 @@ const (
 	search, order, limit, after = "q", "sort", "limit", "after"
 )
 
-// cursor is the last row of a page, after which the next one goes on. It holds also when rows come and go meanwhile.
+// cursor is the last row of a page, after which the next one continues. It stays valid when rows are added or removed.
 type cursor struct {
 	Sort string `json:"s"`
 	Rank
@@ -74,7 +74,7 @@ type query[O any] struct {
 	after   *cursor
 }
 
-// BadQuery says what of a query cannot be answered, and what could be.
+// BadQuery is the error of an invalid query, with the valid values.
 type BadQuery struct{ Parameter, Message string }
 
 func (b *BadQuery) Error() string { return b.Parameter + ": " + b.Message }
@@ -85,7 +85,7 @@ type ranked[O any] struct {
 	object *O
 }
 
-// Page gives the part of the objects that the values ask for. An error is a *BadQuery.
+// Page returns the part of the objects that the values ask for. An error is a *BadQuery.
 func (k Kind[O, R]) Page(objects []*O, values url.Values) (userapi.Page[R], error) {
 	q, err := k.parse(values)
 	if err != nil {
@@ -256,7 +256,7 @@ func parseCursor(text string) (*cursor, error) {
 		err = json.Unmarshal(data, c)
 	}
 	if err != nil {
-		return nil, &BadQuery{after, "it is not what a page gave as next"}
+		return nil, &BadQuery{after, "it is not the next of a page"}
 	}
 	return c, nil
 }

@@ -101,7 +101,7 @@ func TestBadQueries(t *testing.T) {
 		"sort=shade":                          `sort: rows cannot be sorted by "shade", but by changed, created, name,`,
 		"limit=0":                             "limit: \"0\" is no number from 1 to 500",
 		"limit=501":                           "limit: \"501\" is no number from 1 to 500",
-		"after=x":                             "after: it is not what a page gave as next",
+		"after=x":                             "after: it is not the next of a page",
 		"after=" + other.Next:                 "after: it is of a list that was sorted in another way",
 		"q=" + strings.Repeat("a", 254):       "q: it is longer than 253 bytes",
 		strings.Repeat("reason=Applied&", 51): "reason: 51 values are too many: 50 are the most",

@@ -2,7 +2,7 @@ package listing
 
 import "sync"
 
-// A Shelf has all objects of a kind, as an informer tells of them. They are the informer's own: nobody changes them. The zero value
+// Shelf has all objects of a kind, as an informer sends them. They are the informer's own and must not be changed. The zero value
 // is empty.
 type Shelf[O any] struct {
 	mu      sync.RWMutex
@@ -26,7 +26,7 @@ func (s *Shelf[O]) Put(namespace, name string, o *O) {
 	s.objects[key{namespace, name}] = o
 }
 
-// Remove has it no more.
+// Remove removes an object.
 func (s *Shelf[O]) Remove(namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,14 +39,14 @@ func (s *Shelf[O]) Remove(namespace, name string) {
 	}
 }
 
-// Get gives an object; nil when there is none.
+// Get returns an object; nil when there is none.
 func (s *Shelf[O]) Get(namespace, name string) *O {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.objects[key{namespace, name}]
 }
 
-// All gives the objects of the namespaces that may be seen, in no order.
+// All returns the objects of the namespaces that may be seen, in no order.
 func (s *Shelf[O]) All(seen func(namespace string) bool) []*O {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -18,7 +18,7 @@ type Object = map[string]any
 // form depends on the hook's version.
 type Observed map[string]map[string]Object
 
-// known says whether a request tells which objects of a kind there are. One that lists none is another matter.
+// known returns true if a request lists the objects of a kind, even if it lists none.
 func (o Observed) known(kind string) bool { return o[kind+"."+v1alpha1.GroupVersion.String()] != nil }
 
 // of are the objects of a kind, by name.
@@ -58,7 +58,7 @@ func (o Observed) others(kind string, wanted []Object) []Object {
 // lastApplied is where metacontroller keeps what it was answered last.
 const lastApplied = "metacontroller.k8s.io/last-applied-configuration"
 
-// answeredLast is what the answer before said of an object; nil where that is not known.
+// answeredLast is an object in the previous response; nil where that is not known.
 func answeredLast(object Object) Object {
 	var last Object
 	text, _ := at(object, "metadata", "annotations", lastApplied).(string)
@@ -104,7 +104,7 @@ func sameName(a, b Object) bool {
 	return a["apiVersion"] == b["apiVersion"] && a["kind"] == b["kind"] && at(a, "metadata", "name") == at(b, "metadata", "name")
 }
 
-// at is a value in an object; nil when it is not there.
+// at is a value in an object; nil when it does not exist.
 func at(object Object, names ...string) any {
 	var value any = object
 	for _, name := range names {
@@ -131,7 +131,7 @@ func number(object Object, names ...string) int64 {
 	return 0
 }
 
-// deleted says that an object is being deleted.
+// deleted returns true if an object is being deleted.
 func deleted(object Object) bool { return text(object, "metadata", "deletionTimestamp") != "" }
 
 // adopt takes off a child's metadata what metacontroller writes there itself: with a label or annotation from the parent it would lose it.

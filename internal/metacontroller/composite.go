@@ -34,17 +34,17 @@ const (
 	parentKind       = "Terraform"
 )
 
-// Composite makes a Repository and a Stack of a Terraform, and the Terraform's status of how the Stack is.
+// Composite converts a Terraform to a Repository and a Stack, and reports the Stack in the Terraform's status.
 //
-// When the Terraform is deleted the Stack is no longer wanted, so that it is deleted and destroys what it made; the Repository stays, and the
-// Terraform, until no Stack is observed any more. A Terraform that the controller's selector does not match any longer is let go, and its
+// When the Terraform is deleted the Stack is no longer wanted, so that it is deleted and destroys its resources; the Repository stays, and the
+// Terraform, until no Stack is observed any more. A Terraform that the controller's selector does not match any longer is finalized, and its
 // children stay: taking a label away destroys nothing.
 func Composite(r CompositeRequest, o Options) (CompositeAnswer, error) {
 	if err := r.Controller.check("stacks", "repositories"); err != nil {
 		return CompositeAnswer{}, err
 	}
 	if got, kind := text(r.Parent, "apiVersion"), text(r.Parent, "kind"); got != parentAPIVersion || kind != parentKind {
-		return CompositeAnswer{}, refusef("the parent is a %.100q of %.100q: it has to be a %s of %s", kind, got, parentKind, parentAPIVersion)
+		return CompositeAnswer{}, requestErrorf("the parent is a %.100q of %.100q: it has to be a %s of %s", kind, got, parentKind, parentAPIVersion)
 	}
 	switch {
 	case r.Finalizing && deleted(r.Parent):
@@ -68,7 +68,7 @@ func (r CompositeRequest) finalize() (CompositeAnswer, error) {
 	stacks := r.Children.of("Stack")
 	switch {
 	case !r.Children.known("Stack"):
-		return CompositeAnswer{}, refusef("the request does not tell which Stacks there are: the controller has to list stacks of cairn.dev/v1alpha1 among its childResources")
+		return CompositeAnswer{}, requestErrorf("the request does not list Stacks: the controller has to list stacks of cairn.dev/v1alpha1 among its childResources")
 	case len(stacks) > 0:
 		return CompositeAnswer{Status: ending(stacks).status(), Children: r.Children.kept("Repository")}, nil
 	}
@@ -86,14 +86,14 @@ func (r CompositeRequest) status() Object {
 	return status
 }
 
-// convert makes the children of a parent, each with the parent's name, and says in a few words which of its fields want somebody.
+// convert creates the children of a parent, each with the parent's name, and names the fields of the parent that need a change.
 func convert(parent Object, o Options) (children []Object, about string, err error) {
 	result, err := migrate.Convert([]unstructured.Unstructured{{Object: parent}})
 	if err != nil {
 		return nil, "", err
 	}
 	if len(result.Stacks) != 1 {
-		return nil, "", fmt.Errorf("%d Stacks would be made of it, and not one", len(result.Stacks))
+		return nil, "", fmt.Errorf("it would be converted to %d Stacks, and not to one", len(result.Stacks))
 	}
 	stack := &result.Stacks[0]
 	stack.Spec.Apply = o.Apply
@@ -115,7 +115,7 @@ func convert(parent Object, o Options) (children []Object, about string, err err
 // mostNamed is how many fields a message names.
 const mostNamed = 5
 
-// wants says which fields of a parent want somebody: those of which nothing could be made, or that are not all.
+// wants names the fields of a parent that need a change: those that cannot be converted, or not completely.
 func wants(parent Object, notes []manifest.Note) string {
 	var fields []string
 	for _, n := range notes {
@@ -130,6 +130,6 @@ func wants(parent Object, notes []manifest.Note) string {
 	if len(fields) > mostNamed {
 		fields, more = fields[:mostNamed], " and more"
 	}
-	return fmt.Sprintf(" (see to %s%s: kubectl -n %s get terraforms.alustan.io %s -o yaml | cairn migrate -f -)",
+	return fmt.Sprintf(" (check %s%s: kubectl -n %s get terraforms.alustan.io %s -o yaml | cairn migrate -f -)",
 		strings.Join(fields, ", "), more, text(parent, "metadata", "namespace"), text(parent, "metadata", "name"))
 }

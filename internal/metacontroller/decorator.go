@@ -12,7 +12,7 @@ type DecoratorRequest struct {
 	Finalizing  bool        `json:"finalizing"`
 }
 
-// DecoratorAnswer is what metacontroller reads. Labels and status of the object stay as they are: it says nothing of them.
+// DecoratorAnswer is what metacontroller reads. Labels and status of the object stay as they are: it does not contain them.
 type DecoratorAnswer struct {
 	// Annotations to set; null takes one away.
 	Annotations map[string]*string `json:"annotations"`
@@ -22,13 +22,13 @@ type DecoratorAnswer struct {
 	Finalized bool `json:"finalized,omitempty"`
 }
 
-// What a ConfigMap is told of its Stack.
+// Annotations of a ConfigMap with the status of its Stack.
 const (
 	stateAnnotation   = "cairn.dev/state"
 	messageAnnotation = "cairn.dev/message"
 )
 
-// Decorator makes a Stack of a ConfigMap whose keys are the files of a root module, with the ConfigMap's name. How the Stack is stands in
+// Decorator creates a Stack for a ConfigMap whose keys are the files of a root module, with the ConfigMap's name. How the Stack is stands in
 // annotations of the ConfigMap. Deletion, and a label that is taken away, are as with Composite.
 func Decorator(r DecoratorRequest, o Options) (DecoratorAnswer, error) {
 	if err := r.Controller.check("stacks"); err != nil {
@@ -36,14 +36,14 @@ func Decorator(r DecoratorRequest, o Options) (DecoratorAnswer, error) {
 	}
 	name := text(r.Object, "metadata", "name")
 	if got, kind := text(r.Object, "apiVersion"), text(r.Object, "kind"); got != "v1" || kind != "ConfigMap" || name == "" {
-		return DecoratorAnswer{}, refusef("the object is a %.100q of %.100q: it has to be a ConfigMap of v1", kind, got)
+		return DecoratorAnswer{}, requestErrorf("the object is a %.100q of %.100q: it has to be a ConfigMap of v1", kind, got)
 	}
 	stacks := r.Attachments.of("Stack")
 	switch {
 	case r.Finalizing && !deleted(r.Object):
 		return DecoratorAnswer{Annotations: map[string]*string{stateAnnotation: nil, messageAnnotation: nil}, Attachments: r.Attachments.kept("Stack"), Finalized: true}, nil
 	case r.Finalizing && !r.Attachments.known("Stack"):
-		return DecoratorAnswer{}, refusef("the request does not tell which Stacks there are: the controller has to list stacks of cairn.dev/v1alpha1 among its attachments")
+		return DecoratorAnswer{}, requestErrorf("the request does not list Stacks: the controller has to list stacks of cairn.dev/v1alpha1 among its attachments")
 	case r.Finalizing && len(stacks) == 0:
 		return DecoratorAnswer{Annotations: map[string]*string{}, Attachments: []Object{}, Finalized: true}, nil
 	case r.Finalizing:

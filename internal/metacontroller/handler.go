@@ -29,7 +29,7 @@ const (
 
 // What becomes of a request.
 const (
-	// ResultAnswered: metacontroller does what the answer says.
+	// ResultAnswered: metacontroller applies the response.
 	ResultAnswered = "answered"
 	// ResultRejected: the request is not right.
 	ResultRejected = "rejected"
@@ -41,7 +41,7 @@ const (
 type HandlerOptions struct {
 	// Log gets a line for each request at debug. No body is ever in it.
 	Log *slog.Logger
-	// Record is told of each request: the hook, composite or decorator, and what became of it, one of the Result constants. Nil means nobody.
+	// Record is called for each request: with the hook, composite or decorator, and the result, one of the Result constants. Nil records nothing.
 	Record func(hook, result string)
 }
 
@@ -50,7 +50,7 @@ type HandlerOptions struct {
 //	POST /sync, POST /finalize                                                       a CompositeController's hooks, for alustan's Terraforms
 //	POST /metacontroller/configmaps/sync, POST /metacontroller/configmaps/finalize   a DecoratorController's hooks, for ConfigMaps
 //
-// Both paths of a pair are the same: the request says whether it is to finalize. The parameter apply is spec.apply of the Stacks, Manual by
+// Both paths of a pair are the same: the request contains whether it is to finalize. The parameter apply is spec.apply of the Stacks, Manual by
 // default. 200 is an answer; 400 no request of metacontroller, 413 too large, 422 a request or a controller that cannot be answered safely,
 // 429 too many at once: all as RFC 9457 has them.
 type Handler struct {
@@ -59,7 +59,7 @@ type Handler struct {
 	slots chan struct{}
 }
 
-// NewHandler makes a Handler.
+// NewHandler creates a Handler.
 func NewHandler(o HandlerOptions) *Handler {
 	if o.Record == nil {
 		o.Record = func(string, string) {}
@@ -115,7 +115,7 @@ func respond[Request, Answer any](body []byte, apply string, decide func(Request
 	switch o.Apply {
 	case v1alpha1.ApplyManual, v1alpha1.ApplyAutomatic, v1alpha1.ApplyNever:
 	default:
-		return nil, refusef("apply is %.100q: Manual, Automatic or Never", apply)
+		return nil, requestErrorf("apply is %.100q: Manual, Automatic or Never", apply)
 	}
 	var request Request
 	if err := kjson.Unmarshal(body, &request); err != nil {
@@ -137,7 +137,7 @@ func respond[Request, Answer any](body []byte, apply string, decide func(Request
 // codeOf is the status for an error.
 func codeOf(err error) int {
 	var large *http.MaxBytesError
-	var refusal *Refusal
+	var refusal *RequestError
 	switch {
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge

@@ -1,11 +1,11 @@
 // Package metacontroller answers the hooks of metacontroller (https://metacontroller.github.io/metacontroller): for a CompositeController whose
-// parents are alustan's Terraforms, and for a DecoratorController that makes a Stack of a ConfigMap.
+// parents are alustan's Terraforms, and for a DecoratorController that adds a Stack to a ConfigMap.
 //
 // An answer is a function of the request alone. It is there at once: no cluster is asked and nothing is waited for, since metacontroller
 // sends what it observes, and asks again when that changes. It has only the keys that metacontroller's types have, as some installs
-// refuse others.
+// reject others.
 //
-// What must stay true: a child that is not in an answer is deleted, and a Stack that is deleted destroys what it made. So children that are
+// What must stay true: a child that is not in an answer is deleted, and a Stack that is deleted destroys its resources. So children that are
 // there stay in every answer, as they are where nothing better is known, but for a Stack whose parent is being deleted.
 package metacontroller
 
@@ -21,7 +21,7 @@ type Options struct {
 	Apply v1alpha1.ApplyPolicy
 }
 
-// Controller is what is looked at of the CompositeController or DecoratorController that a request brings.
+// Controller is the fields that are checked of the CompositeController or DecoratorController of a request.
 type Controller struct {
 	Spec *struct {
 		ChildResources []Resource `json:"childResources"`
@@ -29,7 +29,7 @@ type Controller struct {
 	} `json:"spec"`
 }
 
-// Resource is a kind that a controller says it makes.
+// Resource is a kind of a controller's children.
 type Resource struct {
 	APIVersion     string `json:"apiVersion"`
 	Resource       string `json:"resource"`
@@ -38,19 +38,21 @@ type Resource struct {
 	} `json:"updateStrategy"`
 }
 
-// Refusal is an error that says what is wrong with a request, for who wrote the controller's manifest. Nothing changes in the cluster then:
-// metacontroller tells it in an event of the parent, and tries again.
-type Refusal struct{ text string }
+// RequestError is what is wrong with a request, for the author of the controller's manifest. Nothing changes in the cluster then:
+// metacontroller records it in an event of the parent, and tries again.
+type RequestError struct{ text string }
 
-// Error says what to do.
-func (r *Refusal) Error() string { return r.text }
+// Error has what to do.
+func (r *RequestError) Error() string { return r.text }
 
-func refusef(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+func requestErrorf(format string, args ...any) error {
+	return &RequestError{fmt.Sprintf(format, args...)}
+}
 
 // inPlace is the only way in which children may be updated.
 const inPlace = "InPlace"
 
-// check refuses a controller with which Stacks would be destroyed, or never see a change. A request without one is as if it were right.
+// check rejects a controller with which Stacks would be destroyed, or never see a change. A request without one is as if it were right.
 func (c *Controller) check(resources ...string) error {
 	if c == nil || c.Spec == nil {
 		return nil
@@ -64,12 +66,12 @@ func (c *Controller) check(resources ...string) error {
 			}
 			found = true
 			if r.UpdateStrategy.Method != inPlace {
-				return refusef("the controller updates %s by %q: it has to be updateStrategy: {method: %s}. Without a method no change would reach them, "+
-					"and any other deletes a Stack at each change, which destroys what it made", want, r.UpdateStrategy.Method, inPlace)
+				return requestErrorf("the controller updates %s by %q: it has to be updateStrategy: {method: %s}. Without a method no change would reach them, "+
+					"and any other deletes a Stack at each change, which destroys its resources", want, r.UpdateStrategy.Method, inPlace)
 			}
 		}
 		if !found {
-			return refusef("the controller does not list %s of %s with updateStrategy: {method: %s} among its childResources or attachments: "+
+			return requestErrorf("the controller does not list %s of %s with updateStrategy: {method: %s} among its childResources or attachments: "+
 				"it could not be known whether they are there", want, v1alpha1.GroupVersion, inPlace)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"cairn.dev/cairn/api/v1alpha1"
 )
 
-// The states that alustan tells its users.
+// The states that alustan's users know.
 const (
 	pending     = "Pending"
 	progressing = "Progressing"
@@ -21,13 +21,13 @@ type state struct{ name, message string }
 // status is the parent's status: the two fields that all of alustan's schemas have.
 func (s state) status() Object { return Object{"state": s.name, "message": s.message} }
 
-// waits are reasons of a Stack that is not Ready while somebody decides: nothing is broken.
+// waits are reasons of a Stack that is not Ready until a user decides: nothing is broken.
 var waits = []string{v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonChangesPending, v1alpha1.ReasonDrifted, v1alpha1.ReasonSuspended}
 
 // awaiting begins the message of what is Pending, in alustan's words.
 const awaiting = "Awaiting processing: "
 
-// stateOf tells how the Stacks of a parent are; there is one, or none yet. Before the first Run of a Stack it is
+// stateOf summarizes the Stacks of a parent; there is one, or none yet. Before the first Run of a Stack it is
 // Pending.
 func stateOf(stacks []Object) state {
 	if len(stacks) == 0 {
@@ -55,7 +55,7 @@ func stateOf(stacks []Object) state {
 	return state{under, before + message}
 }
 
-// stateAfter is how the Stacks of a parent are once an answer with these children is applied. What a Stack that the answer changes says is
+// stateAfter is how the Stacks of a parent are once an answer with these children is applied. The status of a Stack that the response changes is
 // about the spec of before.
 func stateAfter(observed Observed, wanted []Object) state {
 	now := stateOf(observed.of("Stack"))
@@ -65,7 +65,7 @@ func stateAfter(observed Observed, wanted []Object) state {
 	return now
 }
 
-// ending is how Stacks are that are no longer wanted; what they said as they were complete is of the time before.
+// ending is how Stacks are that are no longer wanted; their status is of the time before.
 func ending(stacks []Object) state {
 	now := stateOf(stacks)
 	if now.name == completed || now.name == pending {

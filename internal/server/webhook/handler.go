@@ -78,7 +78,7 @@ const (
 //	202  a push: the Repository is woken
 //	200  a ping, an event that is no push, or a delivery that was taken before
 //	401  not signed with a secret of the Repository, or there is no such Repository: nobody can tell which
-//	400  signed well, and not what a forge sends; 405, 413, 415 as usual
+//	400  validly signed, and not what a Git provider sends; 405, 413, 415 as usual
 //	429  too many requests at once
 //	503  Secrets or RequestFetch failed: the forge should try again
 type Handler struct {

@@ -121,7 +121,7 @@ func TestHandler(t *testing.T) {
 		{"a Repository without secrets is refused with the same words", "POST", "/hooks/team-a/open", gitHub("", "push", "1", push), push, 401, refused, nil},
 		{"a Repository with an empty secret is refused with the same words", "POST", "/hooks/team-a/empty", gitHub("", "push", "1", push), push, 401, refused, nil},
 		{"secrets that cannot be had are for later", "POST", "/hooks/team-a/broken", gitHub(hookSecret, "push", "1", push), push, 503, "try again", nil},
-		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", "hello"), "hello", 400, "not what a forge sends", nil},
+		{"signed well and no JSON", "POST", "/hooks/team-a/infra", gitHub(hookSecret, "push", "1", "hello"), "hello", 400, "not what a Git provider sends", nil},
 		{"a GET", "GET", "/hooks/team-a/infra", hookHeaders(), "", 405, "Method Not Allowed", nil},
 		{"another path", "POST", "/hooks/team-a", hookHeaders(), "", 404, "404 page not found", nil},
 		{"another type", "POST", "/hooks/team-a/infra", http.Header{"Content-Type": {"text/plain"}}, push, 415, "send application/json", nil},
