@@ -121,7 +121,7 @@ RACE ?=
 RACED := -race -timeout 30m -skip 'TestPoliciesThat|TestPathologicalPolicies|TestValidations|TestTextsThatTheCompiler'
 .PHONY: race
 race: tools ## Run tests with the race detector; RACE=all for those of all rooms, which takes long
-	@go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket upkeep weightedlru closure policy gitprovider providers git runner)) ./test/leaks
+	@go test $(RACED) $(GOTESTFLAGS) $(if $(RACE),./internal/... ./dev/process,$(addprefix ./internal/,runnerapi bucket bucketgc weightedlru closure policy gitprovider providers git runner)) ./test/leaks
 	@go test $(RACED) -tags envtest $(GOTESTFLAGS) $(if $(RACE),./internal/...,$(addprefix ./internal/,state repository stack run server operator))
 
 N ?= 100000

@@ -1,4 +1,4 @@
-package upkeep
+package bucketgc
 
 import (
 	"context"
@@ -58,7 +58,7 @@ type Collector struct {
 
 // Collected is the result of a garbage collection.
 type Collected struct {
-	// Skipped says that nothing was looked at, see used.blind.
+	// Skipped is true when nothing was checked, see used.blind.
 	Skipped bool
 	// Folders by name.
 	Folders map[string]Folder
@@ -88,7 +88,7 @@ func (c *Collector) Start(ctx context.Context) error {
 	}
 }
 
-// spread gives a time that is longer by up to half.
+// spread returns a time that is longer by up to half.
 func spread(d time.Duration) time.Duration {
 	return d + rand.N(d/2) //nolint:gosec // it only keeps installs apart
 }
@@ -116,8 +116,8 @@ func (c *Collector) once(ctx context.Context) {
 	}
 }
 
-// Collect deletes what nothing refers to and nothing has made, or been about to name, for After before now. When what is named
-// cannot be told for certain nothing is deleted.
+// Collect deletes what nothing refers to and nothing has written, or been about to name, for After before now. When what is named
+// cannot be determined nothing is deleted.
 func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, error) {
 	u, err := c.gather(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Collector) Collect(ctx context.Context, now time.Time) (Collected, erro
 	return collected, nil
 }
 
-// act does with an object what is decided, and says whether it is gone.
+// act carries out the decision on an object, and returns whether it was deleted.
 func (c *Collector) act(ctx context.Context, u used, o bucket.Object, before time.Time) (gone bool, err error) {
 	do := u.decide(o, before)
 	if do == ask {

@@ -1,4 +1,4 @@
-package upkeep
+package bucketgc
 
 import (
 	"strings"
@@ -15,13 +15,13 @@ const (
 	keep action = "keep"
 	// remove it, unless it is written again meanwhile.
 	remove action = "remove"
-	// ask what it says: of a closure only that tells whether it is of use.
+	// ask for its content: only that shows whether a closure is in use.
 	ask action = "ask"
 	// renew it, so that it is not asked again the next time.
 	renew action = "renew"
 )
 
-// decide says what becomes of an object that was last written before a time, or was not.
+// decide decides on an object that was last written before a time, or was not.
 func (u used) decide(o bucket.Object, before time.Time) action {
 	folder, digest, _ := strings.Cut(o.Key, "/")
 	switch {
@@ -36,7 +36,7 @@ func (u used) decide(o bucket.Object, before time.Time) action {
 	}
 }
 
-// asked says what becomes of an old closure that names that code.
+// asked decides on an old closure that names that code.
 func (u used) asked(source string) action {
 	if u.sources[source] {
 		return renew
@@ -44,6 +44,6 @@ func (u used) asked(source string) action {
 	return remove
 }
 
-// blind says that there is nothing at all in Kubernetes, where there is something in the bucket: it is rather that this process
+// blind returns true if there is nothing at all in Kubernetes, while there is something in the bucket: more likely this process
 // looks at the wrong place, as after a restore, than that all of it is garbage.
 func (u used) blind() bool { return u.objects == 0 }

@@ -1,4 +1,4 @@
-package upkeep
+package bucketgc
 
 import (
 	"github.com/prometheus/client_golang/prometheus"

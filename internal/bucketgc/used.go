@@ -1,12 +1,12 @@
-// Package upkeep deletes from the bucket what nobody refers to any more. Code, documents of inputs and the digests of closures
+// Package bucketgc deletes from the bucket what no object refers to any more. Code, documents of inputs and the digests of closures
 // are kept under the digest of their content, so many Stacks and Runs may share one, and none of them can delete it with itself.
 //
 //	gather: which documents do Stacks, Runs, States and kept variables name? which code do the documents name?
 //	decide: keep, renew or delete, of each object that is listed
 //	act:    at a pace, and only what is still as old as it was listed
 //
-// What is about to be named is young (see bucket.RenewAfter), so that no name is missed which is written while this goes on.
-package upkeep
+// What is about to be named is young (see bucket.RenewAfter), so that no name is missed which is written meanwhile.
+package bucketgc
 
 import (
 	"strings"
@@ -24,10 +24,10 @@ const (
 	folderVariables = "variables"
 )
 
-// used are the digests that somebody names.
+// used are the digests that objects name.
 type used struct {
 	inputs, sources map[string]bool
-	// objects of Kubernetes that were looked at.
+	// objects of Kubernetes that were read.
 	objects int
 }
 

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucketgc"
 	"cairn.dev/cairn/internal/repository"
 	runtelemetry "cairn.dev/cairn/internal/run/telemetry"
 	"cairn.dev/cairn/internal/server/servermetrics"
 	"cairn.dev/cairn/internal/tracing"
-	"cairn.dev/cairn/internal/upkeep"
 	"cairn.dev/cairn/internal/version"
 )
 
@@ -30,7 +30,7 @@ type telemetry struct {
 	repositories *repository.Metrics
 	runs         *runtelemetry.Metrics
 	server       *servermetrics.Metrics
-	upkeep       *upkeep.Metrics
+	bucketgc     *bucketgc.Metrics
 	downloads    *prometheus.CounterVec
 	// traces is nil when no collector is configured.
 	traces *tracing.Tracer
@@ -49,7 +49,7 @@ func newTelemetry(ctx context.Context, o Options, log *slog.Logger) (*telemetry,
 	}, []string{"version", "process"}).WithLabelValues(version.Version, half(o)).Set(1)
 	return &telemetry{
 		registry: r, bucket: bucket.NewMetrics(r), repositories: repository.NewMetrics(r), runs: runtelemetry.NewMetrics(r), server: servermetrics.New(r),
-		upkeep: upkeep.NewMetrics(r),
+		bucketgc: bucketgc.NewMetrics(r),
 		downloads: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "cairn_downloads_total",
 			Help: "Engines and archives of providers that runners asked for. artifact is engine or provider; result is hit " +

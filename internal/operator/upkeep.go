@@ -3,20 +3,20 @@ package operator
 import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"cairn.dev/cairn/internal/upkeep"
+	"cairn.dev/cairn/internal/bucketgc"
 )
 
 // addUpkeep has the leader of the operators collect the garbage of the bucket.
 func addUpkeep(mgr ctrl.Manager, p *parts, o Options) error {
-	if err := upkeep.CheckAfter(o.BucketGCAfter); err != nil || o.BucketGCAfter == 0 {
+	if err := bucketgc.CheckAfter(o.BucketGCAfter); err != nil || o.BucketGCAfter == 0 {
 		return err
 	}
-	p.bucket.RenewAfter(upkeep.RenewAfter(o.BucketGCAfter))
+	p.bucket.RenewAfter(bucketgc.RenewAfter(o.BucketGCAfter))
 	// The bucket is that of all parts: the collector has to know everything that refers to it, not only its own part.
 	if o.Shard.Index > 0 {
 		return nil
 	}
-	return mgr.Add(&upkeep.Collector{
-		Live: mgr.GetAPIReader(), Bucket: p.bucket, After: o.BucketGCAfter, Log: p.log, Metrics: p.telemetry.upkeep,
+	return mgr.Add(&bucketgc.Collector{
+		Live: mgr.GetAPIReader(), Bucket: p.bucket, After: o.BucketGCAfter, Log: p.log, Metrics: p.telemetry.bucketgc,
 	})
 }
