@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -22,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/inputs"
 )
 
@@ -73,16 +72,8 @@ type room struct {
 
 func enter(t *testing.T) *room {
 	t.Helper()
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	b, err := bucket.Open(t.Context(), "file://"+dir, bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
+	b := buckettest.Open(t, "file://"+dir)
 	const week = 7 * 24 * time.Hour
 	b.RenewAfter(RenewAfter(week))
 	cache := &objects{}

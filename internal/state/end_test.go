@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +16,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/storage"
 )
@@ -72,15 +72,7 @@ func (o *oneState) client() client.Client {
 
 func (o *oneState) store(t *testing.T) (*Store, *bucket.Bucket) {
 	t.Helper()
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
+	b := buckettest.New(t)
 	return New(o.client(), o.client(), b, Options{Now: func() time.Time { return start.Time }}), b
 }
 

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +18,7 @@ import (
 
 	"cairn.dev/cairn/api/v1alpha1"
 	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/state"
 	"cairn.dev/cairn/internal/state/decision"
 	"cairn.dev/cairn/internal/state/storage"
@@ -41,10 +41,7 @@ func newWorld(t *testing.T, o state.Options) *world {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "state-"}}
 	must(t, apiserver.Kube.Create(t.Context(), ns))
-	id, err := age.GenerateX25519Identity()
-	must(t, err)
-	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
-	must(t, err)
+	b := buckettest.New(t)
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	w := &world{T: t, namespace: ns.Name, key: types.NamespacedName{Namespace: ns.Name, Name: "net"}, bucket: b}
 	w.store = state.New(apiserver.Kube, apiserver.Kube, b, o)

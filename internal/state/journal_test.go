@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/engine"
 	"cairn.dev/cairn/internal/runnerapi"
 	"cairn.dev/cairn/internal/state/decision"
@@ -59,15 +58,7 @@ func TestPartsOfWhatIsHeldAreNoLargerThanABatch(t *testing.T) {
 // A note that all is saved may stay after its Run, where a sweep was cut off. By the API server's clock, if that has gone back since, the next Run's
 // batches are from before it.
 func TestAJournalIsNotCoveredByANoteThatStayed(t *testing.T) {
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
+	b := buckettest.New(t)
 	s, key := New(nil, nil, b, Options{}), types.NamespacedName{Namespace: "web", Name: "net"}
 	attempt := v1alpha1.Attempt{Number: 2, PodUID: "pod-2", Phase: v1alpha1.AttemptApply}
 	before := &v1alpha1.Run{Status: v1alpha1.RunStatus{Attempts: []v1alpha1.Attempt{attempt}}}

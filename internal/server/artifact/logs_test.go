@@ -6,26 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"filippo.io/age"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/server/httpapi"
 )
-
-func memoryBucket(t *testing.T) *bucket.Bucket {
-	t.Helper()
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func TestFitChunk(t *testing.T) {
 	tests := map[string]struct {
@@ -53,7 +39,7 @@ func TestFitChunk(t *testing.T) {
 }
 
 func TestALogGrowsOverManyServers(t *testing.T) {
-	b := memoryBucket(t)
+	b := buckettest.New(t)
 	servers := []*Logs{NewLogs(b), NewLogs(b), NewLogs(b)}
 	text := strings.Repeat("0123456789", 100)
 	const folder = "logs/ns/uid/1"
@@ -82,7 +68,7 @@ func TestALogGrowsOverManyServers(t *testing.T) {
 }
 
 func TestChunksThatOverlapAreReadOnce(t *testing.T) {
-	b := memoryBucket(t)
+	b := buckettest.New(t)
 	for key, data := range map[string]string{"000000000000": "abcd", "000000000002": "cd", "000000000003": "defg", "000000000007": "h"} {
 		if err := b.Put(t.Context(), "logs/ns/uid/1/"+key, []byte(data)); err != nil {
 			t.Fatal(err)
@@ -95,7 +81,7 @@ func TestChunksThatOverlapAreReadOnce(t *testing.T) {
 }
 
 func TestALogIsBounded(t *testing.T) {
-	b := memoryBucket(t)
+	b := buckettest.New(t)
 	logs := NewLogs(b)
 	if err := b.Put(t.Context(), chunkKey("logs/ns/uid/1", largestLog-10), make([]byte, 5)); err != nil {
 		t.Fatal(err)
@@ -118,7 +104,7 @@ func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
 		"with a piece that another one goes": {{0, 20}, {5, 10}, {20, 36}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := NewLogs(memoryBucket(t))
+			l := NewLogs(buckettest.New(t))
 			for _, c := range chunks {
 				if err := l.bucket.PutLoose(t.Context(), chunkKey("logs/ns/uid/1", int64(c[0])), []byte(text[c[0]:c[1]])); err != nil {
 					t.Fatal(err)
@@ -145,7 +131,7 @@ func TestALogIsReadFromAnyByteHoweverItWasCut(t *testing.T) {
 }
 
 func TestALogIsListedOnlyWhenAsked(t *testing.T) {
-	l := NewLogs(memoryBucket(t))
+	l := NewLogs(buckettest.New(t))
 	if _, ok, err := l.Append(t.Context(), "logs/ns/uid/1", 0, []byte("text")); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -162,7 +148,7 @@ func TestALogIsListedOnlyWhenAsked(t *testing.T) {
 }
 
 func TestAnAppendWakesThoseWhoFollowTheRun(t *testing.T) {
-	l := NewLogs(memoryBucket(t))
+	l := NewLogs(buckettest.New(t))
 	mine, leave := l.Changes.Subscribe(LogFolder("ns", "uid"))
 	other, leaveOther := l.Changes.Subscribe(LogFolder("ns", "uid-2"))
 	for i := range 3 { // news are not lost when nobody reads, and are no queue

@@ -12,14 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"filippo.io/age"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/inputs"
 	"cairn.dev/cairn/internal/policy"
 	"cairn.dev/cairn/internal/runnerapi"
@@ -53,15 +52,7 @@ func (f *fewObjects) List(_ context.Context, list client.ObjectList, _ ...client
 
 func newCourt(t *testing.T) *court {
 	t.Helper()
-	key, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := bucket.Open(t.Context(), "file://"+t.TempDir(), bucket.Keys{Recipient: key.Recipient(), Identities: []age.Identity{key}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
+	b := buckettest.Open(t, "file://"+t.TempDir())
 	c := &court{
 		T: t, live: &fewObjects{}, digest: inputs.Digest([]byte("the plan")), now: time.Now(),
 		run: &v1alpha1.Run{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "net-1", UID: "uid-1"}},

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"filippo.io/age"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"cairn.dev/cairn/api/v1alpha1"
-	"cairn.dev/cairn/internal/bucket"
+	"cairn.dev/cairn/internal/bucket/buckettest"
 	"cairn.dev/cairn/internal/server/artifact"
 	"cairn.dev/cairn/internal/server/auth"
 	"cairn.dev/cairn/internal/server/httpapi"
@@ -138,7 +137,7 @@ func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				s := New(Options{
-					Users: users, Authorizer: authorizer, Live: kube, Cache: kube, Logs: artifact.NewLogs(logBucket(t)), Stopping: ctx,
+					Users: users, Authorizer: authorizer, Live: kube, Cache: kube, Logs: artifact.NewLogs(buckettest.New(t)), Stopping: ctx,
 				})
 				alice := auth.User{Info: &user.DefaultInfo{Name: "alice"}, Token: "alice's"}
 				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/?follow=true", nil)
@@ -165,17 +164,4 @@ func TestALogIsFollowedNoLongerThanOneMay(t *testing.T) {
 			})
 		})
 	}
-}
-
-func logBucket(t *testing.T) *bucket.Bucket {
-	t.Helper()
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := bucket.Open(t.Context(), "mem://", bucket.Keys{Recipient: id.Recipient(), Identities: []age.Identity{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
