@@ -2,7 +2,7 @@ package userapi
 
 import "time"
 
-// Access is what the caller may do with an object by the roles of Kubernetes. Whether it makes sense now, the object says.
+// Access is what the caller may do with an object by the roles of Kubernetes. Whether it has an effect now depends on the object.
 type Access struct {
 	Actions map[string]bool `json:"actions"`
 }
@@ -14,18 +14,18 @@ type Approval struct {
 
 // A Rejection ends a Run whose plan waits.
 type Rejection struct {
-	// Message says why, for those who wanted the change.
+	// Message is the reason, for the users who wanted the change.
 	Message string `json:"message,omitempty"`
 	// PlanDigest is that of the plan that was read; without it the one that the Run has now.
 	PlanDigest string `json:"planDigest,omitempty"`
 }
 
-// Events are what Kubernetes tells of an object, the newest first.
+// Events are the Kubernetes events of an object, the newest first.
 type Events struct {
 	Items []Event `json:"items"`
 }
 
-// An Event was told Count times, at First and at last at Last.
+// Event was recorded Count times, at First and at last at Last.
 type Event struct {
 	// Type is Normal or Warning.
 	Type    string    `json:"type"`

@@ -16,7 +16,7 @@ import (
 	"cairn.dev/cairn/internal/plan"
 )
 
-// Client asks a server as a person.
+// Client sends requests as a user.
 type Client struct {
 	base string
 	http *http.Client
@@ -24,27 +24,27 @@ type Client struct {
 	shown int64
 }
 
-// New makes a Client for the server at a URL. The transport trusts the server's certificate and shows who the person is.
+// New creates a Client for the server at a URL. The transport trusts the server's certificate and has the user's credentials.
 func New(base string, transport http.RoundTripper) *Client {
 	return &Client{
 		base: strings.TrimSuffix(base, "/"),
 		http: &http.Client{
 			Transport: transport,
-			// What the person shows must not follow a redirect to somewhere else.
+			// The user's credentials must not follow a redirect to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// At gives a Client whose pushes and rollbacks are refused unless that version of the state is still the current one. It is
-// the one that the person was shown; 0 takes any.
+// At returns a Client whose pushes and rollbacks are rejected unless that version of the state is still the current one. It is
+// the one that the user saw; 0 accepts any.
 func (c *Client) At(version int64) *Client {
 	at := *c
 	at.shown = version
 	return &at
 }
 
-// Plan gives what a Run would do. A plan without changes is an empty View.
+// Plan returns what a Run would do. A plan without changes is an empty View.
 func (c *Client) Plan(ctx context.Context, namespace, run string) (plan.View, error) {
 	var view plan.View
 	data, err := c.planForm(ctx, namespace, run, FormView)
@@ -57,12 +57,12 @@ func (c *Client) Plan(ctx context.Context, namespace, run string) (plan.View, er
 	return view, nil
 }
 
-// PlanText gives a Run's plan as its engine printed it, without escape codes. The caller closes it.
+// PlanText returns a Run's plan as its engine printed it, without escape codes. The caller closes it.
 func (c *Client) PlanText(ctx context.Context, namespace, run string) (io.ReadCloser, error) {
 	return c.open(ctx, call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {FormText}}})
 }
 
-// PlanJSON gives a Run's plan in the JSON of its engine.
+// PlanJSON returns a Run's plan in the JSON of its engine.
 func (c *Client) PlanJSON(ctx context.Context, namespace, run string) ([]byte, error) {
 	return c.planForm(ctx, namespace, run, FormJSON)
 }
@@ -71,8 +71,8 @@ func (c *Client) planForm(ctx context.Context, namespace, run, form string) ([]b
 	return c.get(ctx, call{path: runPath(namespace, run, "plan"), query: url.Values{"format": {form}}}, LargestPlan)
 }
 
-// Logs gives the log of a Run. The caller closes it. It ends with io.EOF when there is no more to come; any other error is
-// that the connection was cut off, also when the server stops: to go on, ask again from the offset that was reached.
+// Logs returns the log of a Run. The caller closes it. It ends with io.EOF at the end of the log; any other error is
+// that the connection was cut off, also when the server stops: to continue, request the log again from the offset that was reached.
 func (c *Client) Logs(ctx context.Context, namespace, run string, o LogOptions) (io.ReadCloser, error) {
 	query := url.Values{}
 	if o.Attempt > 0 {
@@ -87,12 +87,12 @@ func (c *Client) Logs(ctx context.Context, namespace, run string, o LogOptions) 
 	return c.open(ctx, call{path: runPath(namespace, run, "logs"), query: query})
 }
 
-// RescuedState gives the state that an attempt could not save, while it is no version.
+// RescuedState returns the state that an attempt could not save, while it is no version.
 func (c *Client) RescuedState(ctx context.Context, namespace, name string) ([]byte, error) {
 	return c.get(ctx, call{path: statePath(namespace, name, "versions/"+Rescued)}, LargestState)
 }
 
-// State gives a version of a state; 0 is the current one.
+// State returns a version of a state; 0 is the current one.
 func (c *Client) State(ctx context.Context, namespace, name string, version int64) ([]byte, error) {
 	which := Current
 	if version != 0 {
@@ -101,7 +101,7 @@ func (c *Client) State(ctx context.Context, namespace, name string, version int6
 	return c.get(ctx, call{path: statePath(namespace, name, "versions/"+which)}, LargestState)
 }
 
-// Journal gives what the journal of a state has.
+// Journal returns the journal of a state.
 func (c *Client) Journal(ctx context.Context, namespace, name string) (Journal, error) {
 	var journal Journal
 	data, err := c.get(ctx, call{path: statePath(namespace, name, "journal")}, LargestJournal)
@@ -114,7 +114,7 @@ func (c *Client) Journal(ctx context.Context, namespace, name string) (Journal, 
 	return journal, nil
 }
 
-// PushState makes data the next version of a state. Force takes one with another lineage, or whose serial does not follow.
+// PushState stores data as the next version of a state. Force accepts one with another lineage, or whose serial does not follow.
 func (c *Client) PushState(ctx context.Context, namespace, name string, data []byte, force bool) (StateVersion, error) {
 	r := call{method: http.MethodPost, path: statePath(namespace, name, "versions"), query: c.current(), body: bytes.NewReader(data)}
 	if force {
@@ -123,7 +123,7 @@ func (c *Client) PushState(ctx context.Context, namespace, name string, data []b
 	return c.stateVersion(ctx, r)
 }
 
-// Rollback makes a new version with the content of an older one.
+// Rollback creates a new version with the content of an older one.
 func (c *Client) Rollback(ctx context.Context, namespace, name string, version int64) (StateVersion, error) {
 	body, err := json.Marshal(Rollback{Version: version})
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *Client) RestoreState(ctx context.Context, namespace, name string, forge
 	return c.stateVersion(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "restore"), body: bytes.NewReader(body)})
 }
 
-// MoveState lets a state move to where its Stack says now.
+// MoveState lets a state move to the current backend of its Stack.
 func (c *Client) MoveState(ctx context.Context, namespace, name string) (StateMove, error) {
 	var move StateMove
 	data, err := c.get(ctx, call{method: http.MethodPost, path: statePath(namespace, name, "migrate"), query: c.current()}, largestMessage)
@@ -156,7 +156,7 @@ func (c *Client) MoveState(ctx context.Context, namespace, name string) (StateMo
 	return move, nil
 }
 
-// current says which version a write is for.
+// current sets which version a write is for.
 func (c *Client) current() url.Values {
 	query := url.Values{}
 	if c.shown > 0 {
@@ -240,10 +240,10 @@ func (c *Client) get(ctx context.Context, r call, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// tries is how often a read is sent to a server that says it cannot answer right now, as one that has just begun.
+// tries is how often a read is sent to a server that answers 503, such as one that has just started.
 const tries = 5
 
-// open sends a request and gives the answer to read, if it is no error.
+// open sends a request and returns the response to read, if it is no error.
 func (c *Client) open(ctx context.Context, r call) (io.ReadCloser, error) {
 	for try := 1; ; try++ {
 		answer, err := c.send(ctx, r)

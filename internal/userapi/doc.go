@@ -1,6 +1,6 @@
 // Package userapi has the types of the user API, between the server and its users: what it answers beside what Kubernetes
-// does, and the client of the `cairn` command. It knows nothing of Kubernetes; who a person is there is in the transport
-// that a Client is made with.
+// does, and the client of the `cairn` command. It is independent of Kubernetes; the user's credentials are in the transport
+// that a Client is created with.
 //
 //	GET  /api/v1/namespaces/{ns}/runs/{run}/plan?format=F              what a Run would do: "view" (a plan.View, what is
 //	                                                                   answered without F), "text" as the engine printed
@@ -44,19 +44,19 @@
 //	POST /api/v1/namespaces/{ns}/states/{state}/recover                the body is the log of a pod that a state was printed
 //	                                                                   to; answers StateVersion
 //
-// A request comes with what its person shows to Kubernetes: a bearer token or a client certificate, or the cookie of who signed in; and the headers
+// A request has its user's credentials for Kubernetes: a bearer token or a client certificate, or the cookie of a session; and the headers
 // Impersonate-User, -Group, -Uid and -Extra- of who may impersonate. Errors are a Problem (RFC 9457): 401 who is not known there,
-// 403 with the verb that is missing, 404 what is not there, 409 what does not follow what is there, 422 what Cairn cannot
+// 403 with the verb that is missing, 404 not found, 409 a conflict with the current version, 422 what Cairn cannot
 // look into, 423 what is locked or at work, 503 what may work in a moment.
 package userapi
 
 import "fmt"
 
-// Error is the server's answer to a request that it refused.
+// Error is the server's response to a request that failed.
 type Error struct {
 	// Code is the HTTP status.
 	Code int
-	// Message is the body of the answer: a sentence for a person.
+	// Message is the body of the answer: a sentence for the user.
 	Message string
 }
 
@@ -93,13 +93,13 @@ type JournalResource struct {
 	Type string `json:"type"`
 	// Action that was done last: create, update, delete.
 	Action string `json:"action"`
-	// IDKey is the attribute that identifies it, and ID its value. They are empty when the engine told none, as where it is sensitive.
+	// IDKey is the attribute that identifies it, and ID its value. They are empty when the engine reported none, such as a sensitive one.
 	IDKey string `json:"idKey,omitempty"`
 	ID    string `json:"id,omitempty"`
 	// Run that did it, and which of its attempts.
 	Run     string `json:"run"`
 	Attempt int32  `json:"attempt"`
-	// Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and somebody took it out of it),
+	// Standing: InState, Missing (the next plan imports it), TakenOut (a version of the state had it, and a user removed it),
 	// Destroyed, or Unknown where the engine encrypts the state.
 	Standing string `json:"standing"`
 }
@@ -117,7 +117,7 @@ type Rollback struct {
 
 // Unlock asks for the end of a lock whose holder is over.
 type Unlock struct {
-	// ID of the lock, so that it is the one that was looked at.
+	// ID of the lock, so that it is the one that the user saw.
 	ID string `json:"id"`
 }
 
@@ -134,7 +134,7 @@ const Current = "current"
 // Rescued names, in a path, the state that an attempt could not save and that is no version yet.
 const Rescued = "rescued"
 
-// LogOptions say which part of a Run's log is wanted.
+// LogOptions select a part of a Run's log.
 type LogOptions struct {
 	// Attempt of the Run; 0 is all of them, one after the other.
 	Attempt int32
@@ -144,7 +144,7 @@ type LogOptions struct {
 	Follow bool
 }
 
-// Where a server tells people how to reach it: a ConfigMap that everybody who is known to the cluster may read.
+// Where a server publishes its address: a ConfigMap that every authenticated user of the cluster may read.
 const (
 	PublicNamespace = "kube-public"
 	PublicName      = "cairn"

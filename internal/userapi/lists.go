@@ -22,12 +22,12 @@ type Object struct {
 // A Stack is a row of the list of Stacks.
 type Stack struct {
 	Object
-	// Ready is True, False or Unknown; Reason and Message say why, since Changed.
+	// Ready is True, False or Unknown; Reason and Message explain it, since Changed.
 	Ready   string     `json:"ready"`
 	Reason  string     `json:"reason,omitempty"`
 	Message string     `json:"message,omitempty"`
 	Changed *time.Time `json:"changed,omitempty"`
-	// Stalled says that nothing goes on until a person acts, Deleted that the Stack is being deleted.
+	// Stalled is true when nothing continues until a user acts, Deleted when the Stack is being deleted.
 	Stalled   bool `json:"stalled"`
 	Drifted   bool `json:"drifted"`
 	Suspended bool `json:"suspended"`
@@ -60,7 +60,7 @@ type Run struct {
 	Revision string  `json:"revision,omitempty"`
 	Attempts int     `json:"attempts"`
 	Plan     *Counts `json:"plan,omitempty"`
-	// ApprovedBy is who approved the plan, if somebody did.
+	// ApprovedBy is who approved the plan, if it was approved.
 	ApprovedBy string     `json:"approvedBy,omitempty"`
 	Finished   *time.Time `json:"finished,omitempty"`
 }
@@ -114,7 +114,7 @@ type State struct {
 	UpdatedBy string `json:"updatedBy,omitempty"`
 	// Lock is who holds it; nil when it is free.
 	Lock *Lock `json:"lock,omitempty"`
-	// Rescued says that a state waits that could not be saved when it was made.
+	// Rescued is true when a state is stored that could not be saved when it was produced.
 	Rescued bool `json:"rescued"`
 }
 
@@ -128,7 +128,7 @@ type Lock struct {
 	Since time.Time `json:"since"`
 }
 
-// A Change says that an object was made, changed or, if so, deleted.
+// Change is an object that was created, changed or, if so, deleted.
 type Change struct {
 	// Kind is Stack, Run, Repository or State.
 	Kind      string `json:"kind"`
@@ -150,7 +150,7 @@ type Activity struct {
 	Steps []ActivityStep `json:"steps"`
 }
 
-// An ActivityStep begins at From and is as long as the Activity says.
+// ActivityStep begins at From and is one step of the Activity long.
 type ActivityStep struct {
 	From      time.Time `json:"from"`
 	Succeeded int       `json:"succeeded"`
@@ -163,7 +163,7 @@ type ActivityStep struct {
 type Me struct {
 	Name   string   `json:"name"`
 	Groups []string `json:"groups"`
-	// Real is who asks, of somebody who asks as somebody else.
+	// Real is the user that impersonates; empty without impersonation.
 	Real string `json:"real,omitempty"`
 }
 
@@ -173,7 +173,7 @@ type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
-	// Detail is a sentence for a person.
+	// Detail is a sentence for the user.
 	Detail string `json:"detail"`
 	// Parameter is the one of the query that the error is about, if one is.
 	Parameter string `json:"parameter,omitempty"`

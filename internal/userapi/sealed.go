@@ -16,7 +16,7 @@ const armorLine = 64
 // largestSealed is more than a state is when it is encrypted and armored.
 const largestSealed = LargestState + LargestState/2
 
-// ErrNotSealed says that a log has no encrypted state in it.
+// ErrNotSealed is returned for a log that has no encrypted state in it.
 var ErrNotSealed = errors.New("there is no encrypted state in this log, or not all of it: it begins with " + armor.Header)
 
 // Sealed finds the state that a runner printed to a pod's log, encrypted and armored: the last one, if there are several.
@@ -66,7 +66,7 @@ func sealed(log io.Reader, most int) ([]byte, error) {
 	return found, nil
 }
 
-// armored gives the part of a line that may be armored text.
+// armored returns the part of a line that may be armored text.
 func armored(line []byte, prefixed bool) ([]byte, bool) {
 	if i := bytes.LastIndexAny(line, " \t"); i >= 0 {
 		if !prefixed {
@@ -81,7 +81,7 @@ func armored(line []byte, prefixed bool) ([]byte, bool) {
 	return line, err == nil
 }
 
-// readLine gives a line without its end, valid until the next one. One that is longer than any that matters here comes in
+// readLine returns a line without its end, valid until the next one. One that is longer than any that matters here comes in
 // pieces.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
@@ -91,7 +91,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// bounded is a reader that refuses to go on past its bound.
+// bounded is a reader that fails past its bound.
 type bounded struct {
 	from io.Reader
 	left int64

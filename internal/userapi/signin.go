@@ -1,6 +1,6 @@
 package userapi
 
-// SignIn is how people sign in with a browser.
+// SignIn is how users sign in with a browser.
 type SignIn struct {
 	Methods []SignInMethod `json:"methods"`
 }
@@ -9,7 +9,7 @@ type SignIn struct {
 type SignInMethod struct {
 	// Type is OIDC, with a URL to go to, or Token: what Kubernetes takes, sent to /api/v1/session.
 	Type string `json:"type"`
-	// Name of the identity provider, for people.
+	// Name of the identity provider, as users see it.
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url,omitempty"`
 }
