@@ -128,8 +128,8 @@ func (s *session) ssh() error {
 	if err != nil {
 		return err
 	}
-	config, err := s.program("ssh", "#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+
-		""+knownHosts+"\n")
+	config, err := s.program("ssh",
+		"#!"+program+" -F\n"+sshConfig+"IdentityFile "+identityFile+"\nUserKnownHostsFile "+knownHosts+"\n")
 	if err != nil {
 		return err
 	}

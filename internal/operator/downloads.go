@@ -74,7 +74,7 @@ func (d Downloads) open(cache string, t *telemetry) (runnerhandler.Engines, runn
 		return engines, nil, owned{engines.Close}, nil
 	}
 	mirror, err := providers.New(providers.Options{
-		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Told: t.download("provider"),
+		Dir: filepath.Join(cache, "providers"), Folder: d.ProviderFolder, Offline: d.ProviderOffline, Hosts: d.ProviderHosts, Most: d.ProviderMost, Requested: t.download("provider"),
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, engines.Close())

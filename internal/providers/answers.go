@@ -61,15 +61,15 @@ func parseVersions(data []byte) (listing, error) {
 	return list, nil
 }
 
-// location is where a registry says that an archive is, and what vouches for it.
+// location is where an archive is according to its registry, and what proves that it is the right one.
 type location struct {
-	// filename within the list of checksums, and sum as the registry itself tells it, in hex.
+	// filename within the list of checksums, and sum as the registry itself reports it, in hex.
 	filename, sum            string
 	archive, sums, signature *url.URL
 	keys                     []string
 }
 
-// parseDownload reads a registry's answer to a request for a platform of a version, made at base.
+// parseDownload reads a registry's answer to a request for a platform of a version. base is the URL of the request.
 func parseDownload(data []byte, base *url.URL, platform Platform) (location, error) {
 	var answer struct {
 		OS, Arch, Filename, Shasum string
@@ -86,11 +86,11 @@ func parseDownload(data []byte, base *url.URL, platform Platform) (location, err
 		return location{}, fmt.Errorf("read where an archive is: %w", err)
 	}
 	if (Platform{answer.OS, answer.Arch}) != platform {
-		return location{}, fmt.Errorf("asked for %s, the registry tells of another platform", platform)
+		return location{}, fmt.Errorf("requested %s, but the registry's answer is for another platform", platform)
 	}
 	sum, err := hex.DecodeString(answer.Shasum)
 	if err != nil || len(sum) != sha256.Size {
-		return location{}, errors.New("what the registry gives as a checksum is none")
+		return location{}, errors.New("the registry's checksum is malformed")
 	}
 	d := location{filename: answer.Filename, sum: hex.EncodeToString(sum)}
 	for _, key := range answer.SigningKeys.GPG {
@@ -122,10 +122,11 @@ func parseDiscovery(data []byte, base *url.URL) (*url.URL, error) {
 // longestURL is how long a URL may be that a registry points to: one that is signed has some hundred characters.
 const longestURL = 8 << 10
 
-// resolve makes a reference absolute. Only https is followed.
+// resolve returns the absolute form of a reference. Only https is followed.
 func resolve(base *url.URL, reference string) (*url.URL, error) {
 	if len(reference) > longestURL {
-		return nil, fmt.Errorf("the registry %s points to a URL of %d characters, %d are the most", base.Host, len(reference), longestURL)
+		return nil, fmt.Errorf("the registry %s points to a URL of %d characters, %d are the "+
+			"most", base.Host, len(reference), longestURL)
 	}
 	u, err := base.Parse(reference)
 	if err != nil {
@@ -137,5 +138,5 @@ func resolve(base *url.URL, reference string) (*url.URL, error) {
 	return u, nil
 }
 
-// names gives the versions, sorted.
+// names returns the versions, sorted.
 func (l listing) names() []string { return slices.Sorted(maps.Keys(l.Versions)) }

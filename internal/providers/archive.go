@@ -24,8 +24,9 @@ type Archive struct {
 	SHA256 string
 }
 
-// Archive gives the archive of a version for a platform: ErrNotFound when there is none, ErrVerify when it is not what
-// the version's list of checksums says. What is not here yet is pulled, and kept; that goes on when ctx is over.
+// Archive returns the archive of a version for a platform: ErrNotFound when there is none, ErrVerify when it does
+// not match the version's list of checksums. One that is not cached yet is pulled, and kept; that continues when
+// ctx is over.
 func (m *Mirror) Archive(ctx context.Context, p Provider, version, system, arch string) (Archive, error) {
 	platform, ok := parsePlatform(system + "_" + arch)
 	if !ok {
@@ -42,7 +43,7 @@ func (m *Mirror) Archive(ctx context.Context, p Provider, version, system, arch 
 	name := p.dir() + "/" + p.Filename(version, platform)
 	for _, root := range []*os.Root{m.folder, m.dir} {
 		if found, err := openIn(root, name, there.sum()); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			m.Told(true, err)
+			m.Requested(true, err)
 			m.used(root, name)
 			return found, err
 		}
@@ -50,11 +51,12 @@ func (m *Mirror) Archive(ctx context.Context, p Provider, version, system, arch 
 	if err := m.asks(p); err != nil {
 		return Archive{}, err
 	}
-	// Others that are pulled at the same time may push it out again before it is opened, where there is room for few.
+	// Where the limit allows few archives, others that are pulled at the same time may replace it before it is
+	// opened.
 	for range mostTries {
 		_, err = download.Do(ctx, m.downloads, "archive "+name, func(ctx context.Context) (any, error) {
 			err := m.pull(ctx, p, version, platform, there.sum())
-			m.Told(false, err)
+			m.Requested(false, err)
 			return nil, err
 		})
 		if err != nil {
@@ -65,7 +67,8 @@ func (m *Mirror) Archive(ctx context.Context, p Provider, version, system, arch 
 			return found, err
 		}
 	}
-	return Archive{}, fmt.Errorf("%s: there is no room for it beside what else is pulled now; give the mirror of providers more", name)
+	return Archive{}, fmt.Errorf("%s: the other downloads leave no space for it; raise the limit of the mirror of "+
+		"providers", name)
 }
 
 // mostTries is how often an archive is pulled that is pushed out again at once.
@@ -87,7 +90,7 @@ func openIn(root *os.Root, name, sum string) (Archive, error) {
 	return Archive{file, info.Size(), sum}, nil
 }
 
-// pull fetches an archive, makes sure that it is the one with that checksum, and keeps it.
+// pull fetches an archive, verifies its checksum, and keeps it.
 func (m *Mirror) pull(ctx context.Context, p Provider, version string, platform Platform, sum string) error {
 	ctx, cancel := context.WithTimeout(ctx, longestArchive)
 	defer cancel()
@@ -123,7 +126,7 @@ func (m *Mirror) pull(ctx context.Context, p Provider, version string, platform 
 	return m.keepHash(p, version, platform, h1)
 }
 
-// fetch writes an archive into a file and gives its size, once its checksum is the expected one.
+// fetch writes an archive into a file and returns its size, once its checksum is the expected one.
 func (r registry) fetch(ctx context.Context, d location, file *os.File, tally *download.Tally) (int64, error) {
 	answer, err := r.open(ctx, d.archive)
 	if err != nil {
@@ -156,7 +159,7 @@ func (m *Mirror) keepHash(p Provider, version string, platform Platform, h1 stri
 	release, ok := m.keptRelease(p, version)
 	there, known := release.Archives[platform.String()]
 	if !ok || !known {
-		return nil // somebody emptied Dir: it is found out anew
+		return nil // Dir was emptied: the hash is computed again
 	}
 	there.Hashes = []string{h1, "zh:" + there.sum()}
 	release.Archives[platform.String()] = there
@@ -166,7 +169,7 @@ func (m *Mirror) keepHash(p Provider, version string, platform Platform, h1 stri
 // largestContent is how much may be in an archive, unpacked.
 const largestContent = 8 << 30
 
-// hashContent gives the hash of what is in a zip, in the form of a lock file: h1:...
+// hashContent returns the hash of what is in a zip, in the form of a lock file: h1:...
 func hashContent(file io.ReaderAt, size int64) (string, error) {
 	content, err := zip.NewReader(file, size)
 	if err != nil {
@@ -174,7 +177,7 @@ func hashContent(file io.ReaderAt, size int64) (string, error) {
 	}
 	names, files, left := []string{}, map[string]*zip.File{}, uint64(largestContent)
 	for _, f := range content.File {
-		if f.UncompressedSize64 > left { // the reader holds it to what it says here
+		if f.UncompressedSize64 > left { // the reader enforces the size that is declared here
 			return "", fmt.Errorf("more than %d bytes are in it", uint64(largestContent))
 		}
 		left -= f.UncompressedSize64

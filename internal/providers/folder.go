@@ -16,7 +16,7 @@ import (
 // versions is a set of versions.
 type versions map[string]bool
 
-// orElse gives the versions, sorted, or why there are none.
+// orElse returns the versions, sorted, or why there are none.
 func (v versions) orElse(err error) ([]string, error) {
 	if len(v) == 0 {
 		return nil, err
@@ -24,7 +24,7 @@ func (v versions) orElse(err error) ([]string, error) {
 	return slices.Sorted(maps.Keys(v)), nil
 }
 
-// here gives the versions whose archives are in Folder or Dir.
+// here returns the versions whose archives are in Folder or Dir.
 func (m *Mirror) here(p Provider) (versions, error) {
 	found := versions{}
 	for _, root := range []*os.Root{m.folder, m.dir} {
@@ -66,7 +66,7 @@ func archivesIn(root *os.Root, p Provider) ([]file, error) {
 	return files, nil
 }
 
-// folderRelease gives the archives of a version that are in Folder. Their hashes are what they are.
+// folderRelease returns the archives of a version that are in Folder. Their hashes are what they are.
 func (m *Mirror) folderRelease(p Provider, version string) (map[string]Package, error) {
 	files, err := archivesIn(m.folder, p)
 	if err != nil {
@@ -102,7 +102,7 @@ type sums struct {
 	changed    time.Time
 }
 
-// hashesInFolder gives the hashes of a file in Folder. They are found out anew when the file changes.
+// hashesInFolder returns the hashes of a file in Folder. They are computed again when the file changes.
 func (m *Mirror) hashesInFolder(p Provider, name string) (sums, error) {
 	path := p.dir() + "/" + name
 	file, err := m.folder.Open(path)

@@ -1,15 +1,15 @@
-// Package providers is a mirror of providers: what engines ask for is pulled through from its registry once, verified
-// once, and kept. It knows nothing of Kubernetes.
+// Package providers is a mirror of providers: what engines request is pulled through from its registry once,
+// verified once, and kept. It knows nothing of Kubernetes.
 //
 //	Versions ─► what the registry lists, taken as it is for some minutes
-//	Version  ─► SHA256SUMS, its signature checked, kept for good: it says what every archive of that version must be
+//	Version  ─► SHA256SUMS, its signature checked, kept for good: it has the checksum of every archive of that version
 //	Archive  ─► the zip, if its checksum is the one that was kept
 //
 // A Folder, when there is one, comes before the registry.
 //
-// The hosts that are asked are those that people's code names, and what such a registry points to. Only https is spoken,
-// and no answer is shown to who asked, but which address that host has is not looked at: a private registry is at a
-// private address. Where code is not trusted that far, Hosts says which registries there are.
+// Requests go to the hosts that users' code names, and to what such a registry points to. Only https is used, and
+// no answer is shown to the user, but the address of a host is not checked: a private registry is at a private
+// address. Where code is not trusted that far, Hosts lists the registries that are allowed.
 package providers
 
 import (
@@ -31,41 +31,44 @@ import (
 var (
 	// ErrNotFound is a provider, version or platform that there is not, or that this mirror may not ask for.
 	ErrNotFound = errors.New("not in the mirror of providers")
-	// ErrVerify is a package that is not what its maker says it is. Nothing of it is kept.
+	// ErrVerify is a package that differs from what its author published. Nothing of it is kept.
 	ErrVerify = errors.New("verification failed")
 )
 
 // Options of a Mirror.
 type Options struct {
-	// Dir keeps what was verified, packed as `tofu providers mirror` does it. It is made when it is missing, belongs to
-	// one Mirror at a time, and may be emptied while none runs. It is needed.
+	// Dir keeps what was verified, packed as `tofu providers mirror` does it. It is created when it is missing,
+	// belongs to one Mirror at a time, and may be emptied while none runs. It is needed.
 	Dir string
-	// Folder is a packed mirror that somebody else fills, looked in before a registry is asked: each file in it is taken
-	// as the operator's word. Empty means none.
+	// Folder is a packed mirror that the operator fills, searched before a registry is asked: each file in it is
+	// trusted as it is. Empty means none.
 	Folder string
 	// Offline never asks a registry: there is what Folder and Dir hold.
 	Offline bool
-	// Hosts are the only registries that are asked, as code names them. Empty means any. Example: registry.opentofu.org.
+	// Hosts are the only registries that are asked, as code names them. Empty means any. Example:
+	// registry.opentofu.org.
 	Hosts []string
-	// Unsigned are the registries whose providers may come without a key of their maker, on the registry's word for the
-	// checksum alone. nil means registry.opentofu.org, as in OpenTofu; a provider with a key has to be signed everywhere.
+	// Unsigned are the registries whose providers may come without a key of their maker, on the registry's word for
+	// the checksum alone. nil means registry.opentofu.org, as in OpenTofu; a provider with a key has to be signed
+	// everywhere.
 	Unsigned []string
-	// Most is how many bytes of archives are kept in Dir; 0 means any number. Those that were not asked for for the longest time go
-	// first, once another was pulled, and are pulled again when they are asked for. The last one pulled stays, however large.
+	// Most is how many bytes of archives are kept in Dir; 0 means any number. Those that were not asked for for the
+	// longest time go first, once another was pulled, and are pulled again when they are asked for. The last one
+	// pulled stays, however large.
 	Most int64
 	// Client speaks to registries. nil means one that keeps to the proxies in the environment. How it follows redirects
 	// is the Mirror's own: few, and to https only.
 	Client *http.Client
 	// Fresh is how long a list of versions is taken as it is before the registry is asked again; 0 means 5 minutes.
 	Fresh time.Duration
-	// Told is told of each archive that is asked for: that it was cached already (a hit), or that it was not and what came of the
-	// pull. Nil means nobody.
-	Told func(hit bool, err error)
+	// Requested is called for each archive that is requested: it was cached already (a hit), or it was not, with the
+	// result of the pull. Nil is not called.
+	Requested func(hit bool, err error)
 	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }
 
-// Mirror gives out providers. Its methods may be called at the same time.
+// Mirror serves providers. Its methods may be called at the same time.
 type Mirror struct {
 	Options
 	registry registry
@@ -83,19 +86,20 @@ type Mirror struct {
 	transfers download.Transfers
 }
 
-// Progress is how far the download is that the mirror makes of a provider now; the zero Transfer when there is none.
+// Progress of the download of a provider that is under way; the zero Transfer when there is none.
 func (m *Mirror) Progress(p Provider) download.Transfer { return m.transfers.Of(p.String()) }
 
 const (
 	// mostKnown is how many files' checksums, and how many hosts' registries, are in memory.
 	mostKnown = 1000
-	// mostLists is how much memory the lists of versions take. A registry is whatever code names, and says how long they are.
+	// mostLists is how much memory the lists of versions take. A registry is whatever code names, and decides how
+	// long they are.
 	mostLists = 32 << 20
 	// mostPulls is how many archives are pulled at a time; further ones wait.
 	mostPulls = 4
 )
 
-// New makes a Mirror. Close ends it.
+// New returns a Mirror. Close ends it.
 func New(o Options) (*Mirror, error) {
 	if o.Dir == "" {
 		return nil, errors.New("mirror of providers: no folder to keep them in")
@@ -106,8 +110,8 @@ func New(o Options) (*Mirror, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Told == nil {
-		o.Told = func(bool, error) {}
+	if o.Requested == nil {
+		o.Requested = func(bool, error) {}
 	}
 	o.Fresh = cmp.Or(o.Fresh, 5*time.Minute)
 	hashed, err := lru.New[string, sums](mostKnown)
@@ -147,7 +151,7 @@ func (m *Mirror) open() (err error) {
 	return err
 }
 
-// Close ends what is being pulled and waits for it. The Mirror gives nothing afterwards.
+// Close ends what is being pulled and waits for it. The Mirror serves nothing afterwards.
 func (m *Mirror) Close() {
 	m.downloads.Close()
 	m.closeFolders()
@@ -161,7 +165,7 @@ func (m *Mirror) closeFolders() {
 	}
 }
 
-// asks says whether a provider's registry may be asked.
+// asks reports whether a provider's registry may be asked.
 func (m *Mirror) asks(p Provider) error {
 	switch {
 	case m.Offline:

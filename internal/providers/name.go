@@ -25,13 +25,13 @@ var (
 	wholePort = regexp.MustCompile(`^[1-9][0-9]{0,4}$`)
 )
 
-// ParseProvider makes a Provider of its parts: ErrNotFound when there can be none of that name.
+// ParseProvider returns the Provider of its parts: ErrNotFound when there can be none of that name.
 func ParseProvider(hostname, namespace, typ string) (Provider, error) {
 	p := Provider{Hostname: hostname, Namespace: namespace, Type: typ}
 	return p, p.check()
 }
 
-// String gives the address.
+// String returns the address.
 func (p Provider) String() string { return p.dir() }
 
 func (p Provider) check() error {
@@ -41,7 +41,7 @@ func (p Provider) check() error {
 	return nil
 }
 
-// isHost says whether a name is a host's, or a host's with a port.
+// isHost reports whether a name is a host's, or a host's with a port.
 func isHost(name string) bool {
 	host, port, found := strings.Cut(name, ":")
 	if found {
@@ -61,7 +61,7 @@ func isHost(name string) bool {
 	return true
 }
 
-// allowed says whether a list has a host. An empty list has all.
+// allowed reports whether a list has a host. An empty list has all.
 func allowed(hosts []string, host string) bool {
 	return len(hosts) == 0 || slices.Contains(hosts, host)
 }
@@ -69,7 +69,7 @@ func allowed(hosts []string, host string) bool {
 // Platform is an operating system and a processor, as Go names them.
 type Platform struct{ OS, Arch string }
 
-// String gives it as engines write it. Example: linux_amd64.
+// String returns it as engines write it. Example: linux_amd64.
 func (p Platform) String() string { return p.OS + "_" + p.Arch }
 
 func parsePlatform(text string) (Platform, bool) {
@@ -94,7 +94,7 @@ func (p Provider) ParseFilename(name string) (v string, platform Platform, ok bo
 	return v, platform, ok
 }
 
-// checkVersion refuses what is no version.
+// checkVersion rejects what is no version.
 func (p Provider) checkVersion(v string) error {
 	if !version.MatchString(v) {
 		return fmt.Errorf("%s: %.100q is no version: %w", p, v, ErrNotFound)

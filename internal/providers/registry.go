@@ -105,7 +105,7 @@ func (r registry) discover(ctx context.Context, host string) (*url.URL, error) {
 	return found, nil
 }
 
-// get reads a small answer, and says where it came from in the end.
+// get reads a small answer, and returns the URL that it came from in the end.
 func (r registry) get(ctx context.Context, u *url.URL) ([]byte, *url.URL, error) {
 	ctx, cancel := context.WithTimeout(ctx, longestIndex)
 	defer cancel()
@@ -146,7 +146,7 @@ func (r registry) open(ctx context.Context, u *url.URL) (*http.Response, error) 
 	case http.StatusOK:
 		return answer, nil
 	case http.StatusNotFound, http.StatusGone:
-		err = fmt.Errorf("%s is not there: %w", where(u), ErrNotFound)
+		err = fmt.Errorf("%s was not found: %w", where(u), ErrNotFound)
 	default:
 		err = fmt.Errorf("%s answers %d %s", where(u), answer.StatusCode, http.StatusText(answer.StatusCode))
 	}
@@ -154,7 +154,7 @@ func (r registry) open(ctx context.Context, u *url.URL) (*http.Response, error) 
 	return nil, err
 }
 
-// where is a URL as it may be told to people.
+// where is a URL in the form that users may see.
 func where(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

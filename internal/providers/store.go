@@ -54,7 +54,7 @@ func (m *Mirror) keep(p Provider, name string, record any) error {
 	return nil
 }
 
-// kept reads a record. One that cannot be read is as if it were not there: it is made again.
+// kept reads a record. An unreadable one counts as missing: it is created again.
 func (m *Mirror) kept(p Provider, name string, record any) bool {
 	file, err := m.dir.Open(p.dir() + "/" + name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (m *Mirror) keptRelease(p Provider, version string) (release Release, ok bo
 	return release, m.kept(p, version+".json", &release)
 }
 
-// Usage gives how many bytes there are in Dir.
+// Usage returns how many bytes there are in Dir.
 func (m *Mirror) Usage() (int64, error) {
 	var all int64
 	err := fs.WalkDir(m.dir.FS(), ".", func(_ string, entry fs.DirEntry, err error) error {
@@ -114,8 +114,8 @@ type archived struct {
 	used time.Time
 }
 
-// tooMany gives the archives that have to go so that all of them take no more than most bytes: those that were not used for
-// the longest time first, and never the one that is pulled just now.
+// tooMany returns the archives that have to go so that all of them take at most most bytes: those that were not
+// used for the longest time first, and never the one that is pulled just now.
 func tooMany(all []archived, most int64, pulled string) []archived {
 	var size int64
 	for _, a := range all {
@@ -135,7 +135,7 @@ func tooMany(all []archived, most int64, pulled string) []archived {
 	return gone
 }
 
-// used takes note that an archive was asked for. That this fails is no reason not to give it.
+// used records that an archive was requested. A failure of that does not prevent serving it.
 func (m *Mirror) used(root *os.Root, name string) {
 	if root == m.dir && m.Most > 0 {
 		now := m.Now()
@@ -143,7 +143,7 @@ func (m *Mirror) used(root *os.Root, name string) {
 	}
 }
 
-// trim deletes archives until no more than Most bytes of them are kept. Who reads one that is deleted reads it to its end.
+// trim deletes archives until at most Most bytes of them are kept. A reader of a deleted one reads it to its end.
 func (m *Mirror) trim(pulled string) error {
 	if m.Most <= 0 {
 		return nil
@@ -163,11 +163,11 @@ func (m *Mirror) trim(pulled string) error {
 		return ignoreGone(err)
 	})
 	if err != nil {
-		return fmt.Errorf("make room in the mirror of providers: %w", err)
+		return fmt.Errorf("delete old archives in the mirror of providers: %w", err)
 	}
 	for _, a := range tooMany(all, m.Most, pulled) {
 		if err := ignoreGone(m.dir.Remove(a.name)); err != nil {
-			return fmt.Errorf("make room in the mirror of providers: %w", err)
+			return fmt.Errorf("delete old archives in the mirror of providers: %w", err)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (m *Mirror) verify(ctx context.Context, p Provider, version string) (Releas
 	return release, nil
 }
 
-// checkSignature makes sure that one of the keys that the registry names signed the list of checksums.
+// checkSignature verifies that one of the keys that the registry names signed the list of checksums.
 func (m *Mirror) checkSignature(ctx context.Context, d location, checksums []byte) error {
 	if len(d.keys) == 0 {
 		return fmt.Errorf("%w: the registry names no key of its maker", ErrVerify)
@@ -60,7 +60,7 @@ func (m *Mirror) checkSignature(ctx context.Context, d location, checksums []byt
 	return nil
 }
 
-// archives gives those that a list of checksums has for a version. The list and the registry have to agree about the
+// archives returns those that a list of checksums has for a version. The list and the registry have to agree about the
 // platform that was asked for, or one of them is about something else.
 func archives(p Provider, version string, platform Platform, d location, checksums []byte) (map[string]Package, error) {
 	all, err := sigverify.ParseSums(checksums)

@@ -17,7 +17,7 @@ type known struct {
 	at   time.Time
 }
 
-// Versions gives the versions of a provider, sorted as text: ErrNotFound when there is no such provider. While its
+// Versions returns the versions of a provider, sorted as text: ErrNotFound when there is no such provider. While its
 // registry is away they are those that it listed last, or else those that are here.
 func (m *Mirror) Versions(ctx context.Context, p Provider) ([]string, error) {
 	if err := p.check(); err != nil {
@@ -40,7 +40,7 @@ func (m *Mirror) Versions(ctx context.Context, p Provider) ([]string, error) {
 	return here.orElse(fmt.Errorf("%s has no versions: %w", p, ErrNotFound))
 }
 
-// list gives what a registry lists.
+// list returns what a registry lists.
 func (m *Mirror) list(ctx context.Context, p Provider) (listing, error) {
 	last, ok := m.lists.Get(p)
 	if ok && m.Now().Sub(last.at) < m.Fresh {
@@ -62,7 +62,7 @@ func (m *Mirror) list(ctx context.Context, p Provider) (listing, error) {
 				return listing{}, err
 			}
 		}
-		// Also when the registry is away: not everybody has to wait to be told so.
+		// Also when the registry is away: not every request has to wait for the same error.
 		m.lists.Add(p, known{list, m.Now()}, list.weight())
 		return list, nil
 	})
@@ -72,8 +72,8 @@ func (m *Mirror) list(ctx context.Context, p Provider) (listing, error) {
 type Release struct {
 	// Archives by platform.
 	Archives map[string]Package `json:"archives"`
-	// Signed: the checksums are of a list that a key which the registry names has signed. Otherwise the registry named no
-	// key and its own word was taken, or the archives are the operator's, in Folder.
+	// Signed: the checksums are of a list that a key which the registry names has signed. Otherwise the registry
+	// named no key and its own word was taken, or the archives are the operator's, in Folder.
 	Signed bool `json:"signed"`
 }
 
@@ -81,12 +81,12 @@ type Release struct {
 type Package struct {
 	// URL is the archive's, relative to the Release's own: its file name.
 	URL string `json:"url"`
-	// Hashes that the archive has. "zh:" is of the zip as it is, from the signed list. "h1:" is of what is in it, and
-	// there only if the archive was once here: nobody else vouches for it.
+	// Hashes that the archive has. "zh:" is of the zip as it is, from the signed list. "h1:" is of what is in it,
+	// and there only if the archive was once here: no other source proves it.
 	Hashes []string `json:"hashes"`
 }
 
-// sum gives the checksum of the zip, in hex.
+// sum returns the checksum of the zip, in hex.
 func (p Package) sum() string {
 	for _, hash := range p.Hashes {
 		if sum, ok := strings.CutPrefix(hash, "zh:"); ok {
@@ -96,8 +96,8 @@ func (p Package) sum() string {
 	return ""
 }
 
-// Version gives the platforms of a version and the hashes of their archives: ErrNotFound when there is no such version,
-// ErrVerify when what its registry says of it does not hold.
+// Version returns the platforms of a version and the hashes of their archives: ErrNotFound when there is no such
+// version, ErrVerify when the registry's answers about it are not valid.
 func (m *Mirror) Version(ctx context.Context, p Provider, version string) (Release, error) {
 	if err := p.check(); err != nil {
 		return Release{}, err
@@ -124,7 +124,7 @@ func (m *Mirror) Version(ctx context.Context, p Provider, version string) (Relea
 	return release, nil
 }
 
-// release gives what is kept of a version, or finds it out.
+// release returns what is kept of a version, or finds it out.
 func (m *Mirror) release(ctx context.Context, p Provider, version string) (Release, error) {
 	if kept, ok := m.keptRelease(p, version); ok {
 		if !m.Offline {

@@ -72,13 +72,13 @@ func (r *Registry) Client() *http.Client {
 	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", r.server.Listener.Addr().String())
 	}
-	transport.TLSClientConfig.ServerName = Host // what its certificate says
+	transport.TLSClientConfig.ServerName = Host // the name in its certificate
 	client.Transport = transport
 	r.tb.Cleanup(transport.CloseIdleConnections)
 	return &client
 }
 
-// Asked says how many requests there were for paths that end so.
+// Asked returns how many requests there were for paths that end so.
 func (r *Registry) Asked(suffix string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *Registry) Add(namespace, typ, version string, archives map[string][]byt
 	r.putJSON(base+"versions", list)
 }
 
-// Zip makes an archive of files.
+// Zip returns an archive of files.
 func Zip(tb testing.TB, files map[string][]byte) []byte {
 	tb.Helper()
 	var data bytes.Buffer
@@ -190,7 +190,7 @@ func (r *Registry) serve(w http.ResponseWriter, q *http.Request) {
 	_, _ = w.Write(data) // who is gone needs none
 }
 
-// Answer changes answers before they are sent, their status and what they say, by path; nil leaves them as they are.
+// Answer changes answers before they are sent, status and body, by path; nil leaves them as they are.
 func (r *Registry) Answer(change func(path string, code int, body []byte) (int, []byte)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
