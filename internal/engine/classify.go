@@ -18,7 +18,7 @@ const (
 	ConfigurationError Class = runnerapi.FailureConfigurationError
 )
 
-// Classify gives the class of a failed step from its exit code and its errors. It asks one question: would a person
+// Classify returns the class of a failed step from its exit code and its errors. It asks one question: would a person
 // have to change something? When in doubt the answer is no, because a retry costs little and is limited.
 //
 //   - An apply fails on the world, not on the code: a retry begins with a new plan, which knows the code's mistakes.

@@ -50,7 +50,7 @@ func (b Backend) Override() string {
 	return Override
 }
 
-// Own says that the state is in no store of Cairn's.
+// Own reports whether the state is in no store of Cairn's.
 func (b Backend) Own() bool { return b.FromCode || b.Type != "" }
 
 // Override is what OverrideFile holds when Cairn keeps the state. The address is not in it but comes from the environment: a saved plan remembers
@@ -118,7 +118,7 @@ func CheckCode(e Engine, b Backend, root fs.FS) error {
 }
 
 // CheckBackend looks at what an init made of the code, in the folder where it ran: the state has to be where Override
-// says. The error is a *Refused when it is not. It gives the type of the backend.
+// says. The error is a *Refused when it is not. It returns the type of the backend.
 func CheckBackend(b Backend, root fs.FS) (string, error) {
 	data, err := fs.ReadFile(root, path.Join(DataDir, LocalState))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +155,7 @@ type OwnBackend struct {
 	Arguments map[string]json.RawMessage
 }
 
-// FindBackend gives the backend block of a root module that OverrideFile replaces; nil when there is none. A block of
+// FindBackend returns the backend block of a root module that OverrideFile replaces; nil when there is none. A block of
 // type local is none: it says what the engine does without it, and the file that it names is on somebody's machine.
 func FindBackend(root fs.FS) (*OwnBackend, error) {
 	_, code, err := codeFiles(root)
@@ -238,7 +238,7 @@ func readCode(root fs.FS, name string) ([]byte, error) {
 
 func refuse(format string, args ...any) error { return &Refused{Reason: fmt.Sprintf(format, args...)} }
 
-// codeFiles gives the names of all files in a root module's folder, and those of them that an engine reads as code.
+// codeFiles returns the names of all files in a root module's folder, and those of them that an engine reads as code.
 func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
@@ -260,7 +260,7 @@ func codeFiles(root fs.FS) (names map[string]bool, code []string, err error) {
 	return names, code, nil
 }
 
-// split gives the name of a file of code without what says the kind of it, and the latter; or no kind.
+// split returns the name of a file of code without what says the kind of it, and the latter; or no kind.
 func split(name string) (base, kind string) {
 	for _, kind := range []string{".tf", ".tofu", ".tf.json", ".tofu.json"} {
 		if base, ok := strings.CutSuffix(name, kind); ok {
@@ -270,7 +270,7 @@ func split(name string) (base, kind string) {
 	return name, ""
 }
 
-// block gives the first block of a type within a terraform block; nil when there is none.
+// block returns the first block of a type within a terraform block; nil when there is none.
 func block(name string, text []byte, kind string) *hcl.Block {
 	body, _ := hclparse.Parse(text, name, path.Ext(name) == ".json")
 	if body == nil {

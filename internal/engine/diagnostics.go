@@ -60,7 +60,7 @@ const halted = "execution halted"
 // prologue begins the text of an init of Terraform 1.9 and later whose code is wrong; what is wrong with it follows.
 const prologue = "Terraform encountered problems during initialisation"
 
-// FirstError gives the error that says most about a failure: the first one, but for those that only say that the engine
+// FirstError returns the error that says most about a failure: the first one, but for those that only say that the engine
 // was asked to stop, or that errors follow. It is nil when there is none.
 func FirstError(diagnostics []Diagnostic) *Diagnostic {
 	var first *Diagnostic
@@ -97,7 +97,7 @@ func (d Diagnostic) String() string {
 	return text
 }
 
-// file gives the path within the root module. What lies outside of it are Cairn's own copies of variable files, whose
+// file returns the path within the root module. What lies outside of it are Cairn's own copies of variable files, whose
 // place means nothing to a person.
 func (r *Range) file() string {
 	if path.IsAbs(r.Filename) || strings.HasPrefix(r.Filename, "../") {

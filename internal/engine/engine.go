@@ -66,7 +66,7 @@ type Engine interface {
 	Push(Push) []string
 	// Output asks for all outputs, for ParseOutputs. Only a state that the engine encrypts makes it necessary.
 	Output(files []string) []string
-	// PrintsEvents says whether a step prints its events, for a Listener, and no text for people.
+	// PrintsEvents reports whether a step prints its events, for a Listener, and no text for people.
 	PrintsEvents(Step) bool
 }
 
@@ -160,7 +160,7 @@ func ParseVersion(data []byte) (string, error) {
 	return answer.Version, nil
 }
 
-// Meets says whether a version satisfies a constraint as in required_version. As there, a prerelease counts as the
+// Meets reports whether a version satisfies a constraint as in required_version. As there, a prerelease counts as the
 // release that it precedes; it also meets a constraint that names it.
 func Meets(have, constraint string) (bool, error) {
 	wanted, err := version.NewConstraint(constraint)

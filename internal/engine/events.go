@@ -72,7 +72,7 @@ type hook struct {
 	ID     string `json:"id_value"`
 }
 
-// changes says whether it tells of a change: what is only read, or opened as long as the engine runs, is none.
+// changes reports whether it tells of a change: what is only read, or opened as long as the engine runs, is none.
 func (h hook) changes() bool {
 	return h.Resource.Address != "" && !slices.Contains([]string{"", "read", "noop"}, h.Action)
 }
@@ -137,7 +137,7 @@ func (all *Events) add(e event) {
 	}
 }
 
-// readLine gives the next line, or nothing for one that is too long.
+// readLine returns the next line, or nothing for one that is too long.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for long := false; ; {

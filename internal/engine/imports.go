@@ -46,16 +46,16 @@ func importBlock(m Missing) string {
 	return fmt.Sprintf("import {\n  to = %s\n  id = %s\n}\n", m.Address, quote(m.ID))
 }
 
-// IsAddress says that a text is the address of a resource, and can stand in code.
+// IsAddress reports whether a text is the address of a resource, and can stand in code.
 func IsAddress(text string) bool {
 	way, diags := hclsyntax.ParseTraversalAbs([]byte(text), "", hcl.InitialPos)
 	return !diags.HasErrors() && len(way) >= 2
 }
 
-// SaysGone says that what was to be imported does not exist any more: then nothing is lost.
+// SaysGone reports whether what was to be imported does not exist any more: then nothing is lost.
 func SaysGone(said string) bool { return strings.Contains(said, goneRemote) }
 
-// SaysUndeclared says that the code does not have the address of what was to be imported.
+// SaysUndeclared reports whether the code does not have the address of what was to be imported.
 func SaysUndeclared(said string) bool {
 	return slices.ContainsFunc(undeclared, func(text string) bool { return strings.Contains(said, text) })
 }

@@ -52,7 +52,7 @@ const mostValues = 8_000_000
 
 var errMany = &Refused{Reason: fmt.Sprintf("it has more than %d values", mostValues)}
 
-// HasTooMany says that a state has more values than there is memory for, so that nobody can look into it.
+// HasTooMany reports whether a state has more values than there is memory for, so that nobody can look into it.
 func HasTooMany(state []byte) bool { return jsonsize.HasMoreValues(state, mostValues) }
 
 // ReadInstances reads a state; an empty one when there are no bytes. Of one that the engine encrypted, or that has too many values, the

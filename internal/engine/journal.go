@@ -43,10 +43,10 @@ type living struct {
 	Done
 	// last is where in the journal the last word on it is.
 	last int
-	// created says that it was made, and not only changed.
+	// created: it was made, and not only changed.
 	created bool
 	alive   bool
-	// held says that a version of the state had it.
+	// held: a version of the state had it.
 	held bool
 	// made is the ID that it was made with there.
 	made string
@@ -56,7 +56,7 @@ type living struct {
 	gone map[string]bool
 }
 
-// Living gives what exists according to a journal and was in no version of the state, by its last word on each address: of a
+// Living returns what exists according to a journal and was in no version of the state, by its last word on each address: of a
 // replacement that creates before it destroys the last word is on the old one, whose ID tells it from the new one.
 func Living(journal []Done) []Done {
 	var all []Done
@@ -69,7 +69,7 @@ func Living(journal []Done) []Done {
 	return all
 }
 
-// open says that the journal is all that may know it.
+// open reports whether the journal is all that may know it.
 func (l *living) open() bool { return l.alive && !l.held }
 
 // replay is what a journal tells, by address.
@@ -126,7 +126,7 @@ func FindMissing(journal []Done, state *Instances) []Missing {
 	return all
 }
 
-// FindHeld gives what is to be added to a journal because of a version of the state: it has that, or nobody can tell that it has not;
+// FindHeld returns what is to be added to a journal because of a version of the state: it has that, or nobody can tell that it has not;
 // and of what it has not, what it has there.
 func FindHeld(journal []Done, state *Instances) []Done {
 	var all []Done
@@ -186,7 +186,7 @@ func compare(journal []Done, state *Instances) comparison {
 	return c
 }
 
-// missing says that a state does not have what lives at an address.
+// missing reports whether a state does not have what lives at an address.
 func (c comparison) missing(l *living) (Missing, bool) {
 	if c.has(l) {
 		return Missing{}, false
@@ -212,7 +212,7 @@ func (c comparison) missing(l *living) (Missing, bool) {
 	return m, true
 }
 
-// has says that a state has a thing: at its address, or at another one, where somebody moved it. To import it then would be to have
+// has reports whether a state has a thing: at its address, or at another one, where somebody moved it. To import it then would be to have
 // it twice. At another address nothing but an id tells that it is the same, and not even that where one of its type was made there
 // with the same: such ids (a name within a region, the digest of a content) identify nothing.
 func (c comparison) has(l *living) bool {
@@ -251,7 +251,7 @@ type Standing struct {
 	How How
 }
 
-// Standings gives the last word of a journal on each address, beside a state; nil is one that cannot be looked into.
+// Standings returns the last word of a journal on each address, beside a state; nil is one that cannot be looked into.
 func Standings(journal []Done, state *Instances) []Standing {
 	var all []Standing
 	known := cmp.Or(state, &Instances{})

@@ -19,7 +19,7 @@ type Listener struct {
 	long bool
 }
 
-// NewListener gives a Listener that writes to text.
+// NewListener returns a Listener that writes to text.
 func NewListener(text io.Writer) *Listener { return &Listener{text: text} }
 
 // Tell makes it tell heard of each thing that an apply has done, as soon as the engine says so.
@@ -45,7 +45,7 @@ func (l *Listener) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the text and gives the events. A last line that is cut off counts as text: the engine may have been killed.
+// Close ends the text and returns the events. A last line that is cut off counts as text: the engine may have been killed.
 func (l *Listener) Close() (Events, error) {
 	var err error
 	if len(l.line) > 0 || l.long {

@@ -15,7 +15,7 @@ func (OpenTofu) Version() []string { return []string{"version", "-json"} }
 // PrintsEvents is false: they go to a file of their own.
 func (OpenTofu) PrintsEvents(Step) bool { return false }
 
-// Init gives the arguments for o.
+// Init returns the arguments for o.
 func (OpenTofu) Init(o Init) []string {
 	args := []string{"init", "-input=false", "-no-color", "-json-into=" + o.Events}
 	if o.Locked {
@@ -24,7 +24,7 @@ func (OpenTofu) Init(o Init) []string {
 	return variableFiles(o.backend(args), o.VariableFiles)
 }
 
-// Plan gives the arguments for o.
+// Plan returns the arguments for o.
 func (OpenTofu) Plan(o Plan) []string {
 	args := []string{"plan", "-input=false", "-no-color", "-json-into=" + o.Events, "-lock=false", "-detailed-exitcode", "-out=" + o.Out}
 	if o.Destroy {
@@ -33,31 +33,31 @@ func (OpenTofu) Plan(o Plan) []string {
 	return variableFiles(args, o.VariableFiles)
 }
 
-// Apply gives the arguments for o.
+// Apply returns the arguments for o.
 func (OpenTofu) Apply(o Apply) []string {
 	args := []string{"apply", "-input=false", "-no-color", "-json-into=" + o.Events}
 	return append(variableFiles(args, o.VariableFiles), o.Plan)
 }
 
-// Show gives the arguments for o.
+// Show returns the arguments for o.
 func (OpenTofu) Show(o Show) []string {
 	return append(variableFiles([]string{"show", "-no-color", "-json"}, o.VariableFiles), "-plan="+o.Plan)
 }
 
-// Output gives the arguments.
+// Output returns the arguments.
 func (OpenTofu) Output(files []string) []string {
 	return variableFiles([]string{"output", "-no-color", "-json"}, files)
 }
 
-// Adopt gives the arguments for o.
+// Adopt returns the arguments for o.
 func (OpenTofu) Adopt(o Adopt) []string { return adoptArgs(o) }
 
-// Pull gives the arguments.
+// Pull returns the arguments.
 func (OpenTofu) Pull(files []string) []string {
 	return variableFiles([]string{"state", "pull", "-no-color"}, files)
 }
 
-// Push gives the arguments for o.
+// Push returns the arguments for o.
 func (OpenTofu) Push(o Push) []string {
 	return append(variableFiles(o.args(), o.VariableFiles), o.State)
 }

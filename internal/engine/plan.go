@@ -78,7 +78,7 @@ func (all Changes) sort() {
 	})
 }
 
-// count gives how many changes there are of an action.
+// count returns how many changes there are of an action.
 func (all Changes) count(action Action) int32 {
 	var n int32
 	for _, c := range all {
@@ -151,7 +151,7 @@ func (s Summary) String() string {
 // largestLockFile is more than any lock file needs.
 const largestLockFile = 8 << 20
 
-// PlannedLockFile gives the lock file that a saved plan was made with, so that it is applied with the same providers.
+// PlannedLockFile returns the lock file that a saved plan was made with, so that it is applied with the same providers.
 // It is nil when there is none, and for a plan that the engine encrypted: then the engine itself compares.
 func PlannedLockFile(plan io.ReaderAt, size int64) ([]byte, error) {
 	archive, err := zip.NewReader(plan, size)

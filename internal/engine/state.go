@@ -52,7 +52,7 @@ func ParseState(data []byte) (State, error) {
 	return s.State, nil
 }
 
-// WithLineage gives a state the lineage that it lacks: OpenTofu leaves the first state of all without one when it cannot ask
+// WithLineage returns a state the lineage that it lacks: OpenTofu leaves the first state of all without one when it cannot ask
 // the backend whether there is another (1.12). It is made of the content, so that the same state always gets the same one.
 func WithLineage(data []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
@@ -88,7 +88,7 @@ type traversal struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// follow gives the value at the end of a way or, where the way cannot be followed to its end, as with a set, all that
+// follow returns the value at the end of a way or, where the way cannot be followed to its end, as with a set, all that
 // the value is part of: rather too much is hidden than too little.
 func follow(value any, way []traversal) any {
 	for _, step := range way {

@@ -17,7 +17,7 @@ func (Terraform) Version() []string { return []string{"version", "-json"} }
 // PrintsEvents is true but for an init.
 func (Terraform) PrintsEvents(step Step) bool { return step != StepInit }
 
-// Init gives the arguments for o.
+// Init returns the arguments for o.
 func (Terraform) Init(o Init) []string {
 	args := []string{"init", "-input=false", "-no-color"}
 	if o.Locked {
@@ -26,7 +26,7 @@ func (Terraform) Init(o Init) []string {
 	return variableFiles(o.backend(args), o.VariableFiles)
 }
 
-// Plan gives the arguments for o.
+// Plan returns the arguments for o.
 func (Terraform) Plan(o Plan) []string {
 	args := []string{"plan", "-input=false", "-no-color", "-json", "-lock=false", "-detailed-exitcode", "-out=" + o.Out}
 	if o.Destroy {
@@ -39,7 +39,7 @@ func (Terraform) Plan(o Plan) []string {
 // need none: all values are in the plan.
 const ephemeralVariables = ">= 1.10"
 
-// Apply gives the arguments for o.
+// Apply returns the arguments for o.
 func (Terraform) Apply(o Apply) []string {
 	args := []string{"apply", "-input=false", "-no-color", "-json"}
 	if takes, err := Meets(o.Version, ephemeralVariables); err == nil && takes {
@@ -48,17 +48,17 @@ func (Terraform) Apply(o Apply) []string {
 	return append(args, o.Plan)
 }
 
-// Show gives the arguments for o, without variables: Terraform encrypts no plans.
+// Show returns the arguments for o, without variables: Terraform encrypts no plans.
 func (Terraform) Show(o Show) []string { return []string{"show", "-no-color", "-json", o.Plan} }
 
-// Output gives the arguments. It needs no variables: Terraform encrypts no states.
+// Output returns the arguments. It needs no variables: Terraform encrypts no states.
 func (Terraform) Output([]string) []string { return []string{"output", "-no-color", "-json"} }
 
-// Adopt gives the arguments for o.
+// Adopt returns the arguments for o.
 func (Terraform) Adopt(o Adopt) []string { return adoptArgs(o) }
 
-// Pull gives the arguments. It needs no variables: Terraform encrypts no states.
+// Pull returns the arguments. It needs no variables: Terraform encrypts no states.
 func (Terraform) Pull([]string) []string { return []string{"state", "pull", "-no-color"} }
 
-// Push gives the arguments for o.
+// Push returns the arguments for o.
 func (Terraform) Push(o Push) []string { return append(o.args(), o.State) }

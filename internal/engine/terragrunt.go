@@ -26,22 +26,22 @@ func (Terragrunt) Version() []string { return []string{"--version"} }
 // PrintsEvents is as the engine below does.
 func (t Terragrunt) PrintsEvents(step Step) bool { return t.Engine.PrintsEvents(step) }
 
-// Init gives the arguments for o.
+// Init returns the arguments for o.
 func (t Terragrunt) Init(o Init) []string { return t.run(t.Engine.Init(o)) }
 
-// Plan gives the arguments for o.
+// Plan returns the arguments for o.
 func (t Terragrunt) Plan(o Plan) []string { return t.run(t.Engine.Plan(o)) }
 
-// Apply gives the arguments for o, without the version, which is Terragrunt's own.
+// Apply returns the arguments for o, without the version, which is Terragrunt's own.
 func (t Terragrunt) Apply(o Apply) []string {
 	o.Version = ""
 	return t.run(t.Engine.Apply(o))
 }
 
-// Show gives the arguments for o.
+// Show returns the arguments for o.
 func (t Terragrunt) Show(o Show) []string { return t.run(t.Engine.Show(o)) }
 
-// Output gives the arguments.
+// Output returns the arguments.
 func (t Terragrunt) Output(files []string) []string { return t.run(t.Engine.Output(files)) }
 
 // Environment has a script that starts Terragrunt itself find what was prepared, and do nothing twice.
@@ -60,11 +60,11 @@ func (t Terragrunt) run(args []string) []string {
 	}, args...)
 }
 
-// Adopt gives the arguments for o.
+// Adopt returns the arguments for o.
 func (t Terragrunt) Adopt(o Adopt) []string { return t.run(t.Engine.Adopt(o)) }
 
-// Push gives the arguments for o.
+// Push returns the arguments for o.
 func (t Terragrunt) Push(o Push) []string { return t.run(t.Engine.Push(o)) }
 
-// Pull gives the arguments.
+// Pull returns the arguments.
 func (t Terragrunt) Pull(files []string) []string { return t.run(t.Engine.Pull(files)) }

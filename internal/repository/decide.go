@@ -59,8 +59,8 @@ func isFirstFetch(w Snapshot) (Decision, bool) {
 	}
 	d := Decision{Fetch: !w.Fetching}
 	if w.Repository.Status.LastFetch == nil {
-		d.Ready, d.Reason, d.Message = metav1.ConditionUnknown, v1alpha1.ReasonFetching, "the first fetch of "+
-			""+w.Repository.Spec.URL+" is under way"
+		d.Ready, d.Reason = metav1.ConditionUnknown, v1alpha1.ReasonFetching
+		d.Message = "the first fetch of " + w.Repository.Spec.URL + " is under way"
 	}
 	return d, true
 }

@@ -12,7 +12,7 @@ func TestALockOfSomebodyElseIsNamed(t *testing.T) {
 	t.Parallel()
 	const lock = `{"ID":"f00","Operation":"OperationTypeApply","Info":"","Who":"bob@laptop","Version":"1.12.6","Created":"2026-01-01T00:00:00Z","Path":"states/net.tfstate"}`
 	const named = "Error acquiring the state lock: bob@laptop has it since 2026-01-01 00:00:00 +0000 UTC (OperationTypeApply, ID f00). " +
-		"When nobody is at work there any more: cairn shell net, and there tofu force-unlock f00. "
+		"When no engine is at work there anymore: cairn shell net, and there tofu force-unlock f00. "
 	for name, test := range map[string]struct {
 		script string
 		move   bool

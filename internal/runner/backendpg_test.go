@@ -71,7 +71,7 @@ func aStateInPostgreSQL(t *testing.T, server *postgres.Server, name, program str
 	order.Attempt, order.Source = 4, s.put(file("main.tf", two))
 	p = run(t, s, inputs, s.planned(order, inputs))
 	if f := s.done(5).Done.Failure; f == nil || f.Class != "Transient" || s.lock != nil || s.done(5).Done.Saved ||
-		!strings.HasPrefix(f.Message, "Error acquiring the state lock: somebody else has it, and PostgreSQL does not tell who. ") ||
+		!strings.HasPrefix(f.Message, "Error acquiring the state lock: another client has it, and PostgreSQL does not show which. ") ||
 		!strings.Contains(f.Message, "pg_stat_activity") || !strings.Contains(f.Message, "already locked: default") || strings.Contains(f.Message, "Who:") {
 		t.Errorf("%+v %s\n%s", f, s.lock, p.output)
 	}

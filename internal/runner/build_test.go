@@ -117,14 +117,14 @@ echo 'Error: building at STEP "RUN no-such-program": exit status 127' >&2; exit 
 			script: `kill -KILL $$`, class: "Transient", steps: "fetch= build!", message: "buildah was killed (SIGKILL)",
 		},
 		"nothing said": {
-			script: `exit 3`, class: "ConfigurationError", steps: "fetch= build!", message: "buildah ended with exit code 3 and said nothing",
+			script: `exit 3`, class: "ConfigurationError", steps: "fetch= build!", message: "buildah ended with exit code 3 and printed nothing",
 		},
 		"no digest": {
-			script: `true`, class: "Transient", steps: "fetch= build!", message: "Buildah pushed an image and did not tell its digest",
+			script: `true`, class: "Transient", steps: "fetch= build!", message: "Buildah pushed an image and did not report its digest",
 		},
 		"no credentials": {
 			script: `exit 0`, inputs: map[string]string{"other/x": ""}, class: "ConfigurationError", steps: "fetch= build!",
-			message: "Secret registry-push is not there, or has no key .dockerconfigjson: it has to be of type kubernetes.io/dockerconfigjson",
+			message: "Secret registry-push was not found, or has no key .dockerconfigjson: it has to be of type kubernetes.io/dockerconfigjson",
 		},
 		"credentials that are none": {
 			script: `exit 0`, inputs: map[string]string{"push/config.json": "x"}, class: "ConfigurationError", steps: "fetch= build!", message: "Secret registry-push: .dockerconfigjson is not what docker login writes",

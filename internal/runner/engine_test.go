@@ -197,8 +197,8 @@ func TestEnginesThatTheStoreCannotGive(t *testing.T) {
 		class, message string
 	}{
 		"not the promised bytes": {func(_ *testStore, kept *engineKept) { kept.program[0] ^= 1 }, "Transient", "fetch OpenTofu 1.12.6: its digest is"},
-		"another version":        {func(_ *testStore, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the store gave OpenTofu "1.11.0" for "~> 1.12"`},
-		"no version":             {func(_ *testStore, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the store gave OpenTofu "../../x"`},
+		"another version":        {func(_ *testStore, kept *engineKept) { kept.release.Version = "1.11.0" }, "Transient", `the server returned OpenTofu "1.11.0" for "~> 1.12"`},
+		"no version":             {func(_ *testStore, kept *engineKept) { kept.release.Version = "../../x" }, "Transient", `the server returned OpenTofu "../../x"`},
 		"none at all":            {func(s *testStore, _ *engineKept) { s.engines = nil }, "ConfigurationError", "there is no program tofu in this image; the store answered 422: there is no OpenTofu ~> 1.12"},
 		"away": {func(s *testStore, _ *engineKept) {
 			s.refuse = func(r *http.Request) int {

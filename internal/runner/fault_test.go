@@ -104,7 +104,7 @@ printf 'nul \000 bad \377\376\n'; exit 1
 // TestEnginesThatSayNothing have a failure that the events do not explain.
 func TestEnginesThatSayNothing(t *testing.T) {
 	for script, want := range map[string]string{
-		"exit 7":                     "OpenTofu ended with exit code 7 and said nothing",
+		"exit 7":                     "OpenTofu ended with exit code 7 and printed nothing",
 		"echo one; echo two; exit 7": "OpenTofu ended with exit code 7: two",
 		"printf 'x\nError: no such thing\n\nbecause\n'; exit 1":                                  "no such thing: because",
 		"echo 'flag provided but not defined: -json-into'; echo help; exit 1":                    "this image's OpenTofu is too old for Cairn, which needs 1.12 or later",

@@ -170,7 +170,7 @@ func TestHooksThatFail(t *testing.T) {
 		"an exit code": {hookAt("Before", "init", "echo one; echo two >&2; exit 3"), "fetch= before-init! init- plan-",
 			runnerapi.Failure{Class: "ConfigurationError", Message: "hook before-init ended with exit code 3: two"}, "── before-init ──\none\ntwo\n"},
 		"an exit code without a word": {hookAt("After", "plan", "exit 1"), "fetch= init= plan= after-plan!",
-			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and said nothing"}, "── after-plan ──\n"},
+			runnerapi.Failure{Class: "ConfigurationError", Message: "hook after-plan ended with exit code 1 and printed nothing"}, "── after-plan ──\n"},
 		"a passing reason": {hookAt("Before", "init", "echo later; exit 75"), "fetch= before-init! init- plan-",
 			runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 75: later"}, "later\n"},
 		"a signal": {hookAt("Before", "init", "kill -9 $$"), "fetch= before-init! init- plan-",
@@ -218,7 +218,7 @@ func TestAHookThatMayFail(t *testing.T) {
 	if got := step(t, report, "before-init"); *got.ExitCode != 3 || got.Message != "hook before-init ended with exit code 3: sorry" {
 		t.Errorf("%+v", got)
 	}
-	inOrder(t, string(s.logs[1]), "sorry\nbefore-init failed; the attempt goes on, as its onFailure says\n── init ──")
+	inOrder(t, string(s.logs[1]), "sorry\nbefore-init failed; the attempt continues, as its onFailure is set\n── init ──")
 }
 
 // TestAHookAfterAnApplyThatFails tells how much was done all the same, and does not keep the outputs from those who wait for

@@ -133,7 +133,7 @@ func TestWhatAKilledEngineMadeIsImported(t *testing.T) {
 			if plan.Import != 2 || plan.Add != 1 || plan.Orphaned != nil {
 				t.Fatalf("%+v\n%s", plan, s.logs[3])
 			}
-			if log := string(s.logs[3]); !strings.Contains(log, "journal: an apply that was killed made terraform_data.a[\"x\"] ("+made["a[x]"]+"), and the state does not have it: it is imported") {
+			if log := string(s.logs[3]); !strings.Contains(log, "journal: an apply that was killed created terraform_data.a[\"x\"] ("+made["a[x]"]+"), and the state does not have it: it is imported") {
 				t.Errorf("the log does not tell:\n%s", log)
 			}
 			run(t, s, nil, apply)
@@ -277,7 +277,7 @@ resource "terraform_data" "c" { for_each = toset(["there"]) }`)))
 				left = append(left, o.Address)
 				want := "the code does not declare it any more"
 				if o.Address == "terraform_data.b" {
-					want = "the engine told no ID of it"
+					want = "the engine reported no ID of it"
 				}
 				if o.Reason != want && (engine != "Terraform" || o.Address != "module.gone[0].terraform_data.x") {
 					t.Errorf("%+v", o)
@@ -310,7 +310,7 @@ func TestWhatSomebodyPutInItsPlace(t *testing.T) {
 			second.Engine = engine
 			s.planned(second, nil)
 			plan := s.done(3).Done.Plan
-			want := []runnerapi.Orphan{{Address: "terraform_data.a", Reason: "the state has another one at its address, which somebody put there since"}}
+			want := []runnerapi.Orphan{{Address: "terraform_data.a", Reason: "the state has another one at its address, which a user put there since"}}
 			if diff := cmp.Diff(want, plan.Orphaned); diff != "" || plan.Changes {
 				t.Errorf("%+v %s\n%s", plan, diff, s.logs[3])
 			}
@@ -498,7 +498,7 @@ func TestWhatIsLeftOutOfAPlanIsTold(t *testing.T) {
 	if plan == nil || plan.Import != fit || plan.Add != 2 {
 		t.Fatalf("%+v\n%.3000s", plan, s.logs[1])
 	}
-	const why = "one plan takes in no more than 500 resources, and no more than 1024 KiB of import blocks"
+	const why = "one plan takes in at most 500 resources, and at most 1024 KiB of import blocks"
 	want := []runnerapi.Orphan{{Address: `terraform_data.a[99]`, Reason: why}, {Address: `terraform_data.a[9]`, Reason: why}}
 	if diff := cmp.Diff(want, plan.Orphaned); diff != "" || !strings.Contains(string(s.logs[1]), "it cannot be taken into the state: "+why) {
 		t.Error(diff)

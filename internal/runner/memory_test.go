@@ -82,7 +82,7 @@ func TestTooLittleMemoryForAHook(t *testing.T) {
 	order := s.plan(1, s.put(file("main.tf", "")))
 	order.Hooks = []runnerapi.Hook{hookAt("Before", "init", "echo oom_kill 1 >"+s.cgroup+"/memory.events; exit 1")}
 	run(t, s, nil, order)
-	want := runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and said nothing; a process was killed: " +
+	want := runnerapi.Failure{Class: "Transient", Message: "hook before-init ended with exit code 1 and printed nothing; a process was killed: " +
 		"the container ran out of memory: raise spec.runner.resources.limits.memory"}
 	if got := *s.done(1).Done.Failure; got != want {
 		t.Errorf("got %+v", got)

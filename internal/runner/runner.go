@@ -25,8 +25,8 @@ type Options struct {
 // firstPatience is how long a runner that has no order yet waits for the server.
 const firstPatience = 10 * time.Minute
 
-// Run executes the server's orders until there are no more or ctx is over. It fails only when an attempt could not be
-// reported, or the server gives no order.
+// Run executes the server's orders until there are none or ctx is over. It fails only when an attempt could not be
+// reported, or the server returns no order.
 func Run(ctx context.Context, o Options) error {
 	client, err := runnerapi.NewClient(runnerapi.ClientOptions{
 		URL: o.Store, CA: o.CA, TokenFile: o.TokenFile, Patience: firstPatience,
@@ -56,7 +56,7 @@ func Run(ctx context.Context, o Options) error {
 			after = order.Attempt
 			client = client.For(0, max(order.Patience, time.Minute))
 		default:
-			return fmt.Errorf("the store gave an order %q, which this runner does not know", order.Kind)
+			return fmt.Errorf("the server returned an order %q, which this runner does not know", order.Kind)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/sigverify"
 )
 
-// bring gives the program that is kept, or downloads it. In this order, so that nothing is read that is not worth
+// bring returns the program that is kept, or downloads it. In this order, so that nothing is read that is not worth
 // reading: the signature of the list of checksums, the checksum of the archive, the program in it.
 func (r *Releases) bring(ctx context.Context, m maker, w wanted) (p Program, err error) {
 	if kept, ok, err := r.shelf.find(m, w); ok || err != nil {
@@ -49,7 +49,7 @@ func (r *Releases) bring(ctx context.Context, m maker, w wanted) (p Program, err
 	return p, err
 }
 
-// checksum gives the signed checksum of the archive.
+// checksum returns the signed checksum of the archive.
 func (r *Releases) checksum(ctx context.Context, m maker, w wanted) (string, error) {
 	data, err := r.read(ctx, w, w.name(m.sums), largestSums)
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *Releases) read(ctx context.Context, w wanted, file string, limit int64)
 	return data, nil
 }
 
-// download writes a file whose checksum is known, and gives its size.
+// download writes a file whose checksum is known, and returns its size.
 func (r *Releases) download(ctx context.Context, w wanted, file, sum string, to io.Writer) (size int64, err error) {
 	from, err := r.open(ctx, w, file)
 	if err != nil {

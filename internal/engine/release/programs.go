@@ -68,7 +68,7 @@ func (s shelf) sweep(now time.Time) error {
 
 var hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// find gives the program that is kept.
+// find returns the program that is kept.
 func (s shelf) find(m maker, w wanted) (Program, bool, error) {
 	at := path.Join(m.folder, w.version, w.platform())
 	entries, err := fs.ReadDir(s.root.FS(), at)

@@ -193,7 +193,7 @@ func (r *Releases) maker(p Product) (maker, error) {
 	return m, nil
 }
 
-// Find gives the newest version of a product that meets a constraint as in required_version; an empty one takes the
+// Find returns the newest version of a product that meets a constraint as in required_version; an empty one takes the
 // newest release. A prerelease has to be asked for by its exact name. Lists of versions are kept for 10 minutes. When
 // there is none to be had, the programs that are here still serve; so does, always, one that is asked for by its exact
 // version. Errors: ErrUnknownProduct, ErrNoVersion, ErrUnreachable.
@@ -227,7 +227,7 @@ func (r *Releases) Find(ctx context.Context, product Product, constraint string)
 	return v, nil
 }
 
-// list gives all versions of a product, the newest first.
+// list returns all versions of a product, the newest first.
 func (r *Releases) list(ctx context.Context, product Product) ([]*version.Version, error) {
 	return r.lists.get(ctx, string(product), func(ctx context.Context) ([]*version.Version, error) {
 		r.transfers.Begin(string(product), r.sources[product].String())
@@ -250,7 +250,7 @@ func (r *Releases) Progress(product Product, version, os, arch string) download.
 
 var platformPattern = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 
-// Get gives the program of a version, as Find names it, for an operating system and an architecture as Go names them.
+// Get returns the program of a version, as Find names it, for an operating system and an architecture as Go names them.
 // The first to ask starts the download; it goes on when they leave, and all who ask meanwhile wait for the same one. A
 // release that was refused is not downloaded again for a minute. Errors: ErrUnknownProduct, ErrNoVersion, ErrChecksum,
 // ErrMalformed, sigverify.ErrSignature, ErrUnreachable.

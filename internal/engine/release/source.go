@@ -37,7 +37,7 @@ func indexes() []string { return []string{"index.json", "api.json"} }
 // keyFile is the name that a maker's public key has on a mirror, in the product's folder.
 const keyFile = "KEYS"
 
-// newSource gives the source at the address of a mirror, or the maker's own when that is empty.
+// newSource returns the source at the address of a mirror, or the maker's own when that is empty.
 func newSource(m maker, mirror string, client *http.Client) (source, error) {
 	if mirror == "" {
 		return web{client: client, indexes: []string{m.index}, release: m.release, keyFile: m.key, name: m.index}, nil
@@ -180,7 +180,7 @@ func withoutQuery(err error) error {
 	return fmt.Errorf("%s: %w", u, asked.Err)
 }
 
-// careful gives a client that follows a redirect only as safely as it began: the way from https leads to https.
+// careful returns a client that follows a redirect only as safely as it began: the way from https leads to https.
 func careful(c *http.Client) *http.Client {
 	if c == nil {
 		c = &http.Client{Transport: download.Transport(0)}

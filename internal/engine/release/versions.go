@@ -67,7 +67,7 @@ func parseWish(text string) (wish, error) {
 	return w, nil
 }
 
-// newest gives the newest of the sorted versions that meets the wish. A prerelease has to be asked for by its name.
+// newest returns the newest of the sorted versions that meets the wish. A prerelease has to be asked for by its name.
 func (w wish) newest(versions []*version.Version) (string, bool) {
 	for _, v := range versions {
 		switch {
@@ -82,7 +82,7 @@ func (w wish) newest(versions []*version.Version) (string, bool) {
 
 var firstVersion = regexp.MustCompile(`\d{1,9}(\.\d{1,9}){0,2}`)
 
-// nearest gives a few releases around what was asked for, for a message: the newest ones when that is not said.
+// nearest returns a few releases around what was asked for, for a message: the newest ones when that is not said.
 func (w wish) nearest(versions []*version.Version) string {
 	const few = 5
 	var names []string

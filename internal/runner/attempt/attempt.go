@@ -34,34 +34,34 @@ type attempt struct {
 	engine tool
 	// files are the variable files that the engine gets.
 	files variableFiles
-	// fetched says that the code is this attempt's.
+	// fetched: the code is this attempt's.
 	fetched bool
 	// inCode is the code's own backend block, where spec.backend is for code without one; nil while there is none.
 	inCode *engine.OwnBackend
 	// backendType is the type of the backend, once the engine was initialized.
 	backendType string
-	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it holds
-	// none.
+	// lock is the one that the runner holds on the server while the engine has its own at its backend; nil when it
+	// holds none.
 	lock []byte
 
 	// planned is the plan, once it is stored, and about what hooks get to know of it.
 	planned *runnerapi.Plan
 	about   *aboutPlan
-	// tooLarge says that the plan's JSON is too large to be stored.
+	// tooLarge: the plan's JSON is too large to be stored.
 	tooLarge bool
 	// journal is what earlier applies have done that the state may not have, and journalEnd the name of its end.
 	journal    []engine.Done
 	journalEnd string
-	// settled says that a plan found nothing in the journal that the state does not have.
+	// settled: a plan found nothing in the journal that the state does not have.
 	settled bool
 
 	// changed is how many resources an apply changed, once it was begun.
 	changed *int32
-	// exitCode is that of an apply that ended, and followed says that a new state was read from the engine's own backend
+	// exitCode is that of an apply that ended, and followed: a new state was read from the engine's own backend
 	// after it.
 	exitCode *int32
 	followed bool
-	// allSaved says that the state has all that an apply did.
+	// allSaved: the state has all that an apply did.
 	allSaved bool
 	// outputs that may be shown.
 	outputs map[string]json.RawMessage

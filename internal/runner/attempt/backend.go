@@ -19,14 +19,14 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// A Stack may keep its state in a backend of the engine's own, as spec.backend says. Then the engine reads, writes
-// and locks it there, and the server's state follows: the runner reads what the backend has
+// A Stack may keep its state in a backend of the engine's own, as spec.backend sets it. Then the engine reads,
+// writes and locks it there, and the server's state follows: the runner reads what the backend has
 //
 //	before a plan       and pushes the server's state there, where that is newer and nothing of the backend's is lost
 //	after an apply      however it ended, with the server's lock held beside the backend's own
 //	after a shell       the same
 //
-// What follows is for the server to decide, which knows what the backend had before.
+// The server decides what follows: it knows what the backend had before.
 
 // mostPuts is how often a state is pushed into a backend that then has another one: once, and once more by force for
 // its lineage.
@@ -86,7 +86,7 @@ func (a *attempt) follow(ctx context.Context) ([]byte, runnerapi.Followed, error
 		return nil, followed, &engine.Refused{Reason: strings.ReplaceAll(said.Message, "<stack>", a.order.Stack)}
 	}
 	if err != nil {
-		return nil, followed, fmt.Errorf("tell the store what backend %s has: %w", a.backendType, err)
+		return nil, followed, fmt.Errorf("send what backend %s has to the server: %w", a.backendType, err)
 	}
 	a.proxy.SetCurrent(data)
 	return data, followed, nil
@@ -127,7 +127,7 @@ func stateIn(data []byte) []byte {
 	if !bytes.HasPrefix(data, []byte("{")) {
 		at := bytes.Index(data, []byte("\n{"))
 		if at < 0 {
-			return bytes.TrimSpace(data) // nothing, or what the store refuses to take for a state
+			return bytes.TrimSpace(data) // nothing, or what the server rejects as a state
 		}
 		data = data[at+1:]
 	}
@@ -169,8 +169,7 @@ func (a *attempt) lockState(ctx context.Context) error {
 	return nil
 }
 
-// followAfter copies the backend's state to the server after the engine, however that ended; well says that it
-// succeeded.
+// followAfter copies the backend's state to the server after the engine, however that ended; well: it succeeded.
 func (a *attempt) followAfter(podCtx context.Context, well bool) error {
 	if a.lock == nil {
 		return nil
@@ -189,7 +188,7 @@ func (a *attempt) followAfter(podCtx context.Context, well bool) error {
 	})
 }
 
-// unlockState gives the server's lock back. A lock that stays is taken over once this pod is gone.
+// unlockState returns the server's lock back. A lock that stays is taken over once this pod is gone.
 func (a *attempt) unlockState(podCtx context.Context) {
 	if a.lock == nil {
 		return
@@ -197,7 +196,7 @@ func (a *attempt) unlockState(podCtx context.Context) {
 	ctx, cancel := interrupt.Outlive(podCtx)
 	defer cancel()
 	if _, err := a.client.State(ctx, "UNLOCK", "", a.lock); err != nil {
-		a.Log.Error("lock not given back", "error", err)
+		a.Log.Error("lock not released", "error", err)
 	}
 	a.lock = nil
 }
@@ -207,8 +206,8 @@ func (a *attempt) finishedElsewhere() bool {
 	return a.followed && a.exitCode != nil && (*a.exitCode == 0 || *a.exitCode == 1)
 }
 
-// explainLocks replaces what an engine says of a lock by who holds it and what to do: the engine's own words are long,
-// and with some backends, and older engines, name this pod. Of Cairn's lock the server says it.
+// explainLocks replaces an engine's error about a lock by who holds it and what to do: the engine's own words are
+// long, and with some backends, and older engines, name this pod. The server itself explains Cairn's lock.
 func (a *attempt) explainLocks(told []engine.Diagnostic) {
 	denied := a.proxy.DeniedLock()
 	for i := range told {
@@ -227,18 +226,24 @@ func (a *attempt) explainLocks(told []engine.Diagnostic) {
 func lockedBy(held engine.HeldLock, backend, stack, program string) string {
 	unlock := ""
 	if held.ID != "" {
-		unlock = fmt.Sprintf("When nobody is at work there any more: cairn shell %s, and there %s force-unlock %s. ", stack, program, held.ID)
+		unlock = fmt.Sprintf("When no engine is at work there anymore: cairn shell %s, and there %s force-unlock "+
+			"%s. ", stack, program, held.ID)
 	}
 	switch {
 	case backend == "pg":
 		first := ""
 		if program == "terraform" && strings.Contains(held.Said, "workspace creation") {
-			first = "Terraform locks the whole database while it makes a first state there, so that it may be for another state. "
+			first = "Terraform locks the whole database while it creates a first state there, so that it may be for another " +
+				"state. "
 		}
-		return "somebody else has it, and PostgreSQL does not tell who. " + first + "Its connections with locks: select pid, usename, client_addr, backend_start from " +
-			"pg_locks join pg_stat_activity using (pid) where locktype = 'advisory'. The lock ends with its connection. The backend says: " + held.Said
+		return "another client has it, and PostgreSQL does not show which. " + first + "Its connections with locks: " +
+			"select pid, usename, client_addr, backend_start from " +
+			"pg_locks join pg_stat_activity using (pid) where locktype = 'advisory'. The lock ends with its connection. The " +
+			"backend reports: " + held.Said
 	case held.Who == "":
-		return fmt.Sprintf("somebody else has it, and backend %s does not tell who. %sThe backend says: %s", backend, unlock, held.Said)
+		return fmt.Sprintf("another client has it, and backend %s does not show which. %sThe backend reports: "+
+			"%s", backend, unlock, held.Said)
 	}
-	return fmt.Sprintf("%s has it since %s (%s, ID %s). %sThe backend says: %s", held.Who, held.Since, held.Operation, held.ID, unlock, held.Said)
+	return fmt.Sprintf("%s has it since %s (%s, ID %s). %sThe backend reports: "+
+		"%s", held.Who, held.Since, held.Operation, held.ID, unlock, held.Said)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // backendFile writes the backend's arguments to a file that only the engine reads, creates the backend if the Stack
-// says so, and returns the file; empty when there are no arguments.
+// requires it, and returns the file; empty when there are no arguments.
 func (a *attempt) backendFile(ctx context.Context) (string, error) {
 	if !a.backend().Own() {
 		return "", nil
@@ -93,8 +93,8 @@ func passwords(value string) (found []string) {
 	return found
 }
 
-// createBackend creates what is missing where the state is kept, if the Stack says so, and returns the arguments for
-// the engine: those that the code's own block leaves out.
+// createBackend creates what is missing where the state is kept, if the Stack requires it, and returns the
+// arguments for the engine: those that the code's own block leaves out.
 func (a *attempt) createBackend(ctx context.Context, config backend.Config) (backend.Config, error) {
 	kind := a.order.Backend.Type
 	switch {

@@ -20,7 +20,7 @@ import (
 // build does the steps of an order to build an image.
 func (a *attempt) build(ctx context.Context) error {
 	if a.order.Build == nil {
-		return errors.New("the store's order says nothing of the image to build")
+		return errors.New("the server's order has no image to build")
 	}
 	a.expect("fetch", "build")
 	if err := a.step(ctx, "fetch", a.fetchContext); err != nil {
@@ -72,7 +72,8 @@ func (a *attempt) buildImage(ctx context.Context) (result, error) {
 	}
 	if a.built, err = builder.Digest(); err != nil {
 		return result{}, &programError{
-			engine.Transient, fmt.Sprintf("%s pushed an image and did not tell its digest: %v", a.order.Build.Builder, err), exit.Code,
+			engine.Transient, fmt.Sprintf("%s pushed an image and did not report its digest: "+
+				"%v", a.order.Build.Builder, err), exit.Code,
 		}
 	}
 	return result{message: a.order.Build.Image + "@" + a.built, exitCode: &exit.Code}, nil

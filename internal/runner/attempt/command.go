@@ -64,7 +64,8 @@ func (a *attempt) runCommand(ctx context.Context, journal *report.Journal) (resu
 	case err != nil || lost != nil:
 		return result{}, failed(engine.Transient, "its engine could not write the state: %s", a.rejection())
 	case group.EngineOutlived():
-		return result{}, failed(engine.ConfigurationError, "before an engine that it started, which was interrupted: let it wait for it")
+		return result{}, failed(engine.ConfigurationError, "before an engine that it started, which was interrupted: let "+
+			"it wait for it")
 	case a.proxy.Locked():
 		return result{}, failed(engine.Transient,
 			"left the state's lock: an engine that it started did not get to its end. The next attempt takes the lock")
@@ -141,7 +142,9 @@ func (a *attempt) commandFailed(h hook, ended process.Exit, events engine.Events
 }
 
 // followCommand runs the script, and adds to the journal what its engine has done, where that writes events to a file.
-func (a *attempt) followCommand(ctx context.Context, h hook, group *process.Group, journal *report.Journal) (process.Exit, engine.Events, error) {
+func (a *attempt) followCommand(
+	ctx context.Context, h hook, group *process.Group, journal *report.Journal,
+) (process.Exit, engine.Events, error) {
 	if err := os.Remove(a.work.Events()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return process.Exit{}, engine.Events{}, err
 	}
@@ -170,7 +173,9 @@ func (a *attempt) followCommand(ctx context.Context, h hook, group *process.Grou
 	return ended, events, errors.Join(err, bad)
 }
 
-func (a *attempt) launchCommand(ctx context.Context, cmd *exec.Cmd, h hook, group *process.Group) (process.Exit, error) {
+func (a *attempt) launchCommand(
+	ctx context.Context, cmd *exec.Cmd, h hook, group *process.Group,
+) (process.Exit, error) {
 	a.proxy.DenyLockAfterLoss(func(string) bool { return true })
 	ended, err := a.launcher().Run(ctx, cmd, process.Options{Name: h.called(), Group: group, Stop: group.Stop})
 	if err != nil {
@@ -179,8 +184,8 @@ func (a *attempt) launchCommand(ctx context.Context, cmd *exec.Cmd, h hook, grou
 	return ended, nil
 }
 
-// commandEnvironment returns what hooks get, and arguments for the commands of the engine: the variable files, since
-// the script may plan anew, and the file for events.
+// commandEnvironment returns what hooks get, and arguments for the commands of the engine: the variable files,
+// since the script may plan again, and the file for events.
 func (a *attempt) commandEnvironment(h hook, events string) ([]string, error) {
 	env, err := a.aboutRun()
 	if err != nil {
@@ -217,8 +222,8 @@ func (a *attempt) rejectsVariables() bool {
 // appliesPlan reports whether the script names the plan's file, which counts as applying it.
 func (a *attempt) appliesPlan() bool { return strings.Contains(a.order.Command, planFile) }
 
-// checkScript reports what a plan takes into the state where a script may not apply that plan: one that plans anew
-// does not know of it, and would create it again.
+// checkScript reports what a plan takes into the state where a script may not apply that plan: a script that plans
+// again does not know of it, and would create it again.
 func (a *attempt) checkScript(r *recovery.Recovery) {
 	if a.order.Command == "" || a.appliesPlan() {
 		return

@@ -19,7 +19,7 @@ import (
 // largestEngine is how large an engine's program may be.
 const largestEngine = 1 << 30
 
-// fetchEngine downloads an engine from the server; why says why the image's is not used.
+// fetchEngine downloads an engine from the server; why is the reason for not using the image's.
 func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why string) error {
 	release, err := a.client.Engine(ctx, t.Name(), constraint, runtime.GOOS, runtime.GOARCH, a.onDownload())
 	var away *unreachableError
@@ -34,7 +34,7 @@ func (a *attempt) fetchEngine(ctx context.Context, t *tool, constraint, why stri
 	}
 	// The version becomes a path, and what is not a version meets no constraint.
 	if meets, err := engine.Meets(release.Version, cmp.Or(constraint, ">= 0")); err != nil || !meets {
-		return errors.Join(fmt.Errorf("the store gave %s %q for %q", t.Name(), release.Version, constraint), err)
+		return errors.Join(fmt.Errorf("the server returned %s %q for %q", t.Name(), release.Version, constraint), err)
 	}
 	dir := filepath.Join(a.work.Engines(), strings.ToLower(t.Name())+"-"+release.Version)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -90,8 +90,8 @@ func (a *attempt) meets(ctx context.Context, t *tool, constraint string) (bool, 
 	return meets, nil
 }
 
-// wrap selects the engine that Terragrunt is to run. Engines reject each other's plans, and those of other versions, so
-// that an order to apply names the one that made the plan.
+// wrap selects the engine that Terragrunt is to run. Engines reject each other's plans, and those of other
+// versions, so that an order to apply names the one that planned.
 func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, error) {
 	under, constraint, err := a.wrapped()
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *attempt) wrap(ctx context.Context, grunt engine.Terragrunt) (tool, erro
 }
 
 // wrapped returns the engine that Terragrunt is to run, and the constraint on its version: the first of the order's
-// whose program is in the image, or else the first. A version that does not meet the constraint does not make it
+// whose program is in the image, or else the first. A version that does not meet the constraint does not select
 // another engine.
 func (a *attempt) wrapped() (tool, string, error) {
 	asked := a.order.Wrapped
@@ -123,7 +123,8 @@ func (a *attempt) wrapped() (tool, string, error) {
 		case engine.Terraform{}.Name():
 			under = engine.Terraform{}
 		default:
-			return tool{}, "", &engine.Refused{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names OpenTofu or Terraform", one.Name)}
+			return tool{}, "", &engine.Refused{Reason: fmt.Sprintf("Terragrunt runs no engine %q: spec.engine.wrapped names "+
+				"OpenTofu or Terraform", one.Name)}
 		}
 		found := tool{Engine: under, path: a.lookup(under.Program())}
 		if found.path != "" {
@@ -202,7 +203,7 @@ func (a *attempt) checkAssembled(ctx context.Context, grunt engine.Terragrunt) e
 	return filepath.WalkDir(grunt.Cache, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // it made nothing
+			return nil // it created nothing
 		case err != nil || entry.Name() != engine.OverrideFile: // those of other units are without the file
 			return err
 		}

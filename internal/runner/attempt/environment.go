@@ -46,8 +46,8 @@ func drop(name string) bool {
 // 107 bytes at most.
 const longestTmp = 80
 
-// environment returns what the engine, and all that it starts, gets: the container's variables without Cairn's own, and
-// those that make it quiet and lead it to the state.
+// environment returns what the engine, and all that it starts, gets: the container's variables without Cairn's own,
+// and those that silence it and lead it to the state.
 func (a *attempt) environment() []string {
 	env := slices.DeleteFunc(slices.Clone(a.Environ), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
@@ -178,8 +178,8 @@ func (a *attempt) linkEngine() (string, error) {
 	return a.work.Bin(), nil
 }
 
-// learn adds to the redactor what the order says is secret. What it cannot read is no failure here: the engine cannot
-// read it either, or the step that needs it fails.
+// learn adds the secrets of the order to the redactor. An error of reading one is no failure here: the engine
+// cannot read it either, or the step that needs it fails.
 func (a *attempt) learn() {
 	a.secrets.Add(a.token())
 	for _, pair := range a.Environ {
@@ -214,7 +214,7 @@ func (a *attempt) learnFile(name string, data []byte) {
 	a.secrets.Add(redact.Values(name, data)...)
 }
 
-// configureGit gives git, which the engine starts, the credentials for the hosts of modules.
+// configureGit returns git, which the engine starts, the credentials for the hosts of modules.
 func (a *attempt) configureGit() error {
 	a.gitEnv = nil
 	if len(a.order.ModuleCredentials) == 0 {

@@ -52,7 +52,8 @@ type Executor struct {
 	Options
 	secrets *redact.Redactor
 	work    workspace.Dir
-	// gitEnv are the variables that give git, which the engine starts, the credentials for the hosts of modules.
+	// gitEnv are the variables with which git, which the engine starts, gets the credentials for the hosts of
+	// modules.
 	gitEnv []string
 	// ready is the plan that the workspace is ready to apply.
 	ready *ready
@@ -82,13 +83,13 @@ func NewExecutor(o Options) (*Executor, error) {
 }
 
 // How long the end of an attempt waits for the rest of its log: first before the report, because the server accepts
-// no more of it once the next attempt has begun, and then after it.
+// nothing else of it once the next attempt has begun, and then after it.
 const (
 	logWait     = 2 * time.Second
 	lastLogWait = 10 * time.Second
 )
 
-// Run does an order and reports how it went. It fails only when the server could not be told that.
+// Run executes an order and reports the result. It fails only when the report could not be sent.
 func (e *Executor) Run(ctx context.Context, client *runnerapi.Client, order runnerapi.Order) error {
 	client = client.For(order.Attempt, order.Patience)
 	log := report.StartLog(client.AppendLog, e.Log)
@@ -131,7 +132,7 @@ func (a *attempt) finish(ctx context.Context, done runnerapi.Done) error {
 	return a.report.Finish(ctx, done)
 }
 
-// clean makes text fit to be shown to users.
+// clean returns text that is fit to be shown to users.
 func (e *Executor) clean(text string) string { return report.Clean(e.secrets, text) }
 
 // token is hidden in logs like any secret: what the engine runs could read it too.

@@ -65,9 +65,9 @@ func (a *attempt) fetchCode(ctx context.Context) error {
 	return a.adopt(ctx, root)
 }
 
-// createRepository makes the folder the root of a git repository without commits. Terragrunt's get_repo_root, and the
-// functions like it, ask git for the root of the repository, and the code comes without its own. The folder belongs to
-// the user that the engine runs as, so that git needs no safe.directory.
+// createRepository turns the folder into the root of a git repository without commits. Terragrunt's get_repo_root,
+// and the functions like it, ask git for the root of the repository, and the code comes without its own. The folder
+// belongs to the user that the engine runs as, so that git needs no safe.directory.
 func createRepository(code *os.Root) error {
 	if _, err := code.Stat(gitFolder); !errors.Is(err, fs.ErrNotExist) {
 		return err // nil when the code has one
@@ -80,7 +80,7 @@ func createRepository(code *os.Root) error {
 	return code.WriteFile(path.Join(gitFolder, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644)
 }
 
-// gitFolder is what makes a folder the root of a git repository.
+// gitFolder has the files by which git recognizes the root of a repository.
 const gitFolder = ".git"
 
 // fetchFiles downloads the order's source, verifies its digest, and unpacks it.
@@ -122,7 +122,8 @@ func (a *attempt) adopt(ctx context.Context, code *os.Root) error {
 			return err
 		}
 	}
-	// A file of the folder may be a symlink to one elsewhere in the code, where os.Root of the folder alone does not lead.
+	// A file of the folder may be a symlink to one elsewhere in the code, where os.Root of the folder alone does
+	// not lead.
 	folder, err := fs.Sub(code.FS(), name)
 	if err != nil {
 		return err
@@ -162,8 +163,8 @@ func (a *attempt) fetchPlan(ctx context.Context) error {
 	return nil
 }
 
-// pinProviders writes the lock file that the plan was made with into the code, and reports whether there is one. The
-// code, which may have a lock file too, has to be there first.
+// pinProviders writes the lock file of the plan into the code, and reports whether there is one. The code, which
+// may have a lock file too, has to be there first.
 func (a *attempt) pinProviders() (bool, error) {
 	file, err := os.Open(a.work.Plan())
 	if err != nil {

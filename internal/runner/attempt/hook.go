@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// Whether a hook runs before or after its step, as an order says it.
+// Whether a hook runs before or after its step, in an order.
 const (
 	before = "Before"
 	after  = "After"
@@ -79,7 +79,7 @@ func (a *attempt) runHooks(ctx context.Context, step, when string) error {
 		if !h.Continue || ctx.Err() != nil {
 			return err
 		}
-		fmt.Fprintf(a.text, "%s failed; the attempt goes on, as its onFailure says\n", h.name)
+		fmt.Fprintf(a.text, "%s failed; the attempt continues, as its onFailure is set\n", h.name)
 	}
 	return nil
 }

@@ -34,10 +34,10 @@ func (a *attempt) lookup(program string) string {
 
 // launch runs the engine in the root module until it ends.
 //
-// When ctx is over the engine is interrupted, once, and waited for, however long it takes: it finishes what it has in
-// flight and saves the state. A second interrupt would make it drop everything, and a kill even more. Only the engine
-// itself gets the signal: what it started, provider plugins above all, are needed to finish; they are its children in a
-// process group that nobody signals.
+// When ctx is over the engine is interrupted, once, and waited for, however long it takes: it finishes what it has
+// in flight and saves the state. After a second interrupt it would drop everything, and a kill would be even worse.
+// Only the engine itself gets the signal: what it started, provider plugins above all, are needed to finish; they
+// are its children in a process group that gets no signal.
 func (a *attempt) launch(ctx context.Context, do call) (process.Exit, error) {
 	cmd := exec.Command(cmp.Or(do.path, a.engine.path), do.args...) //nolint:noctx // it is interrupted below, not killed
 	cmd.Dir = a.module()
@@ -81,7 +81,8 @@ func (a *attempt) run(ctx context.Context, step engine.Step, do call, fine ...in
 	}
 	// Of a root module below the repository's root, the pod has what the closure has.
 	if first := engine.FirstError(events.Errors); first != nil && first.ReadsFile() && a.order.Path != "" {
-		failed.message += "; if the file is in the repository, outside of " + a.order.Path + ", add it to spec.source.git.triggers of the Stack"
+		failed.message += "; if the file is in the repository, outside " +
+			"of " + a.order.Path + ", add it to spec.source.git.triggers of the Stack"
 	}
 	return exit.Code, events, failed
 }

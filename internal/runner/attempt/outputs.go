@@ -62,8 +62,9 @@ func (a *attempt) stepOutputs(ctx, podCtx context.Context, hookErr error) error 
 	return a.runHooks(ctx, "outputs", after)
 }
 
-// readOutputs reads the outputs from the newest state that went through the proxy, so that no launch of the engine is
-// needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code says.
+// readOutputs reads the outputs from the newest state that went through the proxy, so that no launch of the engine
+// is needed, unless the engine encrypts its states. An output that holds a secret is sensitive, whatever the code
+// declares.
 func (a *attempt) readOutputs(ctx context.Context) (runnerapi.Outputs, error) {
 	state, err := a.proxy.State()
 	if err != nil {

@@ -50,7 +50,7 @@ func (a *attempt) plan(ctx, podCtx context.Context) error {
 	if !a.order.Outputs {
 		return nil
 	}
-	if !a.order.Destroy { // the state is what these inputs make: a destroy uses them from now on
+	if !a.order.Destroy { // the state is the result of these inputs: a destroy uses them from now on
 		if err := a.client.PutInputs(ctx, a.files.kept()); err != nil {
 			return fmt.Errorf("keep the variable files: %w", err)
 		}

@@ -19,7 +19,7 @@ import (
 // aboutPlan is what hooks get to know of a plan.
 type aboutPlan struct {
 	runnerapi.Plan
-	// counted says that the numbers are known.
+	// counted: the numbers are known.
 	counted bool
 }
 
@@ -94,7 +94,8 @@ func (a *attempt) jsonTooLarge() error {
 	return nil
 }
 
-// makeText stores the engine's own text of the plan: what it printed or, where that is events, what its JSON says.
+// makeText stores the engine's own text of the plan: what it printed or, where that is events, the text of its
+// JSON.
 func (a *attempt) makeText(ctx context.Context, said *capture) error {
 	if err := a.writeText(said); err != nil {
 		return errors.Join(err, os.RemoveAll(a.work.PlanText()))
@@ -182,7 +183,7 @@ func (a *attempt) fetchForms(ctx context.Context) error {
 	return nil
 }
 
-// fetchedPlan returns what is known of a plan that another pod made.
+// fetchedPlan returns what is known of another pod's plan.
 func (a *attempt) fetchedPlan() *aboutPlan {
 	about := &aboutPlan{Plan: runnerapi.Plan{Digest: a.order.PlanDigest, Changes: true}}
 	view, found, err := a.view()

@@ -11,16 +11,16 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// mirrorProviders makes the engine's init take providers from the server's mirror, when there is one, until the
-// function that it returns is called. An image that has its own CLI configuration keeps it, and all that it says
-// about providers.
+// mirrorProviders lets the engine's init take providers from the server's mirror, when there is one, until the
+// function that it returns is called. An image that has its own CLI configuration keeps it, and all that it
+// configures about providers.
 func (a *attempt) mirrorProviders(ctx context.Context) (stop func(), err error) {
 	if !a.order.Providers || runtime.GOOS != "linux" { // elsewhere no environment configures which certificates a program trusts
 		return func() {}, nil
 	}
 	env := a.environment()
 	if own := providermirror.OwnConfig(env); own != "" {
-		fmt.Fprintf(a.text, "providers: as %s says\n", own)
+		fmt.Fprintf(a.text, "providers: as configured in %s\n", own)
 		return func() {}, nil
 	}
 	m, err := providermirror.Start(ctx, providermirror.Options{
@@ -46,7 +46,7 @@ type unreachableError struct{ runnerapi.Download }
 
 func (u *unreachableError) Error() string { return u.Unreachable }
 
-// onDownload returns what handles the server's answers about one download: it reports the progress, and gives up once
+// onDownload returns what handles the server's answers about one download: it reports the progress, and fails once
 // the site has not answered for a while.
 func (a *attempt) onDownload() func(runnerapi.Download) error {
 	var since time.Time

@@ -46,9 +46,11 @@ func (a *attempt) rescue(podCtx context.Context) error {
 			return result{message: name + " could not be written and was rescued; it is written before the next plan"}, nil
 		}
 		if err := a.print(state); err != nil {
-			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: %w", name, errors.Join(refused, err))}
+			return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued: "+
+				"%w", name, errors.Join(refused, err))}
 		}
-		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, encrypted: "+
+		return result{}, &strandedError{fmt.Errorf("%s could not be written, nor rescued (%w); it is in the pod's log, "+
+			"encrypted: "+
 			"read it back with cairn state recover", name, refused)}
 	})
 }
@@ -97,7 +99,7 @@ func (a *attempt) print(state []byte) error {
 func seal(data []byte, stack, base, recipient string) ([]byte, error) {
 	recipients, err := age.ParseRecipients(strings.NewReader(recipient))
 	if err != nil {
-		return nil, fmt.Errorf("the install's public key: %w", err)
+		return nil, fmt.Errorf("the installation's public key: %w", err)
 	}
 	var text bytes.Buffer
 	text.WriteByte('\n')
@@ -126,8 +128,8 @@ func (a *attempt) flush(podCtx context.Context, j *report.Journal) {
 	j.End(ctx)
 }
 
-// saved reports whether the state has all that an apply did, and what its plan took in: the engine wrote it and came
-// to its end, since it gave back the lock, and nothing is left that it could not write.
+// saved reports whether the state has all that an apply did, and what its plan took in: the engine wrote it and
+// came to its end, since it released the lock, and nothing is left that it could not write.
 func (a *attempt) saved() bool {
 	state, err := a.stranded()
 	return err == nil && state == nil && (a.proxy.Finished() || a.finishedElsewhere())

@@ -23,10 +23,11 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// variableFiles are what the engine gets, in the order in which later ones win.
+// variableFiles are the engine's variable files, in the order in which later ones win.
 //
-// Their names sort in that order: 000-first.tfvars, 001-second.tfvars, ..., zz-variables.tfvars.json. So when they are
-// kept, and a destroy gets them back by name, reading them in the order of their names gives the same values.
+// Their names sort in that order: 000-first.tfvars, 001-second.tfvars, ..., zz-variables.tfvars.json. So when they
+// are kept, and a destroy gets them back by name, reading them in the order of their names results in the same
+// values.
 type variableFiles []variableFile
 
 type variableFile struct {
@@ -160,9 +161,10 @@ func (a *attempt) ownVariables(ctx context.Context, inputs *os.Root) ([]byte, er
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 			}
-			if !utf8.Valid(data) { // marks would stand for its bytes, and nobody would know what comes of it as a secret
+			if !utf8.Valid(data) { // marks would replace its bytes, and the redactor could not find it
 				return nil, &engine.Refused{Reason: fmt.Sprintf(
-					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and let the code decode it", variable.Name, variable.From)}
+					"variable %s: %s is not UTF-8, and the engine knows no other text: keep it there in base64, and let the code "+
+						"decode it", variable.Name, variable.From)}
 			}
 			if variable.Secret {
 				a.secrets.Add(string(data))
@@ -193,7 +195,7 @@ func (a *attempt) checkDeclared(undeclared []engine.Undeclared) error {
 	return nil
 }
 
-// next returns the name of the next file, made from its name where it is from.
+// next returns the name of the next file, with its own name in it where it has one.
 func (files variableFiles) next(name string) string {
 	return fmt.Sprintf("%03d-%s", len(files), name[max(0, len(name)-longestName):])
 }

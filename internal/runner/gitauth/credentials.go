@@ -26,9 +26,9 @@ func parse(files map[string]string) (known credentials, rejected string) {
 	}
 	switch {
 	case bearer != "" && username+password != "":
-		return known, "bearerToken beside username and password makes no sense"
+		return known, "bearerToken has no use beside username and password"
 	case identity != "" && password != "" && username == "":
-		return known, "an identity with a password is not supported for modules: give one that is not encrypted"
+		return known, "an identity with a password is not supported for modules: use one that is not encrypted"
 	case identity != "" && text("known_hosts") == "":
 		return known, "there is no key known_hosts: SSH needs the server's host keys, as ssh-keyscan prints them"
 	case (username == "") != (password == ""):

@@ -21,7 +21,7 @@ func TestParseCredentials(t *testing.T) {
 		"nothing":                    {files: map[string]string{"token": "x"}, refused: "the Secret has neither"},
 		"a password alone":           {files: map[string]string{"password": "p"}, refused: "go together"},
 		"a user alone":               {files: map[string]string{"username": "u", "password": "\n"}, refused: "go together"},
-		"a token and a password":     {files: map[string]string{"bearerToken": "t", "password": "p"}, refused: "makes no sense"},
+		"a token and a password":     {files: map[string]string{"bearerToken": "t", "password": "p"}, refused: "has no use beside"},
 		"an encrypted identity":      {files: map[string]string{"identity": "key", "known_hosts": "host", "password": "p"}, refused: "not supported for modules"},
 		"an identity for any server": {files: map[string]string{"identity": "key"}, refused: "no key known_hosts"},
 		"a header within a token":    {files: map[string]string{"bearerToken": "t\r\nX-Other: 1"}, refused: "key bearerToken has a line break"},

@@ -1,4 +1,5 @@
-// Package gitauth gives git, which the engine fetches modules with, the credentials for the hosts of those modules.
+// Package gitauth configures git, with which the engine fetches modules, with the credentials for the hosts of
+// those modules.
 package gitauth
 
 import (
@@ -19,16 +20,16 @@ import (
 type Options struct {
 	// Dir is an empty folder for the files that git and ssh read.
 	Dir string
-	// Inputs has the credentials, and Modules says which hosts they are for.
+	// Inputs has the credentials, and Modules are the hosts that they are for.
 	Inputs  *os.Root
 	Modules []runnerapi.ModuleCredentials
 	// Environ is the environment that the engine starts git in.
 	Environ []string
 }
 
-// Configure returns the variables that give git the credentials for the hosts of modules, and the secrets among them.
-// Each host's are sent to it alone: git and ssh themselves choose them by the host that they connect to, and not by
-// what a URL looks like. What the user has configured for git stays as it is.
+// Configure returns the variables with which git gets the credentials for the hosts of modules, and the secrets
+// among them. Each host's are sent to it alone: git and ssh themselves choose them by the host that they connect
+// to, and not by what a URL looks like. What the user has configured for git stays as it is.
 func Configure(o Options) (env, secrets []string, err error) {
 	var settings [][2]string
 	var hosts strings.Builder
@@ -71,7 +72,7 @@ func read(inputs *os.Root, module runnerapi.ModuleCredentials) (credentials, err
 	}
 	names, err := workspace.List(inputs, module.Dir)
 	if err != nil {
-		return credentials{}, reject("the Secret is not there")
+		return credentials{}, reject("the Secret was not found")
 	}
 	files := map[string]string{}
 	for _, name := range names {

@@ -153,7 +153,7 @@ func TestCredentialsThatCannotBeUsedAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		host, dir, want string
 	}{
-		"of a Secret that is not there":    {"git.example.com", "git/7", `credentials for modules of "git.example.com": the Secret is not there`},
+		"of a Secret that is not there":    {"git.example.com", "git/7", `credentials for modules of "git.example.com": the Secret was not found`},
 		"of a Secret without them":         {"git.example.com", "git/1", "the Secret has neither"},
 		"for many hosts":                   {"*.example.com", "git/0", "that is no host"},
 		"for a host with a user":           {"me@git.example.com", "git/0", "that is no host"},
@@ -162,7 +162,7 @@ func TestCredentialsThatCannotBeUsedAreRefused(t *testing.T) {
 		"for a port that cannot be":        {"git.example.com:99999", "git/0", "that is no host"},
 		"for a port that is no number":     {"git.example.com:", "git/0", "that is no host"},
 		"for no host at all":               {"", "git/0", "that is no host"},
-		"of a folder that is not an input": {"git.example.com", "../outside", "the Secret is not there"},
+		"of a folder that is not an input": {"git.example.com", "../outside", "the Secret was not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"git/0/bearerToken": "token", "git/1/other": "x"}

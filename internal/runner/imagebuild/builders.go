@@ -49,7 +49,8 @@ func (at Paths) context(b runnerapi.Build) string {
 	return filepath.Join(at.Code, filepath.FromSlash(b.Context))
 }
 
-// buildah builds without root and without a daemon; its steps are in a chroot, which takes no more than the pod has.
+// buildah builds without root and without a daemon; its steps are in a chroot, which needs nothing beyond what the
+// pod has.
 func buildah(b runnerapi.Build, at Paths) Builder {
 	image, digest := b.Image+":"+b.Tag, filepath.Join(at.Work, "digest")
 	general := []string{"buildah", "--root", filepath.Join(at.Work, "storage"), "--runroot", filepath.Join(at.Work, "run")}

@@ -22,7 +22,7 @@ const DisownedAfter = time.Minute
 // Rejections records since when the server rejects the runner.
 type Rejections struct{ since time.Time }
 
-// IsRejection reports whether a status says that the server does not know the runner, or not for that attempt.
+// IsRejection reports whether a status means that the server does not know the runner, or not for that attempt.
 func IsRejection(code int) bool {
 	return code == http.StatusUnauthorized || code == http.StatusForbidden
 }

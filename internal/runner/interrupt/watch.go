@@ -18,7 +18,7 @@ func (e *CanceledError) Error() string { return e.Reason }
 type Watcher struct {
 	Client *runnerapi.Client
 	Log    *slog.Logger
-	// Clean makes the reason of a cancel fit to be shown.
+	// Clean returns the reason of a cancel in a form that is fit to be shown.
 	Clean func(string) string
 	// DisownedAfter is how long the server has to reject every request; the constant of that name when zero.
 	DisownedAfter time.Duration

@@ -19,8 +19,8 @@ type Exit struct {
 	// Events are those that it printed.
 	Events engine.Events
 
-	// outOfMemory says that the kernel killed the program, or another process meanwhile, for the container's memory, and
-	// what to do; maybeOutOfMemory what to do when that is possible and cannot be known.
+	// outOfMemory is the message that the kernel killed the program, or another process meanwhile, for the
+	// container's memory, with what to do; maybeOutOfMemory what to do when that is possible and cannot be known.
 	outOfMemory, maybeOutOfMemory string
 }
 
@@ -66,5 +66,5 @@ func (e Exit) explain(name string, events engine.Events) string {
 	if last := lines[len(lines)-1]; last != "" {
 		return fmt.Sprintf("%s ended with exit code %d: %s", name, e.Code, last)
 	}
-	return fmt.Sprintf("%s ended with exit code %d and said nothing", name, e.Code)
+	return fmt.Sprintf("%s ended with exit code %d and printed nothing", name, e.Code)
 }

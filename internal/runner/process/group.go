@@ -46,7 +46,7 @@ func outsideEngines(all []Process) []Process {
 }
 
 // Group is the process group of a script that may run engines, or of Terragrunt. Its engines are interrupted once,
-// since a second interrupt makes an engine drop everything, and waited for however long they take: while the script
+// since an engine drops everything at a second interrupt, and waited for however long they take: while the script
 // is stopped, and after the script itself has ended, as a shell does at an interrupt.
 type Group struct {
 	name  string
@@ -84,7 +84,8 @@ func (g *Group) waitForEngines(ctx context.Context, pid int) {
 	if g.outlived = HasEngine(members(pid)); !g.outlived {
 		return
 	}
-	fmt.Fprintf(g.text, "\n── %s has ended, and an engine that it started has not: it is interrupted and waited for ──\n", g.name)
+	fmt.Fprintf(g.text, "\n── %s has ended, and an engine that it started has not: it is interrupted and waited for "+
+		"──\n", g.name)
 	if ctx.Err() == nil {
 		g.interrupt(pid)
 	}

@@ -1,5 +1,5 @@
-// Package process runs programs in the runner's pod: engines, hooks, scripts and image builders. What they print goes
-// to the attempt's log without secrets. They are stopped in the way that keeps a state safe, and the kernel's
+// Package process runs programs in the runner's pod: engines, hooks, scripts and image builders. What they print is
+// sent to the attempt's log without secrets. They are stopped so that a state stays safe, and the kernel's
 // out-of-memory kills are reported.
 package process
 
@@ -47,7 +47,7 @@ type Options struct {
 	Answer io.Writer
 	// Copy gets what the log gets, with all secrets in it.
 	Copy io.Writer
-	// Events says that the program prints events on standard output; the log gets them as text.
+	// Events: the program prints events on standard output; the log gets them as text.
 	Events bool
 	// OnDone is called for each change that an apply has done, as soon as the events report it; may be nil.
 	OnDone func(engine.Done)

@@ -58,12 +58,12 @@ func impliedFolders(env []string, dir string) []string {
 	})
 }
 
-// cliConfig returns a configuration that has the engine take providers from folders and from a mirror. A provider
-// that is in a folder is taken from there only, whichever versions the mirror has, as the engine does without a
-// configuration.
+// cliConfig returns a configuration with which the engine takes providers from folders and from a mirror. A
+// provider that is in a folder is taken from there only, whichever versions the mirror has, as the engine does
+// without a configuration.
 //
-// The engine may put into the lock file what the mirror says of other platforms than its own: the apply's pod may be on
-// one of those.
+// The engine may put into the lock file what the mirror reports of other platforms than its own: the apply's pod
+// may be on one of those.
 func cliConfig(mirror string, folders []string) string {
 	var text strings.Builder
 	text.WriteString("provider_installation {\n")

@@ -163,8 +163,8 @@ func (m *Mirror) Environment() []string {
 	return m.env
 }
 
-// ServeHTTP passes a request for a file of the mirror on to the server. The file is whole before the engine gets any
-// of it, so that the mirror waits for a server that goes away in between: the engine would give up.
+// ServeHTTP passes a request for a file of the mirror on to the server. The file is whole before the engine gets
+// any of it, so that the mirror waits for a server that goes away in between: the engine would fail.
 func (m *Mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, known, ok := mirrored(r.URL.Path, m.password)
 	if !known {

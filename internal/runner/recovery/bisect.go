@@ -8,17 +8,18 @@ import (
 	"cairn.dev/cairn/internal/engine"
 )
 
-// maxPlans is how many plans may be made to find out which imports make one fail. Each may take minutes.
+// maxPlans is how many plans may be used to find out which imports cause a failure. Each may take minutes.
 const maxPlans = 100
 
 // Plan plans with what is missing taken in. When that fails, and a plan without imports does not, the imports that
-// make it fail are found by bisection and left out: nothing of a journal may stop a Stack for ever.
+// cause it are found by bisection and left out: nothing of a journal may stop a Stack for ever.
 func (r *Recovery) Plan(ctx context.Context) error {
 	err := r.planWith(ctx, r.imports)
 	if err == nil || ctx.Err() != nil || len(r.imports) == 0 {
 		return err
 	}
-	fmt.Fprintf(r.Log, "\n── journal: the plan failed; it is made without the imports, to find out whether they are to blame ──\n")
+	fmt.Fprintf(r.Log, "\n── journal: the plan failed; planning without the imports, to find out whether they are to "+
+		"blame ──\n")
 	if err := r.planWith(ctx, nil); err != nil {
 		return err
 	}
@@ -41,12 +42,12 @@ func (r *Recovery) Plan(ctx context.Context) error {
 	return r.planWith(ctx, nil)
 }
 
-// bisectImports returns those of some imports that make no plan fail, and leaves out the others. All of them together
-// failed with why. It makes no more plans than are left, and leaves out what it does not get to.
+// bisectImports returns those of some imports that cause no failure, and leaves out the others. All of them
+// together failed with why. It uses only the plans that are left, and leaves out what it does not get to.
 func (r *Recovery) bisectImports(ctx context.Context, imports []engine.Missing, left *int, why error) []engine.Missing {
 	if *left <= 0 {
 		for _, m := range imports {
-			r.Orphan(m, fmt.Sprintf("%d plans did not tell which imports make a plan fail, and this may be one", maxPlans))
+			r.Orphan(m, fmt.Sprintf("%d plans did not show which imports cause the failure, and this may be one", maxPlans))
 		}
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package recovery takes into the state what earlier applies created and the state does not have, since their engine
-// was killed before it wrote the state:
+// Package recovery takes into the state what earlier applies created and the state does not have, since their
+// engine was killed before it wrote the state:
 //
 //	not in the state                        an import block, which is planned like any change
 //	in it is what was replaced, destroyed   the same, on a copy of the state without that
@@ -9,8 +9,8 @@
 //	                                        import blocks, and destroys what the state has
 //	in it is what a user put there since    none, unless all is to be destroyed: it is left out, and reported
 //
-// A plan that is made on a copy of the state is as good as one made on the state: engines compare serial and lineage,
-// and apply on what the plan has in it.
+// A plan on a copy of the state is equal to one on the state: engines compare serial and lineage, and apply on what
+// the plan has in it.
 package recovery
 
 import (
@@ -39,11 +39,11 @@ type Options struct {
 	Journal []engine.Done
 	// State is what the state has.
 	State *engine.Instances
-	// Sealed is why no copy of the state is made; empty when one can be.
+	// Sealed is why no copy of the state is used; empty when one can be.
 	Sealed string
-	// Destroy says that the plan is of a destroy.
+	// Destroy: the plan is of a destroy.
 	Destroy bool
-	// Log is the attempt's log, and Clean makes text fit for it and for reports.
+	// Log is the attempt's log, and Clean returns text that is fit for it and for reports.
 	Log   io.Writer
 	Clean func(string) string
 }
@@ -55,7 +55,7 @@ type Recovery struct {
 	copy *engine.Instances
 	// imports are to be imported by the plan.
 	imports []engine.Missing
-	// planned are the imports of the last plan that succeeded, and current says that no plan failed since.
+	// planned are the imports of the last plan that succeeded, and current: no plan failed since.
 	planned []engine.Missing
 	current bool
 	// orphans could not be taken into the state.
@@ -87,7 +87,7 @@ func New(ctx context.Context, o Options) (*Recovery, error) {
 		}
 	}
 	for _, m := range missing[n:] {
-		r.Orphan(m, fmt.Sprintf("one plan takes in no more than %d resources, and no more than %d KiB of import blocks",
+		r.Orphan(m, fmt.Sprintf("one plan takes in at most %d resources, and at most %d KiB of import blocks",
 			maxImports, maxImported>>10))
 	}
 	return r, nil
@@ -113,16 +113,16 @@ const (
 	leaveOut                // a user has to decide
 )
 
-// choose decides how a resource is taken into the state; why says why it is left out.
+// choose decides how a resource is taken into the state; why is the reason for leaving it out.
 func choose(m engine.Missing, destroy bool, sealed string) (how method, why string) {
 	intoCopy := destroy || m.Old == engine.OldThere
 	switch {
 	case m.ID == "":
-		return leaveOut, "the engine told no ID of it"
+		return leaveOut, "the engine reported no ID of it"
 	case !engine.IsAddress(m.Address):
 		return leaveOut, "its address cannot be written as code"
 	case m.Old == engine.OldTheirs && !destroy:
-		return leaveOut, "the state has another one at its address, which somebody put there since"
+		return leaveOut, "the state has another one at its address, which a user put there since"
 	case sealed != "" && (intoCopy || m.Old != engine.OldNone):
 		return leaveOut, sealed
 	case intoCopy:
@@ -205,8 +205,8 @@ func (r *Recovery) importIntoCopy(ctx context.Context, m engine.Missing) error {
 	return nil
 }
 
-// mayPass reports whether a retry may cure what an engine says against an import. An import is retried once before
-// the resource is left out, after which it may be created a second time.
+// mayPass reports whether a retry may cure an engine's error about an import. An import is retried once before the
+// resource is left out, after which it may be created a second time.
 func mayPass(rejected error) bool {
 	text := rejected.Error()
 	return !engine.SaysGone(text) && !engine.SaysUndeclared(text)
@@ -233,7 +233,7 @@ func (r *Recovery) Orphan(m engine.Missing, why string) {
 // shortestID is the length of the shortest ID that reports hide.
 const shortestID = 3
 
-// withoutIDs removes IDs from what an engine says: more users may read reports than logs.
+// withoutIDs removes IDs from an engine's error: more users may read reports than logs.
 func (r *Recovery) withoutIDs(text string) string {
 	for _, d := range r.Journal {
 		if len(d.ID) >= shortestID {
@@ -245,7 +245,7 @@ func (r *Recovery) withoutIDs(text string) string {
 
 // logf logs what becomes of a resource, with its ID.
 func (r *Recovery) logf(m engine.Missing, what string) {
-	fmt.Fprintf(r.Log, "── journal: an apply that was killed made %s, and the state does not have it: %s ──\n",
+	fmt.Fprintf(r.Log, "── journal: an apply that was killed created %s, and the state does not have it: %s ──\n",
 		r.Clean(fmt.Sprintf("%s (%s)", m.Address, m.ID)), r.Clean(what))
 }
 

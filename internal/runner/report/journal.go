@@ -13,7 +13,8 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// longestEntry is more than any entry of a journal has whose parts are of use: what is longer is told without its ID.
+// longestEntry is more than any entry of a journal has whose parts are of use: what is longer is sent without its
+// ID.
 const longestEntry = runnerapi.LargestBatch / 4
 
 // Journal sends each change of an apply to the server when it is done: a change that an engine has not written into
@@ -23,7 +24,7 @@ type Journal struct {
 	send   func(ctx context.Context, batch int, done runnerapi.JournalEntries) error
 	log    *slog.Logger
 	cancel context.CancelFunc
-	// disownedAfter is how long the server may reject the runner before the journal gives up.
+	// disownedAfter is how long the server may reject the runner before the journal stops.
 	disownedAfter time.Duration
 	// stopped is closed when nothing more is sent; wake holds one when there is something to send.
 	stopped, wake chan struct{}
@@ -33,7 +34,7 @@ type Journal struct {
 	ending  bool
 }
 
-// StartJournal returns a Journal that sends until End or Abandon. It gives up when the server has rejected it for
+// StartJournal returns a Journal that sends until End or Abandon. It stops when the server has rejected it for
 // disownedAfter.
 func StartJournal(client *runnerapi.Client, disownedAfter time.Duration, log *slog.Logger) *Journal {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -117,7 +118,8 @@ func (j *Journal) run(ctx context.Context) {
 			}
 			fails++
 		case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge:
-			j.log.Warn("a batch of the journal is left out, since the store does not take it", "entries", len(batch), "error", err)
+			j.log.Warn("a batch of the journal is left out, since the store does not take "+
+				"it", "entries", len(batch), "error", err)
 			j.sent(len(batch))
 			batch = nil
 		default:
@@ -129,7 +131,7 @@ func (j *Journal) run(ctx context.Context) {
 	}
 }
 
-// take gives what is to be sent next; over says that there is nothing more and will be nothing more.
+// take returns what is to be sent next; over: there is nothing else and will be nothing else.
 func (j *Journal) take() (batch []runnerapi.JournalEntry, over bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -148,7 +150,7 @@ func (j *Journal) sent(n int) {
 	j.pending = j.pending[n:]
 }
 
-// End takes no more and waits until all has arrived, or ctx is over.
+// End accepts nothing else and waits until all has arrived, or ctx is over.
 func (j *Journal) End(ctx context.Context) {
 	j.mu.Lock()
 	j.ending = true

@@ -27,8 +27,8 @@ const (
 	logTail  = 64 << 10
 )
 
-// Log sends an attempt's log to the server while it is written. Writing to it never blocks and never fails: when the
-// server is away for too long, or the log is too long, a part is left out, and a note says how much.
+// Log sends an attempt's log to the server while it is written. Writing to it never blocks and never fails: when
+// the server is away for too long, or the log is too long, a part is left out, and a note has its size.
 type Log struct {
 	append  func(ctx context.Context, offset int64, data []byte) (int64, error)
 	log     *slog.Logger
@@ -72,7 +72,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// put appends to what is pending. When that is too much, the older half of it goes: what comes last says most.
+// put appends to what is pending. When that is too much, the older half of it goes: the end of a log is the most
+// relevant part.
 func (l *Log) put(p []byte) {
 	if len(l.pending)+len(p) > logPending {
 		drop := min(max(len(p), logPending/2), len(l.pending)-l.flight)
@@ -122,7 +123,7 @@ func (l *Log) run(ctx context.Context) {
 	}
 }
 
-// take gives what is to be sent next; over says that there is nothing more and will be nothing more.
+// take returns what is to be sent next; over: there is nothing else and will be nothing else.
 func (l *Log) take() (batch []byte, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,8 +138,8 @@ func (l *Log) take() (batch []byte, over bool) {
 	return l.pending[:l.flight:l.flight], l.ending && l.flight == 0
 }
 
-// sent takes note of what the store has, and gives the offset to go on from. The store knows best: a batch that it took
-// without our hearing of it is not sent again.
+// sent takes note of what the server has, and returns the offset to continue from. The server knows best: a batch
+// whose response was lost is not sent again.
 func (l *Log) sent(offset, next int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +171,7 @@ func (l *Log) pace(ctx context.Context) {
 	}
 }
 
-// End takes no more and waits until all is sent, at most for so long.
+// End accepts nothing else and waits until all is sent, at most for so long.
 func (l *Log) End(within time.Duration) {
 	l.mu.Lock()
 	l.ending = true

@@ -12,7 +12,8 @@ import (
 // LongestMessage is how many bytes a message in a report may have.
 const LongestMessage = 1024
 
-// Clean makes text fit to be shown to users: without secrets, one line, valid UTF-8, at most LongestMessage.
+// Clean returns text that is fit to be shown to users: without secrets, one line, valid UTF-8, at most
+// LongestMessage.
 func Clean(secrets *redact.Redactor, text string) string {
 	text = strings.ToValidUTF8(secrets.String(text), "�")
 	isSpace := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }

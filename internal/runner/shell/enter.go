@@ -117,7 +117,7 @@ func run(c Config, command []string, signals <-chan os.Signal) (int, error) {
 }
 
 // endAll ends what was started in a shell: it interrupts all of it, once, as the key of a terminal does; waits for
-// engines however long they take; hangs up; and kills what is left. A second interrupt would make an engine drop
+// engines however long they take; hangs up; and kills what is left. At a second interrupt an engine would drop
 // everything.
 func endAll(ended <-chan struct{}, interruptGrace, hangupGrace time.Duration) {
 	tick := time.NewTicker(50 * time.Millisecond)

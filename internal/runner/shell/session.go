@@ -1,10 +1,10 @@
-// Package shell lets a user work in the runner's pod. The runner holds a session open, and the user enters it through
-// Kubernetes (`kubectl exec`, and so `cairn shell`) and Enter. Between the two is a named pipe: whoever is in the
-// session has it open for writing, so that the kernel tells the runner when the last one has left, however that
-// happened.
+// Package shell lets a user work in the runner's pod. The runner holds a session open, and the user enters it
+// through Kubernetes (`kubectl exec`, and so `cairn shell`) and Enter. Between the two is a named pipe: each user
+// in the session has it open for writing, so that the kernel notifies the runner when the last one has left,
+// however that happened.
 //
 //	runner:  fetch ─► init ─► open the pipe ─► wait ─┬─► all have left
-//	                                                 ├─► nobody entered
+//	                                                 ├─► no user entered
 //	Enter:             find the pipe ─► in ─► command ─► out
 //	                                             ▲
 //	                            canceled, or timed out: SIGTERM to each who is in
@@ -103,7 +103,7 @@ func (s *Session) Wait(ctx context.Context, text io.Writer) (message string, err
 			return fmt.Sprintf("%s after %s", s.lastExit(), report.Duration(time.Since(began).Round(time.Second))), nil
 		case <-timeout.C:
 			if !s.entered() {
-				return "nobody came in within " + report.Duration(entryTimeout), nil
+				return "no user entered within " + report.Duration(entryTimeout), nil
 			}
 		case <-ctx.Done():
 			if s.entered() {

@@ -13,7 +13,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// history is what the requests so far tell about the state.
+// history is what the requests so far reveal about the state.
 type history struct {
 	// newest is the state as the server has it: the last one read or written. nil when there is none.
 	newest []byte
@@ -22,17 +22,16 @@ type history struct {
 	// base is the SHA256 of the version that the engine's next write replaces: the one that was current when the lock
 	// was taken, or the last one that was written since. failedBase is that of failed.
 	base, failedBase string
-	// locked says that an engine holds the lock, and writes is how many states were written.
+	// locked: an engine holds the lock, and writes is how many states were written.
 	locked bool
 	writes int
-	// wrote says that a state was written since the lock was taken last, and unlocked that the lock was given back.
+	// wrote: a state was written since the lock was taken last; unlocked: the lock was released.
 	wrote, unlocked bool
-	// restoring says that the lock was taken after a state could not be written, and restored that a state was written
-	// then.
+	// restoring: the lock was taken after a state could not be written; restored: a state was written then.
 	restoring, restored bool
-	// denied is the server's reason for the last lock that it denied; empty once it gave one.
+	// denied is the server's reason for the last lock that it denied; empty once it granted one.
 	denied string
-	// rejection is why a state was not written or a lock not given back. The engine prints only the status.
+	// rejection is why a state was not written or a lock not released. The engine prints only the status.
 	rejection string
 }
 
@@ -64,7 +63,7 @@ func (p *Proxy) remember(method string, sent, got []byte, err error) {
 	case method == "UNLOCK" && err == nil:
 		p.unlocked, p.locked = true, false
 	case method == "UNLOCK" && err != nil:
-		p.rejection = "lock not given back: " + err.Error()
+		p.rejection = "lock not released: " + err.Error()
 	case method == http.MethodGet && err == nil:
 		p.newest = got
 	case method == http.MethodGet && runnerapi.Code(err) == http.StatusNotFound, method == http.MethodDelete && err == nil:
@@ -122,8 +121,8 @@ func (p *Proxy) Locked() bool {
 	return p.locked
 }
 
-// Finished reports whether the engine wrote the state and gave back the lock that it took, which is the last thing it
-// does. One that wrote none, as of a plan that is stale or without its provider, proves nothing about the state.
+// Finished reports whether the engine wrote the state and released the lock that it took, which is its last action.
+// One that wrote none, as of a plan that is stale or without its provider, proves nothing about the state.
 func (p *Proxy) Finished() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +161,8 @@ func (p *Proxy) SetBase(locked []byte) {
 	p.base = baseOf(locked)
 }
 
-// DeniedLock returns why the server denied the lock that was asked for last; empty when it gave it, or did not say.
+// DeniedLock returns why the server denied the lock that was requested last; empty when it granted it, or had no
+// reason.
 func (p *Proxy) DeniedLock() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,14 +181,14 @@ type Lock struct {
 	ID, Operation, Info, Who string
 }
 
-// operationOf returns what an engine wants a lock for; empty when it does not say.
+// operationOf returns what an engine wants a lock for; empty when that is unknown.
 func operationOf(lock []byte) string {
 	var l Lock
 	_ = json.Unmarshal(lock, &l) // the server rejects what is no lock
 	return l.Operation
 }
 
-// deniedLock returns what the server says of a lock that is held; empty of any other answer.
+// deniedLock returns the server's message about a lock that is held; empty of any other answer.
 func deniedLock(err error) string {
 	var rejected *runnerapi.Error
 	var held Lock

@@ -38,7 +38,7 @@ type Proxy struct {
 
 	mu sync.Mutex
 	history
-	// writable says that the state may be written.
+	// writable: the state may be written.
 	writable bool
 	// deniedAfterLoss returns true for an operation that gets no lock once a state could not be written.
 	deniedAfterLoss func(operation string) bool
@@ -49,7 +49,9 @@ type Proxy struct {
 const user = "cairn"
 
 // Start begins to serve. Requests outlive an interrupt of the process, because that is when the engine saves the state.
-func Start(process context.Context, client *runnerapi.Client, secrets *redact.Redactor, log *slog.Logger) (*Proxy, error) {
+func Start(
+	process context.Context, client *runnerapi.Client, secrets *redact.Redactor, log *slog.Logger,
+) (*Proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(process, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -87,8 +89,8 @@ func (p *Proxy) Close() {
 	<-p.served
 }
 
-// Environment returns the variables that lead the engine to the proxy. They are not in the code, because a saved plan
-// remembers what the code says, and the next pod's proxy has another address.
+// Environment returns the variables that lead the engine to the proxy. They are not in the code, because a saved
+// plan contains the backend of the code, and the next pod's proxy has another address.
 func (p *Proxy) Environment() []string {
 	return []string{
 		"TF_HTTP_ADDRESS=" + p.address,
@@ -143,7 +145,7 @@ func (p *Proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// AllowWrites says whether the state may be written: in a shell, and from the beginning of the apply step on until
+// AllowWrites reports whether the state may be written: in a shell, and from the beginning of the apply step on until
 // that succeeded. After a failed apply writes stay allowed, since what a killed engine sent may still arrive. An
 // engine in a hook may never write: the runner would not rescue a state that it could not write.
 func (p *Proxy) AllowWrites(allowed bool) {
@@ -153,7 +155,7 @@ func (p *Proxy) AllowWrites(allowed bool) {
 }
 
 // DenyLockAfterLoss denies the lock once a state could not be written, for the operations that denied returns true
-// for. A script, or a user, may go on with another apply, which would create again what that state alone knows.
+// for. A script, or a user, may continue with another apply, which would create again what that state alone knows.
 func (p *Proxy) DenyLockAfterLoss(denied func(operation string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +168,7 @@ const (
 	StateWriteLost = "a state could not be written before: nothing is applied without it"
 )
 
-// denies returns why a request is not passed on; empty when it is. Giving a lock back never harms.
+// denies returns why a request is not passed on; empty when it is. Releasing a lock never harms.
 func (p *Proxy) denies(method string, body []byte) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

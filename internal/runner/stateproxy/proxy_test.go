@@ -136,7 +136,7 @@ func TestTheProxyRemembersStates(t *testing.T) {
 	expect(200, third, "GET", "", "")
 	expect(200, "", "UNLOCK", "", `{"ID":"mine"}`)
 	expect(423, "", "UNLOCK", "", `{"ID":"mine"}`)
-	if !strings.Contains(p.Rejection(), "lock not given back") {
+	if !strings.Contains(p.Rejection(), "lock not released") {
 		t.Error(p.Rejection())
 	}
 	s.server.Close()

@@ -52,7 +52,7 @@ func Unpack(root *os.Root, archive io.Reader) error {
 
 func unpackEntry(root *os.Root, entry *tar.Header, content io.Reader) error {
 	name := path.Clean(entry.Name)
-	if entry.Typeflag == tar.TypeXGlobalHeader { // git says which commit it is
+	if entry.Typeflag == tar.TypeXGlobalHeader { // with the ID of the commit
 		return nil
 	}
 	if !fs.ValidPath(name) {
