@@ -159,7 +159,7 @@ func (t *Tracer) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection: every process sends what it saw.
+// NeedLeaderElection is false: every process sends what it saw.
 func (t *Tracer) NeedLeaderElection() bool { return false }
 
 // given is where OpenTelemetry gets the IDs of spans from: each is given with the span.

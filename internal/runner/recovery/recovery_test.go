@@ -146,7 +146,7 @@ func TestBisectionEnds(t *testing.T) {
 	if len(r.orphans) != len(addresses) || len(plans) > maxPlans+3 { // with all, without any, and the last
 		t.Errorf("%d left out after %d plans", len(r.orphans), len(plans))
 	}
-	if last := r.orphans[len(r.orphans)-1]; last.Address != "a.b199" || !strings.Contains(last.Reason, "100 plans did not tell") {
+	if last := r.orphans[len(r.orphans)-1]; last.Address != "a.b199" || !strings.Contains(last.Reason, "100 plans did not show") {
 		t.Errorf("%+v", last)
 	}
 }
