@@ -26,13 +26,13 @@ type question struct {
 	CompileOnly bool `json:"compileOnly,omitempty"`
 }
 
-// utterance is one thing that such a process says: the module that it asks now, and at last the answer.
+// utterance is one message of such a process: the module that it evaluates now, and at last the answer.
 type utterance struct {
 	Asks   string  `json:"asks,omitempty"`
 	Answer *answer `json:"answer,omitempty"`
 }
 
-// answer is a verdict, unless another field says why there is none.
+// answer is a result, unless another field has the error.
 type answer struct {
 	Verdict runnerapi.PolicyResult `json:"verdict"`
 	Invalid *Invalid               `json:"invalid,omitempty"`
@@ -48,7 +48,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.Text }
 
-// Is says what kind of error it is.
+// Is matches the kind of error.
 func (f *failure) Is(target error) bool {
 	return f.TooMuch && target == ErrTooMuch || f.CutOff && target == ErrCutOff
 }
@@ -63,10 +63,10 @@ func (a *answer) result() (runnerapi.PolicyResult, error) {
 	return a.Verdict, nil
 }
 
-// Answer is all that a process which an Apart started does: it reads policies and a plan, and writes what they say of it. It
+// Answer is all that a process which an Apart started does: it reads policies and a plan, and writes their results. It
 // takes from its own process whatever it does not need for that.
 func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
-	// Where nobody is left to kill it. As the first timer it also has the runtime open what it needs for timers.
+	// Where its parent is gone and cannot kill it. As the first timer it also has the runtime open what it needs for timers.
 	time.AfterFunc(2*(startLimit+askLimit), func() { os.Exit(1) })
 	runtime.GOMAXPROCS(min(atOnce, runtime.GOMAXPROCS(0)))
 	decoder := json.NewDecoder(in)
@@ -81,7 +81,7 @@ func Answer(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	encoder := json.NewEncoder(out)
 	verdict, err := q.answer(ctx, io.MultiReader(decoder.Buffered(), in), func(module string) {
-		_ = encoder.Encode(utterance{Asks: module}) // where nobody listens the answer will tell
+		_ = encoder.Encode(utterance{Asks: module}) // the answer fails too if the parent is gone
 	})
 	a := &answer{Verdict: verdict}
 	if err != nil && !errors.As(err, &a.Invalid) {

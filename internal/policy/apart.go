@@ -17,7 +17,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// What a process that evaluates may take, whatever it is at. Within it Check has limits that say more, and are looked at only
+// What a process that evaluates may take, whatever it is at. Within it Check has limits with better errors, which are checked only
 // between the steps of a policy.
 const (
 	// startLimit is for its start, reading the plan and compiling the policies.
@@ -29,7 +29,7 @@ const (
 	// ownData is its memory beside the plan, and dataPerByte what a byte of the plan takes as a value, at worst about.
 	ownData     = 1 << 30
 	dataPerByte = 32
-	// mostSaid is how much is read of what it says: that which is asked, and 200 findings.
+	// mostSaid is how much of its output is read: that which is asked, and 200 findings.
 	mostSaid = 8 << 20
 	// mostComplaint is how much is kept of its standard error.
 	mostComplaint = 4 << 10
@@ -45,7 +45,7 @@ const atLeast = 10
 var errStart = fmt.Errorf("%w: not read and compiled in time", ErrCutOff)
 
 // Apart compiles and asks policies, each time in a process of its own that is killed when it takes too much. The process has an
-// empty environment and no more open than three pipes, and ends with this one. Make one with NewApart.
+// empty environment and only three open pipes, and ends with this one. NewApart creates one.
 type Apart struct {
 	program             string
 	args                []string
@@ -55,7 +55,7 @@ type Apart struct {
 	asking, compiling chan struct{}
 }
 
-// NewApart makes an Apart whose processes are this program, called with these arguments; it calls Answer then.
+// NewApart creates an Apart whose processes are this program, called with these arguments; it calls Answer then.
 func NewApart(args ...string) (*Apart, error) {
 	program, err := thisProgram()
 	if err != nil {
@@ -75,7 +75,7 @@ func (a *Apart) Evaluate(ctx context.Context, modules []Module, planJSON []byte)
 	return a.put(ctx, a.asking, question{Modules: modules, Data: a.data + dataPerByte*uint64(len(planJSON))}, planJSON, a.start)
 }
 
-// Compile says what is wrong with policies: an *Invalid, or ErrTooMuch where compiling them takes too much. It comes back in any case.
+// Compile returns what is wrong with policies: an *Invalid, or ErrTooMuch where compiling them takes too much. It comes back in any case.
 func (a *Apart) Compile(ctx context.Context, modules []Module) error {
 	_, err := a.put(ctx, a.compiling, question{Modules: modules, Data: a.data, CompileOnly: true}, nil, a.compile)
 	return err
@@ -96,7 +96,7 @@ func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJS
 	running, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	cmd := exec.CommandContext(running, a.program, a.args...)
-	cmd.Args[0] = os.Args[0] // what people see of it
+	cmd.Args[0] = os.Args[0] // its name in the list of processes
 	complaint := &beginning{}
 	cmd.Stdin, cmd.Stderr = io.MultiReader(bytes.NewReader(about), bytes.NewReader(planJSON)), complaint
 	cmd.Env, cmd.Dir = []string{}, "/" // nil would be the environment of this process
@@ -106,7 +106,7 @@ func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJS
 	if err != nil {
 		return runnerapi.PolicyResult{}, fmt.Errorf("%w: %w", ErrCutOff, err)
 	}
-	// Linux ends a child with the thread that started it. One that is locked ends for nobody else.
+	// Linux ends a child with the thread that started it. A locked thread does not end before.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -148,13 +148,13 @@ func (a *Apart) put(ctx context.Context, turns chan struct{}, q question, planJS
 
 // worked is how much processor time a process had.
 func worked(p *os.ProcessState) time.Duration {
-	if p == nil { // nobody knows
+	if p == nil { // unknown
 		return 0
 	}
 	return p.UserTime() + p.SystemTime()
 }
 
-// listen reads what the process says, up to the answer. Without one the error is nil when it ended before.
+// listen reads the messages of the process, up to the answer. Without one the error is nil when it ended before.
 func listen(out io.Reader, asks func(module string)) (*answer, error) {
 	for decoder := json.NewDecoder(out); ; {
 		var one utterance

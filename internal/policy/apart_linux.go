@@ -43,7 +43,7 @@ func confine(data uint64) error {
 	return nil
 }
 
-// closeInherited closes what whoever started the server has left open. Go opens nothing that a child would have; so what this
+// closeInherited closes what the parent of the server has left open. Go opens nothing that a child would have; so what this
 // process has opened itself is marked, and what is not comes from there.
 func closeInherited() error {
 	open, err := os.ReadDir("/proc/self/fd")

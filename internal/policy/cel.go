@@ -27,7 +27,7 @@ const (
 	costLimit       = 10_000_000
 	longestText     = 16 << 10
 	mostValidations = 1000
-	// longestResult is the longest text that a function makes.
+	// longestResult is the longest text that a function returns.
 	longestResult = 1 << 20
 	// mostMembers is how many values are compared, or searched, at a time.
 	mostMembers = 1_000_000
@@ -50,7 +50,7 @@ type validations struct {
 	Validations []validationText `yaml:"validations"`
 }
 
-// validationText is one as people write it.
+// validationText is one as users write it.
 type validationText struct {
 	Expression        string `yaml:"expression"`
 	Message           string `yaml:"message"`
@@ -102,7 +102,7 @@ func readValidations(m Module) ([]validation, error) {
 	return all, nil
 }
 
-// linesOf gives the line of each validation in a text that has been read.
+// linesOf returns the line of each validation in a text that has been read.
 func linesOf(text string) map[int]int {
 	lines := map[int]int{}
 	var root yaml.Node
@@ -130,7 +130,7 @@ func environment() (*cel.Env, error) {
 	)
 }
 
-// bounded puts a look at what they would take before the functions that make a long text of short ones, and before the
+// bounded puts a look at what they would take before the functions that build a long text from short ones, and before the
 // search for an expression. CEL counts what they cost only when they are done.
 func bounded(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	call, ok := i.(interpreter.InterpretableCall)
@@ -205,7 +205,7 @@ func in(args ...ref.Val) ref.Val {
 	return where.Contains(args[0])
 }
 
-// members gives how many values there are in one, itself among them; it stops when they are more than most.
+// members returns how many values there are in one, itself among them; it stops when they are more than most.
 func members(value ref.Val, most int) int {
 	n := 1
 	var all traits.Iterable
@@ -295,7 +295,7 @@ func program(env *cel.Env, text string, want *cel.Type) (cel.Program, error) {
 		cel.CostLimit(costLimit), cel.InterruptCheckFrequency(100), cel.CustomDecoratorV2(bounded))
 }
 
-// ask gives what a validation says; nothing when its expression is true.
+// ask returns the finding of a validation; nothing when its expression is true.
 func (v validation) ask(ctx context.Context, plan any) ([]runnerapi.Finding, error) {
 	variables := map[string]any{"plan": plan, "input": plan}
 	value, err := evaluate(ctx, v.expression, variables)
@@ -309,7 +309,7 @@ func (v validation) ask(ctx context.Context, plan any) ([]runnerapi.Finding, err
 	}
 	message := v.message
 	if v.messageExpression != nil {
-		// As in a ValidatingAdmissionPolicy: one that cannot be made is left for the other message.
+		// As in a ValidatingAdmissionPolicy: one that cannot be evaluated is replaced by the other message.
 		if value, err := evaluate(ctx, v.messageExpression, variables); err == nil {
 			if s, ok := value.Value().(string); ok && strings.TrimSpace(s) != "" {
 				message = s

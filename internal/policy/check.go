@@ -25,7 +25,7 @@ const (
 	memoryLimit = 512 << 20
 	// mostFindings is how many are kept; the counts count all.
 	mostFindings = 200
-	// glance is how often the memory is looked at.
+	// glance is how often the memory is checked.
 	glance = 5 * time.Millisecond
 )
 
@@ -47,7 +47,7 @@ func Evaluate(ctx context.Context, modules []Module, planJSON []byte) (runnerapi
 	return compileAndAsk(ctx, modules, planJSON, func(string) {})
 }
 
-// compileAndAsk tells of each module before it is asked.
+// compileAndAsk reports each module before it is evaluated.
 func compileAndAsk(ctx context.Context, modules []Module, planJSON []byte, asks func(module string)) (runnerapi.PolicyResult, error) {
 	set, err := Compile(modules)
 	if err != nil {
@@ -56,7 +56,7 @@ func compileAndAsk(ctx context.Context, modules []Module, planJSON []byte, asks 
 	return set.check(ctx, planJSON, limits{timeLimit, memoryLimit, asks})
 }
 
-// Check asks the policies about a plan in the engine's JSON. A policy that fails denies and says why. An error means that there
+// Check asks the policies about a plan in the engine's JSON. A policy that fails denies, with the reason. An error means that there
 // is no answer.
 func (s *Set) Check(ctx context.Context, planJSON []byte) (runnerapi.PolicyResult, error) {
 	return s.check(ctx, planJSON, limits{timeLimit, memoryLimit, func(string) {}})
@@ -66,7 +66,7 @@ func (s *Set) Check(ctx context.Context, planJSON []byte) (runnerapi.PolicyResul
 type limits struct {
 	time   time.Duration
 	memory uint64
-	// asks is told of each module before it is asked.
+	// asks is called for each module before it is evaluated.
 	asks func(module string)
 }
 
@@ -111,10 +111,10 @@ func (s *Set) check(parent context.Context, planJSON []byte, most limits) (runne
 	if parent.Err() != nil {
 		return runnerapi.PolicyResult{}, context.Cause(parent)
 	}
-	return verdict(s.checked, all), nil
+	return summarize(s.checked, all), nil
 }
 
-// guarded asks one policy. What goes wrong with it is a finding: a policy that cannot be asked does not let pass. An error says
+// guarded asks one policy. What goes wrong with it is a finding: a policy that cannot be evaluated denies. An error is
 // why it was cut off.
 func guarded(ctx context.Context, module string, ask func() ([]runnerapi.Finding, error)) (findings []runnerapi.Finding, err error) {
 	deny := func(why any) []runnerapi.Finding {
@@ -138,7 +138,7 @@ func guarded(ctx context.Context, module string, ask func() ([]runnerapi.Finding
 	return deny(err), nil
 }
 
-// watched gives a context that ends when the time is up or too much memory has been taken since.
+// watched returns a context that ends when the time is up or too much memory has been taken since.
 func watched(parent context.Context, most limits) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ctx, stop := context.WithTimeoutCause(ctx, most.time, errTime)
@@ -168,18 +168,18 @@ func watched(parent context.Context, most limits) (context.Context, func()) {
 	}
 }
 
-// heap gives how much memory objects take, those that are not collected yet among them.
+// heap returns how much memory objects take, those that are not collected yet among them.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// verdict sorts and counts.
-func verdict(checked int32, all []runnerapi.Finding) runnerapi.PolicyResult {
+// summarize sorts and counts findings.
+func summarize(checked int32, all []runnerapi.Finding) runnerapi.PolicyResult {
 	for i := range all {
 		if all[i].Message = cut(all[i].Message); all[i].Message == "" {
-			all[i].Message = "it gives no message"
+			all[i].Message = "it returns no message"
 		}
 	}
 	slices.SortFunc(all, func(a, b runnerapi.Finding) int {
@@ -202,7 +202,7 @@ func decode(planJSON []byte) (any, error) {
 	return plan, nil
 }
 
-// native gives numbers as CEL knows them. It changes the value.
+// native converts numbers to those of CEL. It changes the value.
 func native(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

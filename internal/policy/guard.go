@@ -10,7 +10,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 )
 
-// What one call of a function of Rego may make. The memory is looked at every now and then, and a single call can be done, or
+// What one call of a function of Rego may allocate. The memory is checked every now and then, and a single call can be done, or
 // have ended the process, before the next look.
 const (
 	// mostText is how long a text that is put together may be.
@@ -20,7 +20,7 @@ const (
 	mostValue = 64 << 20
 	// perNode is what each value takes beside its text.
 	perNode = 16
-	// widestVerb is how wide a verb of sprintf can be made.
+	// widestVerb is how wide a verb of sprintf can be.
 	widestVerb = 1_000_000
 )
 
@@ -153,10 +153,10 @@ func fits(value ast.Value, most int, otherwise error) error {
 	return nil
 }
 
-// weigh gives about how many bytes a value takes when it is written out. It stops when they are more than most.
+// weigh returns about how many bytes a value takes when it is written out. It stops when they are more than most.
 func weigh(value ast.Value, most int) int { return measure(value, perNode, true, most) }
 
-// nodes gives how many values there are in one, itself among them, or more than most.
+// nodes returns how many values there are in one, itself among them, or more than most.
 func nodes(value ast.Value, most int) int { return measure(value, 1, false, most) }
 
 func measure(value ast.Value, each int, texts bool, most int) int {
@@ -184,7 +184,7 @@ func measure(value ast.Value, each int, texts bool, most int) int {
 	return n
 }
 
-// plain gives what a rule says as a value of Go.
+// plain converts the value of a rule to one of Go.
 func plain(said *ast.Term, _ *rego.EvalContext) (any, error) {
 	if err := fits(said.Value, mostValue, errValue); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 const longest = 1024
 
 // messages reads the value of a rule: a set or a list of texts, or of objects with msg. Where it is anything else that is
-// not false it says something too: a rule that is written otherwise must not pass unheard.
+// not false it is a finding too: a rule of another form must not be ignored.
 func messages(value any, rule string) []string {
 	switch v := value.(type) {
 	case nil:
@@ -46,7 +46,7 @@ func messages(value any, rule string) []string {
 	return []string{message(value)}
 }
 
-// message gives what one finding says.
+// message returns the message of a finding.
 func message(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -58,12 +58,12 @@ func message(value any) string {
 	}
 	data, err := json.Marshal(value)
 	if err != nil {
-		return "it says something that is not JSON"
+		return "its value is not JSON"
 	}
 	return string(data)
 }
 
-// cut gives a message that is safe to be shown, and not too long.
+// cut returns a message that is safe to be shown, and not too long.
 func cut(s string) string {
 	const more = " ..."
 	if len(s) > longest {

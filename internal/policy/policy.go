@@ -1,6 +1,6 @@
 // Package policy asks policies about a plan: modules of Open Policy Agent with the conventions of conftest, and validations
-// in CEL. It is pure: policies reach neither network nor clock nor environment, and what they say of a plan they say of it
-// always. Their authors are strangers: what they write can end a process or keep it busy for ever, so an Apart has one of its own for it.
+// in CEL. It is pure: policies reach neither network nor clock nor environment, and their result for a plan is always the same.
+// Policies are not trusted: they can end a process or keep it busy for ever, so an Apart has one of its own for it.
 package policy
 
 import (

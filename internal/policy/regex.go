@@ -11,8 +11,8 @@ const mostSteps = 100_000_000
 
 var errSlow = errors.New("a regular expression is too large for a text of this length")
 
-// tooSlow says whether the search for an expression in a text of n bytes could take too long. An expression that is none is
-// for others to refuse.
+// tooSlow returns whether the search for an expression in a text of n bytes could take too long. An expression that is none is
+// for others to reject.
 func tooSlow(pattern string, n int) bool {
 	if !strings.Contains(pattern, "{") && len(pattern)*n <= mostSteps/16 { // no step of it comes twice
 		return false

@@ -15,7 +15,7 @@ import (
 	"cairn.dev/cairn/internal/runnerapi"
 )
 
-// The names of conftest, what refuses and what warns, and one more: what requires an approval.
+// The names of conftest, what denies and what warns, and one more: what requires an approval.
 var (
 	denies   = regexp.MustCompile(`^(deny|violation)(_[A-Za-z0-9]+)*$`)
 	requires = regexp.MustCompile(`^require_approval(_[A-Za-z0-9]+)*$`)
@@ -38,7 +38,7 @@ type rule struct {
 }
 
 // away are the builtin functions that policies do not have, beside those that are not the same each time: they need a
-// clock or the certificates of the machine, or make much of little without a look at whether they are to stop, or are at keys
+// clock or the certificates of the machine, or allocate much for little without a check whether they are to stop, or are at keys
 // of any length. Functions with a guard stay.
 var away = []string{
 	"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
@@ -61,7 +61,7 @@ func capabilities() *ast.Capabilities {
 }
 
 // readRules reads the modules of one ConfigMap. The rules that are asked are copies, each under a name that no other module
-// has: so it is known which module says what, and each is asked alone.
+// has: so it is known which module has which finding, and each is evaluated alone.
 func readRules(modules []Module) (rules []rule, checked int32, err error) {
 	can := capabilities()
 	parsed := map[string]*ast.Module{}
@@ -83,7 +83,7 @@ func readRules(modules []Module) (rules []rule, checked int32, err error) {
 		asked = append(asked, of...)
 	}
 	if len(asked) == 0 {
-		return nil, 0, &Invalid{Module: modules[0].Name, Message: "no rule deny, violation, require_approval or warn in package main: it would never say anything"}
+		return nil, 0, &Invalid{Module: modules[0].Name, Message: "no rule deny, violation, require_approval or warn in package main: it would never have a finding"}
 	}
 	compiler := ast.NewCompiler().WithCapabilities(can)
 	if compiler.Compile(parsed); compiler.Failed() {
@@ -128,7 +128,7 @@ func parseModule(m Module, can *ast.Capabilities) (*ast.Module, error) {
 	return module, tooMuch(m.Name, module)
 }
 
-// tooMuch refuses what the compiler would be at for too long.
+// tooMuch rejects what would take the compiler too long.
 func tooMuch(name string, module *ast.Module) error {
 	var wrong *Invalid
 	refuse := func(at *ast.Location, what string, most int) bool {
@@ -174,7 +174,7 @@ func tooMuch(name string, module *ast.Module) error {
 	return nil
 }
 
-// copies adds to a module, if it is main or below it, copies of the rules that are asked, and gives how to ask them.
+// copies adds to a module, if it is main or below it, copies of the rules that are asked, and returns the queries for them.
 func copies(name string, module *ast.Module, refs map[*rule]ast.Ref) ([]*rule, error) {
 	if p := module.Package.Path; len(p) < 2 || !p[1].Equal(ast.StringTerm("main")) {
 		return nil, nil
@@ -232,7 +232,7 @@ func renamed(original *ast.Rule, name string) *ast.Rule {
 	return r
 }
 
-// invalid makes an error of OPA one for people.
+// invalid converts an error of OPA to one for users.
 func invalid(module string, err error) *Invalid {
 	e := &Invalid{Module: module, Message: err.Error()}
 	var all ast.Errors
@@ -253,7 +253,7 @@ func invalid(module string, err error) *Invalid {
 		}
 	}
 	if name, ok := strings.CutPrefix(e.Message, "undefined function "); ok && isBuiltin(name) {
-		e.Message = fmt.Sprintf("the function %s is not there for policies: it is not the same each time, or takes too much", name)
+		e.Message = fmt.Sprintf("the function %s is not available to policies: its result is not the same each time, or takes too much", name)
 	}
 	e.Message = cut(e.Message)
 	return e
@@ -263,7 +263,7 @@ func isBuiltin(name string) bool {
 	return slices.ContainsFunc(ast.CapabilitiesForThisVersion().Builtins, func(b *ast.Builtin) bool { return b.Name == name })
 }
 
-// ask gives what a rule says.
+// ask returns the findings of a rule.
 func (r rule) ask(ctx context.Context, input ast.Value) ([]runnerapi.Finding, error) {
 	results, err := r.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalGenerateJSON(plain))
 	var stopped *topdown.Error
